@@ -16,6 +16,10 @@ RUN /opt/hubbub/bin/pip install --no-cache-dir --constraint constraints.txt '.[s
 FROM python:3.13-slim
 LABEL org.opencontainers.image.title="Hubbub" \
       org.opencontainers.image.licenses="Apache-2.0"
+# pg_dump and pg_restore for `hubbub backup`; they must not be older than the PostgreSQL server.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends postgresql-client \
+    && rm -rf /var/lib/apt/lists/*
 RUN groupadd --gid 10001 hubbub \
     && useradd --uid 10001 --gid hubbub --no-create-home --home-dir /data --shell /usr/sbin/nologin hubbub \
     && install --directory --owner hubbub --group hubbub --mode 0700 /data

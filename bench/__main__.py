@@ -16,6 +16,7 @@ python -m bench [BENCHMARK ...] [--quick]
 - lobby, presence: deliveries to lobby members and to friends
 - import: the SDK is imported
 - pump: the slowest frames of a game that runs the SDK's callbacks
+- client: the chat client in Chromium while messages arrive
 - hostile: the cost of input that is written to be slow grows linearly
 
 `python -m bench.hops` counts the calls between modules, for docs/tour.md.
@@ -38,6 +39,7 @@ from typing import Any
 
 import uvloop
 
+from bench.chat_client import client_bench
 from bench.hostile_input import hostile_input_bench
 from bench.identity import identity_bench
 from bench.interactions import interaction_bench
@@ -365,7 +367,7 @@ def store_figures() -> None:
 async def main() -> int:
     """Run the benchmarks, and print and store the figures. Return 1 if a limit was exceeded."""
     all_benchmarks = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
-    all_benchmarks |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile", "postgres"}
+    all_benchmarks |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile", "postgres", "client"}
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and print ratios.")
     parser.add_argument("benchmarks", nargs="*", help=f"all by default: {', '.join(sorted(all_benchmarks))}")
     parser.add_argument("--quick", action="store_true", help="measure briefly and store nothing")
@@ -394,6 +396,7 @@ async def main() -> int:
         ({"lobby", "presence"}, lambda: social_bench(benchmarks, record_figure, quick)),
         ({"import"}, lambda: import_bench(record_figure, quick)),
         ({"pump"}, lambda: pump_bench(record_figure, quick)),
+        ({"client"}, lambda: client_bench(record_figure, quick)),
         ({"hostile"}, lambda: hostile_input_bench(record_figure, quick)),
     ]
     for names, run_benchmark in runners:

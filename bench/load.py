@@ -47,8 +47,8 @@ class Subject:
         equal."""
         in_use = self._collect()
         info = self._measured.memory_info()
-        unmapped_bytes = int(info.rss - getattr(info, "shared", 0))
-        return unmapped_bytes, unmapped_bytes if in_use is None else in_use
+        private_bytes = int(info.rss - getattr(info, "shared", 0))
+        return private_bytes, private_bytes if in_use is None else in_use
 
     def round_trip_count(self) -> int:
         """Return the number of round trips to the database server so far."""

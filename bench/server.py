@@ -5,6 +5,7 @@
     python -m bench.server hubbub-again DATA [URL]    started again with existing data
     python -m bench.server hubbub-clients DATA USER SCOPE COUNT    started again, with authorization codes of the user
     python -m bench.server hubbub-players DATA USER COUNT    started again, with players who share a friend
+    python -m bench.server hubbub-members DATA GUILD COUNT    started again, with further members of the guild
     python -m bench.server http           an aiohttp handler that reads and returns JSON
     python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every connection
 
@@ -55,11 +56,12 @@ async def run_platform(
     has_small_buffers: bool = False,
     code_arguments: tuple[str, ...] = (),
     player_arguments: tuple[str, ...] = (),
+    member_arguments: tuple[str, ...] = (),
 ) -> None:
     """Run the platform with one user, one bot and one guild.
 
     `has_data` starts with the world that is already stored. The arguments of `_create_codes` add an application to it, and
-    those of `_create_players` a game.
+    those of `_create_players` a game. Those of `_create_members` add members.
     """
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
@@ -84,12 +86,14 @@ async def run_platform(
         config = msgspec.structs.replace(config, gateway=buffers, database_cache_bytes=1024 * 1024)
     app = App(config)
     await app.start()
-    if code_arguments or player_arguments or has_data:
+    if code_arguments or player_arguments or member_arguments or has_data:
         extra_fields: dict[str, Any] = {}
         if code_arguments:
             extra_fields = await app.database.write(lambda tx: _create_codes(app.make_call(tx), *code_arguments))
         if player_arguments:
             extra_fields = await app.database.write(lambda tx: _create_players(app.make_call(tx), *player_arguments))
+        if member_arguments:
+            extra_fields = await app.database.write(lambda tx: _create_members(app.make_call(tx), *member_arguments))
         print_document({"url": app.config.public_url, **extra_fields})
         await serve_until_eof(app.database)
         await app.stop()
@@ -186,6 +190,21 @@ def _create_players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     return {"player_tokens": tokens, "shared_friend_token": shared_friend_token}
 
 
+def _create_members(call: Any, guild_id: str, count: str) -> dict[str, Any]:
+    """Add members to a guild; return their tokens."""
+    from hubbub.protocol.ids import GuildId
+    from hubbub.server.core import auth
+    from hubbub.server.identity import accounts
+    from hubbub.server.places import members
+
+    tokens = []
+    for number in range(int(count)):
+        row = accounts.create_user(call, f"member{number}")
+        members.membership.add(call, GuildId(int(guild_id)), row.id)
+        tokens.append(auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids))
+    return {"member_tokens": tokens}
+
+
 async def run_http_reference() -> None:
     """Serve a minimal JSON POST and GET with a path parameter."""
 
@@ -251,6 +270,7 @@ if __name__ == "__main__":
         "hubbub-again": partial(run_platform, has_data=True),
         "hubbub-clients": lambda data, *arguments: run_platform(data, code_arguments=arguments),
         "hubbub-players": lambda data, *arguments: run_platform(data, player_arguments=arguments),
+        "hubbub-members": lambda data, *arguments: run_platform(data, member_arguments=arguments),
         "http": run_http_reference,
         "sockets": run_socket_reference,
     }

@@ -16,6 +16,7 @@ from hubbub.protocol.intents import Intents
 
 SOAK_SECONDS, QUICK_SOAK_SECONDS = 300, 60
 WARM_UP_SHARE = 1 / 3
+"""Share of the duration that is not measured."""
 CONNECTION_COUNT = 32
 LASTING_SESSION_COUNT, ROUND_SESSION_COUNT, DROPPED_SESSION_COUNT = 50, 20, 2
 """Sessions that last, sessions that connect in each round, and those of a round that end without a close frame."""
@@ -33,12 +34,14 @@ class Sample(NamedTuple):
 
     elapsed_seconds: float
     request_count: int
-    unmapped_bytes: int
+    private_bytes: int
+    """Resident memory without mapped files."""
     in_use_bytes: int
+    """Bytes that the allocator has in use."""
 
 
 class Load:
-    """The load of a round: writing and reading, invalid requests, and sessions that connect and disconnect."""
+    """The load of all rounds: writing and reading, invalid requests, and sessions that connect and disconnect."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -120,10 +123,10 @@ async def soak_bench(record_figure: Callable[..., None], quick: bool) -> None:
             samples.append(Sample(elapsed, load.request_count, *subject.own_memory_bytes()))
         load.end()
     late_samples = [sample for sample in samples if sample.elapsed_seconds >= seconds * WARM_UP_SHARE]
-    _, request_counts, unmapped_bytes, in_use = zip(*late_samples, strict=True)
+    _, request_counts, private_bytes, in_use = zip(*late_samples, strict=True)
     half = len(late_samples) // 2
-    growth = statistics.mean(unmapped_bytes[half:]) / statistics.mean(unmapped_bytes[:half])
-    detail = f"{unmapped_bytes[-1] / 1e6:.1f} MB after {seconds} s and {load.request_count:,} requests"
+    growth = statistics.mean(private_bytes[half:]) / statistics.mean(private_bytes[:half])
+    detail = f"{private_bytes[-1] / 1e6:.1f} MB after {seconds} s and {load.request_count:,} requests"
     record_figure("memory late in a soak / earlier", growth, 1.05, "x", detail)
     leaked_bytes = statistics.linear_regression(request_counts, in_use).slope
     detail = f"{in_use[-1] / 1e6:.1f} MB in use, {len(late_samples)} rounds after the warm-up"

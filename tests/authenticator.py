@@ -1,4 +1,4 @@
-"""A software authenticator for passkeys, as browsers and security keys contain one."""
+"""A software authenticator for passkeys, which replaces a browser with a security key in tests."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ class Authenticator:
     key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
 
     def create(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return a new credential as the browser's credential API does."""
+        """Return the credential as `navigator.credentials.create` does in a browser."""
         numbers = self.key.public_key().public_numbers()
         public_key = cbor2.dumps(
             {1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
@@ -40,7 +40,7 @@ class Authenticator:
         )
 
     def get(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return the signature of a login as the browser's credential API does."""
+        """Increment the signature counter and return a signed login, as `navigator.credentials.get` does in a browser."""
         self.sign_count += 1
         data = self._authenticator_data(0)
         client_data = self._client_data("webauthn.get", options)
@@ -68,5 +68,5 @@ def _encode_base64url(data: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Return the bytes of an unpadded base64url text."""
+    """Decode an unpadded base64url text."""
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))

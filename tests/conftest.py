@@ -21,8 +21,8 @@ pytest_plugins = [
     "tests.fixtures.worlds",
 ]
 
-# A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test. Examples are derandomized,
-# so that an unrelated change never fails because of a new example. `--hypothesis-profile=explore` searches for more.
+# A deadline per example would fail on a busy machine; pytest-timeout limits the whole test. Examples are derandomized,
+# so that a test never fails because of a new example. `--hypothesis-profile=explore` generates new examples in each run.
 BASE_SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("hubbub", BASE_SETTINGS, derandomize=True)
 settings.register_profile("explore", BASE_SETTINGS, print_blob=True)
@@ -38,7 +38,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Enable garbage collection and exempt the objects that exist already."""
+    """Enable garbage collection, and exclude the objects that exist already from it."""
     gc.enable()
     gc.collect()
     gc.freeze()

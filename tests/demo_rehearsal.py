@@ -1,4 +1,4 @@
-"""A rehearsal of the demo world in the test process, with its control API and simulated identity providers."""
+"""A rehearsal of the demo world in the test process, with its users, game and simulated identity providers."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tests.rehearsal import Rehearsal
 from tests.world import Actor
 
 
-class RehearsalWorld(Rehearsal):
+class DemoRehearsal(Rehearsal):
     """A rehearsal of the demo world, with its game and identity providers."""
 
     def demo_user(self, name: str) -> Actor:
@@ -17,7 +17,7 @@ class RehearsalWorld(Rehearsal):
 
     @property
     def demo_game(self) -> Client:
-        """The demo world's game."""
+        """The demo world's game as an OAuth2 client; `bot` is None although the application may have a bot."""
         application = self.control.built_world.applications["demo-game"]
         return Client(
             self,

@@ -1,4 +1,4 @@
-"""A game with its players, for tests of the social layer."""
+"""A game with its players, and the intents and capabilities of the SDK, for tests of the social layer."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +31,7 @@ class Player(Bearer):
 
 @dataclass
 class Game:
-    """An application with a bot, and its players."""
+    """An application with its players; it has a bot unless `create_game` was called with `has_bot=False`."""
 
     world: World
     client: Client
@@ -49,7 +49,7 @@ class Game:
         return self.client.bot
 
     async def add_player(self, user: Actor | None = None, scope: str = "openid sdk.social_layer") -> Player:
-        """Authorize the game as a user, by default a new one, and return the user as a player."""
+        """Authorize the game as a user, by default a new user, and return the user as a player."""
         user = user or await self.world.user()
         token = (await self.client.request_tokens(user, scope))["access_token"]
         player = Player(self.world, user.id, token, user.name, application_id=self.id)

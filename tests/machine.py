@@ -1,4 +1,4 @@
-"""A player's machine for tests: the real agent, connected to the platform, with its sockets in a separate directory."""
+"""A user's machine for tests: the real agent, a consent prompt that the test controls, and programs on its sockets."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ HANDSHAKE, FRAME, CLOSE, PING, PONG = range(5)
 
 
 class ConsentPrompt:
-    """A consent prompt that returns the decision of the test."""
+    """A consent prompt that records requests and returns the decision of the test."""
 
     def __init__(self) -> None:
         self.grants_consent = True
@@ -38,7 +38,7 @@ class ConsentPrompt:
 
 
 class Machine:
-    """A user's machine, on which an agent runs."""
+    """A user's machine with an agent, whose sockets are in a separate directory."""
 
     def __init__(self, world: World, owner: Actor, directory: Path) -> None:
         self.world = world
@@ -48,7 +48,7 @@ class Machine:
         self.opened_urls: list[str] = []
         """URLs that the agent opened in the browser."""
         self.agent_options: dict[str, Any] = {}
-        """Further keyword arguments of Agent."""
+        """Keyword arguments that `start` adds to its own ones for Agent."""
         self.presence_window_seconds: float | None = None
         self._agent: Agent | None = None
         self._programs: list[Program] = []
@@ -60,7 +60,7 @@ class Machine:
         return self._agent
 
     async def start(self, index: int | None = None) -> "Machine":
-        """Start the agent: sign in and listen for programs at socket `index`, by default the first free one."""
+        """Start the agent: sign in and listen for programs at socket `index`, by default the lowest free index."""
         account = Account(self.world.url, self.owner.token, presence_window_seconds=self.presence_window_seconds)
         self._agent = Agent(
             account,
@@ -74,7 +74,7 @@ class Machine:
         return self
 
     async def stop(self) -> None:
-        """Close every program and stop the agent."""
+        """Close the connection of every program and stop the agent."""
         for program in self._programs:
             program.close()
         self._programs.clear()
@@ -89,14 +89,14 @@ class Machine:
         return program
 
     async def connect_authenticated(self, application_id: int, scopes: str) -> "Program":
-        """Connect a program and authenticate it with an access token of the machine's owner with these scopes."""
+        """Connect a program and authenticate it with a token of the owner, with `identify` and these scopes."""
         program = await self.connect_program(application_id)
         token = (await self.world.bearer(self.owner, application_id, f"identify {scopes}")).token
         await program.call("AUTHENTICATE", {"access_token": token})
         return program
 
     async def open_connection(self) -> "Program":
-        """Connect a program that has sent nothing yet."""
+        """Connect a program to socket 0 without a handshake."""
         reader, writer = await asyncio.open_unix_connection(str(self.directory / "discord-ipc-0"))
         program = Program(reader, writer)
         self._programs.append(program)
@@ -104,7 +104,7 @@ class Machine:
 
 
 class Program:
-    """A program connected to the agent's socket that reads and writes raw frames."""
+    """A program that is connected to the agent's socket, and reads and writes raw frames."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -112,7 +112,7 @@ class Program:
         self._request_count = 0
         self.ready: dict[str, Any] = {}
         self.events: list[dict[str, Any]] = []
-        """Payloads of received events that `next` has not returned yet."""
+        """Payloads of received events that `next` has neither returned nor discarded."""
 
     def write(self, opcode: int, payload: Any) -> None:
         """Write a frame; bytes are written as they are, anything else as JSON."""

@@ -43,7 +43,7 @@ class Client:
     redirect_uri: str = REDIRECT
 
     def authorize_path(self, scope: str | None = "identify", **extra_parameters: Any) -> str:
-        """Return the path and query of the authorization page."""
+        """Return the path and query of an authorization request; parameters that are None are left out."""
         parameters = {"client_id": self.id, "response_type": "code", "redirect_uri": self.redirect_uri, "scope": scope}
         return "/oauth2/authorize?" + urlencode(
             {name: value for name, value in (parameters | extra_parameters).items() if value is not None}
@@ -52,7 +52,7 @@ class Client:
     async def authorize(
         self, user: Actor, scope: str | None = "identify", *, body: Any = None, **parameters: Any
     ) -> ApiResponse:
-        """Authorize the application as a user."""
+        """Authorize the application as a user; `body` adds fields to the request body, and may replace `authorize`."""
         return await user.post(self.authorize_path(scope, **parameters), json={"authorize": True, **(body or {})})
 
     async def request_code(self, user: Actor, scope: str = "identify", **parameters: Any) -> str:
@@ -119,7 +119,7 @@ async def create_application(
 
 
 async def set_application_columns(world: World, client: Client, **columns: int) -> None:
-    """Set columns of an application that developers edit in the portal."""
+    """Set columns of the application's row directly in the database."""
     for column, value in columns.items():
         await world.write(
             lambda call, column=column, value=value: call.tx.run(

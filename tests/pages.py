@@ -27,7 +27,7 @@ class PageForm:
 
 
 class _PageParser(HTMLParser):
-    """Parser that collects the forms, links and text of a page."""
+    """Parser that collects the forms, links, text and refresh target of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class _PageParser(HTMLParser):
 
 @dataclass
 class Page:
-    """A page that the browser received, with its forms, links and text."""
+    """A page that the browser received, with its forms, links, text and refresh target."""
 
     status: int
     headers: Any

@@ -30,7 +30,7 @@ class PushRequest:
     """The decrypted content."""
 
     def claims(self) -> dict[str, Any]:
-        """Verify the token of the request with the key of the request, and return its claims."""
+        """Verify the VAPID token with the public key in the Authorization header, and return the token's claims."""
         scheme, token, key = self.headers["Authorization"].replace(", k=", " ").split(" ")
         assert scheme == "vapid"
         point = encryption.decode_base64(key)
@@ -46,11 +46,11 @@ class PushRequest:
 
 
 class PushService:
-    """The push service; an async context manager."""
+    """A push service that records the requests it receives; an async context manager."""
 
     def __init__(self) -> None:
         self.statuses: list[int] = []
-        """Statuses of the next responses; without one the service responds with 201."""
+        """Statuses of the next responses; if the list is empty, the service responds with 201."""
         self.response_headers: dict[str, str] = {}
         self.requests: list[PushRequest] = []
         self.url = ""
@@ -80,7 +80,7 @@ class PushService:
         return web.Response(status=self.statuses.pop(0) if self.statuses else 201, headers=self.response_headers)
 
     def subscription(self, name: str = "browser") -> dict[str, Any]:
-        """Return the subscription of a browser, in the form in which browsers encode it."""
+        """Return the subscription of a browser, as browsers encode it; all subscriptions have the same keys."""
         point = self._key.public_key().public_bytes(
             serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint
         )
@@ -88,7 +88,7 @@ class PushService:
         return {"endpoint": f"{self.url}/{name}", "expirationTime": None, "keys": keys}
 
     async def subscribe(self, user: Actor, name: str = "browser") -> Any:
-        """Subscribe a browser of a user and return the subscription."""
+        """Subscribe a browser of a user and return the API response."""
         return (await user.post(PUSH_SUBSCRIPTIONS_PATH, json=self.subscription(name))).ok()
 
     async def wait_for(self, count: int) -> list[PushRequest]:

@@ -30,7 +30,7 @@ class Receiver:
         self.requests: list[dict[str, Any]] = []
         """Decoded bodies of the accepted requests, in order."""
         self.invalid_signature_count = 0
-        """Number of requests with an invalid signature."""
+        """Number of requests with an invalid signature, including accepted ones."""
         self.request_headers: list[Any] = []
         """Headers of all requests, in order."""
         self.next_statuses: list[int] = []
@@ -38,13 +38,13 @@ class Receiver:
         self.default_status = 204
         """Status of responses to events once `next_statuses` is empty."""
         self.barrier: asyncio.Barrier | None = None
-        """If not None, the server responds only when the barrier is full."""
-        self.accept_invalid_signatures = False
-        """Whether requests with an invalid signature are accepted too."""
+        """If not None, the server responds to events and interactions only when the barrier is full."""
+        self.accepts_invalid_signatures = False
+        """Whether requests with an invalid signature are accepted."""
         self.interaction_handler: InteractionHandler = lambda _: web.Response(status=500)
-        """Handler of interactions."""
+        """Function that responds to interactions other than pings, by default with status 500."""
         self.ping_response = b'{"type": 1}'
-        """Body of the response to a ping."""
+        """Body of the response to a ping at the interactions endpoint."""
         self._runner: web.AppRunner | None = None
         self._arrived = asyncio.Condition()
         self._closed = asyncio.Event()
@@ -87,7 +87,7 @@ class Receiver:
         self.port = self._runner.addresses[0][1]
 
     async def close(self) -> None:
-        """Stop listening; further connections are refused."""
+        """Stop listening; new connections are refused."""
         if self._runner is not None:
             self._closed.set()
             await self._runner.cleanup()
@@ -148,7 +148,7 @@ class Receiver:
         self.request_headers.append(request.headers)
         if not self._has_valid_signature(request, data):
             self.invalid_signature_count += 1
-            if not self.accept_invalid_signatures:
+            if not self.accepts_invalid_signatures:
                 return None
         body: dict[str, Any] = jsonlib.loads(data)
         self.requests.append(body)
@@ -175,7 +175,7 @@ def extend_timeouts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def use_as_interactions_endpoint(receiver: Receiver, bot: Actor) -> None:
-    """Make the receiver the interactions endpoint of the bot's application."""
+    """Make the receiver the interactions endpoint of the bot's application, and clear its recorded requests."""
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     url = receiver.events_url.replace("/events", "/interactions")
     (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
@@ -184,7 +184,7 @@ async def use_as_interactions_endpoint(receiver: Receiver, bot: Actor) -> None:
 
 
 async def subscribe_to_events(receiver: Receiver, bot: Actor, *types: str) -> None:
-    """Subscribe the receiver to webhook events of the bot's application."""
+    """Subscribe the receiver to webhook events of the bot's application, and clear its recorded requests."""
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     body = {
         "event_webhooks_url": receiver.events_url,

@@ -1,4 +1,4 @@
-"""Parser of the API reference pages for tests."""
+"""Parser of the API reference pages, and a function that reads the entries of all operations."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -19,7 +19,9 @@ class ReferenceEntry:
 
 
 class ReferencePage(HTMLParser):
-    """Parsed page of the reference: its entries with their IDs, and all element IDs and links."""
+    """A parsed page of the reference: its entries with their IDs, and all element IDs, links and script URLs.
+
+    The parser asserts that the page has no inline scripts, styles or event handlers."""
 
     def __init__(self, body: str) -> None:
         super().__init__()
@@ -72,8 +74,8 @@ class ReferencePage(HTMLParser):
                     entry.examples[-1] = (self._language, entry.examples[-1][1] + data)
 
 
-async def read_operation_entries(world: World) -> dict[str, ReferenceEntry]:
-    """Return the documented entry of each operation, by operation name."""
+async def read_resource_entries(world: World) -> dict[str, ReferenceEntry]:
+    """Read all resource pages of the reference and return their entries by ID; the ID of an operation is its name."""
     browser = Browser(world)
     entries: dict[str, ReferenceEntry] = {}
     for path in {url for _, url in (await browser.open("/docs")).links if url.startswith("/docs/resources/")}:

@@ -1,4 +1,4 @@
-"""A running platform with its control API, for tests."""
+"""A running server with a loaded world and its control API, for tests."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from hubbub.server.worlds.schema import World as WorldFile
 from tests.world import NOW_MS, Actor, ApiResponse, World, small_config
 
 VOICE_ENDPOINT = "voice.test:443"
-"""The endpoint sent to clients; people of the control API use the web listener instead."""
+"""Voice endpoint that clients receive; people of the control API use the web listener instead."""
 
 
 class Rehearsal(World):
@@ -26,7 +26,7 @@ class Rehearsal(World):
         self.control = control
 
     async def control_request(self, method: str, path: str, *, token: str | None = None, **options: Any) -> ApiResponse:
-        """Call the control API."""
+        """Send a request to the control API, by default with its valid token."""
         headers = {"Authorization": f"Bearer {token or self.control.token}", **options.pop("headers", {})}
         return await self.request(method, f"{self.url}/control{path}", headers=headers, **options)
 
@@ -35,7 +35,7 @@ class Rehearsal(World):
         return await self.control_request("POST", f"/people/{name}/{action}", json=body)
 
     def actor(self, name: str) -> Actor:
-        """Return a user or bot of the loaded worlds."""
+        """Return the user with this name, or the bot of the application with this name, in the loaded worlds."""
         built = self.control.built_world
         if name in built.users:
             return Actor(self, built.users[name].id, built.users[name].token, name)
@@ -46,7 +46,7 @@ class Rehearsal(World):
 
 @asynccontextmanager
 async def start_rehearsal(world_file: WorldFile | None = None, **settings: Any) -> AsyncIterator[Rehearsal]:
-    """Run a world, by default the demo world, with a frozen clock."""
+    """Run a server with a world, by default the demo world, and a frozen clock; yield it as a rehearsal."""
     defaults = {
         "rate_limits": "report",
         "mail": MailConfig(keep_in_memory=True),

@@ -1,4 +1,4 @@
-"""A real SMTP server (aiosmtpd) for tests, which keeps the mail it receives and can reject it."""
+"""An SMTP server (aiosmtpd) that records or rejects mail, and functions that read the text, HTML and link of a mail."""
 
 import asyncio
 import email
@@ -23,25 +23,25 @@ class SmtpReceiver:
         self.senders: list[str] = []
         """Envelope senders, in the order of `mails`."""
         self.recipient_response = ACCEPTED
-        """Response to every recipient."""
+        """Response to every RCPT command; each one except `ACCEPTED` rejects the recipient."""
         self.data_responses: list[str] = []
-        """Responses to the next mails; later ones are accepted."""
+        """Responses to the next mails, which are not recorded; if the list is empty, mails are accepted."""
         self.recipient_count = 0
-        """Number of recipients that clients named."""
+        """Number of RCPT commands received."""
         self.logins: list[tuple[str, str]] = []
         self.tls_flags: list[bool] = []
         """Whether each mail arrived over TLS."""
         self.port = 0
 
     async def handle_RCPT(self, server: SMTP, session: Session, envelope: Envelope, address: str, options: Any) -> str:
-        """Accept or reject a recipient."""
+        """Count a recipient and respond with `recipient_response`."""
         self.recipient_count += 1
         if self.recipient_response == ACCEPTED:
             envelope.rcpt_tos.append(address)
         return self.recipient_response
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        """Receive a mail."""
+        """Record a mail and accept it, or return the next of `data_responses`."""
         if self.data_responses:
             return self.data_responses.pop(0)
         assert isinstance(envelope.content, bytes)
@@ -53,7 +53,7 @@ class SmtpReceiver:
         return ACCEPTED
 
     def authenticate(self, server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
-        """Accept any login with the password "secret"."""
+        """Record a login and accept it if the password is "secret"."""
         assert isinstance(data, LoginPassword)
         self.logins.append((data.login.decode(), data.password.decode()))
         return AuthResult(success=data.password == b"secret", handled=False)
@@ -63,7 +63,9 @@ class SmtpReceiver:
 async def run_smtp_server(
     *, tls_context: ssl.SSLContext | None = None, implicit_tls: bool = False, requires_login: bool = False
 ) -> AsyncIterator[SmtpReceiver]:
-    """Run a server on a free port. `tls_context` enables STARTTLS, or with `implicit_tls` encrypts from the start."""
+    """Run a server on a free port and yield it.
+
+    With `tls_context` the server requires STARTTLS, or with `implicit_tls` uses TLS from the start."""
     receiver = SmtpReceiver()
     starttls_context = None if implicit_tls else tls_context
 
@@ -104,7 +106,7 @@ def html_of(message: EmailMessage) -> str:
 
 
 def token_in(text: str) -> str:
-    """Return the token of the link in a mail."""
+    """Return the token in the link of a mail's text or HTML."""
     match = re.search(r"token=([\w-]+)", text)
     assert match is not None, text
     return match[1]

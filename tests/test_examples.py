@@ -1,4 +1,4 @@
-"""Tests that run each example as its README describes, in a separate process."""
+"""Tests that run the examples in separate processes, as their README describes, and a test of the game's rules."""
 
 import importlib
 import json
@@ -28,7 +28,7 @@ TIMEOUT_SECONDS = 60.0
 
 
 class Program:
-    """A program that runs in the background, with its input and output lines."""
+    """A Python program that runs in the background, with its input and output lines."""
 
     def __init__(self, *arguments: object) -> None:
         self._process = subprocess.Popen(
@@ -51,7 +51,7 @@ class Program:
         self._lines.put(None)
 
     def expect_all(self, *texts: str) -> None:
-        """Read lines until each of these texts was in one of them, in any order."""
+        """Read lines until each of these texts was in a line, in any order."""
         missing = set(texts)
         while missing:
             line = self.expect("")

@@ -1,4 +1,6 @@
-"""Third-party files of the chat client, which are missing on a machine without npm and without a network."""
+"""Marks that skip tests if third-party files of the chat client are missing.
+
+The files are missing on a machine without npm and without a network."""
 
 import pytest
 
@@ -14,7 +16,7 @@ HAS_CALL_FILES = {f"{THIRD_PARTY}/{name}" for name in FILES} >= CALL_FILES
 MISSING_REASON = "the third-party files of calls are missing (make third-party fetches them)"
 
 needs_call_files = pytest.mark.skipif(not HAS_CALL_FILES, reason=MISSING_REASON)
-"""Skips a test on a machine without the files."""
+"""Skips a test on a machine without the files that calls in the browser need."""
 
 needs_highlighter = pytest.mark.skipif(
     "highlight.js" not in FILES, reason="the library for code blocks is missing (make third-party fetches it)"
@@ -31,4 +33,4 @@ needs_all_files = pytest.mark.skipif(
     len(FILES) < sum(len(package.files) for package in PACKAGES),
     reason="some third-party files are missing (make third-party fetches them)",
 )
-"""Skips a test on a machine without one of the files."""
+"""Skips a test on a machine without one of the third-party files."""

@@ -1,7 +1,7 @@
 """A test world: the real App over real sockets, with users, bots, guilds and a controlled clock.
 
-`World` and `Actor` are classes of the tests: a server with a client for each user, not the world file and the
-authenticated caller of the glossary.
+In tests, a `World` is a running server and an `Actor` is a user or a bot with its token. The glossary defines world
+and actor differently.
 
 async def test_something(world: World) -> None:
     alice = await world.user("alice")
@@ -143,7 +143,7 @@ class Actor:
         return int((await self.post(f"/channels/{channel}/threads", json=body)).ok()["id"])
 
     async def connect(self, intents: int = Intents.BOT_MASK, *, version: int = 10, **identify: Any) -> "Session":
-        """Open a gateway session and identify; READY and the guilds have been received on return."""
+        """Open a gateway session and identify; READY and the GUILD_CREATE events after it have been received on return."""
         session = Session(self, intents, identify, version)
         await session.open()
         self.world.sessions.append(session)
@@ -182,7 +182,7 @@ class Session:
         """Code with which the connection was closed; None while it is open."""
 
     async def open(self) -> None:
-        """Connect, identify, and receive READY and the guilds."""
+        """Connect, identify, and receive READY and the GUILD_CREATE events that follow it."""
         self.socket = await self.actor.world.client.ws_connect(
             f"{self.actor.world.gateway}?v={self.version}&encoding=json", max_msg_size=0
         )
@@ -275,7 +275,7 @@ class Session:
                 await self._arrived.wait()
 
     def unread_names(self) -> list[str]:
-        """Return the names of the unread events."""
+        """Return the names of the unread events, except PING."""
         return [frame["t"] for frame in self.dispatches[self._position :] if frame["t"] != "PING"]
 
     async def set_presence(self, status: str = "online", *activities: Any, **fields: Any) -> None:
@@ -291,7 +291,7 @@ class Session:
         await self.send(GatewayOpcode.VOICE_STATE_UPDATE, state | fields)
 
     async def join_voice(self, guild: "Guild", channel: int | None, **fields: Any) -> Any:
-        """Join a voice channel, or leave with None; return the actor's new voice state."""
+        """Join a voice channel, or leave the current one if `channel` is None; return the actor's new voice state."""
         await self.send_voice_state(guild, channel, **fields)
         return await self.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(self.actor.id))
 
@@ -350,7 +350,7 @@ class Guild:
         await self.add_role(actor, await self.role("allowed", permissions))
 
     async def member(self, permissions: int = 0) -> Actor:
-        """Create a user who is a member, with these permissions through a role."""
+        """Create a user who is a member, with these permissions through a role; 0 creates no role."""
         from hubbub.server.places import members
 
         actor = await self.world.user()
@@ -422,7 +422,7 @@ class World:
     """The App under test, with methods that create its users, bots and guilds."""
 
     response_hooks: list[Any] = []
-    """Functions called with method, path and response of every request (the response validator)."""
+    """Functions called with method, path and response of every request, such as the response validator."""
 
     event_hooks: list[Any] = []
     """Functions called with the name of every event that is published or received."""
@@ -515,7 +515,7 @@ class World:
         return Actor(self, user_id, token, name)
 
     async def bearer(self, user: Actor, application_id: int | None, scopes: str = "sdk.social_layer") -> Bearer:
-        """Return an application acting for a user, with an access token of these space-separated scopes.
+        """Return an actor for an application that acts for a user, with a token of these space-separated scopes.
 
         Scopes that include others are expanded, as the authorization endpoint does."""
         token = await self.access_token(user, application_id, *expand_scopes(scopes.split()))
@@ -524,7 +524,9 @@ class World:
     async def bot(
         self, *guilds: Guild, name: str | None = None, permissions: int = 0, flags: int = PRIVILEGED_INTENT_FLAGS
     ) -> Actor:
-        """Create an application with a bot, all privileged intents by default, and add the bot to these guilds."""
+        """Create an application with a bot and add the bot to these guilds, with `permissions` through a role.
+
+        By default the bot may use all privileged intents."""
         from hubbub.server.places import members
 
         name = name or f"bot{next(_numbers)}"
@@ -600,9 +602,10 @@ class World:
         await self.write(update)
 
     async def publish_ping(self, actor: Actor, nonce: str) -> int:
-        """Publish PING to every session of an actor, directly and through each guild, and return the number sent.
+        """Publish PING to every session of an actor, and return the number of PINGs that each session receives.
 
-        Each PING arrives after every event that was published earlier on the same path."""
+        One PING goes to the user, and one through each guild unless the actor uses an OAuth2 token. Each PING arrives
+        after every event that was published earlier on the same path."""
         event = Event("PING", dict, scope="identify")
 
         def emit(call: Call) -> int:
@@ -635,7 +638,7 @@ class World:
 
 
 def small_config(**overrides: Any) -> Config:
-    """Return the configuration of an in-memory App without rate limits."""
+    """Return a configuration: by default in memory, on a free port, without rate limits and with the control API."""
     settings: dict[str, Any] = {
         "host": "127.0.0.1",
         "port": 0,

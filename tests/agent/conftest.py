@@ -1,4 +1,4 @@
-"""Fixtures for the tests of the agent."""
+"""Fixtures for the tests of the agent: the machines of one or two users, and a game."""
 
 import pytest
 

@@ -24,7 +24,7 @@ class AgentSetup:
 
 
 class TwoMachines:
-    """Mary and Zoe, friends, each with a machine that runs the same game."""
+    """Mary and Zoe, who are friends, a machine of each, and a game."""
 
     def __init__(
         self, mary: Actor, zoe: Actor, game: oauth.Client, mary_machine: Machine, zoe_machine: Machine
@@ -34,7 +34,7 @@ class TwoMachines:
 
 
 class PresenceSetup:
-    """Mary's machine with a game on it, and her friend Zoe, who receives Mary's presence."""
+    """Mary's machine, a game, and her friend Zoe, who receives Mary's presence."""
 
     def __init__(
         self, world: World, machine: Machine, game: oauth.Client, mary: Actor, zoe: Actor, zoe_session: Session
@@ -47,7 +47,7 @@ class PresenceSetup:
         return await self.machine.connect_program(self.game.id)
 
     async def wait_activities(self, matches: Any = lambda activities: True) -> list[dict[str, Any]]:
-        """Wait for a presence of Mary that Zoe receives, and return its activities."""
+        """Wait until Zoe receives a presence of Mary with matching activities, and return them."""
         presence = await self.zoe_session.next(
             "PRESENCE_UPDATE",
             lambda data: data["user"]["id"] == str(self.mary.id) and matches(data["activities"]),

@@ -1,4 +1,4 @@
-"""Authorizing a game through the agent, and authenticating with the token (spec/rpc.md#7)."""
+"""Authorization of a game through the agent, authentication with the token, and consent prompts (spec/rpc.md#7)."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Accepting an invite while the game is not running: the agent starts it with its registered command (spec/sdk.md#10.2)."""
+"""Accepted invites: the agent starts a game that is not running with its registered command (spec/sdk.md#10.2)."""
 
 import asyncio
 import shlex
@@ -39,7 +39,7 @@ client.close()
 
 
 async def send_invite(two_machines: TwoMachines) -> str:
-    """Send an invite from Mary to Zoe, whose machine does not run the game."""
+    """Send an invite from Mary to Zoe, wait until Zoe's agent has received it, and return the ID of its message."""
     host = await two_machines.mary_machine.connect_program(two_machines.game.id)
     await host.call("SET_ACTIVITY", {"activity": JOINABLE_ACTIVITY})
     await host.call(

@@ -1,4 +1,4 @@
-"""Finding the user of a local connection."""
+"""The lookup of the operating system user of a local connection."""
 
 import os
 import socket

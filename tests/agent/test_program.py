@@ -1,4 +1,4 @@
-"""The `hubbub agent` command: settings, login and shutdown."""
+"""The `hubbub agent` command: settings, login, stored tokens, the terminal and shutdown."""
 
 import asyncio
 import contextlib
@@ -47,7 +47,7 @@ async def start_agent(directory: Path, *arguments: str, **variables: str) -> asy
 
 
 def start_agent_in_terminal(directory: Path, *arguments: str, **variables: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the agent with a terminal as its input and output; return the file descriptor of the other side too."""
+    """Start the agent in a terminal. Return its process and the file descriptor of the other side of the terminal."""
     terminal, program_side = pty.openpty()
     process = subprocess.Popen(
         [*AGENT_COMMAND, *arguments],

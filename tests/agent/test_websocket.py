@@ -1,4 +1,4 @@
-"""Web pages connecting to the agent over WebSocket: only from origins that the application registered (spec/rpc.md#1, 4)."""
+"""Connections of web pages and programs to the agent over WebSocket: origins, users and permissions (spec/rpc.md#1, 4)."""
 
 import os
 from typing import Any

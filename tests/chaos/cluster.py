@@ -127,7 +127,7 @@ class FaultProxy:
                 self._writers.discard(upstream_writer)
                 upstream_writer.transport.abort()
         except (OSError, asyncio.CancelledError):
-            pass  # The end of a task that `stop` cancels.
+            pass  # The connection failed, or `stop` canceled the task.
         finally:
             self._writers.discard(writer)
             writer.transport.abort()
@@ -188,7 +188,7 @@ async def running_cluster(
     ]
     try:
         await asyncio.gather(*(server.start() for server in servers))
-        # No keep-alive: a test that breaks a process must not reuse its connections.
+        # The number of connections is not limited: requests that wait for a broken process must not delay others.
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client:
             yield client, servers
     finally:

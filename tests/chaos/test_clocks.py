@@ -1,4 +1,4 @@
-"""IDs of servers whose clock is wrong or moved between two runs."""
+"""IDs of a server whose clock was ahead in an earlier run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Many concurrent writes to the same rows at two processes: all succeed, and other callers do not wait for them."""
+"""Many concurrent writes to the same rows at two processes: none fails by the conflict, and other callers do not wait."""
 
 import asyncio
 import random

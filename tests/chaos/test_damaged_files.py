@@ -1,4 +1,4 @@
-"""A database file with destroyed pages."""
+"""A SQLite file with a destroyed page: responses, readiness and log of the server."""
 
 import sqlite3
 from pathlib import Path

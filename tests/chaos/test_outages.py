@@ -25,13 +25,13 @@ def proxied_url(database_url: str, proxy: FaultProxy) -> str:
 
 
 def find_socket(database_url: str) -> Path:
-    """Return the Unix socket of a PostgreSQL server."""
+    """Return the path of the Unix socket of a PostgreSQL server."""
     (directory,) = parse_qs(urlsplit(database_url).query)["host"]
     return Path(directory) / ".s.PGSQL.5432"
 
 
 async def measure_request(user: ApiUser, channel_id: str, number: int) -> tuple[int, float]:
-    """Send a request and return its status and its response time in seconds."""
+    """Send one of three requests, chosen by `number`, and return its status and its response time in seconds."""
     started = time.monotonic()
     if number % 3 == 0:
         response = await user.get("/users/@me")

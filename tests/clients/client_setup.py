@@ -12,13 +12,12 @@ from tests import media
 from tests.world import Actor, Guild, World
 
 TIMEOUT_SECONDS = 45.0
-"""Long timeout, because starting Node on a busy machine takes time."""
+"""Timeout of each wait in seconds; it is long, because starting Node on a busy machine takes time."""
 
 LARGE_GUILD_MEMBER_COUNT = 1500
 """Number of members that make a guild large: more than fit into GUILD_CREATE, and more than one chunk of 1000."""
 
 ONE_PIXEL_PNG = media.png(1, 1)
-"""A PNG of one pixel."""
 
 
 class AbortableProxy:

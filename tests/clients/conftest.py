@@ -1,4 +1,4 @@
-"""A server for unmodified client libraries: the real App on a running clock, behind a proxy that can abort connections."""
+"""Fixtures for unmodified client libraries: the real App behind a proxy that can abort connections, and a check of the logs."""
 
 import logging
 import socket
@@ -37,7 +37,7 @@ EXPECTED_LOG_PREFIXES = (
 
 @pytest.fixture(autouse=True)
 def fail_on_library_errors(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Fail on log messages of a library: it reports undecodable data in its log and continues."""
+    """Fail on warnings and errors in the logs of the libraries and the server: a library only logs undecodable data."""
     yield
     records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
     messages = [

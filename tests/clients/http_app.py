@@ -1,4 +1,4 @@
-"""An app that has only a web server: it verifies signatures with its own code and responds in the HTTP response."""
+"""An app that has only a web server: it verifies signatures itself, and responds in the HTTP response or with a callback."""
 
 import json
 from typing import Any
@@ -160,7 +160,7 @@ class HttpApp:
         return [{"type": ComponentType.ACTION_ROW, "components": components} for components in rows]
 
     async def send_request(self, path: str, body: dict[str, Any], method: str = "POST") -> None:
-        """Send a request to the API."""
+        """Send a request to the API, and record it if it fails."""
         async with self.client.request(method, f"{self.api_url}{path}", json=body) as response:
             if not response.ok:
                 self.failed_requests.append(f"{path}: {await response.text()}")

@@ -1,4 +1,4 @@
-"""Unmodified discord.js against the server."""
+"""Unmodified discord.js against the server: login, messages, threads, roles, channels, members, errors, resumes, shards."""
 
 import base64
 from collections.abc import AsyncIterator

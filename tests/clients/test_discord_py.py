@@ -1,4 +1,4 @@
-"""Unmodified discord.py against the server."""
+"""Unmodified discord.py against the server: login, messages, threads, guilds, members, errors, voice, resumes, shards."""
 
 import datetime
 import importlib.util

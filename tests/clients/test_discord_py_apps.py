@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("discord_py_urls")
 
 
 class App(Bot):
-    """A bot with commands."""
+    """A bot with a tree of application commands."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class App(Bot):
 
 
 class FeedbackModal(discord.ui.Modal, title="Feedback"):
-    """A modal with most components that the library supports."""
+    """A modal with a text display, a text input, a radio group, a user select and a checkbox."""
 
     intro: "discord.ui.TextDisplay[Any]" = discord.ui.TextDisplay("Welcome")
     name: "discord.ui.Label[Any]" = discord.ui.Label(
@@ -64,7 +64,7 @@ class FeedbackModal(discord.ui.Modal, title="Feedback"):
 
 
 class EvidenceModal(discord.ui.Modal, title="Evidence"):
-    """A modal with the other components: file uploads and checkbox groups."""
+    """A modal with a file upload and a checkbox group."""
 
     proof: "discord.ui.Label[Any]" = discord.ui.Label(
         text="Proof", component=discord.ui.FileUpload(custom_id="proof", max_values=2)

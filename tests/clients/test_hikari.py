@@ -1,4 +1,4 @@
-"""Unmodified hikari against the server."""
+"""Unmodified hikari against the server: login, messages, threads, roles, channels, members, errors, resumes, shards."""
 
 import datetime
 from collections.abc import AsyncIterator, Callable
@@ -15,7 +15,7 @@ EventT = TypeVar("EventT", bound=hikari.Event)
 
 
 class Bot(hikari.GatewayBot):
-    """A bot that records its events."""
+    """A bot that records its events, except the raw payloads."""
 
     def __init__(self, setup: ClientSetup, token: str | None = None, **options: Any) -> None:
         settings: dict[str, Any] = {"intents": hikari.Intents.ALL, "banner": None, "logs": None}

@@ -1,7 +1,8 @@
-"""One bot per further client library, unmodified, in its own process. docs/testing.md lists what each library supports.
+"""Bots that use unmodified client libraries, one process per bot: disnake, nextcord, py-cord, interactions.py, oceanic.js, eris.
 
-`make client-libraries` installs those for Python in a folder of `.venvs` each, because several of them use the same package
-name. `make client-deps` installs those for JavaScript in `js/node_modules`.
+discord.py, discord.js and hikari have their own test modules. docs/testing.md lists the features that each library supports.
+`make client-libraries` installs each Python library in a virtual environment in `.venvs`, because several of them use the same
+package name. `make client-deps` installs the JavaScript libraries in `js/node_modules`.
 """
 
 import asyncio
@@ -63,14 +64,14 @@ def interpreter_path(library: str) -> str:
 
 
 class BotProcess:
-    """A running bot, which writes a line of JSON for each step and for each line of its log."""
+    """A running bot, which writes a line of JSON for each step and for each warning of its library."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self.log: list[str] = []
 
     async def read_results(self) -> dict[str, Any]:
-        """Return the results of all steps; a failed step is an error."""
+        """Return the results of all steps; a failed step fails the test."""
         assert self._process.stdout is not None
         results: dict[str, Any] = {}
         async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -88,7 +89,7 @@ class BotProcess:
         return results
 
     async def close(self) -> None:
-        """End the bot and assert that its library logged no warning."""
+        """End the bot and assert that its library logged no unexpected warning."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -235,7 +236,7 @@ async def test_a_bot_with_oceanic_js_uses_all_features(setup: ClientSetup, encod
 
 @pytest.fixture
 async def tls_setup(tmp_path: Path) -> AsyncIterator[tuple[ClientSetup, str]]:
-    """A guild on a platform that serves HTTPS, and the path of the authority that clients must trust."""
+    """A guild on a platform that serves HTTPS, and the path of the CA certificate that clients must trust."""
     issued = certificates.issue(tmp_path / "certificates", [])
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(issued.certificate, issued.key)

@@ -83,7 +83,7 @@ async def run_voice_bots(setup: ClientSetup, *bots: Actor) -> AsyncIterator[Voic
 
 
 def authority_path(setup: ClientSetup) -> str:
-    """Return the path of the certificate authority that clients must trust."""
+    """Return the path of the CA certificate that clients must trust."""
     path = setup.world.app.config.voice.ca_file
     assert path is not None
     return path

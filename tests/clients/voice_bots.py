@@ -18,7 +18,7 @@ import yarl
 
 TIMEOUT_SECONDS = 40.0
 FRAME_SECONDS = 0.02
-"""Duration of an audio frame."""
+"""Duration of an audio frame, and interval of checks, in seconds."""
 OPUS_PAYLOAD_TYPE = 0x78
 """The second byte of RTP packets with audio."""
 
@@ -100,7 +100,6 @@ class Bot(discord.Client):
         return bytes(audio).decode()
 
     async def do_leave(self) -> None:
-        """Leave the call."""
         await self.voice.disconnect()
 
 

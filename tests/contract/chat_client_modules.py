@@ -208,7 +208,7 @@ LIMITS: Final = (
     "rpc.WEBSOCKET_PORTS",
     "sounds.SOUND_BYTES_MAX",
 )
-"""Limits that the chat client uses, as module and name in `hubbub.protocol`."""
+"""Limits and other constants that the chat client uses, as module and name in `hubbub.protocol`."""
 
 
 def enums_module() -> str:

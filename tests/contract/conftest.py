@@ -1,4 +1,4 @@
-"""Fixtures of the contract tests."""
+"""Fixture of the contract tests: a running server on an in-memory store."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Collects the code blocks and inline commands of the Markdown pages."""
+"""Collect the code blocks, their commands, and the inline code of the Markdown pages."""
 
 import re
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class Command(NamedTuple):
 
 
 def pages() -> list[str]:
-    """Return the paths of all Markdown pages."""
+    """Return the paths of the Markdown pages in the root folder and below the folders of `_FOLDERS`."""
     paths = [*ROOT.glob("*.md"), *(path for folder in _FOLDERS for path in (ROOT / folder).rglob("*.md"))]
     return sorted(path.relative_to(ROOT).as_posix() for path in paths if "node_modules" not in path.parts)
 

@@ -1,4 +1,4 @@
-"""Collects the prose of the repository: docstrings, comments, user-facing strings, pages, documents and names."""
+"""Collect the prose of the repository, and find words and phrases that plain technical English does not need."""
 
 import ast
 import io
@@ -54,7 +54,7 @@ def _relative(path: Path) -> str:
 
 
 def python_prose(path: Path) -> Iterator[Prose]:
-    """Yield docstrings, comments and strings of several words of a Python file."""
+    """Yield the strings of several words of a Python file, docstrings included, and its comments if one may violate a rule."""
     source, name = path.read_text(), _relative(path)
     # The tokenizer is slow, so it reads only files in which a line with a comment could violate a rule.
     if any("#" in line and any(violations(line)) for line in source.splitlines()):
@@ -98,7 +98,7 @@ def test_names(path: Path) -> Iterator[Prose]:
 
 
 def all_prose() -> Iterator[Prose]:
-    """Yield the prose of all files of the repository."""
+    """Yield the prose of the code, templates and style sheets, and of the Markdown pages in the root, `docs` and `changes`."""
     for folder in ("src", "tests", "bench", "examples", "tools"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if not THIRD_PARTY_FOLDERS.intersection(path.parts):
@@ -121,7 +121,7 @@ def all_prose() -> Iterator[Prose]:
 
 
 def violations(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each phrase of the stop list in a text, with its replacement."""
+    """Yield each phrase in a text that matches the stop list or denies with “no” after a verb, with its replacement."""
     for match in _STOP.finditer(text):
         yield (
             match[0],

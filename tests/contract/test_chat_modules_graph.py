@@ -37,7 +37,7 @@ FOLDERS = (
 """The folders from bottom to top; the last one is the root. A module imports its own folder and the folders before it."""
 
 CLASSIC_SCRIPTS = {"bootstrap.js", "voice/frame_worker.js"}
-"""Scripts that are not modules: the page loads the first one before the modules, a call starts the second one."""
+"""Scripts that are not modules: the page loads `bootstrap.js` before the modules, and a call starts `frame_worker.js`."""
 
 THIRD_PARTY_MODULES = {"third_party/highlight.js"}
 """Modules of other projects, which `tools/third_party.py` fetches."""

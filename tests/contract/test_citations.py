@@ -1,4 +1,4 @@
-"""Every citation of a specification section or a decision page resolves."""
+"""Citations of specification sections and decisions resolve, links between documents work, and decision pages are short."""
 
 import re
 from collections.abc import Iterator

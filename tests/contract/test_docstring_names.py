@@ -79,7 +79,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
 
 @cache
 def definitions() -> frozenset[str]:
-    """Return the names of all modules, classes, functions, attributes and variables of the package."""
+    """Return the names of all modules, classes, functions, attributes and variables of the package, and Python's built-in names."""
     names = set(dir(builtins))
     for path in SOURCE.rglob("*.py"):
         names.update((path.stem, path.parent.name))

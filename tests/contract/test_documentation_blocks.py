@@ -77,7 +77,7 @@ def readme_bot_is_the_example(shell: Shell, page_blocks: Sequence[Block]) -> Non
 
 
 def guide_is_applied_elsewhere(shell: Shell, page_blocks: Sequence[Block]) -> None:
-    """`test_add_an_operation.py` applies each block that has a comment with its target."""
+    """Require that each block has a comment with its target; `test_add_an_operation.py` applies the blocks."""
     assert [block.location for block in page_blocks if BLOCK_COMMENT.fullmatch(block.comment) is None] == []
 
 
@@ -129,7 +129,7 @@ async def talk():
 
 asyncio.run(talk())
 """
-"""A program around the code blocks of the page."""
+"""A program around the code blocks of docs/sdk.md."""
 
 SDK_BROWSER: Final = """
 import json, sys, urllib.request
@@ -177,7 +177,7 @@ def ready_file_has_the_documented_shape(shell: Shell, page_blocks: Sequence[Bloc
 
 
 def assert_contains(written: Any, shown: Any, where: str) -> None:
-    """Require every key of the shown document in the written one; names are exact, other values are examples."""
+    """Require that the written document has every key of the shown one, with values of the same types."""
     if isinstance(shown, dict):
         for key, value in shown.items():
             assert key in written, f"{where}: {key} is not in {list(written)}"
@@ -394,14 +394,14 @@ def test_the_blocks_of_a_page_work(page: str, request: pytest.FixtureRequest) ->
 
 
 def service_urls(page_blocks: Sequence[Block], request: pytest.FixtureRequest) -> dict[str, str]:
-    """Return real URLs for the services that the commands of a page use."""
+    """Return a URL or folder for each service that the commands of a page use, by the URL on the page."""
     text = "".join(block.text for block in page_blocks if block.language == "console")
     fixtures = {"postgresql://...": "postgres_database", "nats://...": "nats_url", "s3://...": "tmp_path"}
     return {shown: str(request.getfixturevalue(name)) for shown, name in fixtures.items() if shown in text}
 
 
 def set_variables(shell: Shell, page: str) -> None:
-    """Set the variables of a page and the lines that its reader types, from the ready file."""
+    """Set the variables of a page, the token file and the lines that its reader types, from the ready file."""
     document = shell.ready_document()
     if not document:
         return
@@ -496,7 +496,7 @@ def is_choice(shown: str, choices: Sequence[str]) -> bool:
 
 
 def every_command() -> Iterator[tuple[str, str]]:
-    """Yield each command in the text and the console blocks of all pages, with its location."""
+    """Yield the inline code and the commands of console blocks of all pages but the changelog, with their locations."""
     for page in pages():
         if page == "CHANGELOG.md":
             continue  # Describes earlier versions.

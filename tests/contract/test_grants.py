@@ -16,7 +16,7 @@ from tests.oauth import create_application
 from tests.world import Actor, ApiResponse, Guild, World
 
 MISSING_PERMISSION: Final = Permissions.BAN_MEMBERS
-"""The permission that the caller lacks, called `the bit` below."""
+"""The permission that the caller lacks."""
 CALLER_PERMISSIONS: Final = Permissions.ALL & ~(MISSING_PERMISSION | Permissions.ADMINISTRATOR)
 
 WATCHED_EVENTS: Final = frozenset(
@@ -32,23 +32,23 @@ WATCHED_EVENTS: Final = frozenset(
 
 
 class GrantSetup(NamedTuple):
-    """A guild with a category that grants the bit, a role above the caller with the bit, and the caller."""
+    """A guild with a category and a role that grant the missing permission, and the caller with a lower role."""
 
     guild: Guild
     caller: Actor
     role: int
     """ID of the caller's role."""
     strong_role: int
-    """ID of a role above the caller's, with the bit."""
+    """ID of a role with the missing permission, above the caller's role."""
     category: int
-    """ID of a category with an overwrite that allows the bit to @everyone."""
+    """ID of a category with an overwrite that allows the missing permission to @everyone."""
 
 
 Attempt = Callable[[GrantSetup], Awaitable[ApiResponse]]
 
 
 def overwrite(target: int) -> dict[str, Any]:
-    """Return an overwrite that allows the bit to a role."""
+    """Return an overwrite that allows the missing permission to a role."""
     return {"id": str(target), "type": OverwriteType.ROLE, "allow": str(int(MISSING_PERMISSION)), "deny": "0"}
 
 
@@ -73,7 +73,7 @@ async def set_overwrite(setup: GrantSetup) -> ApiResponse:
 
 
 async def delete_overwrite(setup: GrantSetup) -> ApiResponse:
-    # The overwrite of the category allows the bit; deleting it changes the bit as well.
+    # The overwrite of the category allows the missing permission, so deleting the overwrite changes that permission.
     return await setup.caller.delete(f"/channels/{setup.category}/permissions/{setup.guild.id}")
 
 
@@ -154,13 +154,13 @@ async def create_setup(world: World) -> GrantSetup:
     await guild.add_role(caller, role)
     category = await guild.channel("Category", type=ChannelType.GUILD_CATEGORY)
     await guild.overwrite(category, guild.id, allow=MISSING_PERMISSION, target_type=OverwriteType.ROLE)
-    # An allowed bit in the category must not count as held by the caller there.
+    # The caller does not have the permission in the category, although the category allows it to @everyone.
     await guild.overwrite(category, caller.id, deny=MISSING_PERMISSION)
     return GrantSetup(guild, caller, role, strong_role, category)
 
 
 async def read_grants(setup: GrantSetup) -> Any:
-    """Return the overwrites of all channels, the permissions of all roles, and the caller's roles."""
+    """Return the overwrites of all channels, the permissions and positions of all roles, and the caller's roles."""
     owner, guild_path = setup.guild.owner, f"/guilds/{setup.guild.id}"
     channels = (await owner.get(f"{guild_path}/channels")).ok()
     roles = (await owner.get(f"{guild_path}/roles")).ok()

@@ -112,7 +112,7 @@ def _constants(modules: Iterable[str]) -> dict[str, list[str]]:
 def called_operations() -> set[tuple[str, str]]:
     """Return the methods and paths that the chat client requests, with `{}` for each parameter of the path.
 
-    A name that a module does not define comes from a module that imports it, as an argument."""
+    A name that a module does not define is an argument, which a module that imports the module passes."""
     sources = {module: module.read_text(encoding="utf-8") for module in APP.rglob("*.js")}
     importers: dict[Path, list[str]] = {}
     for module, code in sources.items():

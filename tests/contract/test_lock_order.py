@@ -20,7 +20,7 @@ def find_key(sql: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 @pytest.fixture
 def unordered_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements that locked a row after one with a higher key, in the same transaction."""
+    """Descriptions of the statements that locked a row after they locked one with a higher key, in the same transaction."""
     unordered: list[str] = []
     run = SqliteTx.run
 

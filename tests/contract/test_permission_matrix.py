@@ -237,7 +237,7 @@ def endpoints_for(kind: Auth) -> list[Endpoint]:
 
 
 def oauth2_endpoints() -> list[Endpoint]:
-    """Return the operations that OAuth2 tokens may call."""
+    """Return the operations of `guild_endpoints` that OAuth2 tokens may call, except those of `EXEMPT`."""
     return [
         endpoint
         for endpoint in guild_endpoints()

@@ -55,7 +55,7 @@ CHECKS = [
 
 @pytest.fixture
 async def prepared() -> AsyncIterator[PreparedGuild]:
-    """A world without the `response_monitor` fixture, because responses are checked against our OpenAPI document here."""
+    """A prepared guild, without the `response_monitor` fixture: the test checks responses against our OpenAPI document."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:

@@ -14,7 +14,7 @@ BOTS = TESTS / "clients" / "bots"
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 MODULES_PER_NAME_MAX = 2
-"""Modules that may define helpers with the same name; with three, a reader can no longer tell which one is meant."""
+"""Maximum number of modules that define helpers with the same name; with three, a reader cannot tell them apart."""
 
 REPEATED_NAMES: dict[str, str] = {}
 """Names that more modules may define, with the reason."""

@@ -14,7 +14,7 @@ from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 
 SERVER = SOURCE / "server"
 REQUEST_NAME = re.compile(r"(Asked|Requested|Drafted|Presented|Checked)$")
-"""Names of questions, which are ports, not signals."""
+"""Pattern of names of questions, which are ports and not signals."""
 MUTABLE = (list, dict, set, bytearray)
 
 
@@ -47,7 +47,7 @@ def test_signals_are_facts(kind: type) -> None:
 
 
 def notifications() -> Iterator[tuple[str, ast.Call]]:
-    """Yield file name and syntax tree of every `call.notify(...)`."""
+    """Yield the location and syntax tree of every `call.notify(...)`."""
     for path in python_files(SERVER):
         for node in ast.walk(parse_file(path)):
             # A call without arguments is `Condition.notify()`.

@@ -23,7 +23,7 @@ DEPLOY: Final = ROOT / "deploy"
 BASE: Final = DEPLOY / "kustomize" / "base"
 ROLES: Final = ("api", "gateway", "voice", "worker")
 WORKERS_MAX: Final = 32
-"""Maximum number of worker numbers that IDs can contain."""
+"""Number of different worker numbers that IDs can contain."""
 VARIABLE_PATTERN: Final = re.compile(r"\$\{(\w+)(?::[?-][^}]*)?\}")
 
 
@@ -51,7 +51,7 @@ def dockerfile() -> list[tuple[str, str]]:
 
 
 def image_environment() -> dict[str, str]:
-    """Return the settings in the image."""
+    """Return the `HUBBUB_` variables that the image sets."""
     [text] = [argument for name, argument in dockerfile() if name == "ENV"]
     return {name: value for name, value in (pair.split("=", 1) for pair in text.split()) if name.startswith("HUBBUB_")}
 

@@ -1,4 +1,4 @@
-"""The example configurations of nginx and Caddy, run by the real programs, pass all checks; the doctor names faults of others."""
+"""The example configurations of nginx and Caddy in the real programs, and faults of proxies that the doctor names."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ server {
     }
 }
 """
-"""An nginx configuration without the settings that WebSockets and uploads need."""
+"""An nginx configuration that lacks the settings for WebSockets and uploads, and repeats a header of the server."""
 
 
 class Deployment:

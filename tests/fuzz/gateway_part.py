@@ -15,7 +15,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Command
 from hubbub.protocol.resources import gateway, lobby_calls, presence, private_calls, voice_states
 from hubbub.server.transports.gateway import etf
-from tests.fuzz.mutations import encode_json, flip_bytes, mutate_value
+from tests.fuzz.mutations import encode_json, mutate_bytes, mutate_value
 from tests.fuzz.part import InvalidResponse, Part
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
@@ -58,13 +58,13 @@ class GatewayPart(Part):
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._is_etf = False
         self._frames: list[dict[str, Any]] = []
-        """The frames that were sent on the current connection."""
+        """The latest frames that were sent on the current connection."""
         self._query = ""
         self._has_hello = False
         """Whether the first message of the connection was received."""
 
     async def start(self) -> None:
-        """Collect the IDs that commands name."""
+        """Add the IDs of the prepared objects to the pool."""
         for name, value in self.platform.prepared.object_ids.items():
             self._pool.add(name, value)
 
@@ -152,7 +152,7 @@ class GatewayPart(Part):
             return {"base64": base64.b64encode(data).decode()}
 
     def _build_etf(self) -> bytes:
-        """Return a term with tags of every kind and wrong lengths."""
+        """Return an ETF term, usually with a wrong length or an unsupported tag."""
         terms = (
             b"\x83t\x00\x00\x00\x01w\x02opa\x01",
             b"\x83t\xff\xff\xff\xff",
@@ -171,7 +171,7 @@ class GatewayPart(Part):
         return self.random.choice(terms)
 
     def _build_raw_frame(self) -> bytes:
-        """Return a masked WebSocket frame that violates RFC 6455 or splits a message."""
+        """Return a masked WebSocket frame that may violate RFC 6455 or be a part of a message."""
         first = self.random.choice((0x01, 0x80, 0x82, 0x83, 0x87, 0x89, 0x8A, 0x88, 0xC1, 0xF1, 0x8F, 0x00))
         payload = self.random.choice(
             (b"", b"{}", b"\xff\xfe", b"x" * 125, struct.pack(">H", 1005), struct.pack(">H", 70))
@@ -228,7 +228,7 @@ class GatewayPart(Part):
             return data
 
     async def _wait_outcome(self, socket: aiohttp.ClientWebSocketResponse) -> str:
-        """Read until the heartbeat is acknowledged or the connection closes."""
+        """Read until the heartbeat is acknowledged, a binary message follows Hello, or the connection ends."""
         async with asyncio.timeout(OUTCOME_SECONDS_MAX):
             while True:
                 message = await socket.receive()
@@ -266,5 +266,5 @@ class GatewayPart(Part):
 
 def _binary(data: bytes, source: random.Random) -> dict[str, Any]:
     if source.random() < 0.5:
-        data = flip_bytes(data, source)
+        data = mutate_bytes(data, source)
     return {"base64": base64.b64encode(data).decode()}

@@ -301,7 +301,7 @@ class HttpPart(Part):
         return data
 
     async def minimize(self, summary: str) -> Any:
-        """Remove fields of the JSON body while the request still fails with a server error."""
+        """Remove fields of the JSON body while the request still fails with a server error. Return the smallest input."""
         assert self._last is not None
         endpoint, wire, context = self._last
         try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hubbub.agent.commands.registry import HANDLERS
 from hubbub.protocol.rpc_scopes import COMMAND_SCOPES
-from tests.fuzz.mutations import encode_json, flip_bytes, mutate_value
+from tests.fuzz.mutations import encode_json, mutate_bytes, mutate_value
 from tests.fuzz.part import Part
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
@@ -111,7 +111,7 @@ class IpcPart(Part):
             opcode = self.random.choice((0, 1, 2, 3, 4, 5, 99, 2**32 - 1))
             return _frame(opcode, self.random.choice(TEXTS).encode("utf-8", "surrogatepass"))
         if choice < 0.95:
-            return flip_bytes(_frame(FRAME, b'{"cmd":"GET_GUILDS","nonce":"n"}'), self.random)
+            return mutate_bytes(_frame(FRAME, b'{"cmd":"GET_GUILDS","nonce":"n"}'), self.random)
         return HEADER.pack(FRAME, self.random.choice((0, 65536, 2**31, 2**32 - 1)))
 
     async def _send(self, program: Program, data: bytes) -> None:

@@ -19,10 +19,10 @@ _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 @dataclass
 class Problem:
-    """A violation of a promise, with the input that caused it."""
+    """An error, hang or pause, with the input that caused it."""
 
     kind: str
-    """`status`, `log`, `hang` or `pause`."""
+    """`status`, `log`, `hang`, `pause`, or `outcome` for an exception of the part that sent the input."""
     summary: str
     """Text that is the same for every input with the same cause."""
     details: str = ""

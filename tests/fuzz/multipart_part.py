@@ -5,7 +5,7 @@ from typing import Any
 
 from hubbub.server.core.endpoints import Endpoint
 from tests.fuzz.http_part import HttpPart
-from tests.fuzz.mutations import encode_json, flip_bytes, mutate_wire
+from tests.fuzz.mutations import encode_json, mutate_bytes, mutate_wire
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
 from tests.fuzz.values import TEXTS
@@ -97,7 +97,7 @@ class MultipartPart(HttpPart):
         boundary = self.random.choice(("b", "----boundary", "x" * 70, "x" * 201, "a b", "-", "--"))
         body = self._build_body(endpoint, boundary.encode(), valid.body)
         if self.random.random() < 0.25:
-            body = flip_bytes(body, self.random)
+            body = mutate_bytes(body, self.random)
         quoted = f'"{boundary}"' if self.random.random() < 0.3 else boundary
         content_type = f"multipart/form-data; boundary={quoted}"
         caller_kind, caller = self._choose_caller(endpoint, valid)
@@ -140,7 +140,7 @@ class MultipartPart(HttpPart):
             )
         content = self.random.choice(_CONTENTS)
         if self.random.random() < 0.2:
-            content = flip_bytes(content, self.random)
+            content = mutate_bytes(content, self.random)
         if self.random.random() < 0.1:
             content = self.random.choice(TEXTS).encode("utf-8", "surrogatepass")
         return _part(header, self.random.choice(_TYPES) if self.random.random() < 0.5 else "image/png", content)

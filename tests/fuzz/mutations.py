@@ -1,4 +1,4 @@
-"""Mutations of requests: of JSON values, of encoded JSON, and of the bytes and headers of a request."""
+"""Mutations of JSON values, of encoded JSON, and of requests: headers, body, method, path and query."""
 
 import copy
 import gzip
@@ -119,7 +119,7 @@ def _places(value: Any, depth: int = 0) -> Any:
 
 
 def encode_json(value: Any, source: random.Random) -> bytes:
-    """Encode a value as JSON, rarely with a defect: duplicate keys, constants, depth, bytes that are not UTF-8."""
+    """Encode a value as JSON, rarely with a defect. The defects also include bytes that do not depend on the value."""
     text = json.dumps(value)
     if source.random() >= 0.06:
         return text.encode("utf-8", "surrogatepass") if source.random() < 0.9 else _escape_free(value)
@@ -141,7 +141,7 @@ def encode_json(value: Any, source: random.Random) -> bytes:
     if choice == 6:
         return text.replace("1", "NaN").replace("0", "-Infinity").encode()
     if choice == 7:
-        return flip_bytes(text.encode(), source)
+        return mutate_bytes(text.encode(), source)
     return source.choice(
         (b"", b"null", b"[]", b"0", b'""', b"\x00", b"\xff\xfe", b"1" * 5000, b"[" + b"1," * 9999 + b"1]")
     )
@@ -151,8 +151,8 @@ def _escape_free(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def flip_bytes(data: bytes, source: random.Random) -> bytes:
-    """Return data with a few bytes changed, removed or repeated."""
+def mutate_bytes(data: bytes, source: random.Random) -> bytes:
+    """Return data with a few bytes changed, removed, repeated or inserted."""
     changed = bytearray(data)
     for _ in range(source.choice((1, 2, 5))):
         if not changed:
@@ -171,7 +171,7 @@ def flip_bytes(data: bytes, source: random.Random) -> bytes:
 
 
 def mutate_wire(request: WireRequest, source: random.Random) -> WireRequest:
-    """Return a request with a change of its bytes or headers."""
+    """Return a request with one change: of headers, body, method, path or query, or truncated."""
     headers, body, method, target = list(request.headers), request.body, request.method, request.target
     is_truncated = False
     choice = source.randrange(10)
@@ -183,7 +183,7 @@ def mutate_wire(request: WireRequest, source: random.Random) -> WireRequest:
         if name == "Content-Encoding" and source.random() < 0.5:
             body = gzip.compress(body) if value == "gzip" else zlib.compress(body)
     elif choice == 4:
-        body = flip_bytes(body, source)
+        body = mutate_bytes(body, source)
     elif choice == 5:
         is_truncated = bool(body)
     elif choice == 6:

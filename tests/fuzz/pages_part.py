@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from hubbub.server.transports.web.page_requests import find_pages
 from hubbub.server.transports.web.server import PAGE_MODULES
-from tests.fuzz.mutations import flip_bytes, mutate_wire
+from tests.fuzz.mutations import mutate_bytes, mutate_wire
 from tests.fuzz.part import InvalidResponse, Part
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
@@ -66,11 +66,11 @@ class PagesPart(Part):
         self._pages = [page for module in PAGE_MODULES for page, _ in find_pages(module)]
         self._browsers: dict[str, Browser] = {}
         self._forms: dict[tuple[str, str], list[str]] = {}
-        """Names of the fields of the forms that were found, by path pattern and login."""
+        """Names of the fields of the forms that were found, by the path of the form and login."""
         self._tokens: dict[str, str] = {}
 
     async def start(self) -> None:
-        """Create a user with a guild and an application, and an operator, who act only here."""
+        """Create a user with a guild and an application, and an operator, only for this part. Find the forms of all pages."""
         world = self.platform.world
         user = await world.user()
         guild = await world.guild(user)
@@ -161,7 +161,7 @@ class PagesPart(Part):
             body += file + b"--" + boundary + b"--\r\n"
             headers = [("Content-Type", "multipart/form-data; boundary=b")]
         if self.random.random() < 0.05:
-            body = flip_bytes(body, self.random)
+            body = mutate_bytes(body, self.random)
         return WireRequest("POST", path, headers, body[:BODY_BYTES_MAX])
 
     def _build_value(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The platform under test: the real App over real sockets with objects of every kind and callers of every kind."""
+"""The platform under test: the real App over real sockets, a prepared guild, and one caller of each kind."""
 
 import contextlib
 from collections.abc import AsyncIterator

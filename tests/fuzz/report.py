@@ -12,7 +12,7 @@ from typing import Any
 from tests.fuzz.monitor import Problem, resident_bytes
 
 SEEDS = Path(__file__).parent / "seeds"
-"""Folder of the inputs that caused a problem once; `test_seeds.py` sends all of them."""
+"""Folder of the inputs that caused a problem once; `test_fuzzing.py` sends all of them."""
 
 UNREACHABLE = {
     "create_guild_integration": "subscription integrations are not supported; always UNKNOWN_INTEGRATION",

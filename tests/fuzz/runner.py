@@ -1,4 +1,4 @@
-"""A run: epochs with a new platform each, in which the parts send inputs in turn."""
+"""A run of the fuzzer, in epochs with a new platform each, and the replay of a stored input."""
 
 import asyncio
 import gc

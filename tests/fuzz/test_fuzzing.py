@@ -1,4 +1,4 @@
-"""A short run of the fuzzer with a fixed seed, and all stored inputs."""
+"""A short run of the fuzzer with a fixed seed, all stored inputs, and the encoding of texts."""
 
 import subprocess
 import sys

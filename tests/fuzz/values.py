@@ -1,4 +1,4 @@
-"""Values of protocol types as JSON: usually valid ones, at the bounds of their constraints, with IDs of existing objects."""
+"""Random JSON values of protocol types, and a pool of the IDs, codes and tokens of existing objects."""
 
 import random
 import types
@@ -108,7 +108,7 @@ def random_hostile(source: random.Random) -> Any:
 
 
 class ValueSource:
-    """Generates values of types."""
+    """Generates JSON values of protocol types."""
 
     def __init__(self, source: random.Random, pool: "ObjectPool") -> None:
         self._random = source
@@ -239,7 +239,7 @@ class ObjectPool:
         self._all: list[str] = ["1"]
 
     def add(self, name: str, value: str) -> None:
-        """Add a value; the oldest ones of a full list are replaced at random."""
+        """Add a value. If the list is full, the value replaces a random one."""
         values = self._by_name.setdefault(name, [])
         if value not in values:
             if len(values) < self.SIZE_MAX:

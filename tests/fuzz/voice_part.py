@@ -12,7 +12,7 @@ from typing import Any
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.voice import VoiceOpcode
-from tests.fuzz.mutations import encode_json, flip_bytes, mutate_value
+from tests.fuzz.mutations import encode_json, mutate_bytes, mutate_value
 from tests.fuzz.part import InvalidResponse, Part
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
@@ -21,7 +21,7 @@ from tests.server.voice.caller import Caller, encrypt_packet
 from tests.server.voice.webrtc.browser import binding_request
 from tests.world import Actor, Guild
 
-DATAGRAMS = 8
+DATAGRAM_COUNT = 8
 """Number of datagrams of one input."""
 
 SDP = "\n".join(
@@ -83,7 +83,7 @@ class VoicePart(Part):
         if self.random.random() < 0.5:
             await self._send_frames(caller, [self._build_frame(caller)])
         else:
-            packets = [self._build_packet(caller) for _ in range(DATAGRAMS)]
+            packets = [self._build_packet(caller) for _ in range(DATAGRAM_COUNT)]
             await self._send_packets(caller, packets)
 
     def _build_frame(self, caller: Caller) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class VoicePart(Part):
             packet = bytes((0x80, 0x78)) + secrets.token_bytes(6) + ssrc + body
         else:
             packet = struct.pack(">HHI", 1, self.random.choice((0, 4, 70, 65535)), 0x2112A442) + body
-        return flip_bytes(packet, self.random) if self.random.random() < 0.3 else packet
+        return mutate_bytes(packet, self.random) if self.random.random() < 0.3 else packet
 
     async def _send_frames(self, caller: Caller, frames: list[dict[str, Any]]) -> None:
         self._frames = [*self._frames[-8:], *frames]

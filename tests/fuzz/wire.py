@@ -13,7 +13,7 @@ _BODILESS_STATUSES = (204, 304)
 
 @dataclass
 class WireRequest:
-    """A request as bytes: method, target, headers and body. Content-Length is added unless the headers contain a framing."""
+    """A request as bytes: method, target, headers and body. `encode` adds Host and Content-Length if they are missing."""
 
     method: str
     target: str
@@ -38,7 +38,7 @@ class WireRequest:
 
 @dataclass
 class WireResponse:
-    """A response: status, head and body. Status 0 stands for a connection that the server closed without a response."""
+    """A response: status, head and body. Status 0 stands for a connection that closed without a valid response."""
 
     status: int
     head: bytes = b""

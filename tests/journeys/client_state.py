@@ -1,7 +1,7 @@
-"""The state of a client: READY and GUILD_CREATE, with every later event applied.
+"""The state of a client: READY and GUILD_CREATE, with every later event applied, and the comparison of two states.
 
 Client libraries maintain their cache in this way. The state changes only by events and their direct consequences: a deleted role
-is removed from members, and the threads of a channel that becomes invisible are removed.
+is removed from members, and the objects of a channel that becomes invisible are removed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ class ClientState:
         self.guilds: dict[str, dict[str, Any]] = {}
         self.private_channels: dict[str, dict[str, Any]] = {}
         self.unknown_last_message_channels: set[str] = set()
-        """IDs of the channels whose last message was deleted: no event carries the ID of the message before it."""
+        """IDs of the channels whose last message may have been deleted: no event carries the ID of the message before it."""
         for frame in frames:
             self.apply(frame["t"], frame["d"])
 
@@ -36,7 +36,7 @@ class ClientState:
         return str(self.user["id"])
 
     def apply(self, name: str, payload: Any) -> None:
-        """Apply one event."""
+        """Change the state as the event says. Ignore an event that no method of this class handles."""
         if name == "SESSIONS_REPLACE":
             # The list of sessions is transient, like presences: READY does not contain it.
             return
@@ -58,12 +58,11 @@ class ClientState:
     # Current user
 
     def ready(self, data: Any) -> None:
-        """Start from READY."""
+        """Replace the current user and the private channels."""
         self.user = data["user"]
         self.private_channels = {channel["id"]: channel for channel in data["private_channels"]}
 
     def user_update(self, data: Any) -> None:
-        """Update the current user."""
         self.user |= data
 
     # Guilds
@@ -71,7 +70,7 @@ class ClientState:
     def guild_create(self, data: Any) -> None:
         """Add a complete guild."""
         guild = dict(data)
-        # Only start-up has this key (spec/gateway.md#4.4).
+        # Only a GUILD_CREATE at start-up has this key (spec/gateway.md#4.4).
         guild.pop("unavailable", None)
         for part in PARTS_BY_ID:
             guild[part] = {entry["id"]: entry for entry in data[part]}
@@ -81,11 +80,10 @@ class ClientState:
         self.guilds[data["id"]] = guild
 
     def guild_delete(self, data: Any) -> None:
-        """Remove a guild that the current user left."""
         self.guilds.pop(data["id"], None)
 
     def guild_update(self, guild: Any, data: Any) -> None:
-        """Update the guild's own fields."""
+        """Update the guild's own fields and replace its roles."""
         guild |= data | {"roles": {role["id"]: role for role in data["roles"]}}
 
     # Roles
@@ -124,7 +122,6 @@ class ClientState:
     guild_soundboard_sound_update = guild_soundboard_sound_create
 
     def guild_soundboard_sound_delete(self, guild: Any, data: Any) -> None:
-        """Remove a soundboard sound."""
         guild["soundboard_sounds"] = [
             sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != data["sound_id"]
         ]
@@ -145,7 +142,7 @@ class ClientState:
         guild["member_count"] -= 1
 
     def presence_update(self, guild: Any, data: Any) -> None:
-        """Update a member's presence."""
+        """Replace a member's presence, or remove it if the member is offline."""
         if data["status"] == "offline":
             guild["presences"].pop(data["user"]["id"], None)
         else:
@@ -167,7 +164,6 @@ class ClientState:
     stage_instance_update = stage_instance_create
 
     def stage_instance_delete(self, guild: Any, data: Any) -> None:
-        """Remove a stage instance."""
         guild["stage_instances"].pop(data["id"], None)
 
     def guild_scheduled_event_create(self, guild: Any, data: Any) -> None:
@@ -179,11 +175,10 @@ class ClientState:
     guild_scheduled_event_update = guild_scheduled_event_create
 
     def guild_scheduled_event_delete(self, guild: Any, data: Any) -> None:
-        """Remove a scheduled event."""
         guild["guild_scheduled_events"].pop(data["id"], None)
 
     def guild_scheduled_event_exception_create(self, guild: Any, data: Any) -> None:
-        """Add an exception of a recurring event."""
+        """Add or replace an exception of a recurring event."""
         if (event := guild["guild_scheduled_events"].get(data["event_id"])) is not None:
             other_exceptions = [
                 exception
@@ -205,7 +200,7 @@ class ClientState:
     channel_update = channel_create
 
     def channel_delete(self, guild: Any, data: Any) -> None:
-        """Remove a channel and its threads."""
+        """Remove a channel; `apply` removes the objects in it."""
         guild["channels"].pop(data["id"], None)
 
     def channel_pins_update(self, guild: Any, data: Any) -> None:
@@ -219,7 +214,7 @@ class ClientState:
             channel["last_message_id"] = data["id"]
 
     def message_delete(self, guild: Any, data: Any) -> None:
-        """Mark the last message as unknown if it was deleted."""
+        """Mark the channel's last message as unknown: it may be the deleted message."""
         self.unknown_last_message_channels.add(data["channel_id"])
 
     # Threads
@@ -242,7 +237,7 @@ class ClientState:
             self.thread_create(guild, data)
 
     def thread_delete(self, guild: Any, data: Any) -> None:
-        """Remove a thread, and mark a forum's last message as unknown if it was that post."""
+        """Remove a thread, and mark its parent's last message as unknown: the thread may be the last post of a forum."""
         guild["threads"].pop(data["id"], None)
         self.unknown_last_message_channels.add(data["parent_id"])
 
@@ -262,7 +257,7 @@ class ClientState:
             guild["threads"][data["id"]]["member"] = _omit_keys(data, "guild_id")
 
     def thread_members_update(self, guild: Any, data: Any) -> None:
-        """Add and remove thread members."""
+        """Update a thread's number of members, and the current user's thread membership if it changed."""
         if (thread := guild["threads"].get(data["id"])) is None:
             return
         thread["member_count"] = data["member_count"]
@@ -281,7 +276,6 @@ class ClientState:
     private_channel_update = private_channel_create
 
     def private_channel_delete(self, data: Any) -> None:
-        """Remove a private channel."""
         self.private_channels.pop(data["id"], None)
 
     def private_channel_recipient_add(self, data: Any) -> None:
@@ -309,7 +303,7 @@ class ClientState:
     # Consequences of permissions
 
     def compute_permissions(self, guild: Any, channel_id: str) -> int:
-        """Return the current user's permissions in a channel, as far as the state allows."""
+        """Return the current user's permissions in a channel; 0 if the channel or the member is unknown or hidden."""
         channel, member = guild["channels"].get(channel_id), guild["members"].get(self.user_id)
         if channel is None or member is None or channel["flags"] & ChannelFlags.CHANNEL_OBFUSCATED:
             return 0
@@ -327,7 +321,7 @@ class ClientState:
         return channel_permissions(base, overwrites.get(guild["id"]), role_overwrites, overwrites.get(self.user_id))
 
     def _visible_keys(self, guild: Any) -> set[tuple[str, str]]:
-        """Return the objects in visible channels, as name of the part and ID."""
+        """Return the visible threads, and the other objects in visible channels, as name of the part and ID."""
         keys: set[tuple[str, str]] = set()
         for object_id, thread in guild["threads"].items():
             is_private = thread["type"] == ChannelType.PRIVATE_THREAD
@@ -343,7 +337,7 @@ class ClientState:
     # Comparison
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the whole state in a fixed order, without the parts that events do not keep up to date."""
+        """Return the state as values that can be compared, without the parts that events do not keep up to date."""
         return {
             "user": self.user,
             "private": {
@@ -359,7 +353,7 @@ class ClientState:
         }
         for object_id, channel in snapshot["channels"].items():
             if not self.compute_permissions(guild, object_id) & Permissions.VIEW_CHANNEL:
-                # Messages and pins of these channels cause no events.
+                # Messages and pins of an invisible channel cause no events.
                 channel |= {"last_message_id": None, "last_pin_timestamp": None}
         snapshot["threads"] = {
             object_id: self._channel_snapshot(thread) for object_id, thread in guild["threads"].items()

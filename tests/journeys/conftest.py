@@ -1,4 +1,4 @@
-"""Fixtures for the tests of whole stories."""
+"""Fixture for the tests of whole stories: an HTTP client."""
 
 from collections.abc import AsyncIterator
 
@@ -8,6 +8,6 @@ import pytest
 
 @pytest.fixture
 async def client() -> AsyncIterator[aiohttp.ClientSession]:
-    """An HTTP client."""
+    """An HTTP client that is closed after the test."""
     async with aiohttp.ClientSession() as client:
         yield client

@@ -29,7 +29,7 @@ class LoadBalancer:
     def __init__(self, api_urls: Sequence[str], gateway_urls: Sequence[str]) -> None:
         self.url = ""
         self.request_counts = dict.fromkeys([*api_urls, *gateway_urls], 0)
-        """The number of requests to each process, by its URL."""
+        """The number of requests and connections to each process, by its URL."""
         self._api_urls, self._gateway_urls = itertools.cycle(api_urls), itertools.cycle(gateway_urls)
 
     @contextlib.asynccontextmanager
@@ -118,7 +118,7 @@ async def cluster_behind_load_balancer(
         shared_flags += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
         servers = []
         for number, (role_names, port) in enumerate(zip(roles, ports, strict=True)):
-            # Clients find everything at the load balancer, but resume at the gateway that they were assigned.
+            # API processes return the URL of the load balancer; gateway processes send their own URL, which clients use for Resume.
             public_url_flags = ["--public-url", load_balancer.url] if "api" in role_names else []
             server = Server(
                 directory, "serve", "--roles", role_names, "--worker", str(number), *shared_flags, *public_url_flags

@@ -1,4 +1,4 @@
-"""Server processes that tests start, kill and drain, and users of these processes.
+"""Server processes that tests start, kill and drain, their users, and the gateway sessions of these users.
 
 Everything here uses the public interfaces: the command line, HTTP and the gateway.
 """
@@ -45,7 +45,8 @@ class Server:
         self.document: dict[str, Any] = {}
         """The content of the ready file."""
         self.log = directory / f"log-{next(_numbers)}"
-        self._ready_file = self.log.with_suffix(".ready")
+        self.ready_file = self.log.with_suffix(".ready")
+        """The ready file, which the process writes when it accepts connections."""
         program = f"{startup_code}\nimport sys; from hubbub.server.cli import main; sys.exit(main())"
         self._command = [sys.executable, "-c", program, command, *flags]
         self._process: subprocess.Popen[bytes] | None = None
@@ -53,13 +54,13 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The base URL."""
+        """The base URL, from the ready file."""
         web: str = self.document["web"]
         return web
 
     @property
     def gateway(self) -> str:
-        """The gateway URL."""
+        """The gateway URL, from the ready file."""
         gateway: str = self.document["gateway"]
         return gateway
 
@@ -77,21 +78,21 @@ class Server:
 
     async def start(self) -> "Server":
         """Start the process and wait until it accepts connections."""
-        self._ready_file.unlink(missing_ok=True)
+        self.ready_file.unlink(missing_ok=True)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
         # Users of these tests join and leave guilds as fast as they can.
         environment["HUBBUB_PROTECTION_RAID_JOINS_MAX"] = "0"
         environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-        flags = ["--port", str(self.port), "--ready-file", str(self._ready_file)]
+        flags = ["--port", str(self.port), "--ready-file", str(self.ready_file)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._command, *flags], stdout=log, stderr=log, env=environment, cwd=self.directory
             )
         async with asyncio.timeout(START_TIMEOUT_SECONDS):
-            while not self._ready_file.exists():
+            while not self.ready_file.exists():
                 assert self._process.poll() is None, f"the server ended by itself: {self.log_text()}"
                 await asyncio.sleep(0.02)
-        self.document = jsonlib.loads(self._ready_file.read_bytes())
+        self.document = jsonlib.loads(self.ready_file.read_bytes())
         self.port = int(self.url.rpartition(":")[2])
         return self
 
@@ -149,7 +150,7 @@ class ApiUser:
         return ApiUser(self.client, server.url, self.id, self.token)
 
     async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> ApiResponse:
-        """Send an API request and return the response."""
+        """Send an API request, let the current monitor check the response, and return it."""
         headers = {"Authorization": self.token} if self.token else {}
         headers |= options.pop("headers", {})
         if json is not None:
@@ -162,11 +163,10 @@ class ApiUser:
         return api_response
 
     async def get(self, path: str, **options: Any) -> ApiResponse:
-        """Send a GET request."""
         return await self.request("GET", path, **options)
 
     async def post(self, path: str, json: Any = None, **options: Any) -> ApiResponse:
-        """Send a POST request."""
+        """Send a POST request; the default body is an empty JSON object."""
         return await self.request("POST", path, json={} if json is None else json, **options)
 
     async def create_message(self, channel_id: str, content: str) -> Any:
@@ -183,7 +183,7 @@ async def read_metric(user: ApiUser, name: str) -> float:
 
 
 def demo_users(client: aiohttp.ClientSession, server: Server) -> dict[str, ApiUser]:
-    """Return the users of the demo world, its bot included."""
+    """Return the users and bots of the demo world by name."""
     credentials_by_name = {name: (user["id"], user["token"]) for name, user in server.document["users"].items()}
     for name, application in server.document["applications"].items():
         if application["bot"] is not None:
@@ -232,7 +232,7 @@ class GatewaySession:
         self._frame_arrived = asyncio.Condition()
 
     async def open(self) -> "GatewaySession":
-        """Connect, identify, and read READY and the guilds."""
+        """Connect, identify, wait for READY and for the first guild if there is any, and return this object."""
         await self.connect()
         await self.identify()
         for _ in self.ready["guilds"]:
@@ -313,7 +313,7 @@ class GatewaySession:
             self._frame_arrived.notify_all()
 
     async def wait_until(self, condition: Callable[[], bool], timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        """Wait for a condition, checked whenever a frame arrives."""
+        """Wait for a condition, checked whenever a frame arrives and when the connection closes."""
         try:
             async with asyncio.timeout(timeout_seconds), self._frame_arrived:
                 await self._frame_arrived.wait_for(condition)

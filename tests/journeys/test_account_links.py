@@ -72,7 +72,7 @@ class AccountLinks(RuleBasedStateMachine):
         """IDs of all accounts that exist or existed."""
         self.grants: list[Grant] = []
         self.invalid_tokens: list[str] = []
-        """Tokens that are no longer valid."""
+        """Tokens of users and of the game that the server must reject."""
         self.full_accounts: list[FullAccount] = []
         self.run_coroutine(self._create_family())
 
@@ -119,7 +119,7 @@ class AccountLinks(RuleBasedStateMachine):
         return grant.is_alive and (grant.refresh_token is not None or grant.expires_ms > self.now_ms)
 
     def unlink(self, owner_id: int) -> None:
-        """Unlink an account: its players get new provisional accounts."""
+        """End the grants of an account. If it is a full account, its players get one new provisional account."""
         self.end_grants(owner_id)
         players = [player for player, account_id in self.account_id_by_player.items() if account_id == owner_id]
         if not players or owner_id in self.provisional_accounts:
@@ -208,7 +208,7 @@ class AccountLinks(RuleBasedStateMachine):
 
     @rule(index=st.integers(0, 1), player=st.sampled_from(PLAYERS), days=st.sampled_from([1, None]))
     def link_then_ban(self, index: int, player: str, days: int | None) -> None:
-        """Link an account, ban its user, and play again."""
+        """Link an account, ban its user, play again, and link the new account to the other user."""
         self.play_and_link(index, player)
         self.ban(index, days)
         self.play_and_link(1 - index, player)
@@ -306,7 +306,7 @@ class AccountLinks(RuleBasedStateMachine):
     @precondition(lambda self: any(grant.is_alive and grant.child_tokens for grant in self.grants))
     @rule(data=st.data())
     def revoke_child(self, data: st.DataObject) -> None:
-        """Revoke a single game token."""
+        """Revoke one token of the game; this ends all tokens of the game of the same user."""
         grant = data.draw(
             st.sampled_from([candidate for candidate in self.grants if candidate.is_alive and candidate.child_tokens])
         )
@@ -367,7 +367,7 @@ class AccountLinks(RuleBasedStateMachine):
                 self.run_coroutine(self.sign_in(account))
 
     async def sign_in(self, account: FullAccount) -> None:
-        """Issue a new login token to a user whose ban ended."""
+        """Issue a new login token to a user; a ban revokes login tokens."""
         from hubbub.server.core import auth
 
         actor = account.actor

@@ -34,7 +34,7 @@ MEMORY_GROWTH_BYTES_MAX = 120 * 1024 * 1024
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for all attacks. Afterwards it still works, and its log contains no error."""
+    """One server per database for all attacks. At the end it stops cleanly, without errors in its log."""
     directory: Path = tmp_path_factory.mktemp("attacks")
     flags: list[str] = []
     with contextlib.ExitStack() as stack:
@@ -58,7 +58,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 async def short_timeout_server(tmp_path: Path) -> AsyncIterator[Server]:
-    """A server with short timeouts; those of the other server are long enough for a busy machine."""
+    """A server with short timeouts; the timeouts of `server` are long enough for a busy machine."""
     flags = ["--http-read-timeout-ms", str(int(READ_TIMEOUT_SECONDS * 1000))]
     flags += ["--gateway-identify-timeout-ms", str(int(IDENTIFY_TIMEOUT_SECONDS * 1000))]
     async with running_server(tmp_path, "dev", *flags) as server:
@@ -331,7 +331,7 @@ MALFORMED_REQUESTS: dict[str, bytes] = {
 }
 
 
-# All others are rejected with 400.
+# All other malformed requests are rejected with 400.
 STATUS_OF_REQUESTS = {"HTTP/0.9": 200, "TRACE": 405, "CONNECT": 404, "a binary token": 401, "a long token": 401}
 
 
@@ -457,7 +457,7 @@ async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> N
 
 
 async def test_slow_senders_time_out(short_timeout_server: Server, client: aiohttp.ClientSession) -> None:
-    """Send nothing, half a head, half a body and half an upload, byte by byte: the server ends each connection."""
+    """Send nothing, or the start of a head, body or upload and then single bytes: the server ends each connection."""
     server, alice = short_timeout_server, demo_users(client, short_timeout_server)["alice"]
     request_starts = [b"", b"GET /api/v10/gateway HTTP/1.1\r\nX-A: b"] * 5
     path, form = f"/api/v10/channels/{server.general_channel_id}/messages", "multipart/form-data; boundary=x"
@@ -466,7 +466,9 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
     request_starts += [body, upload] * 5
 
     async def send_slowly(request_start: bytes) -> bytes:
-        """Send a byte every 50 ms until the server ends the connection; return the bytes that it sent.
+        """Send the start, and after a start that is not empty a byte every 50 ms, until the server ends the connection.
+
+        Return the bytes that the server sent.
 
         A stream would drop a response that arrived if a later write fails, so this uses the socket itself."""
         loop = asyncio.get_running_loop()

@@ -168,7 +168,7 @@ async def check_restarted_server(crash_guild: CrashGuild, write_log: WriteLog) -
         message["id"]: message["content"] for message in messages if message["type"] == MessageType.DEFAULT
     }
 
-    # Every acknowledged message exists once, every acknowledged deletion happened, and no other message exists.
+    # Every acknowledged message exists once, every acknowledged deletion happened, and every other message was attempted.
     assert {
         message_id: stored_contents.get(message_id) for message_id in write_log.acknowledged_contents
     } == write_log.acknowledged_contents
@@ -257,7 +257,7 @@ async def test_no_acknowledged_write_is_lost_when_postgres_crashes_too(
         data_folder = Path(row[0])
 
     def crash_postgres() -> None:
-        """Stop the database without a checkpoint, so that it recovers from its log."""
+        """Stop the database without a checkpoint and start it again, so that it recovers from its write-ahead log."""
         pid = int((data_folder / "postmaster.pid").read_text().split()[0])
         os.kill(pid, signal.SIGQUIT)
         while (data_folder / "postmaster.pid").exists():

@@ -1,4 +1,4 @@
-"""SIGTERM: sessions are moved to other nodes, requests finish, and the process ends in time."""
+"""SIGTERM: clients are asked to reconnect, requests finish, and the process ends in time."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ DRAIN_SECONDS = 8
 async def send_half_request(
     user: ApiUser, server: Server, content: str
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes]:
-    """Send the first half of a request; return the connection and the second half."""
+    """Send the head and the first bytes of the body of a request; return the connection and the rest of the body."""
     channel_id = server.general_channel_id
     body = json.dumps({"content": content}).encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -54,7 +54,7 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
         server.terminate()
         for session in (staying_session, leaving_session):
             await session.wait_opcode(GatewayOpcode.RECONNECT)
-        # Health checks fail, and new sessions are asked to reconnect immediately.
+        # The readiness check fails, and new connections are asked to reconnect immediately.
         async with client.get(f"{server.url}/readyz") as response:
             assert (response.status, await response.text()) == (503, "not ready: draining\n")
         async with client.ws_connect(f"{server.gateway}?v=10&encoding=json") as late_socket:
@@ -85,7 +85,7 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
         assert '"level":"error"' not in log_text, log_text
         assert "Traceback" not in log_text, log_text
 
-        # The message was really stored.
+        # The message is stored: it exists after a restart.
         await server.start()
         stored_message = (
             await users_by_name["bob"].get(f"/channels/{message['channel_id']}/messages/{message['id']}")

@@ -1,4 +1,4 @@
-"""Guilds move between servers through the real command line, also while servers run and processes are killed."""
+"""Guilds move between servers through the real command line: running servers, killed processes, failures, dry runs."""
 
 import asyncio
 import contextlib

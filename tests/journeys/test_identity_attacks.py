@@ -1,4 +1,4 @@
-"""Known attacks on the verification of external identity tokens, and on requests to URLs that clients supply."""
+"""Known attacks: requests to URLs that clients supply, forged external identity tokens, and foreign accounts."""
 
 import asyncio
 import base64
@@ -31,13 +31,13 @@ NOW_SECONDS = NOW_MS // 1000
 
 
 def forge_token(header: dict[str, Any], claims: dict[str, Any], signature: bytes = b"") -> str:
-    """Return a token assembled by hand."""
+    """Return a token of these parts, without a check that they fit together."""
     parts = [json.dumps(header).encode(), json.dumps(claims).encode(), signature]
     return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
 
 
 def valid_claims(issuer: Issuer, **overrides: Any) -> dict[str, Any]:
-    """Return the claims of a valid token of the issuer."""
+    """Return the claims of a valid token of the issuer, changed by the overrides."""
     return {
         "iss": issuer.url,
         "sub": "victim",

@@ -1,4 +1,4 @@
-"""One platform of several processes: two for the API and two for the gateway, over one PostgreSQL and one NATS."""
+"""A platform of several processes over one PostgreSQL and one NATS: events, jobs, presences, outages, killed nodes."""
 
 import asyncio
 import contextlib
@@ -49,7 +49,10 @@ class Cluster:
 async def run_cluster(
     directory: Path, database_url: str, nats_url: str, startup_code: str = ""
 ) -> AsyncIterator[Cluster]:
-    """Start all processes at the same time on an empty database; they agree on which one migrates it."""
+    """Start all processes at the same time on an empty database, which exactly one of them migrates.
+
+    At the end all processes terminate with exit code 0.
+    """
     roles = ["api,worker", "api", "gateway", "gateway"]
     shared_flags = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
     shared_flags += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
@@ -279,7 +282,7 @@ async def test_sessions_restart_after_a_bus_outage(
             await alice.at_server(server).create_message(channel_id, f"after by {server.port}")
             for session in sessions:
                 await session.wait_message(f"after by {server.port}")
-        # Presences are complete again too.
+        # Presences are delivered again too.
         await sessions[1].send(
             GatewayOpcode.PRESENCE_UPDATE, {"status": "idle", "activities": [], "since": None, "afk": False}
         )
@@ -313,7 +316,7 @@ async def test_another_node_cleans_up_after_a_killed_gateway(
                 "PRESENCE_UPDATE", lambda data: data["user"]["id"] == bob.id and data["status"] == "online"
             )
             killed_gateway.kill()
-            # Advance the clock by which nodes watch each other.
+            # Sweep with a later time, as if the timeout of the killed node had passed.
             assert app.gateway is not None
             app.gateway.sessions.presence_feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
             assert (await alice_session.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
@@ -349,7 +352,7 @@ async def test_sessions_restart_when_another_node_fails_but_not_when_it_shuts_do
                 await alice.at_server(terminated_api).create_message(channel_id, "from the terminated process")
                 terminated_api.terminate()
                 assert await terminated_api.wait_ended() == 0
-            # Bus messages arrive in order, so with this one the shutdown announcement has arrived too.
+            # Bus messages arrive in order, so after a flush the shutdown announcement has arrived.
             await app.bus.flush()
             feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
             await alice.create_message(channel_id, "still here")

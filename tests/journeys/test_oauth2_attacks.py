@@ -1,4 +1,4 @@
-"""Known attacks on OAuth2 (RFC 9700)."""
+"""Known attacks on OAuth2 (RFC 9700) and on login, and the redirect URIs that are allowed."""
 
 import logging
 from typing import Any

@@ -25,12 +25,12 @@ DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 async def run_in_thread(function: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
-    """Run a blocking authlib call in a thread."""
+    """Run a blocking call of authlib or requests in a thread."""
     return await asyncio.to_thread(function, *arguments, **options)
 
 
 async def fetch_metadata(world: World) -> Any:
-    """Fetch the authorization server metadata."""
+    """Fetch the server's OpenID configuration."""
     response = await run_in_thread(
         requests.get, f"{world.url}/.well-known/openid-configuration", timeout=WAIT_TIMEOUT_SECONDS
     )

@@ -35,7 +35,7 @@ Action = Callable[["Scenario", Choose], Awaitable[Any]]
 
 @dataclass
 class Scenario:
-    """A guild, its watchers, and the objects that the owner has created."""
+    """A guild, its watchers, and the objects that the actions have created."""
 
     world: World
     guild: Guild
@@ -105,7 +105,7 @@ ENTITY_TYPES = (EventEntityType.STAGE_INSTANCE, EventEntityType.VOICE, EventEnti
 
 
 async def create_channel(scenario: Scenario, choose: Choose) -> None:
-    """Create a text, voice, category or forum channel, sometimes hidden or inside a category."""
+    """Create a channel of one of `CHANNEL_TYPES`, sometimes hidden or with a parent."""
     body: dict[str, Any] = {"name": f"channel-{choose(9)}", "type": CHANNEL_TYPES[choose(6)]}
     if choose(3) == 0:
         overwrite = {"id": str(scenario.guild.id), "type": OverwriteType.ROLE, "allow": "0", "deny": str(VIEW)}
@@ -118,7 +118,7 @@ async def create_channel(scenario: Scenario, choose: Choose) -> None:
 
 
 async def edit_channel(scenario: Scenario, choose: Choose) -> None:
-    """Change a channel's name, topic, position or category."""
+    """Change one property of a channel."""
     body = (
         {"name": f"renamed-{choose(9)}"},
         {"topic": f"about {choose(9)}"},
@@ -139,7 +139,7 @@ async def delete_channel(scenario: Scenario, choose: Choose) -> None:
 
 
 async def put_overwrite(scenario: Scenario, choose: Choose) -> None:
-    """Set an overwrite that allows or denies a role or member to view a channel."""
+    """Set the overwrite of a role or member in a channel."""
     if choose(2):
         overwrite_type, target_id = OverwriteType.ROLE, choose_one(choose, [scenario.guild.id, *scenario.role_ids])
     else:
@@ -163,7 +163,7 @@ async def create_role(scenario: Scenario, choose: Choose) -> None:
 
 
 async def edit_role(scenario: Scenario, choose: Choose) -> None:
-    """Change a role's permissions, @everyone included."""
+    """Change the permissions of a role or of @everyone; a role is renamed too."""
     role_id = choose_one(choose, [scenario.guild.id, *scenario.role_ids])
     body: dict[str, Any] = {"permissions": str(ROLE_PERMISSIONS[choose(3)])}
     if role_id != scenario.guild.id:
@@ -238,13 +238,13 @@ async def return_member(scenario: Scenario, choose: Choose) -> None:
 
 
 async def edit_guild(scenario: Scenario, choose: Choose) -> None:
-    """Change the guild's own fields."""
+    """Change one of the guild's own fields."""
     body = ({"name": f"Guild {choose(9)}"}, {"verification_level": choose(3)}, {"system_channel_id": None})[choose(3)]
     (await scenario.owner.patch(f"/guilds/{scenario.guild.id}", json=body)).ok()
 
 
 async def change_expressions(scenario: Scenario, choose: Choose) -> None:
-    """Create or delete an emoji, perhaps limited to a role, or a sound, perhaps with an emoji."""
+    """Create or delete an emoji, or create, update or delete a soundboard sound."""
     emojis, sounds = f"/guilds/{scenario.guild.id}/emojis", f"/guilds/{scenario.guild.id}/soundboard-sounds"
     stored_emojis = (await scenario.owner.get(emojis)).ok()
     stored_sounds = (await scenario.owner.get(sounds)).ok()["items"]
@@ -266,13 +266,13 @@ async def change_expressions(scenario: Scenario, choose: Choose) -> None:
 
 
 async def rename_self(scenario: Scenario, choose: Choose) -> None:
-    """Change a user's own profile."""
+    """Change the global name of Carol or the watching user."""
     user = (scenario.carol, scenario.watching_user)[choose(2)]
     await user.patch("/users/@me", json={"global_name": f"Name {choose(9)}"})
 
 
 async def create_thread(scenario: Scenario, choose: Choose) -> None:
-    """Create a thread: public, private, or from a message."""
+    """Create a thread from a message, a public or private thread, or a forum post."""
     if choose(3) == 0 and scenario.message_keys:
         channel_id, message_id = choose_one(choose, scenario.message_keys)
         response = await scenario.owner.post(
@@ -390,7 +390,7 @@ async def change_stage_instance(scenario: Scenario, choose: Choose) -> None:
 
 
 async def change_scheduled_event(scenario: Scenario, choose: Choose) -> None:
-    """Create, start, update, move or delete a scheduled event, sometimes with an exception."""
+    """Create, start, complete, rename, move or delete a scheduled event, or add an exception to it."""
     events_path = f"/guilds/{scenario.guild.id}/scheduled-events"
     events = (await scenario.owner.get(events_path)).ok()
     channel_id, starts_ms = str(choose_one(choose, scenario.channel_ids)), scenario.world.clock.now_ms() + 3_600_000
@@ -429,7 +429,6 @@ async def change_scheduled_event(scenario: Scenario, choose: Choose) -> None:
 
 
 async def check_watchers(scenario: Scenario, choose: Choose) -> None:
-    """Check every watcher."""
     await scenario.check()
 
 
@@ -511,8 +510,8 @@ async def create_scenario(world: World) -> Scenario:
     return Scenario(world, guild, carol, await carol.connect(), watchers, channel_ids, role_ids)
 
 
-# Store threads use random numbers while an example is generated; the time at which sessions connect must not depend on
-# them.
+# Hypothesis warns if other code uses the global random generator while an example is drawn. The examples here depend only
+# on drawn values.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.parametrize("day", ["before obfuscation", "after"])
 @given(steps=st.lists(STEP, min_size=12, max_size=STEPS_MAX))

@@ -1,4 +1,4 @@
-"""Connections break while a guild is busy: every session receives every event once, in commit order."""
+"""Connections break, or a client stops reading, while a guild is busy: after a resume no event is missing or repeated."""
 
 import asyncio
 import random

@@ -200,7 +200,7 @@ class Publisher:
         return Player(self, tokens.access_token, browser)
 
     async def create_provisional_player(self, external_user_id: str) -> Player:
-        """Create a provisional player, named by the publisher's backend."""
+        """Create a provisional player as the publisher's backend."""
         assert self.head.bot is not None
         body = {"external_user_id": external_user_id, "preferred_global_name": external_user_id.title()}
         response = await self.head.bot.post("/partner-sdk/token/bot", json=body)
@@ -306,7 +306,7 @@ async def test_players_of_two_games_use_the_social_layer(
 
 
 async def make_friends(mary: Player, zoe: Player, rob: Player, pip: Player) -> None:
-    """Add friends by name on the platform, and players in the games, across both games."""
+    """Make Mary and Zoe friends on the platform, and three other pairs friends in the games."""
     await mary.client.send_platform_friend_request("zoe")
     await zoe.wait_until(lambda: zoe.relationship_types(mary)[0] is RelationshipType.PENDING_INCOMING)
     await zoe.client.accept_platform_friend_request(mary.id)

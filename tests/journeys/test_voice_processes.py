@@ -138,7 +138,7 @@ async def check_calls(world: World, ssl_context: ssl.SSLContext, servers_by_endp
 
 
 async def connect_caller(caller: Caller) -> None:
-    """Complete the connection that follows a voice ticket."""
+    """Connect to the voice server of the caller's ticket, announce speaking, and send a heartbeat."""
     await caller.open_socket()
     await caller.identify()
     await caller.discover_ip()
@@ -158,7 +158,7 @@ async def start_lobby_call(sender: LobbyCaller, receiver: LobbyCaller, endpoint:
         await sender.join(lobby_id)
         if sender.voice_server["endpoint"] == endpoint:
             break
-        # Leave this call; the voice state of the session is enough.
+        # The sender has no connection to the voice server yet, so a voice state update is enough to leave the call.
         await sender.update_voice_state()
         await sender.session.next("LOBBY_VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
     await connect_caller(sender)

@@ -1,4 +1,4 @@
-"""Known attacks on the web pages: CSRF, clickjacking, session fixation, open redirects, enumeration and XSS."""
+"""Known attacks on the web pages, such as CSRF, clickjacking, open redirects, enumeration, brute force, XSS and token theft."""
 
 import logging
 import re
@@ -409,7 +409,7 @@ async def test_a_private_bot_cannot_be_installed_through_the_page(world: World) 
 
 
 class _Elements(HTMLParser):
-    """The elements that a browser would create from a page."""
+    """The names of all tags and attributes of a page."""
 
     def __init__(self) -> None:
         super().__init__()

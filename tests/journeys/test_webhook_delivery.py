@@ -38,7 +38,7 @@ async def list_failed_data(bot: Actor) -> list[Any]:
 
 @pytest.fixture
 async def bot(private_targets_world: World, receiver: Receiver) -> Actor:
-    """An application with a webhook URL."""
+    """The bot of an application that subscribes to ENTITLEMENT_UPDATE at the receiver."""
     bot_actor = await private_targets_world.bot()
     await subscribe_to_events(receiver, bot_actor, "ENTITLEMENT_UPDATE")
     return bot_actor
@@ -173,7 +173,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
             )
         await receiver.wait_for_events(2)
         await world.close()
-        # Simulates a kill: claimed jobs are neither finished nor released.
+        # Simulate a kill: claimed jobs are neither finished nor released.
         assert app.worker is not None
         tasks = list(app.worker._running.values())
         app.worker._is_stopped = True

@@ -59,7 +59,7 @@ class EntitlementApplication:
 
 
 async def advance_clock(server: Server, client: aiohttp.ClientSession, ms: int) -> None:
-    """Advance the server's clock."""
+    """Advance the server's clock through the control API."""
     headers = {"Authorization": f"Bearer {server.document['control_token']}"}
     url = f"{server.document['control']}/clock/advance"
     async with client.post(url, json={"ms": ms}, headers=headers) as response:

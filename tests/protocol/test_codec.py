@@ -1,4 +1,4 @@
-"""JSON encoding of models and timestamps."""
+"""JSON encoding and decoding of models and timestamps."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone

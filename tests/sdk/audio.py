@@ -1,4 +1,4 @@
-"""Tone generators and recorders for call tests. Audio callbacks run on the voice thread, tests on another."""
+"""Tones, recorders, a headset and participants for call tests. Audio callbacks run on the voice thread."""
 
 import asyncio
 import math
@@ -37,7 +37,7 @@ class Tone:
 
 
 def tone_share(samples: "array[int]", hertz: float) -> float:
-    """Return the share of a tone in the samples, from 0 to 1."""
+    """Return the share of a tone in the samples, from 0 to 1; 0 if the samples are too few or too quiet."""
     left_channel = samples[::2]
     energy = sum(sample * sample for sample in left_channel)
     if len(samples) < WINDOW_SAMPLES or energy < 100 * len(left_channel):
@@ -147,13 +147,13 @@ class CallParticipant:
         self.call: Call = call
 
     def record_event(self, event: str) -> CallbackRecorder:
-        """Record the calls of a call event's callback."""
+        """Set a recorder as the callback of a call event, and return the recorder."""
         recorder = CallbackRecorder()
         getattr(self.call, f"set_{event}_callback")(recorder)
         return recorder
 
     async def wait_for_status(self, status: CallStatus) -> tuple[Any, ...]:
-        """Wait for a call status and return the reason for it."""
+        """Wait for a call status, and return the error and the detail that were reported with it."""
         reported: tuple[Any, ...] = await self.statuses.next(lambda now, *_: now is status)
         return reported[1:]
 

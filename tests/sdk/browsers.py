@@ -31,7 +31,7 @@ class ConsentBrowser:
 
     @property
     def query(self) -> dict[str, str]:
-        """The query parameters of the page."""
+        """The query parameters of the last opened URL."""
         return dict(parse_qsl(urlsplit(self.opened_urls[-1]).query))
 
     async def _submit_consent(self, url: str) -> None:

@@ -19,7 +19,7 @@ def pump_until(client: Client, condition: Callable[[], bool]) -> None:
 
 
 class ResultRecorder:
-    """Records the results of operations."""
+    """A callback that records the error types of the results of operations."""
 
     def __init__(self) -> None:
         self.types: list[ErrorType] = []

@@ -1,4 +1,4 @@
-"""Games and players for tests that run the SDK against the real server."""
+"""Games, players and a callback recorder for tests that run the SDK against the real server."""
 
 import asyncio
 from collections.abc import Callable
@@ -78,7 +78,7 @@ class Player:
         self.tokens = tokens
 
     def record_event(self, event: str) -> CallbackRecorder:
-        """Record the calls of an event's callback from now on."""
+        """Set a recorder as the callback of an event, and return the recorder."""
         recorder = CallbackRecorder()
         getattr(self.client, f"set_{event}_callback")(recorder)
         return recorder
@@ -99,7 +99,7 @@ async def create_player(
     connect: bool = True,
     **client_options: Any,
 ) -> Player:
-    """Create a user with a linked account and an SDK client, which connects unless `connect` is false."""
+    """Create a user who authorized the game, with an SDK client that connects unless `connect` is false."""
     user = await world.user(name)
     tokens = await application.request_tokens(user, scopes)
     client = new_client(world, **client_options)

@@ -1,4 +1,4 @@
-"""The client's cache: repeated and late events, a full history, and flags."""
+"""The client's cache: repeated and late events, a full history, flags, and spam requests."""
 
 from hubbub.protocol.resources.relationships import AddedRelationship
 from hubbub.protocol.resources.user_messages import DispatchedUserMessage

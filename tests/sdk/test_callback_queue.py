@@ -1,4 +1,4 @@
-"""The game loop interface: callbacks run only inside the pump, on the game's thread."""
+"""The callback queue of a game loop: the thread of callbacks, reset, network errors, and destroyed clients."""
 
 import asyncio
 import gc
@@ -378,7 +378,7 @@ async def test_a_client_can_be_destroyed_by_its_own_callback_in_any_status(
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 async def test_the_games_thread_never_uses_a_socket(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every operation against a working and an unresponsive server.
+    """Run operations against a working and an unresponsive server.
 
     No socket is used on the game's thread, and all frames run while the requests to the second server are pending.
     """

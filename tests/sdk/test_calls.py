@@ -222,7 +222,7 @@ async def test_a_deafened_caller_neither_receives_nor_sends_audio(call_lobby: Ca
     await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     zoe.recorder.clear()
     mary.recorder.clear()
-    # Time is measured by received audio. None is received here, so the test measures it by captured audio.
+    # Other tests wait for received audio. No audio is received here, so this test waits for captured audio.
     captured = mary.tone.position
     await wait_for_captured_audio(mary, captured)
     assert zoe.recorder.frame_counts == {}

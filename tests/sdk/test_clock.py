@@ -8,7 +8,7 @@ import pytest
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
 from hubbub.sdk.clock import PlatformClock
-from tests.demo_rehearsal import RehearsalWorld
+from tests.demo_rehearsal import DemoRehearsal
 from tests.sdk.players import CallbackRecorder, Player, befriend_players, create_game, create_player, joinable_activity
 from tests.world import World
 
@@ -89,7 +89,7 @@ async def test_token_expiration_follows_the_platforms_clock(world: World, wrong_
     await mary.client.close()
 
 
-async def test_an_idle_client_follows_jumps_of_the_platforms_clock(demo_rehearsal: RehearsalWorld) -> None:
+async def test_an_idle_client_follows_jumps_of_the_platforms_clock(demo_rehearsal: DemoRehearsal) -> None:
     mary = await create_player(demo_rehearsal, await create_game(demo_rehearsal))
     expirations = CallbackRecorder()
     mary.client.set_token_expiration_callback(expirations)
@@ -102,7 +102,7 @@ async def test_an_idle_client_follows_jumps_of_the_platforms_clock(demo_rehearsa
 
 
 class ClockSetup:
-    """A wrong local clock whose time the test advances."""
+    """A platform clock on a wrong local clock, with a monotonic time that the test advances, and a count of jumps."""
 
     def __init__(self) -> None:
         self.elapsed_seconds = 0.0

@@ -1,4 +1,4 @@
-"""Connecting, staying connected and disconnecting."""
+"""The connection of a client: statuses, errors, threads, resumed sessions, disabled features and destroyed clients."""
 
 import asyncio
 

@@ -1,4 +1,7 @@
-"""Messages between players who are not friends: relayed while both play, and never stored (spec/sdk.md#11.3)."""
+"""Messages between players who are not friends: relayed while both play, and never stored (spec/sdk.md#11.3).
+
+One test is about messages in groups.
+"""
 
 import asyncio
 

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 BEARER = AuthorizationTokenType.BEARER
 DELAY_MS = 90_000
-"""Delay of a request in milliseconds, longer than any of these tests runs, so that the request is still pending."""
+"""Delay of a request in milliseconds, longer than any test of this module runs, so that the request is still pending."""
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ BEARER = AuthorizationTokenType.BEARER
 
 
 async def create_family(world: World, *names: str) -> tuple[oauth.Client, list[oauth.Client]]:
-    """Create a publisher application with its games."""
+    """Create a publisher and its games, and return both."""
     publisher = await create_game(world, name="Rain House")
     games = [await create_game(world, owner=publisher.owner, name=name) for name in names]
 
@@ -36,7 +36,7 @@ async def create_family(world: World, *names: str) -> tuple[oauth.Client, list[o
 
 
 async def create_game_player(world: World, publisher: oauth.Client, child_game: oauth.Client, name: str) -> Player:
-    """Create a player of one of the games."""
+    """Create a user who authorized the publisher, exchange the token for a token of a game, and connect."""
     user = await world.user(name)
     tokens = await publisher.request_tokens(user, SCOPES)
     client = new_client(world)

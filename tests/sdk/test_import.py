@@ -1,4 +1,4 @@
-"""Importing the SDK does not load the server or its libraries."""
+"""Importing the SDK loads no server modules, protocol models, server libraries or voice libraries."""
 
 import ast
 import json
@@ -96,7 +96,7 @@ def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
     assert third_party == {"aiohttp", "msgspec", "av", "cryptography", "davey", "nacl"}
 
 
-def test_voice_dependencies_are_loaded_when_a_call_starts() -> None:
+def test_voice_dependencies_are_not_loaded_without_a_call() -> None:
     loaded = list_loaded_modules("import hubbub.sdk, hubbub.sdk.compat; hubbub.sdk.Client().close()")
 
     assert {name for name in loaded if name.startswith("hubbub.sdk.media")} == set()

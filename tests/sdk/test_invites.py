@@ -64,8 +64,8 @@ async def test_a_players_other_devices_see_the_invite_and_its_acceptance(world: 
     assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
 
     assert await phone_invites.next() == invite
-    # The accepting client already knows the result. Events for both clients have reached the other one by now, and so
-    # this one.
+    # The accepting client receives no event. The event has reached the phone, so an event for the accepting client
+    # would arrive before the response to this request.
     await zoe.client.get_user_guilds()
     assert (len(invites.calls), len(phone_invites.calls), messages.calls) == (1, 2, [])
     for client in (mary.client, zoe.client, phone):
@@ -263,7 +263,7 @@ async def test_an_invite_that_is_no_longer_valid_is_not_delivered_on_connect(wor
 
     await phone.connect()
 
-    # Events of the connection's start arrived before the response to this.
+    # The events at the start of a connection arrive before the response to this request.
     await phone.get_user_guilds()
     assert phone_invites.calls == []
     for client in (mary.client, zoe.client, phone):

@@ -227,7 +227,8 @@ async def test_a_conversation_partners_new_name_is_visible(world: World) -> None
     await rename_player(zoe, "Zoe the Wise")
 
     await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
-    # A game without access to conversations does not know their recipients. Its next event would follow any about them.
+    # A game without access to conversations does not know their recipients. An event about Zoe would arrive before the
+    # event about Rob.
     await rename_player(rob, "Rob the Watchful")
     assert await rob_updates.next() == rob.id
     for player in (mary, zoe, rob):
@@ -294,7 +295,10 @@ async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
 
 
 async def create_friends_with_activity(world: World) -> tuple[Player, Player, CallbackRecorder]:
-    """Create two friends; the second sees the activity of the first."""
+    """Create two friends, the second of whom sees the activity of the first.
+
+    Return the friends and the recorder of the user updates of the second.
+    """
     mary, zoe = await create_friends(world)
     updated = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
@@ -372,7 +376,8 @@ async def test_a_new_lobby_member_comes_with_the_application_profile(world: Worl
         await added.next(lambda _, user_id: user_id == provisional_id)
         assert [external for external, _ in application_profiles(mary, provisional_id)] == ["hero-1"]
 
-        # Later members receive it too. The backend adds them, since an HTTP response does not carry the profile.
+        # Members who join later also receive the profile. The game's backend adds Zoe, because the response to a
+        # member who joins does not contain the profile.
         assert application.bot is not None
         (await application.bot.put(f"/lobbies/{lobby_id}/members/{zoe.id}", json={})).ok()
         await created.next()

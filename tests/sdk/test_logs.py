@@ -1,4 +1,4 @@
-"""Log lines of the SDK, which must not contain tokens."""
+"""Log lines of the SDK: severities, files, voice logs, and the redaction of tokens."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The parts of the voice connection: packets, jitter buffer, voice activity, audio and recordings."""
+"""The parts of the voice connection: packets, jitter buffer, voice activity, audio, recordings and encryption."""
 
 import random
 import struct
@@ -56,7 +56,7 @@ def test_padding_is_removed_and_an_invalid_length_is_rejected() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_a_packet_with_a_wrong_key_is_rejected(data: bytes) -> None:
+def test_data_that_is_not_encrypted_with_the_key_is_rejected(data: bytes) -> None:
     with pytest.raises(PacketError):
         PacketCodec(AES_GCM, KEY, 77).open(data)
 
@@ -76,7 +76,7 @@ def test_only_a_matching_discovery_response_sets_the_address() -> None:
 
 
 def take_frames(buffer: JitterBuffer, count: int) -> list[bytes | str | None]:
-    """Take frames from the jitter buffer; a missing frame is reported as such."""
+    """Take frames from the jitter buffer; "lost" stands for a lost frame, and None for no frame."""
     return [("lost" if is_lost else frame) for frame, is_lost in (buffer.take() for _ in range(count))]
 
 

@@ -45,7 +45,7 @@ FAILED, CLOSED = ClientError.CONNECTION_FAILED, ClientError.UNEXPECTED_CLOSE
 
 
 def record_waits(client: Client) -> list[float]:
-    """Record the reconnect delays of a connection instead of sleeping."""
+    """Record the reconnect delays of a client instead of sleeping; return the list that collects their seconds."""
     waits: list[float] = []
 
     async def wait(seconds: float) -> None:
@@ -137,7 +137,7 @@ async def test_an_unresponsive_gateway_is_abandoned_after_the_timeout(world: Wor
     mary.client.set_http_request_timeout(200)
     gateway = gateway_of(mary.client)
     assert gateway._session is not None
-    # The assigned host stopped responding; the generic one still responds (since 1.6).
+    # The host of the session does not respond. The client then uses the generic host, which responds (SDK 1.6).
     gateway._session = gateway._session._replace(url=f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     assert world.app.gateway is not None
     world.app.gateway.apply_fault(GatewayFault(effect="drop", user_id=mary.id))

@@ -85,7 +85,7 @@ async def test_players_see_their_own_status_and_activity(world: World) -> None:
     activity = visible_activity(mary, mary)
     assert activity is not None
     assert (activity.state, activity.party) == ("In a puddle", joinable_activity().party)
-    # Repeating an activity causes no event, and an activity without a name gets the application's.
+    # Repeating an activity causes no event, and an activity without a name gets the name of the application.
     await mary.client.update_rich_presence(joinable_activity(name=""))
     renamed_activity = visible_activity(mary, mary)
     assert renamed_activity is not None

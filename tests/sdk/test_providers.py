@@ -15,7 +15,7 @@ from hubbub.sdk import (
     HttpStatusCode,
     SdkError,
 )
-from tests.demo_rehearsal import RehearsalWorld
+from tests.demo_rehearsal import DemoRehearsal
 from tests.sdk.browsers import ConsentBrowser
 from tests.sdk.players import CallbackRecorder, new_client
 
@@ -23,13 +23,13 @@ BEARER = AuthorizationTokenType.BEARER
 OIDC = AuthenticationExternalAuthType.OIDC
 
 
-async def create_credential(demo_rehearsal: RehearsalWorld, provider: str, user_id: str, **claims: object) -> str:
-    """Return a credential from the provider's test server."""
+async def create_credential(demo_rehearsal: DemoRehearsal, provider: str, user_id: str, **claims: object) -> str:
+    """Return a credential of a simulated identity provider."""
     return (await demo_rehearsal.issue_credential(provider, user_id, **claims))[1]
 
 
-async def sign_in(demo_rehearsal: RehearsalWorld, client: Client, user_id: str = "hero-1") -> int:
-    """Sign in as a user of the OIDC test server and return the ID of their account."""
+async def sign_in(demo_rehearsal: DemoRehearsal, client: Client, user_id: str = "hero-1") -> int:
+    """Sign in as a user of the simulated OIDC provider, connect, and return the ID of the account."""
     tokens = await client.get_provisional_token(
         demo_rehearsal.demo_game.id, OIDC, await create_credential(demo_rehearsal, "oidc", user_id)
     )
@@ -58,7 +58,7 @@ async def sign_in(demo_rehearsal: RehearsalWorld, client: Client, user_id: str =
         ),
         ("steam", AuthenticationExternalAuthType.STEAM_SESSION_TICKET, ExternalIdentityProviderType.STEAM, {}),
         ("unity", AuthenticationExternalAuthType.UNITY_SERVICES_ID_TOKEN, ExternalIdentityProviderType.UNITY, {}),
-        # These two have no enumerator of their own yet (spec/sdk.md#2).
+        # The providers Apple and PlayStation have no enumerator yet (spec/sdk.md#2).
         ("apple", AuthenticationExternalAuthType.APPLE_ID_TOKEN, ExternalIdentityProviderType.UNKNOWN, {}),
         (
             "playstation",
@@ -69,7 +69,7 @@ async def sign_in(demo_rehearsal: RehearsalWorld, client: Client, user_id: str =
     ],
 )
 async def test_a_player_signs_in_with_a_provider_credential(
-    demo_rehearsal: RehearsalWorld,
+    demo_rehearsal: DemoRehearsal,
     provider: str,
     auth_type: AuthenticationExternalAuthType,
     expected_type: ExternalIdentityProviderType,
@@ -100,7 +100,7 @@ async def test_a_player_signs_in_with_a_provider_credential(
 
 
 async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_rejected(
-    demo_rehearsal: RehearsalWorld,
+    demo_rehearsal: DemoRehearsal,
 ) -> None:
     client = new_client(demo_rehearsal)
     first_user_id = await sign_in(demo_rehearsal, client)
@@ -122,7 +122,7 @@ async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_reje
     await client.close()
 
 
-async def test_a_player_links_and_unlinks_an_account(demo_rehearsal: RehearsalWorld) -> None:
+async def test_a_player_links_and_unlinks_an_account(demo_rehearsal: DemoRehearsal) -> None:
     alice = demo_rehearsal.demo_user("alice")
     browser = ConsentBrowser(alice)
     client = new_client(demo_rehearsal, open_browser=browser)

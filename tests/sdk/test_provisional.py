@@ -1,4 +1,7 @@
-"""Provisional accounts through the SDK: creation, linking and unlinking."""
+"""Provisional accounts through the SDK: names, merges into full accounts, and rejected credentials.
+
+One test is about the exchange of a publisher's token for a token of a game.
+"""
 
 import asyncio
 from urllib.parse import parse_qsl, urlsplit

@@ -1,4 +1,4 @@
-"""Game and platform friends through the SDK."""
+"""Friends in the game and on the platform, friend requests, and blocks, through the SDK."""
 
 import pytest
 
@@ -147,7 +147,7 @@ async def test_friends_are_searchable_and_grouped_after_connecting(world: World)
     assert [user.username for user in mary.client.search_friends_by_username("ZO")] == ["zoe"]
     assert [user.username for user in mary.client.search_friends_by_username("zoa")] == ["zoe"]
     assert mary.client.search_friends_by_username("unknown") == []
-    # One letter in three of a query may differ, so a shorter query must match exactly.
+    # One letter in three of a query may differ, so a query of fewer than three letters must match exactly.
     for query in ("x", "xy", "xyz", "toa"):
         assert mary.client.search_friends_by_username(query) == []
     assert [relationship.id for relationship in mary.client.get_relationships()] == [zoe.id]

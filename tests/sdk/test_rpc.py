@@ -47,7 +47,7 @@ def rpc_of(client: Client) -> Any:
 
 
 def new_application_client(world: World, application: oauth.Client, **client_options: Any) -> Client:
-    """Create a client without a session."""
+    """Create a client that has the ID of an application, and no session."""
     client = new_client(world, **client_options)
     client.set_application_id(application.id)
     return client
@@ -114,7 +114,7 @@ async def test_chat_client_errors_are_distinguished(world: World, machine: Machi
     machine.consent.grants_consent = False
     assert await authorization_error("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
     assert await authorization_error("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
-    # Another application uses its own connection; this one stays with Puddle.
+    # Another application uses a connection of its own; the first connection still belongs to Puddle.
     assert await authorization_error("identify", other.id) == (ErrorType.ABORTED, "access_denied", 0)
     with pytest.raises(SdkError) as caught:
         await rpc_of(client).command("AUTHORIZE", {"client_id": str(other.id), "scopes": ["identify"]})
@@ -300,7 +300,7 @@ async def test_a_game_with_presence_authorizes_for_its_publisher(world: World, m
     assert sorted(int(connection.application_id) for connection in machine.agent.context.connections) == sorted(
         [puddle.id, publisher.id]
     )
-    # Presence set by the first application is cleared for the first, whatever the client uses now.
+    # The presence is cleared for the application that set it, although the client now has another application ID.
     client.set_application_id(publisher.id)
     await client._parts[Presence]._clear_locally()
     assert machine.agent.context.activities._activities == {}

@@ -113,7 +113,7 @@ async def test_a_friends_new_activity_and_name_are_reported(world: World) -> Non
     async def make_changes() -> None:
         await zoe.client.set_online_status(StatusType.IDLE)
         await zoe.client.update_rich_presence(joinable_activity())
-        # Any friend would receive the same update.
+        # Rob is also a friend of Zoe. When Rob has received the updates, the server has processed them.
         await updated.next(
             lambda _: (
                 visible_status(rob, zoe) is StatusType.IDLE

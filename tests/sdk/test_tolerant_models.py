@@ -109,7 +109,7 @@ def test_events_with_unknown_fields_and_values_are_handled(events: Events, event
     assert all(getattr(decoded, name) is not UNSET for name in model.__struct_fields__)
     if "id" in model.__struct_fields__:
         assert decoded.id == 7
-    # A loop is required for the expiry of invites.
+    # The expiry of invites requires an event loop, which this test does not have.
     events._schedule_expiry = lambda: None  # type: ignore[method-assign]
     dispatch(events, "READY", {"user": {"id": "1", "username": "mary"}, "session_id": "s"})
     dispatch(events, event, payload)

@@ -103,7 +103,7 @@ EXPECTED_ERRORS = {
     (32, '"SdkError" has no attribute "reslt"'),
     (32, '"ClientResult" has no attribute "retry_afer"'),
 }
-"""Line and start of the message of every error in WRONG_PROGRAM."""
+"""Line, and a part of the message, of every error in WRONG_PROGRAM."""
 
 
 def mypy_errors(folder: Path, **programs: str) -> dict[str, list[tuple[int, str]]]:

@@ -1,4 +1,4 @@
-"""Value objects: copies, moves, limits and wire format."""
+"""Value objects: copies, moves, limits and wire format; and the version of the SDK."""
 
 import copy
 import subprocess
@@ -182,7 +182,7 @@ def test_null_objects_are_immutable() -> None:
             with pytest.raises(sdk.InvalidObjectError):
                 change(activity_class.nullobj)
         assert (bool(activity_class.nullobj), activity_class.nullobj.__dict__) == (False, {})
-        # A copy of it can be changed.
+        # A copy of a null object is invalid too, until another object is assigned to it.
         null_copy = activity_class.nullobj.copy()
         with pytest.raises(sdk.InvalidObjectError):
             null_copy.name = "x"

@@ -85,7 +85,7 @@ class AddressDiscovery(asyncio.DatagramProtocol):
 
 
 class ScriptedServer:
-    """A voice server that runs one script for each connection; the last script serves all further connections."""
+    """A voice server that runs one script for each connection; the last script serves all later connections."""
 
     def __init__(self) -> None:
         self.scripts: list[Script] = []
@@ -180,7 +180,7 @@ class ScriptedConnection:
         self._status_reported.set()
 
     async def run_to_end(self) -> tuple[CallError, int]:
-        """Run the connection to its end and return the reason."""
+        """Run the connection to its end, and return the error and the detail that it reported."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             await self.connection.run()
         self.client.run_callbacks()

@@ -1,4 +1,4 @@
-"""Guilds with content of every kind, and their archives, for the tests of exports and imports."""
+"""Guilds with content of many kinds, and their archives, for the tests of exports and imports."""
 
 import json
 import re
@@ -47,7 +47,7 @@ async def send_message_with_file(
 
 
 async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
-    """Create content of every kind in a guild. Return the IDs of the objects that tests refer to, by name."""
+    """Create content of many kinds in a guild. Return the IDs of the objects that tests refer to, by name."""
     owner, bob = guild.owner, await guild.member()
     api = f"/guilds/{guild.id}"
     role = await guild.role("artists", color=0x123456, hoist=True)

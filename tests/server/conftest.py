@@ -1,4 +1,4 @@
-"""Fixtures for the tests of the server."""
+"""Fixtures for the tests of the server: the table of all operations, and a rehearsal."""
 
 from collections.abc import AsyncIterator
 

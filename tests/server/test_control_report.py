@@ -1,4 +1,4 @@
-"""The report of a rehearsal."""
+"""The report of a rehearsal: rate limits, deprecated routes, permissions, intents, responses and upcoming changes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -105,6 +105,30 @@ async def test_unused_intents_are_reported(rehearsal: Rehearsal) -> None:
 
     [finding] = await find_findings(rehearsal, "unused_intent")
     assert finding["message"] == f"{message}GUILD_INVITES."
+
+
+async def test_events_without_a_following_request_are_reported(rehearsal: Rehearsal) -> None:
+    helper = rehearsal.actor("helper")
+    session = await helper.connect(intents=Intents.GUILD_MESSAGES | Intents.GUILD_MESSAGE_TYPING)
+    assert await find_findings(rehearsal, "ignored_event") == []
+    hall = channel_path(rehearsal, "hall")
+    ann = rehearsal.actor("ann")
+    (await ann.post(f"{hall}/typing")).ok()
+    await session.next("TYPING_START")
+
+    [finding] = await find_findings(rehearsal, "ignored_event")
+    assert finding["application"] == "helper"
+    assert finding["message"].endswith("do not request their intents: TYPING_START (1).")
+
+    (await helper.get(f"{hall}/messages")).ok()
+    assert await find_findings(rehearsal, "ignored_event") == []
+
+    for content in ("x", "y"):
+        (await ann.post(f"{hall}/messages", json={"content": content})).ok()
+        await session.next("MESSAGE_CREATE")
+    [finding] = await find_findings(rehearsal, "ignored_event")
+    assert finding["message"].endswith(": MESSAGE_CREATE (2).")
+    assert finding["times"] == 2
 
 
 async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> None:

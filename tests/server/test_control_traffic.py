@@ -1,4 +1,4 @@
-"""The traffic of a rehearsal: the timeline, its stream, sending entries again, and access of the console."""
+"""The traffic of a rehearsal: the timeline, secrets, the stream, replays; the world, and access of the console."""
 
 import asyncio
 import json

@@ -69,7 +69,7 @@ def export_document(channel_id: int, messages: list[Any], **channel: Any) -> dic
 
 
 def write_export(folder: Path) -> Path:
-    """Write an export of a channel and a thread with media files."""
+    """Write an export of a channel and a thread with media files to a new folder, and return the folder."""
     alice, bob = user(1, "alice"), user(2, "bob")
     media = folder / "export_Files"
     media.mkdir(parents=True)

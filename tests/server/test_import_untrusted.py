@@ -32,7 +32,7 @@ MESSAGE = {
 
 
 def write_archive(path: Path, contents: dict[str, bytes] | None = None, **tables: list[Any]) -> Path:
-    """Write an archive with the given records in addition to a minimal guild."""
+    """Write an archive of a minimal guild. `tables` adds or replaces files with records, and `contents` adds other files."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("manifest.json", json.dumps(MANIFEST))
         for name, records in (TABLES | tables).items():

@@ -79,7 +79,7 @@ async def record_rehearsal(rehearsal: Rehearsal, path: Path) -> AsyncIterator[No
 
 @asynccontextmanager
 async def run_bot_program(rehearsal: Rehearsal, command: str, folder: Path) -> AsyncIterator[None]:
-    """Run a program until it is connected."""
+    """Start a program, wait until it is connected, and kill it on exit."""
     ready_file = folder / "ready.json"
     ready_document.write(str(ready_file), await rehearsal.control.get_ready_document())
     process = await asyncio.create_subprocess_exec(

@@ -29,7 +29,7 @@ ENTRY = {
 
 @asynccontextmanager
 async def run_watch(rehearsal: Rehearsal, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run `hubbub watch` until it is connected."""
+    """Start `hubbub watch`, wait until it is connected, and kill it on exit."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "hubbub.server.cli", "watch", "--url", rehearsal.url, *arguments),
         stdout=asyncio.subprocess.PIPE,
@@ -57,7 +57,7 @@ async def test_entries_are_printed_as_lines(rehearsal: Rehearsal) -> None:
     assert "\x1b" not in line
 
 
-async def test_entries_are_printed_is_json(rehearsal: Rehearsal) -> None:
+async def test_entries_are_printed_as_json(rehearsal: Rehearsal) -> None:
     async with run_watch(rehearsal, "--json", "--kinds", "http") as process:
         (await rehearsal.actor("alice").get("/users/@me")).ok()
         assert process.stdout is not None

@@ -13,7 +13,7 @@ from tests.rehearsal import Rehearsal, start_rehearsal
 
 
 async def run_world(*arguments: str) -> int:
-    """Run `hubbub world`."""
+    """Run `hubbub world` and return its exit code."""
     return await asyncio.to_thread(main, ["world", *arguments])
 
 

@@ -1,4 +1,4 @@
-"""Filling in options, components and modals from their definitions."""
+"""Options and modals that are filled in from their definitions, and components that are found by ID or label."""
 
 from typing import Any
 

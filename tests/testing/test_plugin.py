@@ -1,4 +1,4 @@
-"""The pytest plugin, run in separate test runs like those of a project that uses it."""
+"""The pytest plugin in separate test runs, its platform process, and its documentation."""
 
 import importlib.metadata
 import os

@@ -60,7 +60,7 @@ AUDIT = """() => {
     problems.push(`scrolls horizontally: ${document.documentElement.scrollWidth} in ${document.documentElement.clientWidth}`);
   return problems;
 }"""
-"""A JavaScript function that returns the accessibility problems of the current page, as sentences."""
+"""A JavaScript function that returns the accessibility problems of the current page as a list of texts."""
 
 
 async def record_problems(page: Any, problems: list[str], name: str) -> None:

@@ -114,7 +114,7 @@ class SampleActivity:
 
 
 async def start_activity(window: ChannelWindow) -> Any:
-    """Start the activity from the activity list; return the page inside its frame."""
+    """Start the activity from the activity list; return the frame of its page."""
     await window.page.get_by_role("button", name="Activities").click()
     await window.page.get_by_role("button", name="Start").click()
     return await find_activity_frame(window)

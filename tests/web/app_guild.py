@@ -73,7 +73,7 @@ class ChannelWindow:
     """Errors that the page reported; must be empty at the end of a test."""
 
     def record_console(self, message: Any) -> None:
-        """Record an error on the console. Messages of embedded pages, and of requests that the API rejects, are ignored."""
+        """Record an error or warning of the client's own modules. Requests that the API rejects are ignored."""
         is_rejection = "the server responded with a status of 4" in message.text
         if message.type in ("error", "warning") and not is_rejection and "/static/app/" in str(message.location):
             self.console_errors.append(message.text)
@@ -113,7 +113,7 @@ class ChannelWindow:
 
 
 class App(Bot):
-    """A bot with commands."""
+    """A bot with a tree of application commands."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class App(Bot):
 
 
 class FeedbackModal(discord.ui.Modal, title="Feedback"):
-    """A modal with most components."""
+    """A modal with a text display, a text input, a radio group, a user select and a checkbox."""
 
     intro: "discord.ui.TextDisplay[Any]" = discord.ui.TextDisplay("Welcome to **us**")
     name: "discord.ui.Label[Any]" = discord.ui.Label(
@@ -157,7 +157,7 @@ class FeedbackModal(discord.ui.Modal, title="Feedback"):
 
 
 class EvidenceModal(discord.ui.Modal, title="Evidence"):
-    """A modal with the other components: file uploads, checkbox groups and string selects."""
+    """A modal with a file upload, a checkbox group and a string select."""
 
     proof: "discord.ui.Label[Any]" = discord.ui.Label(
         text="Proof", component=discord.ui.FileUpload(custom_id="proof", max_values=2)

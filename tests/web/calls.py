@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 120.0
 
 
 def tone_microphone_script(hertz: int) -> str:
-    """Return an init script that replaces the microphone by a tone; noise suppression would remove a real one."""
+    """Return an init script that replaces the microphone by a tone, which is sent without noise suppression."""
     script = """(() => {
   const getUserMedia = navigator.mediaDevices?.getUserMedia.bind(navigator.mediaDevices);
   if (getUserMedia === undefined) return;
@@ -76,7 +76,7 @@ async def inspect_call(window: ChatWindow) -> dict[str, Any] | None:
 
 
 async def wait_call(window: ChatWindow, *user_ids: int) -> dict[str, Any]:
-    """Wait until the window's call is encrypted with exactly these other users, and return its state."""
+    """Wait until the window's call is connected and encrypted with exactly these other users, and return its state."""
     expected = {str(user_id) for user_id in user_ids}
     call: dict[str, Any] | None = None
     try:
@@ -147,7 +147,7 @@ _INSPECT_DEVICES = """async folder => {
     videoType: video.type,
   };
 }"""
-"""A JavaScript function that returns the devices of the call."""
+"""A JavaScript function that returns the microphone and output devices of the call, and the type of its video."""
 
 
 async def inspect_devices(window: ChatWindow) -> dict[str, Any]:
@@ -162,19 +162,19 @@ def call_button(window: ChatWindow, name: str) -> Any:
 
 
 async def open_options(window: ChatWindow, name: str) -> Any:
-    """Open the options of a person in the call, and return the locator of the dialog."""
+    """Open the options of a participant of the call, and return the locator of the dialog."""
     await window.page.locator(".tile").filter(has_text=name).hover()
     await window.page.get_by_role("button", name=f"Options for {name}").click()
     return window.page.get_by_role("dialog", name=f"Options for {name}")
 
 
 FIRST_HERTZ, HERTZ_STEP = 440, 220
-"""Frequency of the first user's microphone, and the difference to the next one."""
+"""Frequency of the first user's microphone, and the difference between the microphones of two successive users."""
 
 
 @dataclass
 class OpenCall:
-    """Windows of users in the call of one channel, each with a tone of its own as microphone."""
+    """Windows of users in the call of one channel, each with a tone of its own as microphone if `has_tones` is set."""
 
     platform: ChatPlatform
     guild: Guild
@@ -186,7 +186,7 @@ class OpenCall:
 
     @property
     def path(self) -> str:
-        """The path of the channel."""
+        """The path of the channel in the chat client."""
         return f"/app/channels/{self.guild.id}/{self.channel_id}"
 
     def hertz(self, window: ChatWindow) -> int:
@@ -210,7 +210,7 @@ class OpenCall:
         return window
 
     async def wait_connected(self) -> None:
-        """Wait until all windows share one group, and assert that they show the same privacy code."""
+        """Wait until several windows share one group, and assert that their calls have the same privacy code."""
         if len(self.windows) < 2:
             return
         codes = set()

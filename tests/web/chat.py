@@ -19,7 +19,7 @@ class ChatWindow:
     platform: "ChatPlatform"
     user: Actor
     console_errors: list[str] = field(default_factory=list)
-    """Errors and warnings that the page wrote to the console."""
+    """Uncaught errors of the page, and errors and warnings that it wrote to the console."""
     expected_errors: tuple[str, ...] = ()
     """Parts of console errors that the test causes on purpose."""
 
@@ -109,6 +109,6 @@ class ChatPlatform:
 
 
 def general_path(guild: Guild, message: Any = None) -> str:
-    """Return the path of #general of a guild in the chat client, or of a message in that channel."""
+    """Return the path of #general of a guild in the chat client, or of a message in #general."""
     path = f"/app/channels/{guild.id}/{guild.general}"
     return path if message is None else f"{path}/{message['id']}"

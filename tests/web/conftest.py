@@ -1,4 +1,4 @@
-"""Fixtures for tests in a real browser: Debian's Chromium driven by Playwright, against the real App."""
+"""Fixtures for tests in a real browser: the system's Chromium driven by Playwright, against the real App."""
 
 import inspect
 import os
@@ -92,7 +92,7 @@ async def open_page(browser: Any) -> AsyncIterator[OpenPage]:
 
 @asynccontextmanager
 async def run_platform(open_page: OpenPage, config: Config) -> "AsyncIterator[ChatPlatform]":
-    """Run a platform with fault injection, and browsers."""
+    """Run a platform with its control API, whose chat clients `open_page` opens."""
     from tests.web.chat import ChatPlatform
 
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
@@ -108,14 +108,14 @@ async def run_platform(open_page: OpenPage, config: Config) -> "AsyncIterator[Ch
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
-    """A platform with fault injection, and browsers."""
+    """A platform with a control API, and a browser."""
     async with run_platform(open_page, small_config()) as platform:
         yield platform
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
-    """A platform with a voice server, and browsers that can join calls."""
+    """A platform with a control API and a voice server, and a browser that can join calls."""
     if not HAS_CALL_FILES:
         pytest.skip(MISSING_REASON)
     async with run_platform(open_page, small_config(voice=VoiceConfig(endpoint="voice.test:443"))) as platform:

@@ -21,7 +21,7 @@ class _Upstream(asyncio.DatagramProtocol):
 
 
 class LossyNetwork(asyncio.DatagramProtocol):
-    """A proxy of the voice server's UDP port. Set `loss` from 0 to 1."""
+    """A proxy of the voice server's UDP port. `loss` is the share of datagrams that it drops, from 0 to 1."""
 
     transport: asyncio.DatagramTransport
 
@@ -65,7 +65,7 @@ window.WebSocket = class extends WebSocket {
 """.replace("PORT", str(self.port))
 
     def passes(self) -> bool:
-        """Return whether the next datagram is forwarded."""
+        """Return at random whether the next datagram is forwarded, and count it if it is dropped."""
         is_lost = self._random.random() < self.loss
         self.dropped_count += is_lost
         return not is_lost

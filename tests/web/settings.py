@@ -1,4 +1,4 @@
-"""Steps that the tests of the guild settings share."""
+"""Steps that the tests of the guild settings and the user settings share."""
 
 import re
 from typing import Any
@@ -36,7 +36,7 @@ async def save_changes(settings: Any, *, expects_success: bool = True) -> None:
 
 
 async def choose_in_picker(page: Any, label: str, name: str) -> None:
-    """Search for a role or member in a picker and choose the first result."""
+    """Search for a name in a picker and choose the first result."""
     # The button that clears the choice contains the label too.
     await page.get_by_role("button", name=re.compile(f"^{label}")).click()
     await page.get_by_role("combobox", name=f"Search: {label}").fill(name)
@@ -47,5 +47,5 @@ async def choose_in_picker(page: Any, label: str, name: str) -> None:
 
 
 async def accessibility_problems(window: ChatWindow) -> list[str]:
-    """Return the accessibility problems of the open page; unlike other pages, the client has no header and footer."""
+    """Return the accessibility problems of the open page, except missing landmarks: the client has no header and footer."""
     return [problem for problem in await window.page.evaluate(AUDIT) if not problem.startswith("landmark")]

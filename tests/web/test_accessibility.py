@@ -1,4 +1,4 @@
-"""Accessibility of every page: field labels, heading order, phone layout and color contrast."""
+"""Accessibility of the pages outside of the chat client, the skip link, and styles that the policy allows."""
 
 import pytest
 

@@ -103,7 +103,7 @@ async def test_an_activity_runs_in_the_frame_of_another_site(activity: ProxiedAc
         "/server/token",
         "code",
     )
-    # Further requests carried the ticket's cookie and identified the user.
+    # Requests of the page carried the ticket's cookie and identified the user.
     token_headers = dict(values["token"]["headers"])
     assert "X-Discord-Proxy-Payload" in token_headers
     assert "hubbub_proxy_ticket" not in json.dumps(token_headers)

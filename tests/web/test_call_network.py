@@ -17,7 +17,7 @@ CUT_SECONDS = 10.0
 
 @asynccontextmanager
 async def open_call_with_loss(platform: ChatPlatform) -> AsyncIterator[tuple[OpenCall, LossyNetwork]]:
-    """Open a call of nora and tom in which the packets of tom pass a proxy."""
+    """Open a call of nora and tom in which the packets of tom pass a proxy; yield the call and the proxy."""
     voice = platform.world.app.voice
     assert voice is not None
     network = await LossyNetwork.open(voice.sockets.udp_port)

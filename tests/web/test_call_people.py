@@ -1,4 +1,4 @@
-"""People in calls of the chat client: stages, moderators, ringing, losses of the connection, and changing groups."""
+"""Participants of calls in the chat client: stages, moderators, announcements, ringing, lost connections, groups."""
 
 import asyncio
 
@@ -78,7 +78,6 @@ async def test_a_moderator_mutes_moves_and_disconnects_with_the_options(call_pla
         await nora.page.get_by_role("menuitem", name="den").click()
         await tom.page.get_by_text("You were moved to den.").wait_for()
         await nora.page.locator(".tile").filter(has_text="tom").wait_for(state="detached")
-        # The member joins again.
         await join_call(tom)
         await call.wait_connected()
         await wait_tone(nora, tom.user.id, call.hertz(tom))

@@ -1,4 +1,4 @@
-"""Calls in the chat client: pages and native clients exchange end-to-end encrypted audio."""
+"""Calls in the chat client: encrypted audio of pages and native clients, controls, private calls, unsupported browsers."""
 
 import asyncio
 from array import array

@@ -1,4 +1,4 @@
-"""The chat client in a real browser: messages, and actions on messages."""
+"""The chat client in a real browser: messages, files, lost connections, lost access, the token, phones and the keyboard."""
 
 import asyncio
 from typing import Any
@@ -276,7 +276,7 @@ async def test_an_expired_token_leads_to_the_login_page(platform: ChatPlatform) 
         (await nora.post("/auth/logout", json={})).ok()
         await nora_window.page.wait_for_url("**/login?next=*")
         assert parse_qs(urlsplit(nora_window.page.url).query) == {"next": [general_path(guild)]}
-        # A signed-out user is redirected to the login page from every other URL, too.
+        # A signed-out user is redirected from /app to the login page, too.
         await nora_window.page.goto(f"{platform.url}/app")
         await nora_window.page.wait_for_url("**/login?next=/app")
 

@@ -100,6 +100,6 @@ async def test_the_login_page_offers_passkeys_only_where_they_work(
         assert await page.get_by_role("button", name=button).count() == 0
         await page.get_by_role("button", name="Log in", exact=True).wait_for()
     async with open_page() as page:
-        # An IP address is not a host name.
+        # The host of this URL is an IP address, and passkeys need a host name.
         await page.goto(f"{web_world.url}/login")
         assert await page.get_by_role("button", name=button).count() == 0

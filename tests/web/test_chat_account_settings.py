@@ -1,4 +1,4 @@
-"""The user settings of the chat client in a real browser."""
+"""The user settings of the chat client in a real browser: profile, status, appearance, privacy, security and deletion."""
 
 import re
 from typing import Any

@@ -175,7 +175,7 @@ async def test_the_host_follows_the_protocol(activity: SampleActivity) -> None:
         cancellation = window.page.get_by_role("button", name="Cancel").click()
         assert (await asyncio.gather(authorization, cancellation))[0] == 5000
 
-        # Requests above the rate limit are ignored.
+        # Requests above the rate limit are rejected.
         codes = await frame.evaluate("Promise.all(Array.from({length: 80}, () => request('GET_PLATFORM_BEHAVIORS')))")
         assert codes.count(5011) >= 20
         assert codes[0] == {}

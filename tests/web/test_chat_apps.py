@@ -122,7 +122,6 @@ async def test_a_command_takes_a_file_and_context_menus_run_commands(discord_py_
         await form.get_by_role("button", name="Run").click()
         message = await window.wait_message("alice x2, Sad, nowhere, in ink")
 
-        # Run context menu commands on messages and on users.
         await message.hover()
         await message.get_by_role("button", name="More").click()
         await page.get_by_role("menuitem", name="Shout").click()

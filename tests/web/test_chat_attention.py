@@ -1,6 +1,7 @@
-"""Unread indicators in the chat client: mention counts, mutes, the inbox and desktop notifications, in several windows.
+"""Unread messages and notifications in the chat client: mention counts, mutes, settings, the inbox, marks and sounds.
 
-The module also tests the member list of a large guild."""
+The module also tests the member list of a large guild.
+"""
 
 from functools import partial
 from typing import Any
@@ -30,7 +31,7 @@ def find_mention_count(window: ChatWindow, channel: int | str) -> Any:
 
 
 async def create_news_channel(guild: Guild) -> int:
-    """Create the channel #news, so that #general is not in view."""
+    """Create the channel #news and return its ID. A window that shows #news does not mark messages in #general as read."""
     return await guild.channel("news")
 
 

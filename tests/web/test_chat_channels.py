@@ -1,4 +1,4 @@
-"""The chat client in a real browser: history, read state, friends, invites, threads, search, polls, voice channels, members."""
+"""The chat client in a real browser: history, unread marks, friends, invites, threads, pins, polls, voice, members, categories."""
 
 from typing import Any
 

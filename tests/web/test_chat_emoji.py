@@ -18,7 +18,7 @@ HIDE_EMOJI_FILES = """new MutationObserver(() => {
 
 
 async def open_picker(page: Any) -> Any:
-    """Open the emoji picker of the composer, and return it."""
+    """Open the emoji picker of the composer, and return its locator."""
     await page.get_by_role("button", name="Emoji", exact=True).click()
     picker = page.get_by_role("dialog", name="Emoji")
     await picker.get_by_role("option").first.wait_for()

@@ -22,7 +22,7 @@ expect = pytest.importorskip("playwright.async_api").expect
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 REFUSED_CONNECTION_ERROR = "WebSocket connection to 'ws://127.0.0.1"
-"""Console error of a port without an agent."""
+"""Prefix of the console error for a port without an agent, or with an agent that rejects the page."""
 
 
 async def create_friends_with_game(platform: ChatPlatform) -> tuple[oauth.Client, Player, Actor]:
@@ -42,7 +42,7 @@ def cover_activity(**overrides: object) -> Any:
 
 
 async def dm_path(user: Actor, other_id: int) -> str:
-    """Return the path of the conversation of two users."""
+    """Open the conversation of two users and return its path in the chat client."""
     channel = (await user.post("/users/@me/channels", json={"recipient_id": str(other_id)})).ok()
     return f"/app/channels/@me/{channel['id']}"
 
@@ -56,7 +56,7 @@ def invite_cards(window: ChatWindow) -> Any:
 async def open_game(
     platform: ChatPlatform, user: Actor, game: oauth.Client, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Machine, CallbackRecorder]]:
-    """Start the agent on a user's machine with the game, which waits for joins; yield the recorder of join secrets."""
+    """Start the agent and the game on a user's machine; yield the machine and the recorder of the game's join secrets."""
     machine = Machine(platform.world, user, directory)
     machine.agent_options["websocket_ports"] = rpc.WEBSOCKET_PORTS
     await machine.start()

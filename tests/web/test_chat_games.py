@@ -1,4 +1,4 @@
-"""Games in the chat client: rich presence cards, with the SDK as the game."""
+"""Games in the chat client: rich presence in profiles, the member list and direct messages, with the SDK as the game."""
 
 from typing import Any
 

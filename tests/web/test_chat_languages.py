@@ -18,7 +18,7 @@ ALLOWED_TEXTS = (
     *("Hubbub", "API", "Gateway"),
     "November 18, 2026",
 )
-"""Names of the guild and its users, channels and roles, names of products, and the date of the first message."""
+"""Names of the guild and its users, channels and roles, the message and its date, and names of products and interfaces."""
 
 FIND_PLAIN_TEXTS = r"""allowed => {
   const found = new Set();

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def create_linked_channel(platform: ChatPlatform, **lobby: Any) -> tuple[Guild, Player, int]:
-    """Create a guild of Nora whose #general is linked to a lobby of Puddle, with the player Mary; return the lobby ID."""
+    """Create a guild whose #general is linked to a lobby of Puddle; return the guild, a player in the lobby, and its ID."""
     world = platform.world
     game = await create_game(world)
     mary, nora = await create_player(world, game, "mary"), await world.user("nora")

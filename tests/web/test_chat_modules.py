@@ -96,7 +96,7 @@ async def test_modules_are_served_as_immutable_under_a_versioned_url(platform: C
         f"/static/app/{'0' * 12}/{name}",
     ):
         assert (await platform.world.request("GET", platform.url + missing_path)).status == 404, missing_path
-    # Pages without the client allow no scripts.
+    # A page that needs no scripts allows none.
     assert (
         "script-src"
         not in (await platform.world.request("GET", f"{platform.url}/login")).headers["Content-Security-Policy"]

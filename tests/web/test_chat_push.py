@@ -1,4 +1,4 @@
-"""Push notifications and installation of the chat client in Chromium.
+"""Push notifications, the activity of a user, and the installation of the chat client in Chromium.
 
 Chromium without Google's services cannot subscribe to a push service. The tests therefore inject the subscription of a push
 service on loopback into the page, and deliver the messages that it received to the service worker over the DevTools protocol.
@@ -103,7 +103,7 @@ class WorkerControl:
         self._registration_id = registrations[0]["registrationId"]
 
     async def deliver(self, notification: dict[str, Any]) -> None:
-        """Deliver a push message."""
+        """Deliver a push message with this payload to the worker."""
         await self._session.send(
             "ServiceWorker.deliverPushMessage",
             {
@@ -114,7 +114,7 @@ class WorkerControl:
         )
 
     async def click(self, channel: int) -> None:
-        """Click the notification of a channel."""
+        """Dispatch a click on the notification of a channel to the worker."""
         worker = self._window.page.context.service_workers[0]
         await worker.evaluate(
             """async tag => {
@@ -137,7 +137,7 @@ class WorkerControl:
 
 
 async def wait_active(platform: ChatPlatform, user: Actor, is_active: bool) -> None:
-    """Wait until the server knows whether a user is at the page."""
+    """Wait until the server regards a user as active or as inactive."""
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while platform.world.app.presences.is_active(user.id) != is_active:
             await asyncio.sleep(0.01)

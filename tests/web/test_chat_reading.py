@@ -1,4 +1,4 @@
-"""The chat client in a real browser: the position in a channel, threads, edits, reactions, forwarding, images and moderation."""
+"""The chat client in a real browser: reading position, threads, edits, reactions, forwarding, images, moderation and code."""
 
 import re
 from datetime import UTC, datetime

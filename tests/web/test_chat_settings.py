@@ -1,4 +1,4 @@
-"""The guild settings of the chat client in a real browser."""
+"""The guild settings in a real browser: the overview, members and bans, and the dialog on a phone."""
 
 import pytest
 
@@ -66,7 +66,7 @@ async def test_overview_saves_only_changes_and_other_members_see_them(platform: 
             DefaultMessageNotifications.ONLY_MENTIONS,
         )
         await tom_window.page.get_by_role("heading", name="Harbor").wait_for()
-        # The audit log names only what changed.
+        # The audit log entry has only the fields that changed.
         entry = await guild.last_audit_entry(AuditLogAction.GUILD_UPDATE)
         assert "afk_timeout" not in {change["key"] for change in entry["changes"]}
 
@@ -119,7 +119,7 @@ async def test_pages_of_a_screen_lead_back_to_it_and_then_to_the_list_on_a_phone
         await window.page.get_by_role("button", name="Channels and conversations").click()
         settings = await open_settings(window, "Roles")
         await settings.get_by_role("button", name="Edit Crew").click()
-        # Only the button to the list of roles leads back; on a wide screen it is a part of the page.
+        # On this page the button “All roles” leads back, instead of the button “All settings”.
         assert await settings.get_by_role("button", name="All settings").count() == 0
         await settings.get_by_role("button", name="All roles").click()
         await window.wait_until("() => document.activeElement.ariaLabel === 'Edit Crew'")

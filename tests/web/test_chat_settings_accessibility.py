@@ -1,4 +1,4 @@
-"""Accessibility of the guild settings of the chat client, on a phone and on a desktop, in light and dark."""
+"""Accessibility of the guild settings of the chat client, on a phone with dark colors and on a desktop with light colors."""
 
 import re
 

@@ -114,7 +114,7 @@ async def test_the_audit_log_names_the_missing_permission(platform: ChatPlatform
 
 
 async def confirm_name(page: Any, title: str, label: str, name: str) -> Any:
-    """Type the name of the guild into a dialog, send it, and return the dialog."""
+    """Type a name into the dialog with this title, press the button with this label, and return the dialog."""
     dialog = page.get_by_role("dialog", name=title)
     await dialog.get_by_label("to confirm").fill(name)
     await dialog.get_by_role("button", name=label).click()

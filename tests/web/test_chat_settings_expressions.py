@@ -18,7 +18,7 @@ CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_
 
 
 def input_file(name: str, data: bytes, media_type: str = "image/png") -> Any:
-    """Return a file for a file input."""
+    """Return a file in the form that Playwright accepts for a file field."""
     return {"name": name, "mimeType": media_type, "buffer": data}
 
 

@@ -20,7 +20,7 @@ async def add_command(bot: Actor, guild: Guild, name: str) -> Any:
 
 
 async def fetch_permissions(bot: Actor, guild: Guild, target: str) -> Any:
-    """Return the permissions of a command or application, sorted by type."""
+    """Return the permissions of a command or application, sorted by type and ID."""
     path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands/permissions"
     found = {entry["id"]: entry["permissions"] for entry in (await bot.get(path)).ok()}
     return sorted(found.get(target, []), key=lambda entry: (entry["type"], entry["id"]))

@@ -23,7 +23,7 @@ JOIN_FORM = {
 
 
 async def request_to_join(guild: Guild, user: Actor, choice: int = 1) -> Any:
-    """Join a guild with an invite and submit the form."""
+    """Join a guild with an invite, submit the form, and return the join request."""
     invite = await create_invite(guild.owner, guild.general)
     (await user.post(f"/invites/{invite['code']}", json={})).ok()
     form = (await user.get(f"/guilds/{guild.id}/member-verification")).ok()

@@ -1,4 +1,4 @@
-"""The chat client and the login page in Spanish, in a real browser."""
+"""The chat client, the account settings and the login page in Spanish, in a real browser."""
 
 import re
 

@@ -61,7 +61,7 @@ async def test_only_the_newest_drafts_are_kept(platform: ChatPlatform) -> None:
     async with platform.open_window(nora) as window:
         saved = await window.page.evaluate(
             """async () => {
-              const folder = document.querySelector("script[type=module]").src.replace(/main.js$/, "");
+              const folder = document.querySelector("script[type=module]").src.replace(/start.js$/, "");
               const { saveDraft, readDraft } = await import(`${folder}state/drafts.js`);
               for (let id = 1; id <= 60; id += 1) saveDraft(String(id), { text: `draft ${id}`, mentions: [] });
               saveDraft("61", { text: "x".repeat(100_000), mentions: [] });

@@ -159,7 +159,7 @@ async def test_a_reader_sends_a_message_as_alice(
 
 
 async def open_form(page: Any, name: str) -> Any:
-    """Open the form of an operation and wait until it is filled in."""
+    """Open the form of an operation, wait until its callers are listed, and return its locator."""
     section = page.locator(f"#{name}")
     await section.locator("details.try > summary").click()
     await section.locator("select option").first.wait_for(state="attached")

@@ -30,6 +30,8 @@ SECTIONS = (
     "Identity",
     "Webhook events",
     "Interactions",
+    "Log",
+    "Commands",
     "Emoji and art",
     "Testers",
     "Store",
@@ -120,13 +122,13 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
 
         # A webhook URL that accepts any signature is rejected, and accepted once it verifies signatures.
         receiver.use_verify_key_of((await alice.get(f"/applications/{application_id}")).ok())
-        receiver.accept_invalid_signatures = True
+        receiver.accepts_invalid_signatures = True
         await page.goto(f"{portal_url}/webhooks")
         await page.get_by_label("URL (optional)").fill(receiver.events_url)
         await page.get_by_label("Application deauthorized").check()
         await click_and_wait(page, "Verify and save")
         await page.locator("#error-event_webhooks_url").wait_for()
-        receiver.accept_invalid_signatures = False
+        receiver.accepts_invalid_signatures = False
         await click_and_wait(page, "Verify and save")
         await page.get_by_text("Endpoint verified and saved.").wait_for()
         assert await page.get_by_label("URL (optional)").input_value() == receiver.events_url
@@ -233,3 +235,29 @@ async def test_every_portal_page_is_accessible(
         await record_problems(page, problems, "secret")
 
     assert problems == []
+
+
+async def test_copy_buttons_copy_ids_keys_and_secrets(portal_world: World, open_page: OpenPage) -> None:
+    async with open_page(DESKTOP_WIDTH, True) as page:
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=portal_world.url)
+        await sign_in(page, portal_world)
+        application_id = await create_app(page, portal_world, "Lighthouse")
+        await page.get_by_role("button", name="Copy application ID").click()
+        await page.get_by_role("status").get_by_text("Copied", exact=True).wait_for(state="attached")
+        assert await page.evaluate("navigator.clipboard.readText()") == application_id
+        await page.goto(f"{portal_world.url}/developers/{application_id}/bot")
+        await click_and_wait(page, "Add a bot")
+        token = await page.locator("dd .secret").inner_text()
+        await page.get_by_role("button", name="Copy Token").focus()
+        await page.keyboard.press("Enter")
+        await page.get_by_role("status").get_by_text("Copied", exact=True).wait_for(state="attached")
+        assert await page.evaluate("navigator.clipboard.readText()") == token
+
+
+async def test_copy_buttons_are_hidden_without_script(portal_world: World, open_page: OpenPage) -> None:
+    async with open_page(PHONE_WIDTH, False) as page:
+        await sign_in(page, portal_world)
+        await create_app(page, portal_world, "Lighthouse")
+
+        assert await page.get_by_role("button", name="Copy").count() == 0
+        assert await page.locator("[data-copy]").count() == 2

@@ -1,4 +1,4 @@
-"""The console of a rehearsal in a browser, with the traffic of a discord.py bot."""
+"""The console of a rehearsal in a browser: the timeline with the traffic of a discord.py bot, and the other panes."""
 
 import re
 from collections.abc import AsyncIterator
@@ -21,14 +21,13 @@ class EchoBot(Bot):
     """A bot that answers messages of users."""
 
     async def on_message(self, message: Any) -> None:
-        """Answer a message."""
         if not message.author.bot:
             await message.channel.send(f"echo: {message.content}")
 
 
 @pytest_asyncio.fixture(loop_scope="session", name="rehearsal")
 async def run_demo_world() -> AsyncIterator[Rehearsal]:
-    """The demo world."""
+    """A rehearsal with the demo world, which reports exceeded rate limits."""
     async with start_rehearsal(rate_limits="report") as rehearsal:
         yield rehearsal
 
@@ -59,7 +58,7 @@ def general_messages_path(rehearsal: Rehearsal) -> str:
 
 
 def find_timeline_entry(page: Any, text: str) -> Any:
-    """Return the newest entry of the timeline with this text."""
+    """Return the locator of the newest entry of the timeline with this text."""
     return page.locator(".entry").filter(has_text=text).last
 
 

@@ -1,4 +1,4 @@
-"""Complete user flows through the pages, with and without scripts."""
+"""User flows through the pages, with and without scripts: registration, authorization, devices, export and deletion."""
 
 import json
 from pathlib import Path

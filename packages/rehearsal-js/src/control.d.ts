@@ -820,7 +820,7 @@ export type LinkPublisher = {
 /** A problem that the rehearsal found. */
 export type LintFinding = {
   /** The kind of the problem. */
-  rule: "dated_change" | "deprecated_route" | "late_response" | "missing_permission" | "missing_response" | "rate_limit" | "unused_intent";
+  rule: "dated_change" | "deprecated_route" | "ignored_event" | "late_response" | "missing_permission" | "missing_response" | "rate_limit" | "unused_intent";
   /** Name of the application; null if the finding is not about one application. */
   application?: string | null;
   /** The problem and its remedy, as a sentence. */

@@ -40,11 +40,13 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.observation import Observer, Tracer
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.outbound_streams import OutboundStreams
+from hubbub.server.core.page_reader import PageReader
 from hubbub.server.core.payments import PaymentProvider, open_payments
 from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.process_leases import ProcessLease
 from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.core.schema_monitor import SchemaMonitor
 from hubbub.server.core.slices import Slice, collect_listeners
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Tx
@@ -57,6 +59,7 @@ from hubbub.server.talk import private_calls
 from hubbub.server.transports.activities import ActivityServer
 from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.discovery import DiscoveryEndpoint
+from hubbub.server.transports.external_media import ExternalMedia
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpServer
 from hubbub.server.transports.operator_endpoints import OperatorEndpoints
@@ -90,8 +93,12 @@ class App:
         ports: Sequence[Binding] = PORTS,
         payments: PaymentProvider | None = None,
         tls: ServerTls | None = None,
+        database_image: bytes | None = None,
     ) -> None:
-        """Create a platform; with `tls` it serves HTTPS instead of HTTP."""
+        """Create a platform; with `tls` it serves HTTPS instead of HTTP.
+
+        `database_image` is the serialized database that a platform in memory starts with, or None.
+        """
         self.config = config
         self.tls = tls
         self.clock = clock or backends.new_clock(config)
@@ -102,7 +109,7 @@ class App:
         self._loop_monitor = LoopMonitor(self.metrics.loop_lag)
         self.ids = SnowflakeFactory(self.clock, worker=config.worker)
         self.presences = Presences()
-        self.database = backends.open_database(config)
+        self.database = backends.open_database(config, database_image)
         self.database.metrics = self.metrics
         self.bus = backends.open_bus(config, self.metrics)
         self.bus.tracer = tracer
@@ -110,6 +117,7 @@ class App:
         self.images = ImageConverter()
         self.scanners = open_scanners(config, self._record_rejected_upload)
         self.outbound = OutboundClient(allow_private=config.allow_private_targets)
+        self.pages = PageReader()
         self.streams = OutboundStreams(allow_private=config.allow_private_targets)
         self.payments = payments or open_payments(config.payments, is_rehearsal=config.control)
         self.mailer = open_mailer(config, self.clock)
@@ -137,8 +145,9 @@ class App:
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
         self.on_fatal: Callable[[], None] | None = None
-        """Function called when the process must stop, because another one took over its process number."""
+        """Function called when the process must stop: another one took over its number, or removed what it uses in the schema."""
         self._process_lease: ProcessLease | None = None
+        self._schema_monitor = SchemaMonitor(self.database, self._handle_fatal)
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
@@ -186,6 +195,12 @@ class App:
             *DiscoveryEndpoint(self.config).routes(),
             *self.routes,
         ]
+        routes += ExternalMedia(
+            outbound=self.outbound,
+            images=self.images,
+            config=self.config,
+            find_key=lambda: self.database.read(cdn_urls.find_signing_key),
+        ).routes()
         routes += Cdn(
             files=self.files,
             images=self.images,
@@ -299,20 +314,21 @@ class App:
         """Acquire the lease of the process number; the embedded database admits one process and needs no lease."""
         if self.config.database_url is None:
             return
-        lease = ProcessLease(self.database, self.config.worker, self._handle_lost_lease)
+        lease = ProcessLease(self.database, self.config.worker, self._handle_fatal)
         try:
             await lease.acquire()
         except BaseException:
             await self.database.close()
             raise
         self._process_lease = lease
+        self._schema_monitor.start()
         if lease.replaced_owner is not None:
             # The worker of the killed process had its name.
             killed_worker = lease.replaced_owner
             await self.database.write(lambda tx: release_leases(tx, killed_worker))
         self.ids.require_lease = lease.require
 
-    def _handle_lost_lease(self) -> None:
+    def _handle_fatal(self) -> None:
         if self.on_fatal is not None:
             self.on_fatal()
 
@@ -362,6 +378,7 @@ class App:
             await self._relay.close()
         await self.bus.close()
         await self._id_mark.close()
+        await self._schema_monitor.close()
         if self._process_lease is not None:
             await self._process_lease.release()
         await self.database.close()
@@ -471,6 +488,7 @@ class App:
             payments=self.payments,
             mailer=self.mailer,
             perform=self._perform,
+            pages=self.pages,
         )
 
     async def _perform(

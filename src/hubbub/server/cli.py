@@ -21,6 +21,7 @@ from hubbub.server.terminal import print_error, print_missing_package
 
 SERVE_DEFAULTS: Final[dict[str, Any]] = {
     "data": "./hubbub-data",
+    "link_previews.enabled": True,
     "protection.raid_joins_max": 60,
 }
 """Defaults of all commands except `hubbub dev` that differ from those of `Config`."""
@@ -198,11 +199,21 @@ def build_parser() -> argparse.ArgumentParser:
     _add_admin_actions(admin)
 
     backup = commands.add_parser(
-        "backup", help="copy the embedded database and files, also while the server is running"
+        "backup",
+        help="copy database and files, also while servers are running; or check a backup",
+        usage="hubbub backup DEST [--without-files] [SETTINGS] | hubbub backup drill BACKUP [SETTINGS]",
     )
-    backup.add_argument("destination", metavar="DEST", help="folder to create; it can be used as a data folder")
-    _add_settings(backup, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    backup.add_argument("destination", metavar="DEST", help="folder to create; or the word drill")
+    backup.add_argument(
+        "backup", metavar="BACKUP", nargs="?", help="backup to restore into a scratch database and check"
+    )
+    _add_backup_settings(backup)
     backup.set_defaults(run=_store_command("commands.backup", "run"))
+
+    restore = commands.add_parser("restore", help="restore a backup into an empty database or a new data folder")
+    restore.add_argument("backup", metavar="BACKUP", help="folder that hubbub backup created")
+    _add_backup_settings(restore)
+    restore.set_defaults(run=_store_command("commands.backup", "run_restore"))
 
     export = commands.add_parser(
         "export", help="write a guild with its messages and files to an archive, also while the server is running"
@@ -285,6 +296,12 @@ def _add_settings(
             if default not in (None, ""):
                 text += f" (default: {str(default).lower() if isinstance(default, bool) else default})"
             group.add_argument(_flag_name(key), metavar="...", help=text.replace("%", "%%"))
+
+
+def _add_backup_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--without-files", action="store_true", help="leave out the files of the file store")
+    parser.add_argument("--pg-bin", metavar="FOLDER", help="folder of pg_dump and pg_restore (default: search PATH)")
+    _add_settings(parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
 
 
 def _flag_name(key: str) -> str:

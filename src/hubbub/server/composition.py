@@ -22,6 +22,7 @@ from hubbub.server.identity import (
     relationships,
     releases,
     retention,
+    teams,
     user_settings,
     users,
 )
@@ -58,6 +59,7 @@ from hubbub.server.places import (
 )
 from hubbub.server.play import (
     commands,
+    deliveries,
     entitlements,
     interactions,
     lobbies,
@@ -74,6 +76,7 @@ from hubbub.server.talk import (
     direct_messages,
     file_administration,
     installations,
+    link_previews,
     messages,
     notification_settings,
     pins,
@@ -105,6 +108,7 @@ SLICES: tuple[Slice, ...] = (
     identity_providers.SLICE,
     oauth2.SLICE,
     developers.SLICE,
+    teams.SLICE,
     identities.SLICE,
     user_settings.SLICE,
     relationships.SLICE,
@@ -158,7 +162,9 @@ SLICES: tuple[Slice, ...] = (
     private_calls.SLICE,
     reports.SLICE,
     webhooks.SLICE,
+    link_previews.SLICE,
     installations.SLICE,
+    deliveries.SLICE,
     webhook_events.SLICE,
     skus.SLICE,
     entitlements.SLICE,

@@ -228,11 +228,13 @@ def _describe_schema(run_query: Callable[[str], list[tuple[object, ...]]], from_
     `run_query` executes SQL. `from_clause` selects a row if the table of migrations exists.
     """
     available = migrations.load()
-    applied: dict[int, tuple[str, str]] = {}
+    applied: dict[int, migrations.AppliedMigration] = {}
     if run_query(f"SELECT 1 FROM {from_clause}"):
-        rows = run_query("SELECT number, name, checksum FROM schema_migrations")
-        applied = {int(str(number)): (str(name), str(checksum)) for number, name, checksum in rows}
+        records = [migrations.AppliedMigration.from_row(*row) for row in run_query(migrations.APPLIED_SQL)]
+        applied = {record.number: record for record in records}
     pending = migrations.pending(applied, available)
+    if len(applied) > len(available):
+        return f"schema {len(applied)}, newer than schema {len(available)} of this version, which can use it"
     if not pending:
         return f"schema {len(available)}, up to date"
     return f"schema {max(applied, default=0)}; {len(pending)} migrations will be applied at the next start"

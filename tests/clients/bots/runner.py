@@ -44,7 +44,7 @@ def image_file():
 
 
 def prepare():
-    """Report the log of the library, and end the program at the end of its input."""
+    """Report warnings and errors in the log, and end the program at the end of its input."""
     logging.basicConfig(level=logging.WARNING, handlers=[ReportHandler()])
 
     def wait_end():
@@ -55,7 +55,7 @@ def prepare():
 
 
 async def run_steps(steps):
-    """Run functions in order, and report their results under their names."""
+    """Run functions in order, at most 20 seconds each, and report the result or error of each; then report the step `done`."""
     for step in steps:
         try:
             result = await asyncio.wait_for(step(), 20)
@@ -67,7 +67,7 @@ async def run_steps(steps):
 
 
 async def wait_commands(fetch_names):
-    """Wait until the library has registered its commands; `fetch_names` returns the names of the registered ones."""
+    """Wait until the library has registered its commands, and return their names. `fetch_names` returns the registered names."""
     while (names := sorted(await fetch_names())) != ["ask", "greet", "panel"]:
         await asyncio.sleep(0.1)
     return names

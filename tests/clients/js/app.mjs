@@ -95,7 +95,7 @@ const responses = {
   },
 };
 
-// Registers the commands in a guild and responds to their interactions; returns the names of the commands.
+// Register the commands in a guild and respond to their interactions; return the names of the commands.
 export async function serveApp(client, { guild, sku }) {
   client.on("interactionCreate", async interaction => {
     try {

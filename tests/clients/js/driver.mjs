@@ -17,7 +17,7 @@ const client = new Client({
   ws: { buildStrategy },
 });
 
-// Sets the compression of the gateway connections. With ZlibStream the library uses zlib-stream if the zlib-sync package is
+// Set the compression of the gateway connections. With ZlibStream the library uses zlib-stream if the zlib-sync package is
 // installed, and compressed payloads otherwise. It compresses by default if that package is installed, so an uncompressed
 // connection must be configured.
 function buildStrategy(manager) {

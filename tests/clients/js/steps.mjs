@@ -6,7 +6,7 @@ import { AttachmentBuilder, ChannelType, EmbedBuilder, GatewayOpcodes, Permissio
 
 const ids = collection => [...collection.keys()];
 
-// Returns the body at a URL in Base64.
+// Return the body at a URL in Base64.
 async function download(url) {
   const response = await fetch(url);
   return Buffer.from(await response.arrayBuffer()).toString("base64");
@@ -173,7 +173,7 @@ export const steps = {
     return { id: post.id, forum: forum.id, tag: tag.id, starter: starter.content };
   },
 
-  // Channels, roles and members
+  // Channels, the guild, roles, members, the audit log and invites
 
   async createEditAndDeleteChannel(client, { guild: id, user }) {
     const guild = client.guilds.cache.get(id);
@@ -253,7 +253,7 @@ export const steps = {
     return uses;
   },
 
-  // Typing, presence and voice
+  // Typing, direct messages, presence and voice
 
   async sendTyping(client, { channel }) {
     await (await client.channels.fetch(channel)).sendTyping();
@@ -268,7 +268,7 @@ export const steps = {
     client.user.setPresence({ status, activities: [{ name: activity }] });
   },
 
-  // Joins a voice channel, waits for the voice state and the voice server, leaves, and returns both.
+  // Join a voice channel, wait for the voice state and the voice server, leave, and return both.
   joinAndLeaveVoice(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     return new Promise(resolve => {

@@ -1,4 +1,5 @@
-// Steps that run @discordjs/voice in a call. `driver.mjs` imports them only if a test uses them, because the package is optional.
+// Steps that run @discordjs/voice in a call. `driver.mjs` imports them only if a test uses them, because the package
+// needs a newer version of Node than the other packages.
 
 import { VoiceConnectionStatus, entersState, joinVoiceChannel } from "@discordjs/voice";
 
@@ -9,7 +10,7 @@ let connection;
 const framesByUser = new Map();
 
 export const voiceSteps = {
-  // Joins a voice channel and stays there.
+  // Join a voice channel and stay there.
   async joinCall(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     connection = joinVoiceChannel({
@@ -22,7 +23,7 @@ export const voiceSteps = {
     await entersState(connection, VoiceConnectionStatus.Ready, TIMEOUT_MS);
   },
 
-  // Stores the decrypted frames of a user from now on.
+  // Store the decrypted frames of a user from now on.
   recordFrames(client, { user }) {
     framesByUser.set(user, []);
     connection.receiver.subscribe(user).on("data", frame => framesByUser.get(user).push(frame.toString()));
@@ -36,7 +37,7 @@ export const voiceSteps = {
     }
   },
 
-  // Waits for this many frames of a user, or until the timeout, and returns the frames received so far.
+  // Wait for this many frames of a user, or until the timeout, and return the frames received so far.
   async receiveFrames(client, { user, count }) {
     const deadline = Date.now() + TIMEOUT_MS;
     while (framesByUser.get(user).length < count && Date.now() < deadline) {
@@ -45,7 +46,7 @@ export const voiceSteps = {
     return framesByUser.get(user);
   },
 
-  // Returns the verification code that participants compare; null while the call is not encrypted.
+  // Return the verification code that participants compare; null while the call is not encrypted.
   verificationCode: () => connection.voicePrivacyCode ?? null,
 
   leaveCall() {

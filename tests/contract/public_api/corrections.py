@@ -15,7 +15,7 @@ def correct(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_enum_values(schema: dict[str, Any], *values: int) -> None:
-    """Add values to an enumeration."""
+    """Add values to an enumeration, which is either a list or a union of constants."""
     if "enum" in schema:
         schema["enum"] = [*schema["enum"], *values]
         # The reference to the full enumeration is redundant beside an explicit list.

@@ -181,7 +181,7 @@ def _block(fields: list[str]) -> str:
 
 
 def _wrap(text: str) -> str:
-    """Wrap long lines; the continuation is indented further."""
+    """Wrap long lines; continuation lines are indented by four more spaces."""
     lines = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]

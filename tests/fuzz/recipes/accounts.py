@@ -1,4 +1,4 @@
-"""Recipes for the operations on the caller's own account and relationships."""
+"""Recipes for the caller's own account: passwords, passkeys, push subscriptions, placeholders and relationships."""
 
 import secrets
 from base64 import urlsafe_b64encode

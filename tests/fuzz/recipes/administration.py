@@ -1,4 +1,4 @@
-"""Recipes for the operations of operators."""
+"""Recipes for the operations of operators, and for announcements."""
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources.administration import OperatorRole

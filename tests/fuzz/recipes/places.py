@@ -1,4 +1,4 @@
-"""Recipes for guilds that the contract tests do not cover."""
+"""Recipes for guilds, join requests, sticker packs, SDK releases and invites."""
 
 from tests.fuzz.platform import Platform
 from tests.fuzz.recipes.registry import ValidRequest, recipe

@@ -1,4 +1,4 @@
-"""Recipes for login, account links by mail, OAuth2 and credentials of games."""
+"""Recipes for login, tokens sent by mail, OAuth2 and credentials of games."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ async def _registration(platform: Platform) -> ValidRequest:
 
 
 async def _mail_token(platform: Platform, *, resets_password: bool = False) -> tuple[Any, str]:
-    """Register an account with an email address; return it and the token of its newest mail."""
+    """Register an account with an email address. Return the response and the token of the newest mail."""
     world, name = platform.world, platform.builder.unused_name("mail")
     email = f"{name}@example.org"
     body = {"username": name, "password": PASSWORD, "email": email}

@@ -30,7 +30,7 @@ async def launch(activity: ProxiedActivity, actor: Actor, session_id: str = "") 
 
 
 async def create_ticket(activity: ProxiedActivity, actor: Actor, **body: Any) -> str:
-    """Create a proxy ticket."""
+    """Create a proxy ticket as a user and return it."""
     path = f"/applications/{activity.bot.application_id}/proxy-tickets"
     return str((await actor.post(path, json=body or None)).ok()["ticket"])
 

@@ -1,4 +1,4 @@
-"""The activity proxy with targets on the internet: TLS with an authority of its own, and names that change their address."""
+"""The activity proxy with targets on the internet: TLS with a test authority, and names that change their address."""
 
 import aiohttp
 import pytest

@@ -25,7 +25,6 @@ class TokenStore:
         )
 
     async def issue(self, kind: str = "bot", expires_ms: int | None = None, user_id: int = 5) -> str:
-        """Issue a token."""
         now = self.clock.now_ms()
         return await self.database.write(
             lambda tx: auth.issue(tx, kind=kind, user_id=user_id, now=now, ids=self.ids, expires_ms=expires_ms)

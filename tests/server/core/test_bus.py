@@ -352,7 +352,7 @@ async def test_a_nats_restart_keeps_own_messages_and_reports_a_gap(
 
 
 class CuttingProxy:
-    """A proxy to NATS that closes each connection after a given number of sent bytes and drops the responses to them."""
+    """A proxy to NATS that closes connections after a given number of sent bytes and drops the responses to these bytes."""
 
     def __init__(self, url: str, bytes_until_cut: list[int] | None = None) -> None:
         self._port = urlsplit(url).port

@@ -1,4 +1,4 @@
-"""Jobs on every store, with a clock that the tests control."""
+"""Jobs on every store: due times, order, retries, cancellation, concurrent workers and leases."""
 
 import asyncio
 from collections.abc import AsyncIterator

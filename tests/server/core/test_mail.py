@@ -23,7 +23,7 @@ def new_mailer(receiver: SmtpReceiver, **settings: Any) -> SmtpMailer:
 
 
 def issue_certificate(folder: Path) -> tuple[ssl.SSLContext, str]:
-    """Return the TLS context of a server, and the file of the authority that clients must trust."""
+    """Return the TLS context of a server, and the path of the CA certificate that clients must trust."""
     files = certificates.issue(folder, ["127.0.0.1"])
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(files.certificate, files.key)

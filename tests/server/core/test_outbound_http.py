@@ -1,4 +1,4 @@
-"""Outbound requests to user-supplied URLs: no private addresses, no redirects, and limits of time, size and number."""
+"""Outbound requests to user-supplied URLs: private addresses, redirects, limits of time and size, and concurrency."""
 
 import asyncio
 import socket
@@ -92,7 +92,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 @pytest.fixture
 async def client() -> AsyncIterator[OutboundClient]:
-    """The client as `hubbub serve` configures it."""
+    """A client for public targets only, as in `hubbub serve`, with a short timeout."""
     client = OutboundClient(timeout_seconds=2.0)
     yield client
     await client.close()

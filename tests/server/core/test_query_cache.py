@@ -135,7 +135,7 @@ def test_changing_returned_rows_does_not_change_the_cache() -> None:
 
 
 def find_cached_queries() -> dict[str, CachedQuery]:
-    """Return the cached queries of all modules of the server, by name."""
+    """Return the cached queries of all store modules of the server, by name."""
     queries = {}
     for info in pkgutil.walk_packages(hubbub.server.__path__, "hubbub.server."):
         if info.name.endswith((".store", "_store")):

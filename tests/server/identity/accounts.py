@@ -1,4 +1,4 @@
-"""Accounts with passwords, logins and authenticators for tests."""
+"""Functions for tests of accounts: registration, login, deletion and two-factor authentication with TOTP."""
 
 import base64
 import secrets

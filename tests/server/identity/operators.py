@@ -1,4 +1,4 @@
-"""Operators for tests of administration."""
+"""Functions that create operators and grant operator roles, for tests of administration."""
 
 from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
@@ -19,7 +19,7 @@ async def grant_role(world: World, user: Actor, role: OperatorRole) -> None:
 
 
 async def create_operator(world: World, name: str, role: OperatorRole = OperatorRole.OWNER) -> Actor:
-    """Create an operator with two-factor authentication who is logged in."""
+    """Create an operator with two-factor authentication who is logged in; this advances the clock by a minute."""
     user = await create_user_with_password(world, name)
     secret, _ = await enable_totp(world, user)
     await grant_role(world, user, role)

@@ -1,4 +1,4 @@
-"""Deleting an account and exporting a user's data."""
+"""Deletion of accounts, and export of a user's data."""
 
 from typing import Any
 

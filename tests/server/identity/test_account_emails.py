@@ -1,4 +1,6 @@
-"""Email addresses: confirmation, change, password reset and notices, with the mailbox of a rehearsal."""
+"""Email addresses of accounts: confirmation, change, password reset, limits, notices, and the mail queue.
+
+One test runs a server that sends no mail."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +26,7 @@ HOUR_MS = 3_600_000
 
 
 async def start_world(config: Config, mail: MailConfig) -> tuple[App, aiohttp.ClientSession, World]:
-    """Start a platform with these mail settings."""
+    """Start a server with these mail settings; return its App, an HTTP client session and its World."""
     app = App(msgspec.structs.replace(config, mail=mail), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     client = aiohttp.ClientSession()
@@ -33,7 +35,7 @@ async def start_world(config: Config, mail: MailConfig) -> tuple[App, aiohttp.Cl
 
 @pytest.fixture
 async def mail_world(store_config: Config, response_monitor: ResponseMonitor) -> AsyncIterator[World]:
-    """A running, empty platform that keeps mail in a mailbox."""
+    """A running server without users that keeps mail in memory."""
     app, client, world = await start_world(store_config, MailConfig(keep_in_memory=True))
     yield world
     await world.close()
@@ -50,7 +52,7 @@ async def read_mails(world: World) -> list[ReceivedMail]:
 
 
 async def read_newest_mail(world: World, to: str, subject: str) -> ReceivedMail:
-    """Run all due jobs, assert recipient and a part of the subject of the newest mail, and return the mail."""
+    """Run all due jobs and return the newest mail; assert its recipient, and that its subject contains `subject`."""
     mail = (await read_mails(world))[-1]
     assert mail.to == to
     assert subject in mail.subject
@@ -74,7 +76,7 @@ async def register_confirmed(world: World, username: str = "mary", email: str = 
 
 
 async def request_reset(world: World, email: str = MARY) -> Any:
-    """Request a link that resets the password."""
+    """Request a password reset link for an email address."""
     return await world.request("POST", "/auth/forgot", json={"email": email})
 
 
@@ -266,7 +268,7 @@ async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_wo
 
     responses = [(response.status, response.body) for response in (known, unknown, unconfirmed)]
     assert responses == [(204, b"")] * 3
-    # Every request stores one job and reads nothing about the address, so its duration is the same.
+    # A request stores one job and reads no account, so its duration does not depend on the address.
     assert [mail.to for mail in (await read_mails(mail_world))[before:]] == [MARY]
 
 

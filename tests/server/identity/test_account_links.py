@@ -1,4 +1,4 @@
-"""Links between user accounts and provisional accounts: their end, bans, and publishers."""
+"""Links between user accounts and provisional accounts: their end, bans, publishers, and operator commands."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined
-from tests.demo_rehearsal import RehearsalWorld
+from tests.demo_rehearsal import DemoRehearsal
 from tests.oauth import Client, assert_oauth2_error
 from tests.players import (
     BOT_ISSUED,
@@ -31,7 +31,7 @@ DAY_MS = 86_400_000
 
 
 def record_signals(world: World) -> list[Any]:
-    """Return a list that collects the signals about linked accounts."""
+    """Return a list that collects signals about merged and unmerged accounts, and about games that join a family."""
     return world.record_signals(AccountsMerged, AccountUnmerged, FamilyJoined)
 
 
@@ -213,7 +213,7 @@ async def test_the_device_flow_can_link_an_account(world: World) -> None:
 
 
 async def exchange_with_player_token(client: Client, user: Actor, token: str) -> Any:
-    """Exchange a code together with a player's token."""
+    """Authorize a game as a user, and exchange the code together with a player's token."""
     code = await client.request_code(user, "sdk.social_layer")
     return await client.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token)
 
@@ -242,7 +242,7 @@ async def test_a_restricted_account_has_no_relationships_on_the_platform(world: 
     await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
     player = await create_provisional_player(client, "hero")
 
-    # Neither the friends of the banned account nor new requests appear in a friends list of the platform.
+    # The provisional account does not get the friends of the banned account, and cannot exchange friend requests.
     friend_ids = {int(relationship["id"]) for relationship in (await friend.get("/users/@me/relationships")).ok()}
     assert player.id not in friend_ids
     for _ in range(2):
@@ -252,7 +252,7 @@ async def test_a_restricted_account_has_no_relationships_on_the_platform(world: 
         assert (await other.get("/users/@me/relationships")).ok() == []
         world.clock.set(ends_ms - 1)
         player = await create_provisional_player(client, "hero")
-    # Game friends, who are within the game, and blocks are not affected.
+    # Game friends and blocks are not restricted.
     teammate = await create_provisional_player(client, "teammate")
     (await player.put(f"/users/@me/game-relationships/{teammate.id}", json={})).ok()
     (await player.put(f"/users/@me/relationships/{other.id}", json={"type": RelationshipType.BLOCKED})).ok()
@@ -316,7 +316,7 @@ async def test_a_banned_user_cannot_log_in(world: World) -> None:
     (await world.request("POST", "/auth/login", json=login)).ok()
 
 
-async def test_the_control_api_bans_and_unbans_users(demo_rehearsal: RehearsalWorld) -> None:
+async def test_the_control_api_bans_and_unbans_users(demo_rehearsal: DemoRehearsal) -> None:
     bob = demo_rehearsal.demo_user("bob")
 
     (await demo_rehearsal.control_request("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
@@ -582,7 +582,7 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
     assert publisher_row.flags & ApplicationFlags.PARENT
 
 
-async def test_the_control_api_links_publishers(demo_rehearsal: RehearsalWorld) -> None:
+async def test_the_control_api_links_publishers(demo_rehearsal: DemoRehearsal) -> None:
     parent, child = (
         await create_social_game(demo_rehearsal, flags=SOCIAL_LAYER_FLAG),
         await create_social_game(demo_rehearsal, flags=SOCIAL_LAYER_FLAG),

@@ -128,7 +128,7 @@ async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
     (await try_code(totp_code(world, secret))).ok()
     assert (await try_code(totp_code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
     (await try_code(totp_code(world, secret, 1))).ok()
-    # A code of an earlier step is rejected after a later one was used, even if it was never used itself.
+    # A code of an earlier step stays invalid after the code of a later step was used.
     assert (await try_code(totp_code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
 
 
@@ -324,7 +324,7 @@ async def test_a_new_secret_comes_with_its_qr_code(world: World) -> None:
     assert len(totp.clean_secret(created["secret"]) or "") == 32
     assert created["otpauth_url"].startswith(f"otpauth://totp/Hubbub%3Aalice?secret={created['secret']}&")
     code = created["qr_code"]
-    # A QR code has 17 modules plus 4 for each version, and a border of 4 modules on each side.
+    # A QR code of version v has 17 + 4v modules in each row, and a border of 4 modules on each side.
     assert (code["size"] - 8 - 17) % 4 == 0
     assert code["path"].startswith("M4 4h7v1h-7z")
     other = (await alice.post("/users/@me/mfa/totp/secret")).ok()

@@ -1,4 +1,4 @@
-"""Registration, login and logout."""
+"""Registration, login, logout, and the storage of tokens and passwords."""
 
 import pytest
 

@@ -13,7 +13,7 @@ OWNER, MODERATOR, AUDITOR = OperatorRole.OWNER, OperatorRole.MODERATOR, Operator
 
 
 async def list_actions(operator: Actor, **query: Any) -> list[tuple[str, str]]:
-    """Return action and target of the entries of the audit log, newest first."""
+    """Return the action and the target's name of the audit log entries, newest first."""
     entries = (await operator.get("/admin/audit-log", params=query)).ok()
     return [(entry["action"], entry["target_name"]) for entry in entries]
 
@@ -67,7 +67,7 @@ async def test_administration_requires_two_factor_authentication(world: World) -
     await enable_totp(world, ann)
 
     (await ann.get("/admin/users")).ok()
-    # The other session was opened without a code.
+    # Enabling TOTP ends the other session, which was opened without a code.
     assert (await world.request("GET", "/users/@me", headers={"Authorization": other_token})).status == 401
 
 

@@ -1,4 +1,4 @@
-"""The queues of background jobs for operators."""
+"""Queues of background jobs, as operators see and change them in the API and the console."""
 
 from typing import Any
 
@@ -10,7 +10,9 @@ from tests.world import World
 
 
 async def create_jobs(world: World, *states: tuple[str, int], kind: str = "test.deliver") -> list[int]:
-    """Create jobs with these states and numbers of attempts that no worker of the test runs, and return their IDs."""
+    """Create a job for each pair of state and number of attempts, and return their IDs.
+
+    The jobs are ready in one minute, so that no worker runs them during the test."""
 
     def create(call: Call) -> list[int]:
         ids = []

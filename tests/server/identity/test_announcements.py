@@ -1,4 +1,4 @@
-"""Announcements: creation, display, dismissal and end."""
+"""Announcements: creation, display, dismissal and end, in the API, the pages, the console and commands."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The administration of applications: search, disabling and deletion."""
+"""The administration of applications in the API and with commands: search, disabling and deletion."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reading and updating applications."""
+"""Applications: reads, updates, flags, validation, and bot tokens."""
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.flags import ApplicationFlags

@@ -1,4 +1,4 @@
-"""Placeholder accounts of imported guilds, and their claims."""
+"""Imported guilds: claims of their placeholder accounts, and their features."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from tests.world import Actor, Guild, World
 
 
 async def import_guild(world: World, tmp_path: Path) -> tuple[Actor, int, dict[str, str]]:
-    """Import a guild with content; return its new owner, its ID, and the claim codes by name."""
+    """Export a guild with content and import it; return the new owner, the new ID, and the claim codes by username."""
     guild: Guild = await world.guild()
     await fill_guild(world, guild)
     await export_archive(world, guild.id, tmp_path / "guild.zip")

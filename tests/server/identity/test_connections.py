@@ -1,4 +1,4 @@
-"""Connections to external accounts, the dated publisher rule, and guild tags."""
+"""Connections to external accounts, the dated publisher rules, and guild tags."""
 
 import json
 

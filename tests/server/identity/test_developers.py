@@ -1,4 +1,6 @@
-"""The developer portal's operations on applications."""
+"""Operations of the developer portal: applications, secrets, deletion, approvals, testers and assets.
+
+One test is about channel obfuscation, which developers enable for their application."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -478,7 +480,7 @@ async def remove_members(world: World) -> None:
 
 
 async def create_bot_in_guild(world: World) -> tuple[Actor, str, Actor, Guild]:
-    """Return an application's owner, its path, its bot, and the guild that the bot is in."""
+    """Create a bot in a guild; return the application's owner, the application's path, the bot and the guild."""
     alice = await world.user()
     guild = await world.guild()
     application_id, bot = await create_application_with_bot(alice)
@@ -487,7 +489,7 @@ async def create_bot_in_guild(world: World) -> tuple[Actor, str, Actor, Guild]:
 
 
 async def advance_to_day(world: World, day: int) -> None:
-    """Advance the clock to a day after the start and run the jobs that are due."""
+    """Advance the clock to `day` days after NOW_MS and run the jobs that are due."""
     assert world.app.worker is not None
     world.clock.advance(NOW_MS + day * DAY_MS - world.clock.now_ms())
     await world.app.worker.run_due()
@@ -535,7 +537,7 @@ async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(op
     assert approval["ends_at"].startswith("2027-11-18")
     assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
 
-    # An approval can be renewed shortly before it expires, and then lasts a year longer.
+    # An approval can be renewed before it expires, and then lasts a year longer.
     await advance_to_day(operated_world, 300)
     assert (await alice.post(f"{path}/approvals", json=body)).ok()["state"] == "pending"
     await operated_world.write(approve)

@@ -127,6 +127,7 @@ async def test_features_are_public_and_only_owners_switch_them(world: World) -> 
         "voice",
         "applications",
         "push",
+        "link_previews",
     }
     assert all(feature["enabled"] for feature in listed)
     (await ann.get("/admin/features")).ok()

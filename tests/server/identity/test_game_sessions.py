@@ -1,4 +1,4 @@
-"""Stored game sessions, including those that remain after a crash of all nodes."""
+"""Orphaned game sessions: stored sessions that remain after their node crashed."""
 
 from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_DEFAULT
 from hubbub.server.core.call import Call
@@ -9,7 +9,7 @@ from tests.world import World
 
 
 async def add_orphaned_session(world: World, game: Game, player: Player) -> None:
-    """Insert a session of a node that has stopped."""
+    """Insert a session of a node that has stopped, and mark all lobbies as not idle."""
 
     def insert_session(call: Call) -> None:
         call.tx.run(

@@ -1,4 +1,4 @@
-"""Provisional accounts, identities and profiles, as an application's backend uses them."""
+"""Provisional accounts: tokens, external IDs, display names, profiles, and merges into user accounts."""
 
 from typing import Any
 
@@ -273,7 +273,7 @@ async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: Wor
 async def exchange_with_credential(
     client: Client, user: Any, token: str, auth_type: str = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
 ) -> ApiResponse:
-    """Exchange a code together with an external credential."""
+    """Authorize an application as a user, and exchange the code together with an external credential."""
     code = await client.request_code(user, "sdk.social_layer")
     return await client.exchange(code, external_auth_type=auth_type, external_auth_token=token)
 
@@ -294,10 +294,10 @@ async def test_invalid_merges_are_rejected(world: World) -> None:
     (await exchange_with_credential(client, alice, first_player.token)).rejected(403, 50025)
     # Alice already has an external identity for the application.
     (await exchange_with_credential(client, alice, second_player.token)).rejected(400, 530023)
-    # Alice's account is not provisional, so that Bob cannot merge it; for Alice herself there is nothing to merge.
+    # Alice's account is not provisional, so Bob cannot merge it. For Alice herself there is nothing to merge.
     (await exchange_with_credential(client, bob, linked_bearer.token)).rejected(400, 530014)
     (await exchange_with_credential(client, alice, linked_bearer.token)).ok()
-    # The application has no provisional accounts.
+    # An application without the social layer cannot have provisional accounts.
     client_without_social_layer = await create_social_game(world, flags=0)
     (await exchange_with_credential(client_without_social_layer, bob, second_player.token)).rejected(403, 530000)
 

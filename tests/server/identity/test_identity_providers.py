@@ -1,4 +1,4 @@
-"""Identity provider configurations and signing in with provider credentials."""
+"""Identity providers: configurations, OIDC, keys, malformed responses, and the emulated providers of a rehearsal."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.server.core import outbound_cache, outbound_http
 from hubbub.server.identity.identity_providers.issuers import IssuerValidation, find_issuer_problem
-from tests.demo_rehearsal import RehearsalWorld
+from tests.demo_rehearsal import DemoRehearsal
 from tests.issuer import Issuer, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.oauth import assert_oauth2_error, create_pkce_pair
 from tests.players import create_bearer, create_social_game, link_account, request_link_tokens
@@ -216,13 +216,13 @@ async def test_redirects_are_followed_for_configurations_saved_before_the_date(
     (await configure_issuer(client, issuer)).ok()
     (await request_token(client, sign_token())).ok()
 
-    # Since the date, an existing configuration works as before, also when nothing is cached any more.
+    # From the date on, an existing configuration works as before, even if the cached documents have expired.
     world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms + outbound_cache.FRESH_MS)
     issuer.requested_paths.clear()
     (await request_token(client, sign_token())).ok()
     assert path in issuer.requested_paths
 
-    # An edit is rejected, and a new configuration as well.
+    # From the date on, edits of the configuration and new configurations are rejected.
     (await configure_issuer(client, issuer)).rejected(400, error_code)
     (await configure_issuer(await create_social_game(world), issuer)).rejected(400, error_code)
     (await request_token(client, sign_token())).ok()
@@ -350,7 +350,7 @@ async def test_only_a_confidential_client_gets_a_refresh_token(any_issuer_world:
 
     refreshed = (await client.refresh(tokens["refresh_token"])).ok()
     assert (refreshed["scope"], tokens["scope"]) == ("openid sdk.social_layer",) * 2
-    # A client that requests the scope that it was shown loses nothing.
+    # A refresh that requests the scope of the last response does not reduce the permissions.
     refreshed = (await client.refresh(refreshed["refresh_token"], scope=refreshed["scope"])).ok()
     assert refreshed["scope"] == tokens["scope"]
     player = await create_bearer(client, refreshed["access_token"])
@@ -523,7 +523,7 @@ PROVIDERS = [
 
 @pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDERS)
 async def test_every_provider_can_be_rehearsed_offline(
-    demo_rehearsal: RehearsalWorld, provider: str, kind: str, provider_type: str
+    demo_rehearsal: DemoRehearsal, provider: str, kind: str, provider_type: str
 ) -> None:
     client, bob = demo_rehearsal.demo_game, demo_rehearsal.demo_user("bob")
 
@@ -544,7 +544,7 @@ async def test_every_provider_can_be_rehearsed_offline(
 
 @pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
 async def test_expired_and_foreign_credentials_are_rejected(
-    demo_rehearsal: RehearsalWorld, provider: str, kind: str, _: str
+    demo_rehearsal: DemoRehearsal, provider: str, kind: str, _: str
 ) -> None:
     is_opaque = provider == "steam" or kind == "access_token"
 
@@ -557,7 +557,7 @@ async def test_expired_and_foreign_credentials_are_rejected(
     assert (response.status, response.code) == ((403, 50025) if provider == "steam" else (400, 530003))
 
 
-async def test_a_credential_of_another_provider_is_rejected(demo_rehearsal: RehearsalWorld) -> None:
+async def test_a_credential_of_another_provider_is_rejected(demo_rehearsal: DemoRehearsal) -> None:
     _, apple_credential = await demo_rehearsal.issue_credential("apple", "1")
 
     for auth_type in (
@@ -573,7 +573,7 @@ async def test_a_credential_of_another_provider_is_rejected(demo_rehearsal: Rehe
     )
 
 
-async def test_keys_of_an_emulated_provider_can_be_rotated(demo_rehearsal: RehearsalWorld) -> None:
+async def test_keys_of_an_emulated_provider_can_be_rotated(demo_rehearsal: DemoRehearsal) -> None:
     auth_type, old_credential = await demo_rehearsal.issue_credential("unity", "1")
     (await request_token(demo_rehearsal.demo_game, old_credential, auth_type)).ok()
 
@@ -586,7 +586,7 @@ async def test_keys_of_an_emulated_provider_can_be_rotated(demo_rehearsal: Rehea
 
 
 async def test_an_emulated_provider_is_public_and_its_credentials_require_the_control_token(
-    demo_rehearsal: RehearsalWorld,
+    demo_rehearsal: DemoRehearsal,
 ) -> None:
     path = f"{demo_rehearsal.url}/control/issuers/oidc/tokens"
 

@@ -1,4 +1,4 @@
-"""The API for the local agent: application data, RPC tokens and activity invites (spec/rpc.md#7, 12)."""
+"""The API for the local agent: application data, RPC origins, RPC tokens and activity invites (spec/rpc.md#7, 12)."""
 
 import pytest
 

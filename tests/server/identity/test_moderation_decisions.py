@@ -1,4 +1,4 @@
-"""Decisions about accounts and appeals against them."""
+"""Moderation decisions about accounts and guilds, and appeals against the decisions."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ async def suspend(operator: Actor, user: Actor, **body: Any) -> None:
 
 
 async def appeal_with_password(world: World, name: str, text: str = "Sorry", password: str = PASSWORD) -> ApiResponse:
-    """Appeal against the suspension of an account."""
+    """Appeal against the suspension of an account with the account's password."""
     body = {"login": name, "password": password, "text": text}
     return await world.request("POST", "/auth/appeal", json=body)
 
@@ -26,14 +26,14 @@ async def list_decisions(operator: Actor, **query: str) -> list[dict[str, Any]]:
     return found
 
 
-async def get_login_error(world: World, name: str) -> str:
-    """Return the error that a suspended user sees at login."""
+async def log_in_and_get_error(world: World, name: str) -> str:
+    """Log in as a suspended user and return the error message."""
     message: str = (await log_in(world, name)).rejected(400, 50035)["errors"]["login"]["_errors"][0]["message"]
     return message
 
 
 async def warn(operator: Actor, reporter: Actor, user: Actor) -> dict[str, Any]:
-    """Warn a user after a report and return the decision."""
+    """Report a user, warn the user as an operator, and return the decision as the user sees it."""
     await report(reporter, "user", user.id)
     [case] = await list_cases(operator, state="open")
     await decide(operator, case, "warn", note="Stay polite")
@@ -51,7 +51,7 @@ async def test_a_suspended_user_appeals_once_and_another_operator_grants_it(worl
 
     assert (created["appeal"]["text"], created["appeal"]["state"]) == ("I was hacked", "pending")
     (await appeal_with_password(world, "carol")).rejected(403, 0)
-    assert "has not decided about your appeal yet" in await get_login_error(world, "carol")
+    assert "has not decided about your appeal yet" in await log_in_and_get_error(world, "carol")
     [pending] = await list_decisions(ann, appeal="pending")
     assert (pending["username"], pending["operator_name"], pending["reason"]) == ("carol", "ann", "Spam")
     path = f"/admin/decisions/{pending['id']}/appeal"
@@ -75,10 +75,10 @@ async def test_a_rejected_appeal_is_shown_at_login(world: World) -> None:
     (await appeal_with_password(world, "carol")).ok()
     [pending] = await list_decisions(ann, appeal="pending")
 
-    # The only moderator of the server decides about appeals against its own decisions.
+    # A server with one moderator lets this moderator decide about appeals against their own decisions.
     (await ann.post(f"/admin/decisions/{pending['id']}/appeal", json={"grant": False, "note": "No"})).ok()
 
-    assert "Your appeal was rejected: No" in await get_login_error(world, "carol")
+    assert "Your appeal was rejected: No" in await log_in_and_get_error(world, "carol")
     assert [entry["id"] for entry in await list_decisions(ann, appeal="rejected")] == [pending["id"]]
     assert [entry["id"] for entry in await list_decisions(ann, user_id=str(carol.id))] == [pending["id"]]
 

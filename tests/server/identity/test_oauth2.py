@@ -1,4 +1,6 @@
-"""OAuth2: consent, grants, tokens, revocation, devices and OpenID Connect."""
+"""OAuth2: consent, scopes, grants, refresh, revocation, authorizations, devices, OpenID Connect and limits.
+
+One test is about private applications, which only their owner installs."""
 
 import base64
 from typing import Any
@@ -760,7 +762,7 @@ async def test_only_the_owner_installs_a_private_application(world: World) -> No
     (await client.authorize(alice, "bot", response_type=None, body=body)).rejected(403, 20012)
     owner_guild = await world.guild(client.owner)
     (await client.authorize(client.owner, "bot", response_type=None, body={"guild_id": str(owner_guild.id)})).ok()
-    # Other users can still sign in with it.
+    # Other users can still sign in with a private application.
     await client.request_code(alice, "identify")
 
 
@@ -786,7 +788,7 @@ async def test_the_oldest_grants_end_above_the_limit(world: World, monkeypatch: 
     client, other_client, user = await create_application(world), await create_application(world), await world.user()
     other_tokens = await other_client.request_tokens(user)
     first, second = await client.request_tokens(user), await client.request_tokens(user)
-    # Refreshing continues a grant and counts once.
+    # A refresh continues its grant and does not count as a new one.
     first = (await client.refresh(first["refresh_token"])).ok()
     third = await client.request_tokens(user)
 

@@ -1,4 +1,4 @@
-"""Passkeys: registration, login and management."""
+"""Passkeys: registration, login, management, pages, and the relying party."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ PASSKEYS_PATH = "/users/@me/passkeys"
 
 @pytest.fixture(autouse=True)
 def public_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the server a public URL that allows passkeys; the tests reach it at an IP address."""
+    """Use `ORIGIN` as the relying party, because the server's IP address does not allow passkeys."""
     party = relying_party.RelyingParty(RP_ID, ORIGIN)
     monkeypatch.setattr(relying_party, "find_relying_party", lambda web_url: party)
 

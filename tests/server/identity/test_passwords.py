@@ -1,4 +1,6 @@
-"""The cost of a password hash. Other tests lower it (`tests/fixtures/costs.py`), so the module is loaded again."""
+"""The cost and the verification of password hashes.
+
+`tests/fixtures/costs.py` lowers the cost for all tests, so these tests load the password module again."""
 
 import importlib.util
 from types import ModuleType

@@ -1,4 +1,6 @@
-"""Friends, friend requests and blocks, on the platform and in games."""
+"""Friends, friend requests and blocks, on the platform and in games.
+
+The last tests are about merged, unmerged and deleted accounts, the data export, and queries by other slices."""
 
 import pytest
 
@@ -297,7 +299,7 @@ async def test_platform_and_game_friendships_are_independent(world: World) -> No
         {bob.id: FRIEND},
         {bob.id: OUTGOING},
     )
-    # An access token of a game lists only friends (spec/sdk.md#9.6).
+    # A request with an access token of a game lists only friends (spec/sdk.md#9.6).
     assert await relationship_types(alice_bearer) == {}
 
 

@@ -1,4 +1,4 @@
-"""The list of SDK releases (spec/sdk.md#17)."""
+"""The list of SDK releases and their support window (spec/sdk.md#17)."""
 
 import pytest
 

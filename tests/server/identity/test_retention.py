@@ -1,4 +1,4 @@
-"""The retention of reports, decisions, the audit log and addresses."""
+"""The retention of reports, decisions, the audit log, and the IP addresses and user agents of login sessions."""
 
 from typing import Any
 
@@ -30,14 +30,14 @@ async def list_actions(operator: Actor) -> list[str]:
 
 
 async def advance_days(world: World, days: int) -> None:
-    """Advance the clock day by day, and run the daily job."""
+    """Advance the clock day by day, and run all due jobs after each day."""
     for _ in range(days):
         world.clock.advance(DAY_MS)
         await world.run_due_jobs()
 
 
 async def list_sessions(user: Actor) -> list[tuple[Any, Any]]:
-    """Return address and program of the user's sessions."""
+    """Return the IP address and the user agent of each login session of a user."""
     return [(session["ip"], session["user_agent"]) for session in (await user.get("/auth/sessions")).ok()]
 
 

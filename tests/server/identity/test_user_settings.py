@@ -1,4 +1,4 @@
-"""The privacy settings of users, and their effects (spec/sdk.md#9.3, 10.3, 11.3)."""
+"""User settings: privacy and its effects (spec/sdk.md#9.3, 10.3, 11.3), appearance, status, and order of guilds."""
 
 from typing import Any
 
@@ -28,6 +28,7 @@ DEFAULTS: dict[str, Any] = {
     "notification_sounds": True,
     "emoji_skin_tone": 0,
     "formatting_toolbar": True,
+    "render_embeds": True,
     "guild_folders": [],
 }
 
@@ -76,6 +77,7 @@ async def test_appearance_is_stored_and_reaches_own_clients(world: World) -> Non
         "reduced_motion": True,
         "emoji_skin_tone": 4,
         "formatting_toolbar": False,
+        "render_embeds": False,
     }
 
     settings = await change_settings(alice, **appearance)

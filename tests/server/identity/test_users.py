@@ -1,4 +1,4 @@
-"""Getting users and updating the current user."""
+"""Reads of users, updates of the current user, validation of names and avatars, and premium."""
 
 import base64
 import io

@@ -13,7 +13,7 @@ async def create_invite(actor: Actor, channel: int, **body: Any) -> Any:
 
 
 def csv_form(text: str | bytes, **fields: str) -> aiohttp.FormData:
-    """Return a multipart body with a file of target users."""
+    """Return a multipart body with a CSV file of target users and these form fields."""
     form = aiohttp.FormData()
     for name, value in fields.items():
         form.add_field(name, value)

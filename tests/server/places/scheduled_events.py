@@ -15,7 +15,7 @@ def timestamp(ms: int) -> str:
 
 
 def external_event(**overrides: Any) -> dict[str, Any]:
-    """Return the body of an external event that lasts from one to two hours from now."""
+    """Return the body of an external event that starts one hour and ends two hours after NOW_MS."""
     return {
         "name": "picnic",
         "entity_type": EventEntityType.EXTERNAL,
@@ -28,7 +28,7 @@ def external_event(**overrides: Any) -> dict[str, Any]:
 
 
 def channel_event(channel: int, entity_type: int = EventEntityType.VOICE, **overrides: Any) -> dict[str, Any]:
-    """Return the body of an event in a channel that starts in one hour."""
+    """Return the body of an event in a channel that starts one hour after NOW_MS."""
     return {
         "name": "talk",
         "entity_type": entity_type,

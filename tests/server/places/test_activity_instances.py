@@ -1,4 +1,4 @@
-"""Activity instances: launching, joining and leaving them, their events, and reading them as a bot."""
+"""Activity instances: launch, participants, end, events, requirements, and reads."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ UPDATE_EVENT = "EMBEDDED_ACTIVITY_UPDATE_V2"
 
 
 class ActivitySetup:
-    """A guild with two connected users and an application with an activity."""
+    """A guild with two connected users and an application with an activity, and requests to the activity's routes."""
 
     def __init__(
         self, world: World, guild: Guild, users: list[tuple[Actor, Session]], bot: Actor, bot_session: Session

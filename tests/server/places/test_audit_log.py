@@ -1,4 +1,4 @@
-"""The audit log: paging, filters, permissions, events, and retention."""
+"""The audit log: paging, filters, permissions, events, retention, and visible threads."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ DAY_MS = 24 * 3_600_000
 
 
 async def list_entries(guild: Guild, query: str = "") -> list[dict[str, Any]]:
-    """List the entries that a query matches."""
+    """Return the entries that a query matches, as the owner of the guild."""
     entries: list[dict[str, Any]] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs{query}")).ok()[
         "audit_log_entries"
     ]

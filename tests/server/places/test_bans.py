@@ -1,4 +1,4 @@
-"""Bans: permissions, message deletion, bulk bans, and events."""
+"""Bans: permissions, message deletion, lists, unbans, bulk bans, and events."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Guild channels: creating, reading, updating, ordering and deleting them, overwrites, and events."""
+"""Guild channels: creation, reads, updates, overwrites, order, deletion, validation and limits.
+
+Two tests are about direct message channels and groups."""
 
 import itertools
 import json
@@ -283,7 +285,7 @@ async def test_a_hidden_category_is_listed_for_users_with_a_visible_channel_in_i
         listed = (await reader.get(f"/guilds/{guild.id}/channels")).ok()
         channel_ids = {int(channel["id"]) for channel in listed}
         assert visible_channel in channel_ids
-        # A bot lists exactly the channels that it can get (decisions/0080).
+        # From the date on, a bot lists exactly the channels that it can get (decisions/0080).
         assert (category in channel_ids) is (is_before or reader is member)
         (await reader.get(f"/channels/{category}")).rejected(403, 50001)
 
@@ -588,7 +590,7 @@ async def test_syncing_overwrites_requires_the_bits_that_change(world: World, bi
     assert (await guild.get_channel(guild.general))["parent_id"] != str(category)
     await guild.overwrite(category, guild.id, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     (await bob.patch(path, json=[entry])).ok()
-    # Removing an overwrite by syncing is a change of its bits too.
+    # A sync that removes an overwrite also changes the bits of the overwrite.
     await guild.overwrite(guild.general, bob.id, deny=bit)
     (await bob.patch(path, json=[entry])).rejected(403, 50013)
     assert len((await guild.get_channel(guild.general))["permission_overwrites"]) == 2

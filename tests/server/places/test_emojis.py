@@ -1,4 +1,4 @@
-"""Guild and application emoji: managing and using them, permissions, and their images."""
+"""Guild and application emoji: management, permissions, validation, limits, images, and reactions."""
 
 from typing import Any
 
@@ -151,7 +151,7 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
 
 
 async def send_emoji_request(actor: Actor, guild: Guild, action: str, own_id: str, other_id: str) -> ApiResponse:
-    """Create, change or delete an emoji, of the actor or of another user."""
+    """Perform one of `ACTIONS` with the emoji that the actor created, or with the emoji of another user."""
     if action == "create":
         return await actor.post(f"/guilds/{guild.id}/emojis", json={"name": "fresh", "image": PNG})
     method, _, target = action.partition(" ")

@@ -1,4 +1,4 @@
-"""The gateway URL and the session start limits."""
+"""The gateway URL, the recommended number of shards, and the session start limits."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The administration of guilds: search, suspension, deletion, restoration and transfer."""
+"""The administration of guilds in the API and with commands: search, suspension, deletion, restoration and transfer."""
 
 import asyncio
 from typing import Any
@@ -20,7 +20,7 @@ async def search_guilds(operator: Actor, **query: Any) -> list[str]:
 
 
 async def act(operator: Actor, guild: Guild, action: str, **body: Any) -> dict[str, Any]:
-    """Perform an action on a guild and return it."""
+    """Perform an action on a guild and return the guild."""
     result: dict[str, Any] = (await operator.post(f"/admin/guilds/{guild.id}/{action}", json=body)).ok()
     return result
 

@@ -1,4 +1,6 @@
-"""Welcome screen, guide, onboarding, vanity URL, widget, integrations, incident actions and two-factor."""
+"""Settings of guilds: welcome screen, new member guide, onboarding, vanity URL, widget, integrations, incident actions.
+
+One test is about the two-factor requirement for moderators."""
 
 import struct
 import zlib

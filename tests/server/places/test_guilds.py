@@ -1,4 +1,4 @@
-"""Guilds: creating, reading, updating, leaving and deleting them, gateway state, and operator grants."""
+"""Guilds: creation, reads, updates, members who leave, deletion, gateway state, operator grants, and blocked names."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -368,7 +368,7 @@ async def test_features_are_changed_with_the_required_permission(world: World) -
         "DISCOVERABLE",
         "ROLE_ICONS",
     ]
-    # A feature that the member may not remove may be sent back.
+    # A request may repeat a feature that the member may not remove.
     updated = (await bob.patch(path, json={"features": ["DISCOVERABLE", "RAID_ALERTS_DISABLED"]})).ok()
     assert updated["features"] == ["DISCOVERABLE", "RAID_ALERTS_DISABLED", "ROLE_ICONS"]
     (await bob.patch(path, json={"features": []})).rejected(403, 50013)

@@ -1,4 +1,4 @@
-"""Invites: creating, reading, accepting and deleting them, target users, roles, and events."""
+"""Invites: creation, roles, reads, acceptance, deletion, target users, events, and invites of groups."""
 
 import asyncio
 from typing import Any
@@ -21,7 +21,7 @@ PARTIAL_ROLE_KEYS = {"id", "name", "position", "color", "colors", "icon", "unico
 
 
 async def audit_changes(world: World, guild: Guild, action: int) -> list[dict[str, Any]]:
-    """Return the changes of each audit log entry with this action type, by key."""
+    """Return the changes of each audit log entry with this action type by key, oldest entry first."""
 
     def read(call: Call) -> list[Any]:
         return call.tx.all(
@@ -141,7 +141,7 @@ async def test_without_unique_an_equal_invite_is_returned_again(world: World) ->
     assert (await bob.post(path, json={"max_age": 1000, "unique": True})).ok()["code"] != first
     assert (await bob.post(path, json={"max_age": 900})).ok()["code"] != first
     assert (await guild.owner.post(path, json={"max_age": 1000})).ok()["code"] != first
-    # More than half of its lifetime is over.
+    # More than half of the lifetime of the first invite is over.
     world.clock.advance(600_000)
     assert (await bob.post(path, json={"max_age": 1000})).ok()["code"] != first
 

@@ -27,12 +27,12 @@ def world_config(store_config: Config) -> Config:
 
 
 async def join(user: Actor, guild: Guild) -> ApiResponse:
-    """Accept a new invite."""
+    """Create an invite as the owner of the guild, and accept it."""
     return await user.post(f"/invites/{(await create_invite(guild.owner, guild.general))['code']}")
 
 
 async def get_pause(guild: Guild) -> str | None:
-    """Return the time until which the invites of a guild are paused."""
+    """Return the time until which the invites of a guild are paused, or None."""
     incidents: dict[str, Any] | None = (await guild.owner.get(f"/guilds/{guild.id}")).ok()["incidents_data"]
     return None if incidents is None else incidents["invites_disabled_until"]
 
@@ -129,7 +129,7 @@ async def test_joins_over_a_long_time_pause_nothing(world: World) -> None:
     assert await get_pause(guild) is None
 
 
-def test_the_protection_is_on_in_serve_and_off_in_rehearsals() -> None:
+def test_only_the_raid_protection_is_on_in_serve_and_it_is_off_in_rehearsals() -> None:
     served = settings.load(defaults=cli.SERVE_DEFAULTS).protection
     rehearsed = settings.load(defaults=cli.DEV_DEFAULTS).protection
 

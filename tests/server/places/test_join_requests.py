@@ -18,7 +18,7 @@ CHOICE_FIELD = {"field_type": "MULTIPLE_CHOICE", "label": "Which?", "required": 
 
 
 async def enable_form(guild: Guild, *fields: dict[str, Any], **settings: Any) -> Any:
-    """Enable the verification form."""
+    """Enable the verification form with these fields, and return the form."""
     body = {"enabled": True, "form_fields": list(fields), **settings}
     return (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json=body)).ok()
 
@@ -33,7 +33,7 @@ async def submit_form(actor: Actor, guild: Guild, form: Any, *responses: Any) ->
 
 
 async def is_pending(guild: Guild, actor: Actor) -> bool:
-    """Return whether a member is still pending."""
+    """Return whether a member has not passed member verification yet."""
     pending: bool = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["pending"]
     return pending
 
@@ -170,7 +170,7 @@ async def test_an_invalid_response_names_the_invalid_field(world: World, respons
 
 
 async def create_guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
-    """Create a guild with manual approval; return it, its form, and a moderator."""
+    """Create a guild with manual approval; return the guild, its form, and a moderator."""
     guild = await world.guild()
     form = await enable_form(guild, TEXT_FIELD, manual_approval=True)
     moderator = await world.user()

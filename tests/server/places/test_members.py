@@ -1,4 +1,4 @@
-"""Members: joining, updating and leaving, the required permissions, and the published events."""
+"""Members: reads, search, joins, updates, kicks, prunes, gateway requests, and join messages."""
 
 from typing import Any, NamedTuple
 
@@ -60,7 +60,7 @@ async def last_stored_entry(world: World, guild: Guild, action: int) -> StoredEn
 
 
 async def insert_voice_state(world: World, guild: Guild, actor: Actor, channel_id: int) -> None:
-    """Put a member into a voice channel."""
+    """Insert a voice state of a member into the database, without a gateway session."""
     await world.write(
         lambda call: call.tx.run(
             "INSERT INTO voice_states (guild_id, user_id, channel_id, session_id, joined_ms) VALUES (?, ?, ?, ?, ?)",
@@ -686,7 +686,7 @@ async def create_guild_with_inactive_members(world: World) -> tuple[Guild, dict[
     """Create a guild whose members joined ten days ago, except "fresh", who joined yesterday.
 
     "chatty" sent a message two days ago and "quiet" nine days ago; "red" has a role. Return the guild, the users by
-    name, and the role."""
+    name, and the role ID."""
     names = ("owner", "quiet", "chatty", "fresh", "red")
     users = {name: await world.user(name) for name in names}
     guild = await world.guild(users["owner"], *(users[name] for name in names[1:]))

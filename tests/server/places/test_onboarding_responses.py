@@ -20,7 +20,7 @@ STARTED_FLAGS, COMPLETED_FLAGS = (
 
 
 class OnboardingGuild:
-    """A guild with three prompts: a required single choice, a multiple choice, and one outside onboarding."""
+    """A guild with three prompts: a required single choice, a multiple choice, and a prompt outside onboarding."""
 
     def __init__(self, guild: Guild, channels: list[str], roles: dict[str, int]) -> None:
         self.guild, self.channels, self.roles = guild, channels, roles
@@ -63,7 +63,7 @@ class OnboardingGuild:
 
 @pytest.fixture
 async def onboarding(world: World) -> OnboardingGuild:
-    """A guild with onboarding enabled."""
+    """A guild with enabled onboarding, nine channels, and a role for each option."""
     guild = await world.guild()
     channels = [str(await guild.channel(f"room-{number}")) for number in range(9)]
     roles = {title: await guild.role(title) for title in ("white", "black", "chess", "go", "more")}

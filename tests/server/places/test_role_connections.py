@@ -1,4 +1,4 @@
-"""Role connections, the roles that guilds link to them, application attachments and activity instances."""
+"""Role connections, linked roles of guilds, application attachments, and unknown activity instances."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ PAID = {
 
 
 class ConnectedUser:
-    """A user's bearer token for an application, and the path of the role connection."""
+    """A user with an access token of an application, and the path of the user's role connection."""
 
     def __init__(self, world: World, user: Actor, bot: Actor, token: str) -> None:
         self.world = world

@@ -1,4 +1,4 @@
-"""Roles: fields, order, and the permissions to change them."""
+"""Roles: creation, updates, colors and icons, permissions, deletion, and order."""
 
 from itertools import permutations
 from typing import Any
@@ -399,7 +399,7 @@ async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> Non
 
 
 def role_row(number: int, position: int) -> RoleRow:
-    """Return a role with only an ID and a position."""
+    """Return a role row with this ID and position, without permissions."""
     return RoleRow(number, 1, str(number), 0, position)
 
 

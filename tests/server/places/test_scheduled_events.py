@@ -26,7 +26,7 @@ def gateway_view(event: dict[str, Any], **overrides: Any) -> dict[str, Any]:
 
 
 def event_path(guild: Guild, event: Any, *segments: object) -> str:
-    """Return the path of an event, followed by further segments."""
+    """Return the path of an event, followed by these segments."""
     return "/".join(map(str, (f"/guilds/{guild.id}/scheduled-events", event["id"], *segments)))
 
 
@@ -499,7 +499,9 @@ async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -
 
 @pytest.mark.parametrize("is_patched", [False, True])
 async def test_a_series_starts_with_its_event(world: World, guild: Guild, is_patched: bool) -> None:
-    """The rule's start always equals the event's start; later occurrences keep its time of day."""
+    """A new rule, or a new start of the event, sets the rule's start to the event's start.
+
+    Later occurrences keep the time of day of the rule's start."""
     rule = {"start": timestamp(MONDAY_MS), "frequency": 3}
     later = {
         "scheduled_start_time": timestamp(MONDAY_MS + 3 * HOUR_MS),
@@ -523,7 +525,7 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, is_pat
     (await guild.owner.post(event_path(guild, event, "exceptions"), json=cancellation)).ok()
     current = (await guild.owner.get(event_path(guild, event))).ok()
     assert current["scheduled_start_time"] == timestamp(MONDAY_MS + DAY_MS + 3 * HOUR_MS)
-    # Sending the returned fields back changes nothing: the series keeps its start and its exceptions.
+    # A request that repeats the returned fields changes nothing: the series keeps its start and its exceptions.
     unchanged = {key: current[key] for key in ("scheduled_start_time", "scheduled_end_time", "recurrence_rule")}
     unchanged["recurrence_rule"] = {
         key: value for key, value in unchanged["recurrence_rule"].items() if value is not None

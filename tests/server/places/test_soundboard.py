@@ -1,4 +1,4 @@
-"""The soundboard: guild sounds, default sounds, and playing them."""
+"""The soundboard: guild sounds, default sounds, and played sounds."""
 
 from typing import Any
 

@@ -12,7 +12,7 @@ from tests.world import Actor, Guild, World
 
 
 async def create_stage(actor: Actor, channel: int, **body: Any) -> Any:
-    """Create a stage instance."""
+    """Create a stage instance and return it; the topic is "hello" by default."""
     return (await actor.post("/stage-instances", json={"channel_id": str(channel), "topic": "hello", **body})).ok()
 
 
@@ -166,7 +166,7 @@ async def test_a_speaker_who_joins_in_time_keeps_the_stage_open(world: World, gu
 
 @pytest.fixture
 async def bob(world: World, guild: Guild) -> Actor:
-    """A member without permissions."""
+    """A member with only the permissions of @everyone."""
     bob = await world.user("bob")
     await world.write(lambda call: members.membership.add(call, guild.id, bob.id), actor=guild.owner.id)
     return bob

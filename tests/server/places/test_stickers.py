@@ -1,4 +1,4 @@
-"""Guild stickers and the standard pack: validation, permissions, and stickers in messages."""
+"""Guild stickers and the standard pack: formats, validation, permissions, limits, and stickers in messages."""
 
 import json as jsonlib
 from typing import Any

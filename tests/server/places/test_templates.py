@@ -1,4 +1,4 @@
-"""Guild templates: creation from a guild, syncing, and new guilds from a template."""
+"""Guild templates: creation from a guild, sync, deletion, permissions, and new guilds from a template."""
 
 from typing import Any
 

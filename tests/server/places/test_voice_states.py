@@ -1,4 +1,4 @@
-"""Voice states: connecting, permissions, events, and the status of a voice channel."""
+"""Voice states: joins, events, moderation, reads, the status of a voice channel, and the AFK channel."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ VOICE_INTENTS = Intents.GUILDS | Intents.GUILD_VOICE_STATES
 async def assert_join_ignored(session: Session, guild: Guild, channel: int) -> None:
     """Send a request to join a voice channel and assert that the server ignores it."""
     await session.send_voice_state(guild, channel)
-    # Commands of a connection are handled in order, so this response comes after the rejected join.
+    # Commands of a connection are handled in order, so the response to this one comes after the ignored join.
     await session.send(GatewayOpcode.REQUEST_CHANNEL_INFO, {"guild_id": str(guild.id), "fields": []})
     await session.next("CHANNEL_INFO")
     assert session.unread_names() == []
@@ -26,7 +26,7 @@ async def assert_join_ignored(session: Session, guild: Guild, channel: int) -> N
 
 
 async def list_status_entries(world: World, guild: Guild) -> list[tuple[int, int, Any]]:
-    """Return the audit log entries of voice status changes: action, target and options."""
+    """Return action, target and options of the audit log entries of voice status changes, oldest first."""
 
     def read(call: Call) -> list[Any]:
         return call.tx.all(
@@ -375,7 +375,7 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
     assert await channel_info(guild.id, "status") == [{"id": str(den), "status": "quiet"}]
     await guild.overwrite(den, bot.id, deny=Permissions.VIEW_CHANNEL)
     assert await channel_info(guild.id, "status") == []
-    # A guild the bot is not in gets no response; the next event is for the right guild.
+    # The server does not respond for a guild that the bot is not in, so the next event is for the guild of the bot.
     await session.send(
         GatewayOpcode.REQUEST_CHANNEL_INFO, {"guild_id": str((await world.guild()).id), "fields": ["status"]}
     )

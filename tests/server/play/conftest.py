@@ -1,4 +1,4 @@
-"""Fixtures for the tests of the play tier."""
+"""The fixture `setup` for the tests of interactions."""
 
 import pytest
 

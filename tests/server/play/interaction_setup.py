@@ -1,4 +1,4 @@
-"""A user who runs commands of an app, for tests of interactions."""
+"""A user who runs commands of an app, and the interactions that the app receives, for tests of interactions."""
 
 from typing import Any
 
@@ -23,17 +23,15 @@ class InteractionSetup:
 
     @property
     def application_path(self) -> str:
-        """The path of the application."""
         return f"/applications/{self.bot.application_id}"
 
     @property
     def application_id(self) -> int:
-        """The application ID."""
         assert self.bot.application_id is not None
         return self.bot.application_id
 
     async def create_command(self, name: str = "greet", **body: Any) -> Any:
-        """Create a command for the guild."""
+        """Create a command for the guild and return it."""
         command = {"name": name, "description": "says hello", **body}
         if command.get("type", CommandType.CHAT_INPUT) != CommandType.CHAT_INPUT:
             del command["description"]

@@ -1,4 +1,4 @@
-"""Friends who play a game and its joinable activities, for tests of messages and invites between players."""
+"""Friends who play a game, and joinable activities, for tests of messages and invites between players."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ PRESENCE_SCOPES = "openid sdk.social_layer_presence"
 
 
 async def create_game_with_friends(world: World) -> tuple[Game, Player, Player]:
-    """Create a game with two players who are friends."""
+    """Create a game with two players who are friends; return the game and the players."""
     game = await create_game(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
     alice, bob = await game.add_player(), await game.add_player()
     await befriend(alice, bob)

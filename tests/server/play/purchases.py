@@ -1,4 +1,4 @@
-"""Helpers that create SKUs, entitlements and purchases of an application, and collect the resulting events."""
+"""Functions that create SKUs, entitlements and purchases of an application, and collect the resulting events."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -39,7 +39,7 @@ async def buy(user: Actor, sku_id: int, **fields: Any) -> Any:
 
 
 async def received_events(session: Session) -> list[tuple[str, Any]]:
-    """Return the events that the session received since the last call, in order."""
+    """Wait for events in flight, return the unread events except PING in order, and mark them as read."""
     await session.wait_delivered()
     frames = [frame for frame in session.dispatches[session._position :] if frame["t"] != "PING"]
     session._position = len(session.dispatches)

@@ -1,4 +1,4 @@
-"""Application commands: storing and validating them, localization, and permissions."""
+"""Application commands: storage, limits, validation, localization, and permissions."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ USE_COMMANDS = Permissions.USE_APPLICATION_COMMANDS
 
 
 def chat_command(name: str = "greet", **fields: Any) -> dict[str, Any]:
-    """Return a chat input command."""
+    """Return the body of a chat input command."""
     return {"name": name, "description": "says hello", **fields}
 
 

@@ -1,4 +1,4 @@
-"""SKUs, entitlements and purchases."""
+"""SKUs, test entitlements, lists of entitlements, purchases, and their webhook events."""
 
 from typing import Any
 
@@ -382,7 +382,7 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
     assert await count_active(app, alice.id, None) == 1
     assert await count_active(app, 1, guild.id) == 0
     assert await count_active(guild_app, 1, guild.id) == 1
-    # The user bought it for the guild, not for themselves.
+    # Alice bought the subscription for the guild, not for herself.
     assert await count_active(guild_app, alice.id, None) == 0
 
 

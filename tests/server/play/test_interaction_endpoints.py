@@ -34,7 +34,7 @@ async def setup(private_targets_world: World, receiver: Receiver) -> Interaction
 
 
 async def send_interaction(setup: InteractionSetup, interaction_type: int, data: dict[str, Any], **body: Any) -> None:
-    """Send an interaction and deliver it to the endpoint."""
+    """Send an interaction as the user, and run the job that delivers it to the endpoint."""
     response = await setup.create_interaction(interaction_type, data, **body)
     assert response.status == 204, response.body
     assert setup.world.app.worker is not None
@@ -50,7 +50,7 @@ async def run_command(setup: InteractionSetup, **data: Any) -> None:
 
 
 async def list_failures(setup: InteractionSetup) -> list[Any]:
-    """List the failed interactions as the bot."""
+    """Return the failed interactions of the application, as its bot."""
     failures: list[Any] = (await setup.bot.get(f"{setup.application_path}/interactions/failed")).ok()
     return failures
 
@@ -369,7 +369,7 @@ async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
     await setup.world.clock.run_for(25 * 3_600_000)
     assert receiver.invalid_signature_count == 1
     assert (await setup.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is not None
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
 
     await setup.world.clock.run_for(25 * 3_600_000)
 

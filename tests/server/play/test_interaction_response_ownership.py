@@ -1,4 +1,4 @@
-"""A bot edits and deletes its interaction responses as its own messages after the interaction token expired."""
+"""Interaction responses as messages of the bot after the token expired: edits, deletion, polls and reactions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Interaction responses: ephemeral ones, permissions of user-installed apps, and locked or archived threads."""
+"""Interaction responses: ephemeral responses, permissions of the app, invalid responses, locked and archived threads."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ async def is_ephemeral(setup: InteractionSetup, command: dict[str, Any]) -> bool
 
 
 async def open_dm(setup: InteractionSetup) -> Actor:
-    """Open a direct message channel with another user and use the user-installed app there."""
+    """Install the app for the user, and select a direct message channel with another user; return the other user."""
     other = await setup.world.user("other")
     await install_for_user(setup)
     dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()
@@ -137,7 +137,7 @@ INHERITED_PERMISSIONS = (
 
 
 async def usable_permissions(interaction: ReceivedInteraction, method: str, path: str = "") -> dict[int, bool]:
-    """Return for each permission whether the app can use it in a response."""
+    """Return whether the app can mention everyone, embed links and attach files in a response, by permission."""
     mention_body = {"content": "@everyone", "allowed_mentions": {"parse": ["everyone"]}}
     message = (await interaction.webhook_request(method, path, json=mention_body)).ok()
     embed_response = await interaction.webhook_request(method, path, json={"embeds": [{"title": "look"}]})
@@ -158,7 +158,7 @@ async def test_a_user_installed_app_can_use_the_stated_permissions(
     setup: InteractionSetup, other_guild: Guild, is_granted: bool
 ) -> None:
     command = await create_global_command(setup)
-    # @everyone has exactly the permissions that the user lacks.
+    # The overwrite of @everyone is the opposite of the user's overwrite, so the result shows the user's permissions.
     await other_guild.overwrite(
         other_guild.general,
         other_guild.id,

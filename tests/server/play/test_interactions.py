@@ -1,4 +1,4 @@
-"""Interactions: commands, autocomplete, responses, components, modals and their time limits."""
+"""Interactions: commands, autocomplete, responses, activities, components, modals, time limits, and the command index."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import activity_instances, members
 from hubbub.server.play.interactions import store
 from hubbub.server.play.interactions.responses import activity_launch
-from hubbub.server.talk import messages
+from hubbub.server.talk.messages.actions import EPHEMERAL_LIFETIME_MS
 from hubbub.server.transports.cdn import default_avatar
 from tests.server.play.interaction_setup import (
     BUTTON_ROW,
@@ -870,7 +870,7 @@ async def test_old_interactions_and_ephemeral_messages_are_deleted(
     command = await setup.create_command()
     for _ in range(3):
         await (await setup.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
-    setup.world.clock.advance(messages.changes.EPHEMERAL_LIFETIME_MS + 1)
+    setup.world.clock.advance(EPHEMERAL_LIFETIME_MS + 1)
     for _ in range(2):
         await (await setup.run_command(command)).respond_with_message(content="x", flags=EPHEMERAL)
 
@@ -1198,7 +1198,7 @@ def test_every_launch_error_has_a_reason_code() -> None:
 
 
 async def send_components(setup: InteractionSetup, *components: dict[str, Any], **body: Any) -> Any:
-    """Send a message of the bot with components."""
+    """Send a message with components as the bot, and return it."""
     return await setup.guild.send_message(setup.bot, "choose", components=list(components), **body)
 
 
@@ -1677,7 +1677,7 @@ async def test_an_interaction_contains_the_users_entitlements(setup: Interaction
 
 
 async def available_commands(setup: InteractionSetup, actor: Actor | None = None) -> dict[str, list[str]]:
-    """Return the names of the commands in the channel's command index, by application name."""
+    """Return the names of the commands in the channel's command index, by application name; assert its version."""
     index = (await (actor or setup.user).get(f"/channels/{setup.channel}/application-command-index")).ok()
     application_names = {application["id"]: application["name"] for application in index["applications"]}
     names_by_application: dict[str, list[str]] = {name: [] for name in application_names.values()}

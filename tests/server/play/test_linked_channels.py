@@ -1,4 +1,4 @@
-"""Lobbies linked to channels: permissions, relayed messages, and invites to the guild (spec/sdk.md#12.6)."""
+"""Lobbies linked to channels: permissions, relayed messages, unlinking, and invites to the guild (spec/sdk.md#12.6)."""
 
 from typing import Any
 
@@ -22,7 +22,9 @@ from tests.world import Guild, World
 
 
 async def create_linked_lobby(world: World) -> tuple[Game, Guild, Player, Player, str]:
-    """Create a game with two players in a lobby linked to the general channel of a guild that the first player owns."""
+    """Create a game with two players in a lobby that is linked to the general channel of a guild.
+
+    Return the game, the guild, the player who owns the guild, the other player, and the lobby ID."""
     game = await create_game(world)
     owner = await world.user()
     guild = await world.guild(owner)

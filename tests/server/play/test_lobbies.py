@@ -1,4 +1,4 @@
-"""Lobbies: creation, joining and leaving, events for members, and expiry of idle lobbies (spec/sdk.md#12)."""
+"""Lobbies: creation, members, events, expiry of idle lobbies, messages, and account merges (spec/sdk.md#12)."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,7 @@ from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 
 async def create_lobby(backend: Any, *players: Player, **body: Any) -> Any:
-    """Create a lobby with these members, as the game's backend."""
+    """Create a lobby with these members as the game's backend, and return it."""
     members = [{"id": str(player.id)} for player in players]
     return (await backend.post("/lobbies", json={"members": members, **body})).ok()
 
@@ -256,12 +256,12 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(
     (await game.backend.patch(f"/lobbies/{lobby['id']}", json={"override_event_webhooks_url": None})).ok()
     assert "override_event_webhooks_url" not in (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
 
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
     rejected = [
         await game.backend.post("/lobbies", json=body),
         await game.backend.patch(f"/lobbies/{plain['id']}", json={**body, "metadata": {"a": "b"}}),
     ]
-    receiver.accept_invalid_signatures = False
+    receiver.accepts_invalid_signatures = False
     await receiver.close()
     rejected.append(await game.backend.post("/lobbies", json=body))
 
@@ -371,7 +371,7 @@ async def test_a_lobby_without_any_connection_expires(world: World) -> None:
 
 
 async def wait_until_idle(world: World, lobby_id: str) -> None:
-    """Wait until the server has stored that no member is connected."""
+    """Wait until the server has stored that no member of the lobby is connected."""
     sql = "SELECT idle_ms FROM lobbies WHERE id = ?"
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while await world.write(lambda call: call.tx.value(sql, int(lobby_id))) is None:

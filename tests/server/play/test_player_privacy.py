@@ -212,7 +212,7 @@ async def test_message_webhooks_stay_within_the_game(private_targets_world: Worl
 
 
 async def delivered_events(world: World, receiver: Receiver) -> list[dict[str, Any]]:
-    """Run the due jobs and return the events that the webhook received, in order."""
+    """Run the due jobs and return the data of the webhook events received, in order, with the event type as `kind`."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
     return [{**event["data"], "kind": event["type"]} for event in receiver.events]
@@ -273,5 +273,5 @@ async def test_webhooks_of_deleted_passing_messages_omit_the_content(
             str(game.id),
             MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
         )
-        # The message is not stored, so its channel is the other player.
+        # A passing message has no stored channel, so the ID of the channel is the ID of the author.
         assert (event["channel"]["type"], event["channel"]["id"]) == (ChannelType.EPHEMERAL_DM, str(alice.id))

@@ -1,4 +1,6 @@
-"""Purchases and payments: charges, declines, outages of the provider, refunds, currencies, and the store page."""
+"""Purchases and payments: charges, renewals, declines, outages of the provider, refunds, currencies, the store page.
+
+One test is about subscriptions of a deleted account."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -248,7 +250,7 @@ async def test_a_renewal_is_charged_once_after_a_two_day_outage(
 
 async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, provider: FakePaymentProvider) -> None:
     _, _, purchase, session, end_ms = await create_subscription(paid_world)
-    # The provider took the payment, its response was lost, and it is unreachable since.
+    # The provider took the payment, its response was lost, and the provider is unreachable from then on.
     provider.loses_response = True
     await paid_world.clock.run_until(end_ms + 1)
     provider.is_down = True
@@ -461,7 +463,7 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
     assert (await other.get(entitlements_path)).ok() == []
     for session in sessions:
         assert await received_events(session) == []
-    # No further charges are made, and the pending purchase is refunded.
+    # No more charges are made, and the pending purchase is refunded.
     assert len(provider.charges) == 3
     assert list(provider.held_amounts) == [charge.key for charge in provider.charges[:2]]
 

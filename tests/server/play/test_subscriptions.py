@@ -1,4 +1,4 @@
-"""Subscriptions: renewal, change, cancellation and expiry, with the events of each step."""
+"""Subscriptions: renewal, change, cancellation, refund and expiry with their events, lists, and dated behavior."""
 
 import itertools
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from tests.world import World
 
 
 async def run_until(world: World, text: str) -> None:
-    """Advance the clock to this time and run the jobs on the way."""
+    """Run the due jobs, then advance the clock to this time and run the jobs on the way."""
     await world.run_due_jobs()
     await world.clock.run_until(parse_timestamp_ms(text))
 
@@ -45,7 +45,7 @@ def renewal_events(subscription: dict[str, Any], time: str, *days: str) -> list[
 async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
     private_targets_world: World, receiver: Receiver
 ) -> None:
-    """Buy, renew, downgrade, upgrade, cancel, resume and cancel again until it expires."""
+    """Buy, renew, downgrade, upgrade, cancel, resume and cancel again until the subscription expires."""
     world = private_targets_world
     world.clock.set(parse_timestamp_ms("2027-01-31T10:00:00"))
     bot, alice = await world.bot(), await world.user()
@@ -158,7 +158,7 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
     (await alice.post(f"{path}/{subscription_id}/resume")).ok()
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
 
-    # December: canceled again; it expires in January.
+    # December: canceled again; the subscription expires in January.
     await run_until(world, "2027-12-20T00:00:00")
     months = ("2027-09-15", "2027-10-15", "2027-11-15", "2027-12-15", "2028-01-15")
     assert await received_events(session) == renewal_events(subscription, "08:00:00", *months)
@@ -238,7 +238,7 @@ async def test_a_subscription_lasts_through_the_entitlement_migration(
         *renewal_events(subscription, renewal_time, "2024-09-05", "2024-10-05"),
     ]
 
-    # October: the renewal migrates it: the same entitlement gets the new type and loses its end.
+    # October: the renewal migrates the entitlement, which gets the new type and loses its end.
     await run_until(world, "2024-10-05T10:00:00")
     migrated, changed = await received_events(session)
     entitlement = old_entitlement | {"type": EntitlementType.PURCHASE, "ends_at": None}
@@ -258,7 +258,7 @@ async def test_a_subscription_lasts_through_the_entitlement_migration(
     months = ("2025-01-05", "2025-02-05", "2025-03-05", "2025-04-05", "2025-05-05", "2025-06-05", "2025-07-05")
     assert await received_events(session) == renewal_events(subscription, renewal_time, *months, "2025-08-05")
 
-    # July: canceled; it expires in August.
+    # July: canceled; the subscription expires in August.
     (await alice.post(f"{path}/{subscription['id']}/cancel")).ok()
     subscription |= {
         "status": SubscriptionStatus.ENDING,
@@ -394,7 +394,7 @@ async def test_requests_without_a_change_publish_nothing(world: World) -> None:
     (await alice.patch(path, json={"sku_id": str(silver)})).ok()
     (await alice.patch(path, json={"sku_id": str(silver)})).ok()
     assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"]
-    # Change back to the current SKU.
+    # A change back to the current SKU cancels the planned change.
     (await alice.patch(path, json={"sku_id": str(gold)})).ok()
     ((_, subscription),) = await received_events(session)
     assert subscription["renewal_sku_ids"] == [str(gold)]
@@ -434,7 +434,7 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     (await other.get(f"{path}/{created_ids[0]}")).rejected(403, 20012)
     (await bot.get("/skus/1/subscriptions?user_id=1")).rejected(404, 10027)
 
-    # The user's own access token needs no user ID, and lists no subscriptions of others.
+    # A request with the user's access token needs no user ID, and lists no subscriptions of other users.
     own_headers = await bearer_headers(world, alice, bot, "identify")
     assert len((await world.request("GET", path, headers=own_headers)).ok()) == 3
     stranger_headers = await bearer_headers(world, await world.user(), bot, "identify")
@@ -468,7 +468,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
     await received_events(session)
 
-    # During the window a renewal removes the end of the entitlement; a canceled one is not migrated.
+    # During the window a renewal removes the end of the entitlement. A canceled subscription is not migrated.
     assert (
         parse_timestamp_ms("2024-09-05T00:00:00")
         < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms
@@ -493,7 +493,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
         world.clock.set(changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.at_ms + offset_ms)
         assert [entitlement["type"] for entitlement in (await bot.get(entitlements_path)).ok()] == [entitlement_type]
 
-    # After the window only the subscription changes; from its date on it contains the SKUs of the next renewal.
+    # After the window a renewal changes only the subscription. RENEWAL_SKU_IDS adds the SKUs of the next renewal to it.
     assert (
         parse_timestamp_ms("2024-12-05T00:00:00")
         < changes.RENEWAL_SKU_IDS.at_ms

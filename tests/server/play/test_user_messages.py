@@ -1,4 +1,6 @@
-"""Messages between players: recipients, storage, moderation metadata, and invites (spec/sdk.md#10.5, 11)."""
+"""Messages between players: recipients, storage, moderation metadata, and invites (spec/sdk.md#10.5, 11).
+
+The last tests are about account merges, disclosures, and the button URLs of activities."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Webhook events: URL validation, delivery, and handling of failed deliveries."""
+"""Webhook events: validation of URLs and interactions endpoints, delivery, failed deliveries, and probes."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ async def test_a_url_with_an_invalid_response_is_rejected(
 ) -> None:
     bot, other = await private_targets_world.bot(), await private_targets_world.bot()
     receiver.use_verify_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
-    receiver.accept_invalid_signatures = fault == "any signature accepted"
+    receiver.accepts_invalid_signatures = fault == "any signature accepted"
     url = receiver.events_url
     if fault == "closed":
         await receiver.close()
@@ -274,7 +274,7 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world
 
     assert await webhooks_status() == EventWebhooksStatus.DISABLED_BY_PLATFORM
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.events_url
-    # No more events are queued, and the owner can enable them again.
+    # No more events are queued until the application enables them again.
     event_count = len(receiver.events)
     await send_event(private_targets_world, bot, 101)
     await private_targets_world.run_due_jobs()
@@ -349,7 +349,7 @@ async def test_the_url_of_a_receiver_that_accepts_a_forged_request_is_removed(
     await private_targets_world.clock.run_for(DAY_MS)
     await receiver.open()
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.events_url
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
     await private_targets_world.clock.run_for(DAY_MS)
 
     application = (await bot.get("/applications/@me")).ok()

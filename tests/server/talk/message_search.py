@@ -1,4 +1,4 @@
-"""Helpers that build the search index of a guild and search its messages."""
+"""Functions that build the search index of a guild, and search messages of guilds and private channels."""
 
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +18,7 @@ async def search_messages(actor: Actor, guild: Guild, **query: Any) -> Any:
 
 
 async def create_indexed_guild(world: World, *members: Actor) -> Guild:
-    """Create a guild with a built index."""
+    """Create a guild and build its search index."""
     guild = await world.guild(None, *members)
     await build_index(world, guild)
     return guild

@@ -1,4 +1,4 @@
-"""Message attachments: metadata, embedding, edits, signed URLs and deletion."""
+"""Message attachments: media types, metadata, embeds and components, edits, voice messages, signed URLs and deletion."""
 
 import asyncio
 from typing import Any
@@ -282,7 +282,7 @@ async def test_a_boosted_guild_accepts_larger_files(world: World) -> None:
 
 
 async def files_exist(world: World, *sent_messages: Any) -> list[bool]:
-    """Return for each message whether its file still exists."""
+    """Return for each message whether the file of its first attachment exists."""
     file_ids = [int(message["attachments"][0]["id"]) for message in sent_messages]
     return [await world.app.files.exists(cdn_urls.attachment_key(file_id)) for file_id in file_ids]
 

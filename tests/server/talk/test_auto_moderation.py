@@ -70,7 +70,7 @@ def profile_rule(*keywords: str, **body: Any) -> dict[str, Any]:
 
 
 async def create_rule(guild: Guild, body: dict[str, Any]) -> Any:
-    """Create a rule as the owner."""
+    """Create a rule as the owner and return it."""
     return (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=body)).ok()
 
 
@@ -86,7 +86,6 @@ async def create_guild_with_member(world: World) -> tuple[Guild, Actor]:
 
 
 async def fetch_member_flags(guild: Guild, actor: Actor) -> int:
-    """Return a member's flags."""
     return int((await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["flags"])
 
 
@@ -282,7 +281,7 @@ async def test_changing_a_rule_with_a_timeout_requires_moderate_members(world: W
     )
     path = f"/guilds/{guild.id}/auto-moderation/rules/{(await create_rule(guild, body))['id']}"
     (await bob.patch(path, json=change)).rejected(403, 50013)
-    # These changes time out no further member, so they do not require the permission.
+    # These changes do not time out more members, so they do not require the permission.
     (await bob.patch(path, json={"name": "other"})).ok()
     (await bob.patch(path, json={"enabled": False})).ok()
     (await bob.patch(path, json={"actions": [BLOCK_ACTION]})).ok()
@@ -302,7 +301,7 @@ async def test_an_alert_channel_must_be_one_the_caller_can_write_to(world: World
     rule = (await bob.post(path, json=keyword_rule("x", actions=[alert_action(guild.general)]))).ok()
     response = await bob.patch(f"{path}/{rule['id']}", json={"actions": [alert_action(hidden)]})
     assert response.errors("actions.0.metadata.channel_id") == ["AUTO_MODERATION_INVALID_ALERT_CHANNEL"]
-    # A caller can send back a rule whose alert channel another member chose.
+    # A request may repeat an alert channel that another member chose.
     (await guild.owner.patch(f"{path}/{rule['id']}", json={"actions": [alert_action(hidden)]})).ok()
     (await bob.patch(f"{path}/{rule['id']}", json={"actions": [BLOCK_ACTION, alert_action(hidden)]})).ok()
 
@@ -957,7 +956,7 @@ async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) ->
     (await bob.put(path, json=body)).ok()
     assert (await bob.patch(nick_path, json={"nick": "bob"})).ok()["flags"] == TAG_QUARANTINED
 
-    # The guild of the tag changes it to an allowed one.
+    # The guild changes its tag to an allowed one.
     assert world.app.worker is not None
     (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "GOOD"})).ok()
     await world.app.worker.run_due()

@@ -1,4 +1,4 @@
-"""Auto moderation's keyword matcher, presets, and mention and link counts."""
+"""The keyword matcher of auto moderation, its counts of mentions and links, and the preset keyword lists."""
 
 import itertools
 import random
@@ -117,7 +117,7 @@ def test_the_number_of_lookups_depends_only_on_the_text_and_the_longest_keyword(
 
 
 class CountingList(list[Any]):
-    """A list that counts the lookups of its items."""
+    """A list that counts lookups by index."""
 
     lookup_count = 0
 

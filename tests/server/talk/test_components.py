@@ -1,4 +1,4 @@
-"""The component validator: every rule for messages and modals, with the exact error path."""
+"""Validation of components in messages and modals, with the path of each error, and against the store."""
 
 import base64
 import copy
@@ -43,7 +43,7 @@ def user_select(**fields: Any) -> dict[str, Any]:
 
 
 def options(*values: str, **fields: Any) -> list[dict[str, Any]]:
-    """Return select options."""
+    """Return select options whose labels are these values."""
     return [{"label": value, "value": value, **fields} for value in values]
 
 
@@ -52,7 +52,7 @@ def action_row(*children: Any, **fields: Any) -> dict[str, Any]:
 
 
 def label(component: Any, **fields: Any) -> dict[str, Any]:
-    """Return a label with its input."""
+    """Return a label component that contains an input component."""
     return {"type": ComponentType.LABEL, "label": "L", "component": component, **fields}
 
 

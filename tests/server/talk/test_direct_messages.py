@@ -1,4 +1,4 @@
-"""Direct messages and groups: opening, closing, recipients, incident actions and guild-only operations."""
+"""Direct message channels and groups: opening, closing, recipients, limits, incident actions, guild-only operations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Uploaded files under administration: storage, deletion and quotas."""
+"""The administration of uploaded files in the API, the console and commands: storage, deletion and quotas."""
 
 from typing import Any
 
@@ -23,20 +23,20 @@ async def send_sized_file(user: Actor, channel_id: int, size: int, name: str = "
 
 
 async def get_storage(operator: Actor, kind: str, target_id: int) -> dict[str, Any]:
-    """Return the storage of an account or guild."""
+    """Return the storage of an account (`kind` is users) or a guild (`kind` is guilds)."""
     storage: dict[str, Any] = (await operator.get(f"/admin/{kind}/{target_id}/storage")).ok()
     return storage
 
 
 async def set_quota(operator: Actor, kind: str, target_id: int, quota: int | None) -> dict[str, Any]:
-    """Set the quota of an account or guild."""
+    """Set the quota of an account or guild in bytes, and return its storage; None restores the default quota."""
     path = f"/admin/{kind}/{target_id}/storage"
     storage: dict[str, Any] = (await operator.request("PUT", path, json={"bytes": quota})).ok()
     return storage
 
 
 async def create_files(world: World) -> tuple[Guild, Actor]:
-    """Create a guild with files of its owner and of a member."""
+    """Create a guild with files of its owner and of a member; return the guild and the member."""
     guild = await world.guild(name="Harbor")
     bob = await guild.member()
     (await send_sized_file(guild.owner, guild.general, 3000, "large.txt")).ok()

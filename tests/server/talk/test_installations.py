@@ -1,4 +1,4 @@
-"""Installing applications in guilds and for users through OAuth2, and removing them."""
+"""Applications that are installed in guilds or for users through OAuth2: installation, lists, removal and webhooks."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ async def find_installation(
 
 
 def record_signals(world: World) -> list[Any]:
-    """Return a list that collects the signals about authorizations."""
+    """Return a list that collects the signals about authorized and deauthorized applications."""
     return world.record_signals(ApplicationAuthorized, ApplicationDeauthorized)
 
 
@@ -138,7 +138,7 @@ async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world
     tokens = (await client.exchange(fields["code"])).ok()
 
     assert tokens["guild"]["id"] == str(guild.id)
-    # The roles show their permissions in both forms.
+    # The roles contain their permissions in both fields.
     assert tokens["guild"]["roles"]
     for role in tokens["guild"]["roles"]:
         assert role["permissions_new"] == role["permissions"]

@@ -1,4 +1,4 @@
-"""A message whose event is built from the JSON of the response equals one whose event is built separately."""
+"""Creation of messages: a message that is encoded once for response and event equals one that is encoded for each."""
 
 import json
 from typing import Any
@@ -70,7 +70,9 @@ class CreationSetup:
         """IDs that replace `{member}`, `{role}` and `{replied}` in a body, and the ID of the thread."""
 
     async def create(self, body: dict[str, Any], sender: str, channel_id: int) -> Any:
-        """Create a message, roll the transaction back, and return its row, events and response, or the error."""
+        """Create a message and roll the transaction back.
+
+        Return the row, the events and the response, or the type and the text of the error."""
         text = json.dumps(body)
         for name, value in self.ids_by_name.items():
             text = text.replace(f"{{{name}}}", str(value))

@@ -1,4 +1,6 @@
-"""Messages: creation, mentions, replies, forwards, contents, reading, editing, deletion and crossposts, over HTTP and as events."""
+"""Messages: creation, mentions, replies, forwards, contents, reads, edits, deletion, crossposts and private channels.
+
+The tests check responses and events. The last tests are about functions for other slices, threads and limits."""
 
 from typing import Any
 
@@ -53,12 +55,12 @@ async def set_slowmode(world: World, channel: int, seconds: int) -> None:
 
 
 async def set_channel_type(world: World, channel: int, channel_type: ChannelType) -> None:
-    """Change the type of a channel."""
+    """Change the type of a channel in the database, without the rules of the API."""
     await world.write(lambda call: call.tx.run("UPDATE channels SET type = ? WHERE id = ?", int(channel_type), channel))
 
 
 async def create_dm(world: World, *participants: Actor) -> int:
-    """Create a direct message channel between two users."""
+    """Insert a direct message channel between two users into the database, and return its ID."""
 
     def insert_channel(call: Any) -> int:
         channel = int(call.new_id(Snowflake))
@@ -999,7 +1001,7 @@ async def test_members_cannot_change_messages_of_archived_or_locked_threads(worl
     guild = await world.guild(None, bob)
     message = await guild.send_message(bob)
     path = f"/channels/{guild.general}/messages"
-    # The rule reads only these two columns, so that a text channel can replace the thread.
+    # The rule reads only the columns `archived` and `locked`, so a text channel can replace the thread.
     await world.write(lambda call: call.tx.run("UPDATE channels SET archived = 1 WHERE id = ?", guild.general))
     (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).rejected(400, 50083)
     (await bob.delete(f"{path}/{message['id']}")).rejected(400, 50083)

@@ -26,7 +26,7 @@ ALL, MENTIONS, NOTHING, INHERIT = NotificationLevel
 
 
 async def change_settings(user: Actor, guild: Guild | None, **settings: Any) -> Any:
-    """Change the settings of a user for a guild, or for private channels, and return them."""
+    """Change the settings of a user for a guild, or for private channels, and return the new settings."""
     return (await user.patch(settings_path(guild), json=settings)).ok()
 
 

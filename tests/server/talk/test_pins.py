@@ -1,4 +1,4 @@
-"""Pins: the paginated and the older routes, permissions, events and audit log entries."""
+"""Pins: the paginated and the older routes, permissions, limits, events and audit log entries."""
 
 import pytest
 

@@ -47,7 +47,7 @@ async def fetch_counts(actor: Actor, channel: int, message: Any) -> dict[int, tu
 
 
 async def create_guild_with_poll(world: World) -> tuple[Guild, Actor, Actor, Any]:
-    """Create a guild with two members and a poll by the owner."""
+    """Create a guild with two members and a poll by the owner; return the guild, the members and the poll's message."""
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
     return guild, bob, carol, await create_poll(guild.owner, guild.general)

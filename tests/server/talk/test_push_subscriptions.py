@@ -1,4 +1,4 @@
-"""Web Push: subscriptions, encrypted notifications to a push service on loopback, and its errors."""
+"""Web Push: subscriptions, recipients, limits, encrypted notifications, and errors of a push service on loopback."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -48,20 +48,20 @@ async def bob(private_targets_world: World, service: PushService) -> Actor:
 
 @pytest.fixture
 async def guild(private_targets_world: World, alice: Actor, bob: Actor) -> Guild:
-    """A guild of both users."""
+    """A guild of Alice and Bob."""
     return await private_targets_world.guild(alice, bob)
 
 
 @pytest.fixture
 async def private_channel_id(alice: Actor, bob: Actor) -> str:
-    """The ID of the direct message channel of both users."""
+    """The ID of the direct message channel of Alice and Bob."""
     return str((await open_dm(alice, bob))["id"])
 
 
 async def deliver_notifications(world: World, service: PushService) -> list[str]:
-    """Run all jobs that are due; return the texts of the new notifications.
+    """Run all due jobs, return the texts of the new notifications, and clear the recorded requests.
 
-    Only notifications of the same channel have an order."""
+    The order is defined only for notifications of the same channel."""
     await run_due_jobs(world)
     texts = [request.notification["body"] for request in service.requests]
     service.requests.clear()
@@ -69,7 +69,7 @@ async def deliver_notifications(world: World, service: PushService) -> list[str]
 
 
 async def set_afk(session: Session, is_afk: bool) -> None:
-    """Report whether the user of a session is away from the keyboard."""
+    """Report whether the user of a session is away from the keyboard, and wait until the server has processed it."""
     presence: dict[str, Any] = {"status": "invisible", "activities": [], "since": None, "afk": is_afk}
     await session.send(GatewayOpcode.PRESENCE_UPDATE, presence)
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):

@@ -1,4 +1,4 @@
-"""Reactions: accepted emoji, permissions, events, and removal."""
+"""Reactions: accepted emoji, permissions, limits, events, lists, removal, and burst reactions."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""Read states: acknowledging messages, and syncing the acks to all sessions of a user."""
+"""Read states: acks of messages, their sync to all sessions of a user, mention counts, and the inbox of mentions."""
 
 import pytest
 
@@ -132,7 +132,7 @@ async def fetch_counts(user: Actor) -> dict[int, int]:
 
 
 async def send_text(author: Actor, channel: int | str, content: str, **fields: object) -> str:
-    """Send a message with this content and further fields, and return its ID."""
+    """Send a message with this content and these fields, and return its ID."""
     message = (await author.post(f"/channels/{channel}/messages", json={"content": content, **fields})).ok()
     return str(message["id"])
 

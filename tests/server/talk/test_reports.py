@@ -1,4 +1,4 @@
-"""Reports of messages, users and guilds, and the decisions of operators about them."""
+"""Reports of messages, users and guilds, the decisions of operators about reports, and the data of reporters."""
 
 from typing import Any
 
@@ -26,13 +26,13 @@ async def report_message(reporter: Actor, message: dict[str, Any], **body: Any) 
 
 
 async def list_cases(operator: Actor, **query: str) -> list[dict[str, Any]]:
-    """Return the cases that match a query."""
+    """Return the cases of reports that match a query, newest first."""
     cases: list[dict[str, Any]] = (await operator.get("/admin/reports", params=query)).ok()
     return cases
 
 
 async def decide(operator: Actor, case: dict[str, Any], action: str, **body: Any) -> dict[str, Any]:
-    """Decide about a case and return it."""
+    """Decide about a case and return the decided case."""
     path = f"/admin/reports/{case['id']}/decide"
     decided: dict[str, Any] = (await operator.post(path, json={"action": action, **body})).ok()
     return decided
@@ -48,7 +48,9 @@ async def list_notices(user: Actor) -> list[str]:
 
 
 async def create_spam(world: World) -> tuple[Guild, Actor, Actor, dict[str, Any]]:
-    """Create a guild, a member with a password who sends spam, another member, and the message."""
+    """Create a guild in which a member with a password sends spam.
+
+    Return the guild, the spammer, another member, and the message."""
     spammer = await create_user_with_password(world, "spammer")
     guild = await world.guild(None, spammer, name="Harbor")
     bob = await guild.member()

@@ -501,7 +501,7 @@ async def test_bots_cannot_search_before_the_release_date(world: World) -> None:
 
 
 async def create_forum(world: World, *members: Actor) -> tuple[Guild, int, list[int]]:
-    """Create an indexed guild with a forum that has two tags."""
+    """Create an indexed guild with a forum that has two tags; return the guild, the forum's ID and the tag IDs."""
     guild = await create_indexed_guild(world, *members)
     tags = [{"name": "bug"}, {"name": "idea"}]
     created = (
@@ -514,7 +514,7 @@ async def create_forum(world: World, *members: Actor) -> tuple[Guild, int, list[
 
 
 async def create_post(world: World, actor: Actor, channel: int, name: str, *tags: int) -> str:
-    """Create a forum post one second after the previous one; return its ID."""
+    """Advance the clock by one second, create a forum post, and return its ID."""
     world.clock.advance(1000)
     body = {"name": name, "message": {"content": f"about {name}"}, "applied_tags": [str(tag) for tag in tags]}
     post_id: str = (await actor.post(f"/channels/{channel}/threads", json=body)).ok()["id"]

@@ -15,7 +15,7 @@ from tests.media import png
 from tests.world import Actor, Guild, World
 
 PAGING_FIELDS = {"sort_by", "sort_order", "limit", "offset", "slop"}
-"""Parameters for order and paging, which are not filters (tested in test_search.py)."""
+"""Parameters that are not filters: order, paging and slop (tested in test_search.py)."""
 
 
 class SearchSetup:
@@ -41,7 +41,7 @@ class SearchSetup:
         self.ids_by_name[name] = (await self.owner.post(path, data=form)).ok()["id"]
 
     async def send_embed(self, name: str, embed: Embed) -> None:
-        """Create a message with an embed that only the server can create, not a client (decisions/0045)."""
+        """Create a message, and store an embed for it that only the server can create (decisions/0045)."""
         message = int(await self.send_message(name))
         text = codec.encode([embed]).decode()
         sql = "UPDATE messages SET embeds = ? WHERE channel_id = ? AND id = ?"

@@ -1,4 +1,4 @@
-"""The default storage quotas of the configuration."""
+"""The default storage quotas of the configuration for accounts, guilds and webhooks."""
 
 import aiohttp
 import msgspec

@@ -1,4 +1,4 @@
-"""Threads and forum posts: creation, messages, members, updates, archiving, deletion and lists."""
+"""Threads and forum posts: creation, messages, members, updates, archiving, deletion, lists, and history."""
 
 import json
 from typing import Any

@@ -1103,7 +1103,7 @@ async def test_unsupported_github_events_are_ignored_and_invalid_ones_rejected(w
 
 
 async def create_announcement_guild(world: World) -> tuple[Guild, int]:
-    """Create a guild with an announcement channel."""
+    """Create a guild with an announcement channel; return the guild and the channel ID."""
     guild = await world.guild(name="Paper")
     channel = await guild.channel("news")
     await world.write(

@@ -1,4 +1,4 @@
-"""Helpers that upload files with messages."""
+"""A function that uploads files with a message, and an image for it."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ PNG = default_avatar(0)
 async def send_files(
     actor: Actor, path: str, *files: tuple[str, bytes], method: str = "POST", field_name: str = "files[{}]", **body: Any
 ) -> ApiResponse:
-    """Send a multipart message with files."""
+    """Send a multipart request with `body` as JSON and these files; `method` PATCH edits a message."""
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
     for index, (filename, data) in enumerate(files):

@@ -1,4 +1,4 @@
-"""The CDN: signed URLs, image conversion, byte ranges, and headers that prevent script execution."""
+"""The CDN and the media proxy: signed URLs, image conversion, byte ranges, and headers that prevent script execution."""
 
 from collections.abc import AsyncIterator
 
@@ -75,7 +75,7 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
 
 
 def signed_url(attachment_id: int, filename: str, *, now_ms: int = NOW_MS) -> str:
-    """Return a signed URL as in API responses."""
+    """Return the path and query of a signed URL of an attachment."""
     return "/cdn" + cdn_urls.sign(SIGNING_KEY, cdn_urls.attachment_path(1, attachment_id, filename), now_ms)
 
 
@@ -219,7 +219,7 @@ async def test_invalid_image_requests_are_rejected(client: Client, path: str, st
 
 
 def proxy_url(attachment_id: int, query: str) -> str:
-    """Return a signed URL of the media proxy."""
+    """Return the path and query of a signed URL of the media proxy, followed by `query`."""
     return signed_url(attachment_id, "a.png").replace("/cdn/", "/cdn/media/", 1) + query
 
 

@@ -1,4 +1,4 @@
-"""A voice client for tests: main gateway, voice socket and UDP, with a method for each step and for the whole join."""
+"""A voice client for tests: main gateway, voice socket and UDP. Also functions for packets and lost connections."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ def fake_encrypted_frame(text: str) -> bytes:
 
 
 def encrypt_packet(mode: str, key: bytes, header: bytes, body: bytes, nonce: int) -> bytes:
-    """Encrypt a packet as a client does; `nonce` is its 32-bit counter."""
+    """Encrypt a packet as a client does; `nonce` is the 32-bit counter of the modes that have one."""
     suffix = struct.pack(">I", nonce)
     if mode == AES:
         return header + AESGCM(key).encrypt(suffix + bytes(8), body, header) + suffix
@@ -63,7 +63,7 @@ def dropped_packet_count(world: World, reason: str) -> float:
 
 
 async def wait_close_code(socket: Any) -> int:
-    """Wait until the server closes the connection and return the code of the close frame."""
+    """Wait until the server closes the connection and return the close code, or 0 if there is none."""
     while True:
         message = await socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
         if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
@@ -117,7 +117,7 @@ class Caller:
 
     @property
     def actor(self) -> Actor:
-        """The calling actor."""
+        """The actor of the gateway session."""
         return self.session.actor
 
     @property
@@ -214,11 +214,11 @@ class Caller:
     # The socket
 
     async def send_json(self, opcode: int, data: Any) -> None:
-        """Send a JSON frame."""
+        """Send a JSON frame on the voice socket."""
         await self.socket.send_str(json.dumps({"op": opcode, "d": data}))
 
     async def receive_frame(self) -> Any:
-        """Receive the next frame of the voice socket and append it to `frames`."""
+        """Receive the next frame of the voice socket, append it to `frames`, and return it. Fail if the socket closes."""
         message = await self.socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
         if message.type is aiohttp.WSMsgType.TEXT:
             frame: Any = json.loads(message.data)

@@ -1,4 +1,4 @@
-"""Fixtures for voice tests: a world with a voice server, and callers."""
+"""Fixtures for voice tests: the configuration of a voice server, a guild with voice channels, and callers."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any

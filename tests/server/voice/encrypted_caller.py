@@ -27,7 +27,7 @@ class EncryptedCaller:
         self._task: asyncio.Task[None] | None = None
 
     async def join_and_connect(self, **identify: Any) -> None:
-        """Join the call, send a key package and start reading the socket."""
+        """Join the call, connect, send a key package if the call is encrypted, and start reading the socket."""
         await self.caller.join_and_connect(self.channel_id, **identify)
         await self.start_encryption()
 
@@ -39,7 +39,7 @@ class EncryptedCaller:
         self.start_reading()
 
     def start_reading(self) -> None:
-        """Start reading the socket."""
+        """Start a task that reads the socket and handles its frames."""
         self._task = asyncio.create_task(self._read_frames())
 
     async def stop(self) -> None:
@@ -55,7 +55,7 @@ class EncryptedCaller:
         )
 
     async def _read_frames(self) -> None:
-        # Start with the frames that the caller received before.
+        # Start with the frames that the caller has received but not examined.
         position = self.caller.position
         while True:
             while position < len(self.caller.frames):

@@ -1,4 +1,4 @@
-"""A voice client for lobby calls."""
+"""A voice client for lobby calls, and a function that creates a lobby."""
 
 import ssl
 from typing import Any

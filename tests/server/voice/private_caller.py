@@ -1,4 +1,4 @@
-"""A voice client for calls in private channels."""
+"""A voice client for calls in private channels, and a function that opens a direct message channel."""
 
 import ssl
 from typing import Any

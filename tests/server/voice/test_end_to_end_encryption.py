@@ -19,7 +19,7 @@ MakeEncryptedCaller = Callable[..., Coroutine[Any, Any, EncryptedCaller]]
 
 @pytest.fixture
 async def make_member(make_caller: MakeCaller, guild: Guild) -> AsyncIterator[MakeEncryptedCaller]:
-    """A function that creates a member, by default in the lounge."""
+    """A function that creates a caller with end-to-end encryption for a channel, by default the lounge."""
     created: list[EncryptedCaller] = []
 
     async def create(channel_id: int | None = None) -> EncryptedCaller:
@@ -154,7 +154,7 @@ async def test_many_members_join_in_parallel(make_member: MakeEncryptedCaller) -
         await member.start_encryption()
 
     await asyncio.gather(*(join(member) for member in members))
-    # Two leave while the group is still being created.
+    # Two members leave while the group is still being created.
     leaving, staying = members[:2], members[2:]
     for member in leaving:
         await member.stop()

@@ -1,4 +1,4 @@
-"""Invalid frames and datagrams of clients cause no server error and do not affect other callers."""
+"""Invalid frames and datagrams of clients, which cause no server error, and packets of every encryption mode."""
 
 import asyncio
 import json
@@ -92,7 +92,7 @@ async def test_no_frame_causes_a_server_error(
 
 @pytest.fixture
 def unread_udp_socket() -> Any:
-    """A socket that is never read."""
+    """A non-blocking UDP socket for a forwarder. No test reads it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
         sock.setblocking(False)

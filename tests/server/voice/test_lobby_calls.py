@@ -389,7 +389,7 @@ async def test_a_resumed_gateway_session_receives_missed_voice_states(world: Wor
 
 
 class TestRepeatedFailures:
-    """Repeated failed joins are delayed in lobby calls too."""
+    """Joins of a lobby call are delayed after repeated failures."""
 
     @pytest.fixture
     def world_config(self, world_config: Config) -> Config:

@@ -1,4 +1,4 @@
-"""Voice packets: encryption modes, IP discovery, forwarding, and packets that are dropped silently."""
+"""Voice packets: encryption modes, IP discovery, forwarding, dropped packets, replay windows and receiver reports."""
 
 import asyncio
 import socket

@@ -429,7 +429,7 @@ async def test_a_restart_ends_running_calls(world: World, friends: FriendCall) -
 
 
 class TestRepeatedFailures:
-    """Repeated failed joins are delayed in private calls too."""
+    """Joins of a private call are delayed after repeated failures."""
 
     @pytest.fixture
     def world_config(self, world_config: Config) -> Config:

@@ -1,4 +1,4 @@
-"""Buffered resume: missed messages are sent once, in order, after Resumed."""
+"""Buffered resume of voice connections, the replay buffer, and the timeouts of heartbeats and Identify."""
 
 import asyncio
 from typing import Any

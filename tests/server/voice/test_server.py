@@ -102,14 +102,14 @@ async def test_callers_in_other_channels_are_not_announced(guild: Guild, make_ca
     assert not ANNOUNCEMENTS & set(first.opcodes() + second.opcodes())
 
 
-async def test_the_server_responds_with_its_versions_and_ignores_unused_opcodes(
+async def test_the_server_responds_with_its_versions_and_sends_no_response_to_other_opcodes(
     guild: Guild, make_caller: MakeCaller
 ) -> None:
     caller = await make_caller()
     await caller.join_and_connect(guild.channels["Lounge"])
     await caller.send_json(VoiceOpcode.BACKEND_VERSION, {})
     assert set(await caller.next(VoiceOpcode.BACKEND_VERSION)) == {"voice", "rtc_worker"}
-    # Clients send these opcodes; the server ignores them.
+    # The server sends no response to these opcodes.
     for opcode, data in (
         (VoiceOpcode.SESSION_UPDATE, {"codecs": []}),
         (VoiceOpcode.MEDIA_SINK_WANTS, {"any": 100}),

@@ -1,4 +1,4 @@
-"""Voice tickets: each is valid for one user, session and channel, and the voice socket follows the voice state."""
+"""Voice tickets: validity, moves and disconnects, lost connections, delayed joins, and unresponsive servers."""
 
 import msgspec
 import pytest
@@ -134,7 +134,7 @@ async def test_a_lost_connection_leaves_the_channel_after_the_timeout(
 
 
 class TestRepeatedFailures:
-    """Repeated failed joins are delayed."""
+    """Joins of a voice channel are delayed after repeated failures."""
 
     @pytest.fixture
     def world_config(self, world_config: Config) -> Config:

@@ -1,4 +1,4 @@
-"""Tests of bots that `hubbub.start` runs. `test_plugin.py` runs this file in a separate project."""
+"""Tests of bots that `hubbub.start` runs, and of the ready document. `test_plugin.py` runs this file in a separate project."""
 
 import asyncio
 

@@ -16,7 +16,7 @@ LIBRARY = os.environ["BOT_LIBRARY"]
 
 @pytest.fixture
 def platform(request):
-    """The platform. The fixture configures the library to use its URLs."""
+    """The platform. The library is configured to use the URLs of the platform."""
     return request.getfixturevalue(f"hubbub_{LIBRARY}")
 
 

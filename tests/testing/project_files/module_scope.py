@@ -11,7 +11,7 @@ def test_one_test_sends_a_message(hubbub: Platform) -> None:
     hubbub.users["alice"].send_message("general", "hello")
 
 
-def test_the_next_test_reads_it(hubbub: Platform) -> None:
+def test_the_next_test_reads_the_message(hubbub: Platform) -> None:
     [message] = hubbub.users["bob"].read("general")
     assert message["content"] == "hello"
     assert message["timestamp"].startswith("2031-05-01T12:0")

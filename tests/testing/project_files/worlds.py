@@ -1,4 +1,6 @@
-"""Tests that each have and configure their own world. `test_plugin.py` runs this file in a separate project."""
+"""Tests of separate worlds: isolation, configuration, rate limits, the clock and faults.
+
+`test_plugin.py` runs this file in a separate project."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -28,7 +30,7 @@ def test_a_first_test_changes_its_world(hubbub: Platform) -> None:
 def test_b_second_test_gets_a_fresh_world(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
     assert hubbub.web != SHARED_STATE["web"]
-    # The same world, with the same IDs and tokens, as if the first test had not run.
+    # The world has the same IDs and tokens as that of the first test, but none of its changes.
     assert (alice.token, hubbub.guilds["Town Square"].channels["general"]) == (
         SHARED_STATE["token"],
         SHARED_STATE["general"],

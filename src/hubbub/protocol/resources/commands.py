@@ -63,6 +63,10 @@ DescriptionLocalizations = dict[str, OptionDescription]
 ChoiceValue = str | int | float
 
 
+COMMAND_GUILDS_MAX: Final = 200
+"""Maximum number of guilds in a list of registered commands."""
+
+
 def all_channels_id(guild_id: int) -> Snowflake:
     """Return the ID that stands for all channels of a guild in command permissions (spec/http.md#1.2)."""
     return Snowflake(guild_id - 1)
@@ -438,4 +442,46 @@ BATCH_SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
     raises=(errors.BOTS_CANNOT_USE_ENDPOINT,),
     replaced_by="`set_guild_application_command_permissions`",
+)
+
+
+# First-party: the public API lists commands to tokens of the application only (decisions/0149).
+
+
+class CommandGuild(Struct, kw_only=True):
+    """A guild in which an application registered commands."""
+
+    id: GuildId
+    """ID of the guild."""
+    name: str
+    """Name of the guild."""
+    command_count: int
+    """Number of the application's commands of this guild."""
+
+
+class RegisteredCommands(Struct, kw_only=True):
+    """The global commands of an application or its commands of one guild, and the guilds that have commands."""
+
+    commands: list[ApplicationCommand]
+    """Commands of the requested guild, or global commands."""
+    permissions: list[CommandPermissions]
+    """Permissions that the requested guild set for the application and its commands; empty for global commands."""
+    guilds: list[CommandGuild]
+    """Guilds with commands of the application, at most 200, by ID."""
+
+
+class ListRegisteredCommands(Struct, kw_only=True):
+    """Query parameters for listing the registered commands."""
+
+    guild_id: GuildId | UnsetType = UNSET
+    """ID of the guild whose commands are listed; absent for global commands."""
+
+
+LIST_REGISTERED_COMMANDS = Operation(
+    "GET",
+    "/applications/{application_id}/registered-commands",
+    query=ListRegisteredCommands,
+    result=RegisteredCommands,
+    auth=Auth.USER,
+    raises=_APPLICATION_ERRORS,
 )

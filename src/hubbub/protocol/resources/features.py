@@ -29,6 +29,8 @@ class Feature(StrEnum):
     """Creation, authorization and installation of applications."""
     PUSH = "push"
     """Push notifications of browsers."""
+    LINK_PREVIEWS = "link_previews"
+    """Previews of links in messages. Existing previews stay."""
 
 
 class FeatureState(Struct, kw_only=True):

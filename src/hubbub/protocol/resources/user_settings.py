@@ -125,6 +125,8 @@ class UserSettings(Struct, kw_only=True):
     """Skin tone of emoji that the user chooses: 0 for none, 1 for the lightest to 5 for the darkest."""
     formatting_toolbar: bool = True
     """Whether the composer of the chat client shows buttons that format text."""
+    render_embeds: bool = True
+    """Whether the chat client shows previews of links in messages."""
     guild_folders: list[GuildFolder] = []
     """Folders and guilds in the order of the user's guild list. Guilds that are missing here follow at the end."""
 
@@ -164,6 +166,8 @@ class UpdateUserSettings(Struct, kw_only=True):
     """Skin tone of emoji that the user chooses: 0 for none, 1 for the lightest to 5 for the darkest."""
     formatting_toolbar: bool | UnsetType = UNSET
     """Whether the composer of the chat client shows buttons that format text."""
+    render_embeds: bool | UnsetType = UNSET
+    """Whether the chat client shows previews of links in messages."""
     guild_folders: Annotated[list[GuildFolder], Meta(max_length=GUILD_FOLDERS_MAX)] | UnsetType = UNSET
     """All folders and guilds in their order. Each guild must be a guild of the user, or listed already, and be listed once."""
 

@@ -169,7 +169,8 @@ def _add_feature_actions(add_action: AddAction) -> None:
     add_action("list-features", "list the features that can be switched off")
     switch_feature = add_action("switch-feature", "switch a feature on or off for all users")
     switch_feature.add_argument(
-        "feature", choices=("registration", "guild_creation", "uploads", "voice", "applications", "push")
+        "feature",
+        choices=("registration", "guild_creation", "uploads", "voice", "applications", "push", "link_previews"),
     )
     switch_feature.add_argument("state", choices=("on", "off"))
     switch_feature.add_argument("--message", help="message that users see while the feature is off")

@@ -1,26 +1,56 @@
-"""`hubbub backup`: copies the embedded database and its files to a folder that can be used as a data folder."""
+"""`hubbub backup`, `hubbub backup drill` and `hubbub restore`: backups of a whole server (decisions/0147)."""
 
 import argparse
+import asyncio
 import os
 import shutil
 import sqlite3
 from pathlib import Path
 
-from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
+import psycopg
+
+from hubbub.server.backups import creation, restoration
+from hubbub.server.backups import manifest as manifests
+from hubbub.server.backups.manifest import BackupError, Manifest
+from hubbub.server.commands.progress import ProgressBar
+from hubbub.server.core import backends
+from hubbub.server.core.backends import DATABASE_FILE
 from hubbub.server.core.config import Config
-from hubbub.server.terminal import print_error
+from hubbub.server.core.logs import Secrets
+from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.terminal import print_error, print_findings
+
+PROBLEMS_SHOWN_MAX = 5
+"""Maximum number of damaged files that a message lists."""
+
+_FAILURES = (BackupError, OSError, StoreUnavailable, psycopg.Error, sqlite3.Error)
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
+    """Create a backup, or check one with the word `drill`."""
+    if arguments.backup is not None:
+        if arguments.destination != "drill":
+            return print_error(
+                f"unexpected argument {arguments.backup}; to check a backup: hubbub backup drill BACKUP", 2
+            )
+        # The import is local, because only the drill needs the whole platform.
+        from hubbub.server.backups import drill
+
+        with ProgressBar() as progress:
+            findings = drill.run_drill(Path(arguments.backup), config, progress.update, arguments.pg_bin)
+            return asyncio.run(print_findings(findings))
+    return _create(config, arguments)
+
+
+def _create(config: Config, arguments: argparse.Namespace) -> int:
     """Create a backup in a temporary folder and rename it at the end, so that an incomplete backup never has the final name."""
     destination = Path(arguments.destination)
-    if config.database_url is not None:
-        return print_error("the data is in PostgreSQL; back it up with pg_dump, and back up the files at --files-url")
-    if config.data is None:
-        return print_error("no data folder is configured; set it with --data")
-    source = Path(config.data) / DATABASE_FILE
-    if not source.is_file():
-        return print_error(f"{source} does not exist; set --data to the data folder")
+    if config.database_url is None:
+        if config.data is None:
+            return print_error("no data folder is configured; set it with --data")
+        source = Path(config.data) / DATABASE_FILE
+        if not source.is_file():
+            return print_error(f"{source} does not exist; set --data to the data folder")
     if destination.exists():
         return print_error(f"{destination} already exists; choose a new folder for the backup")
     partial = destination.with_name(f"{destination.name}.partial")
@@ -28,50 +58,74 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
         shutil.rmtree(partial)
     try:
         partial.mkdir(parents=True, mode=0o700)
-        database_bytes = _copy_database(source, partial / DATABASE_FILE)
-        # Copy the files after the database, because a file is stored before the row that refers to it.
-        file_count = (
-            _copy_files(Path(config.data) / FILES_FOLDER, partial / FILES_FOLDER) if config.files_url is None else 0
-        )
+        manifest = asyncio.run(_fill(config, arguments, partial))
+        manifests.write_manifest(partial, manifest)
         os.replace(partial, destination)
-    except (OSError, sqlite3.Error) as error:
+    except _FAILURES as error:
         shutil.rmtree(partial, ignore_errors=True)
-        return print_error(f"the backup failed: {error}")
-    print(f"Backup created in {destination}: database {database_bytes} bytes, {file_count} files")
-    if config.files_url is not None:
-        print("The backup does not include the files at --files-url.")
-    print(f"To run a server with it: hubbub serve --data {destination}")
+        return print_error(f"the backup failed: {Secrets().clean(str(error)).strip()}")
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    file_count = 0 if manifest.files is None else manifest.files.count
+    print(f"Backup created in {destination}: database {manifest.database.size} bytes, {file_count} files")
+    if manifest.files is None:
+        print("The backup does not include the files of the file store.")
+    if manifest.missing_files:
+        print(
+            f"{len(manifest.missing_files)} files are missing in the file store; {manifests.MANIFEST_FILE} lists them."
+        )
+    print(f"To check it: hubbub backup drill {destination}")
+    if config.database_url is None:
+        print(f"To run a server with it: hubbub serve --data {destination}")
+    else:
+        print(f"To restore it into an empty database: hubbub restore {destination} --database-url URL")
     return 0
 
 
-def _copy_database(source: Path, target: Path) -> int:
-    """Copy a database that may be in use, and check the copy for errors."""
-    reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
-    # The file is created before SQLite does it, so that only its owner can read it.
-    os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
-    writer = sqlite3.connect(target)
+async def _fill(config: Config, arguments: argparse.Namespace, folder: Path) -> Manifest:
+    """Copy database and files to the folder of a backup and return the manifest."""
+    with ProgressBar() as progress:
+        if config.database_url is not None:
+            copy = creation.dump_postgres(config.database_url, folder, progress.update, arguments.pg_bin)
+        else:
+            copy = creation.copy_embedded(Path(config.data or "") / DATABASE_FILE, folder)
+        if arguments.without_files:
+            return copy.manifest
+        return await creation.copy_files(backends.open_files(config), folder, copy, progress.update)
+
+
+def run_restore(config: Config, arguments: argparse.Namespace) -> int:
+    """Restore a backup into an empty database and an empty file store."""
+    backup = Path(arguments.backup)
     try:
-        reader.backup(writer)
-        check_result = writer.execute("PRAGMA quick_check").fetchone()[0]
-        if check_result != "ok":
-            raise sqlite3.DatabaseError(f"the copy is damaged: {check_result}")
-    finally:
-        writer.close()
-        reader.close()
-    with target.open("rb+") as stream:
-        os.fsync(stream.fileno())
-    return target.stat().st_size
+        manifest = manifests.read_manifest(backup)
+        restoration.require_usable(manifest)
+        if (manifest.store == "postgresql") != (config.database_url is not None):
+            setting = "an empty database" if manifest.store == "postgresql" else "a new data folder"
+            name = "--database-url" if manifest.store == "postgresql" else "--data"
+            return print_error(f"the backup is of {manifest.store}; set {name} to {setting}")
+        with ProgressBar() as progress:
+            damage = manifests.find_damage(backup, manifest, progress.update)
+            if damage:
+                return print_error(f"the backup is damaged: {'; '.join(damage[:PROBLEMS_SHOWN_MAX])}")
+            file_count = asyncio.run(_restore(config, backup, manifest, arguments, progress))
+    except _FAILURES as error:
+        return print_error(f"the restoration failed: {Secrets().clean(str(error)).strip()}")
+    print(f"Restored {sum(manifest.tables.values())} rows and {file_count} files of {manifest.created_at}.")
+    print("To run a server with them: hubbub serve with the same settings")
+    return 0
 
 
-def _copy_files(source: Path, target: Path) -> int:
-    count = 0
-    for folder, _, names in os.walk(source):
-        target_folder = target / Path(folder).relative_to(source)
-        target_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in names:
-            try:
-                shutil.copy2(Path(folder) / name, target_folder / name)
-                count += 1
-            except FileNotFoundError:
-                continue  # The server deleted the file during the copy.
-    return count
+async def _restore(
+    config: Config, backup: Path, manifest: Manifest, arguments: argparse.Namespace, progress: ProgressBar
+) -> int:
+    """Restore database and files, and return the number of files."""
+    files = None if arguments.without_files or manifest.files is None else backends.open_files(config)
+    if files is not None:
+        await restoration.require_empty(files)
+    if config.database_url is not None:
+        restoration.restore_postgres(backup, manifest, config.database_url, progress.update, arguments.pg_bin)
+    else:
+        restoration.restore_embedded(backup, manifest, Path(config.data or ""))
+    return 0 if files is None else await restoration.restore_files(backup, manifest, files, progress.update)

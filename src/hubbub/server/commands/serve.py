@@ -38,6 +38,7 @@ from hubbub.server.recordings.recorder import Recorder
 from hubbub.server.recordings.recording_file import FORMAT_VERSION, RecordingError, RecordingHeader
 from hubbub.server.terminal import print_error
 from hubbub.server.transports.voice import sockets
+from hubbub.server.transports.web.static_files import load_static_files
 from hubbub.server.worlds import WorldError
 
 log = logging.getLogger("hubbub")
@@ -122,6 +123,8 @@ async def _run_until_stopped(
     app.on_fatal = stop_after_failure
     app.trace.is_enabled = with_report
     await app.start()
+    # Rehearsals are started often, and few of them show the chat client.
+    compression = None if is_rehearsal else asyncio.ensure_future(_compress_client())
     admin_socket = AdminSocket(app, {"import": import_file})
     await admin_socket.start()
     stack = contextlib.ExitStack()
@@ -145,6 +148,8 @@ async def _run_until_stopped(
             print(format_report((await control.get_report()).findings), flush=True)
         log.info("Shutting down")
     finally:
+        if compression is not None:
+            await compression
         if control is not None:
             await control.close()
         await admin_socket.close()
@@ -231,6 +236,12 @@ def _stop_on_signals(stop_event: asyncio.Event) -> None:
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):  # On Windows an interrupt ends the loop.
             loop.add_signal_handler(signal_number, stop, signal_number)
+
+
+async def _compress_client() -> None:
+    """Compress the chat client before the first browser requests it."""
+    _, client_files, _ = load_static_files()
+    await asyncio.to_thread(client_files.compress_start_files)
 
 
 def _choose_seed(config: Config) -> int:

@@ -167,8 +167,8 @@ class Console:
             template_environment(assets, client_files, catalogs)
             .get_template(template)
             .render(
-                entry=client_files(ENTRY_MODULE),
-                scripts=client_files.list_scripts(ENTRY_MODULE),
+                entry=client_files.source_url(ENTRY_MODULE),
+                scripts=[client_files.source_url(name) for name in client_files.list_start_modules(ENTRY_MODULE)[:-1]],
                 notice=None,
                 **context,
             )

@@ -20,6 +20,7 @@ Rule = Literal[
     "deprecated_route",
     "missing_permission",
     "unused_intent",
+    "ignored_event",
     "late_response",
     "missing_response",
     "dated_change",
@@ -74,6 +75,7 @@ class Linter:
             *self._deprecated_routes(endpoints),
             *self._missing_permissions(rejected),
             *self._unused_intents(),
+            *self._ignored_events(),
             *self._responses(rejected),
             *self._dated_changes(),
         ]
@@ -117,6 +119,17 @@ class Linter:
             if name is not None and unused_names:
                 message = f"No event was delivered for these requested intents: {', '.join(unused_names)}."
                 yield LintFinding(rule="unused_intent", application=name, message=message)
+
+    def _ignored_events(self) -> Iterator[LintFinding]:
+        """Find events after which an application never sent a request, so it may not need their intents."""
+        for user_id, counts in self._trace.delivered_events.items():
+            answered = self._trace.answered_events.get(user_id, set())
+            ignored = {event: times for event, times in counts.items() if event not in answered}
+            name = self._names.get(user_id)
+            if name is not None and ignored:
+                events = ", ".join(f"{event} ({times})" for event, times in sorted(ignored.items()))
+                message = f"No request followed these events; if the bot does not use them, do not request their intents: {events}."
+                yield LintFinding(rule="ignored_event", application=name, message=message, times=sum(ignored.values()))
 
     def _responses(self, rejected: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
         late: Counter[str] = Counter()

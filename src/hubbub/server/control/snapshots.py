@@ -128,16 +128,22 @@ class Snapshots:
             rate_limits=request.rate_limits or base_config.rate_limits,
         )
         clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.is_clock_running)
-        app = App(config, clock=clock, slices=self._app.slices, tls=self._app.tls)
+        app = App(
+            config,
+            clock=clock,
+            slices=self._app.slices,
+            tls=self._app.tls,
+            database_image=snapshot.database_image,
+        )
         app.ids.continue_from(self._app.ids)
         control = self._control.create_fork_control(app)
         control.built_world = snapshot.built_world
+        # The worker starts with the platform and may need the files.
+        for key, (data, media_type) in snapshot.files.items():
+            await app.files.put(key, data, media_type)
+        if app.mailbox is not None:
+            app.mailbox.replace(snapshot.mails)
         await app.start()
-        try:
-            await self._apply_snapshot(app, snapshot)
-        except BaseException:
-            await app.stop()
-            raise
         fork_id = str(next(self._next_ids))
         self._forks[fork_id] = (app, control)
         self._fork_parents[fork_id] = self._current_id if request.snapshot_id is None else request.snapshot_id

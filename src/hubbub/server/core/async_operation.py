@@ -15,6 +15,7 @@ from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.files import Files
 from hubbub.server.core.mail import Mailer, NoMailer
 from hubbub.server.core.outbound_http import OutboundClient
+from hubbub.server.core.page_reader import PageReader
 from hubbub.server.core.payments import NoPayments, PaymentProvider
 from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effects
 from hubbub.server.core.store import Database, Tx
@@ -40,11 +41,12 @@ class AsyncOperation:
         payments: PaymentProvider | None = None,
         mailer: Mailer | None = None,
         perform: PerformOperation | None = None,
+        pages: PageReader | None = None,
     ) -> None:
         """Create the context of a request or job; `actor` is None for a job or a request without a token.
 
-        `make_call` builds the call of each transaction. `mailer` sends mail and `perform` runs an operation;
-        both are given only to jobs."""
+        `make_call` builds the call of each transaction. `mailer` sends mail, `perform` runs an operation and `pages` parses
+        web pages; they are given only to jobs."""
         self._database = database
         self._make_call = make_call
         self._executor = executor
@@ -55,6 +57,8 @@ class AsyncOperation:
         self.payments = payments or NoPayments()
         self.mailer = mailer or NoMailer()
         """The mailer, which only jobs use."""
+        self.pages = pages or PageReader()
+        """The reader of web pages, which only jobs use."""
         self._perform = perform
 
     def read(self, step: Callable[[Call], T], *, long: bool = False) -> Awaitable[T]:

@@ -69,15 +69,18 @@ def new_clock(config: Config) -> Clock:
     return RealClock()
 
 
-def open_database(config: Config) -> Database:
-    """Return the store that the configuration selects; it is not started."""
+def open_database(config: Config, image: bytes | None = None) -> Database:
+    """Return the store that the configuration selects; it is not started.
+
+    `image` is the serialized database that a store in memory starts with, or None.
+    """
     if config.database_url is not None:
         # The import is local, because the embedded default starts faster without the PostgreSQL library.
         from hubbub.server.core.postgres import PostgresDatabase
 
         return PostgresDatabase(config.database_url)
     if config.data is None:
-        return SqliteDatabase(None)
+        return SqliteDatabase(None, image=image)
     folder = Path(config.data)
     try:
         # The folder contains messages and personal data, so other users of the machine must not read it.

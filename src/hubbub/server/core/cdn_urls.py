@@ -5,6 +5,8 @@ returns a message, and the CDN verifies them. The signing key is in the store, s
 restart.
 """
 
+import base64
+import binascii
 import hashlib
 import hmac
 from typing import Final
@@ -23,6 +25,9 @@ EPHEMERAL_ATTACHMENTS_PATH: Final = "ephemeral-attachments"
 
 MEDIA_PROXY_PATH: Final = "/media"
 """The path of the media proxy below the CDN's base URL; it serves images in other sizes (spec/http.md#1.12)."""
+
+EXTERNAL_MEDIA_PATH: Final = f"{MEDIA_PROXY_PATH}/external"
+"""The path of images of other servers below the CDN's base URL (decisions/0142)."""
 
 _SIGNING_KEY_NAME: Final = "cdn_key"
 
@@ -77,6 +82,27 @@ def verify(key: bytes, path: str, ex: str, issued: str, hm: str, now_ms: int | N
 
 def _mac(key: bytes, path: str, query: str) -> str:
     return hmac.digest(key, f"{path}?{query}".encode("utf-8", "surrogatepass"), hashlib.sha256).hex()
+
+
+def external_media_path(key: bytes, url: str) -> str:
+    """Return the signed path of an image of another server below the CDN's base URL; it does not expire."""
+    target = base64.urlsafe_b64encode(url.encode()).rstrip(b"=").decode()
+    return f"{EXTERNAL_MEDIA_PATH}/{_external_mac(key, target)}/{target}"
+
+
+def find_external_url(key: bytes, signature: str, target: str) -> str | None:
+    """Return the URL in the path of an image of another server, or None if its signature is invalid."""
+    if not hmac.compare_digest(_external_mac(key, target).encode(), signature.encode("utf-8", "replace")):
+        return None
+    try:
+        return base64.urlsafe_b64decode(target + "=" * (-len(target) % 4)).decode()
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _external_mac(key: bytes, target: str) -> str:
+    data = f"{EXTERNAL_MEDIA_PATH}/{target}".encode("utf-8", "surrogatepass")
+    return hmac.digest(key, data, hashlib.sha256).hex()
 
 
 class AttachmentUrl(msgspec.Struct, frozen=True):

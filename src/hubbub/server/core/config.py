@@ -30,6 +30,7 @@ from hubbub.server.core.config_sections import (
     BusConfig,
     Bytes,
     IdentityConfig,
+    LinkPreviewsConfig,
     MailConfig,
     Milliseconds,
     ProtectionConfig,
@@ -252,6 +253,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     web: WebConfig = WebConfig()
     protection: ProtectionConfig = ProtectionConfig()
     retention: RetentionConfig = RetentionConfig()
+    link_previews: LinkPreviewsConfig = LinkPreviewsConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
 
     @property
@@ -268,6 +270,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     def cdn_url(self) -> str:
         """The base URL of files."""
         return f"{self.web_url}/cdn"
+
+    @property
+    def fetch_user_agent(self) -> str:
+        """The User-Agent header of requests for links in messages; it names the server, so that site owners can reach it."""
+        return f"Mozilla/5.0 (compatible; Hubbub link preview; +{self.web_url})"
 
     @property
     def activity_origins(self) -> str | None:
@@ -325,8 +332,10 @@ _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
 _SECRET_KEYS: Final = ("control_token", "identity.steam_key", "mail.password", "telemetry.headers")
 """Settings that are secrets; error messages do not repeat their values."""
 _KEYWORD_LIST_KEYS: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
+_HOST_LIST_KEYS: Final = ("link_previews.allowed_hosts", "link_previews.denied_hosts")
 _LIST_KEYS: Final = (
     *_KEYWORD_LIST_KEYS,
+    *_HOST_LIST_KEYS,
     "roles",
     "publisher_connection_types",
     "http.allowed_origins",
@@ -541,6 +550,8 @@ def describe_allowed(key: str) -> str:
         return "keywords of up to 60 characters, not only asterisks, separated by commas"
     if key == "http.allowed_origins":
         return "origins such as https://game.example, separated by commas, or *"
+    if key in _HOST_LIST_KEYS:
+        return "lowercase host names, separated by commas"
     if key in _LIST_KEYS:
         return "values separated by commas"
     if key == "files_url":

@@ -141,6 +141,10 @@ class WebConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     default_locale: Literal["de", "en", "es"] = "en"
     """The language of pages for visitors whose browser names no language that the interface has."""
+    server_name: Annotated[str, Meta(max_length=60)] | None = None
+    """The name of this server on its home page; None shows the name of the software."""
+    server_description: Annotated[str, Meta(max_length=300)] | None = None
+    """One or two sentences about this server for visitors of its home page; None shows a general text."""
 
 
 class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,6 +188,32 @@ class ProtectionConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The period in which joins of a guild are counted."""
     raid_pause_minutes: Annotated[int, Meta(ge=1, le=1440)] = 60
     """The time for which invites are paused."""
+
+
+HostName = Annotated[str, Meta(pattern=_HOST_PATTERN)]
+"""A host name in lower case, without a port."""
+
+
+class LinkPreviewsConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Previews of links in messages, for which the server fetches the pages. `hubbub serve` turns them on."""
+
+    enabled: bool = False
+    """Whether the server fetches the links of messages. `hubbub serve`: true."""
+    allowed_hosts: tuple[HostName, ...] = ()
+    """The host names whose links have previews, each with its subdomains; empty for all."""
+    denied_hosts: tuple[HostName, ...] = ()
+    """Host names whose links have no previews, each with its subdomains."""
+
+    def is_host_allowed(self, host: str) -> bool:
+        """Return whether the server may fetch links to a host; a denied host overrides an allowed one."""
+        name = host.lower().rstrip(".")
+        if _is_listed(name, self.denied_hosts):
+            return False
+        return not self.allowed_hosts or _is_listed(name, self.allowed_hosts)
+
+
+def _is_listed(host: str, names: tuple[str, ...]) -> bool:
+    return any(host == name or host.endswith(f".{name}") for name in names)
 
 
 class TelemetryConfig(msgspec.Struct, frozen=True, kw_only=True):

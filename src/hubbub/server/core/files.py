@@ -78,6 +78,16 @@ class Files:
         except FileNotFoundError:
             pass
 
+    async def list_keys(self) -> AsyncIterator[str]:
+        """Yield the key of every file, in any order."""
+        async for batch in obstore.list(self._store):
+            for meta in batch:
+                try:
+                    key = _check_key(meta["path"])
+                except InvalidKeyError:  # Another program stored the file.
+                    continue
+                yield key
+
     async def export(self) -> dict[str, tuple[bytes, str]]:
         """Return every file with its type, by key. Use it only for a store in memory, such as that of a rehearsal."""
         files: dict[str, tuple[bytes, str]] = {}

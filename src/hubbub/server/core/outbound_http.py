@@ -2,17 +2,19 @@
 
 Private, loopback, link-local and other special targets are rejected in every notation: as a host name that resolves to
 them, as a number, or mapped into IPv6. A name is resolved once and the request goes to the resolved address, so that the
-address cannot change between check and request. Redirects are not followed, except by `redirecting_cache`, which checks
-every target. Time and size are bounded. `hubbub dev` allows private targets, because the receivers of a rehearsal run on
+address cannot change between check and request. Redirects are not followed, except by `redirecting_cache` and `fetch`, which
+check every target. Time and size are bounded. `hubbub dev` allows private targets, because the receivers of a rehearsal run on
 the same machine.
 """
 
 import asyncio
+import errno
 import ipaddress
 import re
 import socket
-from collections.abc import Mapping
-from typing import Any, Final
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 import msgspec
@@ -29,7 +31,7 @@ TIMEOUT_SECONDS: Final = 3.0
 RESPONSE_BYTES_MAX: Final = 256 * 1024
 """Maximum size of a response, unless the caller accepts a larger one."""
 REDIRECTS_MAX: Final = 3
-"""Maximum number of redirects that `OutboundClient.redirecting_cache` follows for a document."""
+"""Maximum number of redirects that `OutboundClient.redirecting_cache` and `OutboundClient.fetch` follow."""
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 CONCURRENT_LARGE_RESPONSES_MAX: Final = 4
 """Maximum number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
@@ -55,6 +57,18 @@ class TimedOutError(UnreachableError):
 
 class ForbiddenTargetError(UnreachableError):
     """The target is not a public host."""
+
+
+class UnresolvedHostError(UnreachableError):
+    """The host name of the target has no address."""
+
+
+class ConnectionRefusedByTargetError(UnreachableError):
+    """No server listens at the address and port of the target."""
+
+
+class TlsError(UnreachableError):
+    """The TLS handshake with the target failed, for example because its certificate is not valid."""
 
 
 class OutboundResponse(msgspec.Struct, frozen=True):
@@ -110,6 +124,14 @@ def _is_global(literal: Address) -> bool:
     return literal.is_global and not (literal.is_multicast or literal.is_reserved or literal.is_unspecified)
 
 
+class FetchedDocument(NamedTuple):
+    """The response to a request whose redirects were followed."""
+
+    url: URL
+    """The URL after all redirects."""
+    response: OutboundResponse
+
+
 class PublicResolver(AbstractResolver):
     """Resolves a host name once and returns only addresses that may be called."""
 
@@ -128,7 +150,7 @@ class PublicResolver(AbstractResolver):
                 host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
             )
         except OSError as error:
-            raise UnreachableError(f"{host} does not resolve") from error
+            raise UnresolvedHostError(f"{host} does not resolve") from error
         results: list[ResolveResult] = []
         for address_family, _, protocol, _, socket_address in address_infos:
             ip = str(socket_address[0])
@@ -211,17 +233,20 @@ class OutboundClient:
         body: bytes = b"",
         timeout_seconds: float | None = None,
         response_bytes_max: int | None = None,
+        allows_truncation: bool = False,
     ) -> OutboundResponse:
         """Send a request and read the whole response.
 
-        `response_bytes_max` raises the limit of the response size for this request. Raise UnreachableError if the target
-        is forbidden, the request fails or the response is too large."""
+        `response_bytes_max` raises the limit of the response size for this request. With `allows_truncation` the rest of a
+        larger response is not read. Raise UnreachableError if the target is forbidden, the request fails or the response is
+        too large."""
+        sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
         loop = asyncio.get_running_loop()
         # Only the host: the path of a webhook contains its token. The target receives no traceparent (decisions/0145).
         span = start_client_span(method, {"http.request.method": method, "server.address": _host_of(url)})
         started, result, attributes = loop.time(), "failed", dict[str, int]()
         try:
-            response = await self._send_recorded(method, url, headers, body, timeout_seconds, response_bytes_max)
+            response = await self._send_recorded(*sent)
             result = f"{response.status // 100}xx"
             attributes["http.response.status_code"] = response.status
             return response
@@ -245,14 +270,16 @@ class OutboundClient:
         body: bytes,
         timeout_seconds: float | None,
         response_bytes_max: int | None,
+        allows_truncation: bool,
     ) -> OutboundResponse:
         """Send a request, and record it if the traffic of a rehearsal is on."""
+        sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
         if self.traffic is None or not self.traffic.is_enabled:
-            return await self._send(method, url, headers, body, timeout_seconds, response_bytes_max)
+            return await self._send(*sent)
         started = asyncio.get_running_loop().time()
         response, note = None, None
         try:
-            response = await self._send(method, url, headers, body, timeout_seconds, response_bytes_max)
+            response = await self._send(*sent)
             return response
         except UnreachableError as error:
             note = str(error)
@@ -280,6 +307,7 @@ class OutboundClient:
         body: bytes,
         timeout_seconds: float | None,
         response_bytes_max: int | None,
+        allows_truncation: bool,
     ) -> OutboundResponse:
         target = self.check(url)
         try:
@@ -295,8 +323,11 @@ class OutboundClient:
                 ):
                     async with self._large_responses:
                         data += await _read_body(response, response_bytes_max - len(data))
-                if len(data) > max(self._response_bytes_max, response_bytes_max or 0):
-                    raise UnreachableError("the response is too large")
+                bytes_max = max(self._response_bytes_max, response_bytes_max or 0)
+                if len(data) > bytes_max:
+                    if not allows_truncation:
+                        raise UnreachableError("the response is too large")
+                    data = data[:bytes_max]
                 return OutboundResponse(response.status, dict(response.headers), data)
         except UnreachableError:
             raise
@@ -305,7 +336,12 @@ class OutboundClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if isinstance(error.__cause__, UnreachableError):
                 raise error.__cause__ from error
-            raise UnreachableError(f"{type(error).__name__}: {error}"[:200]) from error
+            text = f"{type(error).__name__}: {error}"[:200]
+            if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
+                raise TlsError(text) from error
+            if isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
+                raise ConnectionRefusedByTargetError(text) from error
+            raise UnreachableError(text) from error
 
     async def _fetch_document(self, url: str) -> bytes:
         response = await self.request("GET", url, headers={"Accept": "application/json"})
@@ -315,18 +351,45 @@ class OutboundClient:
         return response.body
 
     async def _fetch_redirected_document(self, url: str) -> bytes:
+        document = await self.fetch(url, headers={"Accept": "application/json"})
+        return document.response.body
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        timeout_seconds: float | None = None,
+        response_bytes_max: int | None = None,
+        allows_truncation: bool = False,
+        is_host_allowed: Callable[[str], bool] | None = None,
+    ) -> FetchedDocument:
+        """Fetch a document; follow up to `REDIRECTS_MAX` redirects.
+
+        `timeout_seconds` is the timeout of each request. `is_host_allowed` is called with the host of each URL. Raise
+        UnreachableError if a target is forbidden, a request fails or the last response does not have status 200."""
         for _ in range(REDIRECTS_MAX + 1):
-            response = await self.request("GET", url, headers={"Accept": "application/json"})
+            target = self.check(url)
+            if is_host_allowed is not None and not is_host_allowed(target.raw_host or ""):
+                raise ForbiddenTargetError("the operator does not allow this host")
+            response = await self.request(
+                "GET",
+                url,
+                headers=headers,
+                timeout_seconds=timeout_seconds,
+                response_bytes_max=response_bytes_max,
+                allows_truncation=allows_truncation,
+            )
             location = next((value for name, value in response.headers.items() if name.lower() == "location"), None)
             if response.status not in REDIRECT_STATUSES or location is None:
                 break
             try:
-                url = str(URL(url).join(URL(location)))
+                url = str(target.join(URL(location)))
             except ValueError as error:
                 raise UnreachableError("the redirect has no valid target") from error
         if response.status != 200:
             raise UnreachableError(f"responded with status {response.status}")
-        return response.body
+        return FetchedDocument(target, response)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -7,16 +7,15 @@ must reject invalid signatures, so before a URL is saved it receives a valid pin
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hubbub.server.core import endpoint_problems
 from hubbub.server.core.outbound_http import OutboundClient, OutboundResponse, UnreachableError
 
 SIGNATURE_HEADER: Final = "X-Signature-Ed25519"
 TIMESTAMP_HEADER: Final = "X-Signature-Timestamp"
 USER_AGENT: Final = "Hubbub-Webhook/1.0"
-
-REJECTED_STATUS: Final = 401
-"""The status that an endpoint must return for a forged request."""
 
 
 def signed_headers(key: bytes, now_ms: int, body: bytes) -> dict[str, str]:
@@ -38,15 +37,35 @@ async def post_signed(
     key: bytes,
     now_ms: int,
     body: bytes,
-    *,
-    timeout_seconds: float | None = None,
-    response_bytes_max: int | None = None,
 ) -> OutboundResponse:
     """Send a signed request. Raise UnreachableError if no valid response arrives in time."""
-    signed = signed_headers(key, now_ms, body)
-    return await client.request(
-        "POST", url, headers=signed, body=body, timeout_seconds=timeout_seconds, response_bytes_max=response_bytes_max
-    )
+    return await sign(url, key, now_ms, body).send(client)
+
+
+class SignedRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A signed request before it is sent, for callers that log it."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+    async def send(
+        self, client: OutboundClient, *, timeout_seconds: float | None = None, response_bytes_max: int | None = None
+    ) -> OutboundResponse:
+        """Send the request. Raise UnreachableError if no valid response arrives in time."""
+        return await client.request(
+            "POST",
+            self.url,
+            headers=self.headers,
+            body=self.body,
+            timeout_seconds=timeout_seconds,
+            response_bytes_max=response_bytes_max,
+        )
+
+
+def sign(url: str, key: bytes, now_ms: int, body: bytes) -> SignedRequest:
+    """Return a request that is signed with `key`, the application's Ed25519 private key."""
+    return SignedRequest(url=url, headers=signed_headers(key, now_ms, body), body=body)
 
 
 async def post_forged(client: OutboundClient, url: str, now_ms: int, body: bytes) -> OutboundResponse:
@@ -62,22 +81,25 @@ async def accepts_forged(client: OutboundClient, url: str, now_ms: int, ping: by
         status = (await post_forged(client, url, now_ms, ping)).status
     except UnreachableError:
         return False
-    return status != REJECTED_STATUS and status < 500
+    return status != endpoint_problems.REJECTED_STATUS and status < 500
 
 
-async def verifies_signatures(
+async def find_endpoint_problem(
     client: OutboundClient,
     url: str,
     key: bytes,
     now_ms: int,
     ping: bytes,
-    accepts: Callable[[OutboundResponse], bool],
-) -> bool:
-    """Return whether an endpoint responds correctly to a ping and rejects a forged one.
+    find_response_problem: Callable[[OutboundResponse], str | None],
+) -> str | None:
+    """Return why an endpoint cannot be used, with the next step for its developer, or None if it can.
 
-    `accepts` returns whether a response to the ping is correct."""
+    The endpoint must respond correctly to a ping and reject a forged one. `find_response_problem` returns what is wrong
+    with a response to the ping, or None."""
     try:
-        response = await post_signed(client, url, key, now_ms, ping)
-        return accepts(response) and (await post_forged(client, url, now_ms, ping)).status == REJECTED_STATUS
-    except UnreachableError:
-        return False
+        problem = find_response_problem(await post_signed(client, url, key, now_ms, ping))
+        if problem is not None:
+            return problem
+        return endpoint_problems.describe_forgery_response(await post_forged(client, url, now_ms, ping))
+    except UnreachableError as error:
+        return endpoint_problems.describe_unreachable(error, url)

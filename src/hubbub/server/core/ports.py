@@ -4,7 +4,9 @@ A slice declares its ports in `ports.py`. `composition.py` binds each port to it
 App with an unbound port does not start. Signals (`Call.notify`) are for facts, which need no result.
 """
 
+import functools
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
 from hubbub.server.core.call import Call, Ports
@@ -99,8 +101,13 @@ def compose(slices: Iterable[Slice], bindings: Iterable[Binding]) -> Ports:
 
 def declared_ports(resource_slice: Slice) -> list[Port[..., Any] | MultiPort[..., Any]]:
     """Return the ports that the modules of a slice define or import."""
-    values = [value for module in resource_slice.modules for value in vars(module).values()]
-    return [value for value in values if isinstance(value, Port | MultiPort)]
+    return [declared for module in resource_slice.modules for declared in _find_ports(module)]
+
+
+@functools.cache
+def _find_ports(module: ModuleType) -> tuple[Port[..., Any] | MultiPort[..., Any], ...]:
+    """Return the ports that a module defines or imports; cached, because each App reads the same modules."""
+    return tuple(value for value in vars(module).values() if isinstance(value, (Port, MultiPort)))
 
 
 def _port_name(declaration: Callable[..., Any]) -> str:

@@ -22,6 +22,7 @@ from psycopg.errors import InFailedSqlTransaction, error_from_result
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGresult
 
+from hubbub.server.core.migrations import connection_name
 from hubbub.server.core.postgres_statements import (
     PREPARE_USES_MIN,
     PreparedStatement,
@@ -342,7 +343,12 @@ class BlockingConnection(PostgresConnection):
 def connect(url: str) -> psycopg.Connection:
     """Open a connection whose values behave as on SQLite."""
     connection = psycopg.connect(
-        url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS, client_encoding="utf8", prepare_threshold=None
+        url,
+        autocommit=True,
+        connect_timeout=CONNECT_TIMEOUT_SECONDS,
+        client_encoding="utf8",
+        prepare_threshold=None,
+        application_name=connection_name(),
     )
     register_adapters(connection)
     return connection

@@ -3,6 +3,7 @@
 A slice declares its handlers, jobs, signal listeners, permission checks, CDN assets and archive tables, and its parts of READY
 and GUILD_CREATE."""
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -128,10 +129,17 @@ class Slice:
     def commands(self) -> Iterator[tuple[Command[Any], Callable[..., Any]]]:
         """Yield every gateway command that this slice handles, with its function."""
         for module in self.modules:
-            for value in vars(module).values():
-                command = getattr(value, "__command__", None)
-                if command is not None and value.__module__ == module.__name__:
-                    yield command, value
+            yield from _find_commands(module)
+
+
+@functools.cache
+def _find_commands(module: ModuleType) -> tuple[tuple[Command[Any], Callable[..., Any]], ...]:
+    """Return the gateway commands that a module handles; cached, because each App reads the same modules."""
+    return tuple(
+        (value.__command__, value)
+        for value in vars(module).values()
+        if hasattr(value, "__command__") and value.__module__ == module.__name__
+    )
 
 
 def collect_listeners(slices: Iterable[Slice]) -> dict[type, list[Callable[[Call, Any], None]]]:

@@ -27,6 +27,7 @@ from hubbub.server.core.sqlite_files import (
     copy_before_upgrade,
     copy_database,
     copy_file,
+    initialize,
     lock,
     restore,
     serialize,
@@ -60,12 +61,15 @@ class SqliteDatabase(Database):
         self,
         path: str | os.PathLike[str] | None,
         *,
+        image: bytes | None = None,
         helper_count: int = 2,
         queued_units_max: int = QUEUED_UNITS_MAX,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
+        """Create a database; `image` is the result of `serialize` that a database in memory starts with, or None."""
         super().__init__()
         self._path = None if path is None else Path(path)
+        self._image = image
         self._queued_units_max = queued_units_max
         self._cache_bytes = cache_bytes
         self._writes: SimpleQueue[Task | None] = SimpleQueue()
@@ -302,7 +306,7 @@ class SqliteDatabase(Database):
     def _open_writer(self) -> None:
         self._connection = self._connect()
         if self._path is None:
-            migrations.load_schema_sqlite(self._connection)
+            initialize(self._connection, self._image)
         else:
             before_upgrade = functools.partial(copy_before_upgrade, self._connection, self._path)
             migrations.migrate_sqlite(self._connection, before_upgrade=before_upgrade)

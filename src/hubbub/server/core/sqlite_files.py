@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from hubbub.server.core.migrations import MigrationError, migrate_sqlite
+from hubbub.server.core.migrations import MigrationError, load_schema_sqlite, migrate_sqlite
 from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SET_SEQUENCE
 from hubbub.server.core.store import StoreUnavailable
 
@@ -119,6 +119,19 @@ def serialize(connection: sqlite3.Connection) -> bytes:
     # Bytes 18 and 19 of the header declare a write-ahead log, which a serialized image does not have.
     image[18:20] = b"\x01\x01"
     return bytes(image)
+
+
+def initialize(connection: sqlite3.Connection, image: bytes | None) -> None:
+    """Initialize a new database in memory with the result of `serialize`, or with the empty schema if it is None."""
+    if image is None:
+        load_schema_sqlite(connection)
+        return
+    source = sqlite3.connect(":memory:")
+    try:
+        source.deserialize(image)
+        source.backup(connection)
+    finally:
+        source.close()
 
 
 def restore(connection: sqlite3.Connection, image: bytes, last_stamp: int) -> int:

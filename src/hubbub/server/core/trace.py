@@ -80,18 +80,29 @@ class Trace:
         """Intents of all sessions of a user."""
         self.used_intents: dict[int, int] = {}
         """Intents of the events that were delivered to a user."""
+        self.delivered_events: dict[int, Counter[str]] = {}
+        """Number of events with an intent that were delivered to a user, by name."""
+        self.answered_events: dict[int, set[str]] = {}
+        """Names of events after which a user sent a request."""
+        self._unanswered_events: dict[int, set[str]] = {}
+        """Names of events that were delivered to a user since the latest request of the user."""
 
     def count_request(self, method: str, route: str, user_id: int | None) -> None:
         """Record a request of any status, also of callers that are not users of the world."""
         self.requests[method, route, user_id] += 1
+        if user_id in self.delivered_events:
+            self.answered_events.setdefault(user_id, set()).update(self._unanswered_events.pop(user_id, ()))
 
     def request_intents(self, user_id: int, intents: int) -> None:
         """Record the intents of a new session."""
         self.requested_intents[user_id] = self.requested_intents.get(user_id, 0) | intents
 
-    def use_intents(self, user_id: int, intents: int) -> None:
-        """Record the intents of an event that was delivered to a user."""
-        self.used_intents[user_id] = self.used_intents.get(user_id, 0) | intents
+    def count_delivery(self, user_id: int, event: str, intents: int) -> None:
+        """Record the name and the intents of an event that was delivered to a user."""
+        if intents:
+            self.used_intents[user_id] = self.used_intents.get(user_id, 0) | intents
+            self.delivered_events.setdefault(user_id, Counter())[event] += 1
+            self._unanswered_events.setdefault(user_id, set()).add(event)
 
     def add(
         self,
@@ -155,6 +166,8 @@ class Trace:
             entries.clear()
         for counts in (self.events, self.requests, self.requested_intents, self.used_intents):
             counts.clear()
+        for names in (self.delivered_events, self.answered_events, self._unanswered_events):
+            names.clear()
 
     def find_closed(self, *, user_id: int | None = None, after: int = 0) -> list[ClosedConnection]:
         """Return closed connections, oldest first, optionally only of one user and after a number."""

@@ -3,6 +3,8 @@
 import json
 import pprint
 import re
+import tomllib
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from hubbub.server.recordings.id_maps import decode_json
@@ -49,10 +51,13 @@ class TestWriter:
             "",
             f"SEED = {header.seed}",
             '"""The seed of the recorded world; the IDs in this file belong to it."""',
+            f"NOW = {_quote(_iso_time(header.now_ms))}",
+            *([] if header.world is None else [f"WORLD = {self._python(tomllib.loads(header.world))}"]),
             "",
             "",
             _FIXTURE,
             "",
+            f"@pytest.mark.hubbub(seed=SEED, now=NOW{'' if header.world is None else ', world=WORLD'})",
             "def test_the_recorded_session(hubbub, program):",
             *people,
             *connect,
@@ -141,6 +146,10 @@ def _message_content(action: RecordedInput) -> str | None:
     body = decode_json(action.body)
     content = body.get("content") if isinstance(body, dict) else None
     return content if isinstance(content, str) and content else None
+
+
+def _iso_time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _quote(text: str) -> str:

@@ -313,7 +313,7 @@ class Importer:
                 names = list(child.columns)
                 user_index, message_index = names.index("user_id"), names.index("message_id")
                 references |= {(row[user_index], row[message_index]) for row in child_rows}
-        imports.progress.insert_messages(
+        imports.progress.insert_message_references(
             call.tx,
             [
                 (user_id, message_id, channels[message_id])

@@ -70,13 +70,14 @@ _ATTACHMENT_ROUTE: Final = (
 )
 _AVATAR_COLORS: Final = ("5865f2", "747f8d", "3ba55c", "faa61a", "ed4245", "eb459f")
 
-_SECURITY_HEADERS: Final = {
+SECURITY_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Resource-Policy": "cross-origin",
     "Access-Control-Allow-Origin": "*",
     "Referrer-Policy": "no-referrer",
 }
+"""Headers of every file of the CDN."""
 _CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 # The file of an ID never changes, but it may be deleted.
 _CACHE_FOR_A_DAY: Final = "public, max-age=86400"
@@ -160,8 +161,8 @@ class Cdn:
         if info is None:
             return not_found()
         etag = f'"{attachment_id}-{image_request.name}"'
-        headers = {**_SECURITY_HEADERS, "ETag": etag, "Cache-Control": f"private, max-age={seconds_left}"}
-        if _has_current_version(request, etag):
+        headers = {**SECURITY_HEADERS, "ETag": etag, "Cache-Control": f"private, max-age={seconds_left}"}
+        if has_current_version(request, etag):
             return web.Response(status=304, headers=headers)
         try:
             converted = await self._proxy.convert(key, info, image_request)
@@ -225,7 +226,7 @@ class Cdn:
             return not_found()
         return web.Response(
             body=default_avatar(index),
-            headers={**_SECURITY_HEADERS, "Content-Type": "image/png", "Cache-Control": _CACHE_FOREVER},
+            headers={**SECURITY_HEADERS, "Content-Type": "image/png", "Cache-Control": _CACHE_FOREVER},
         )
 
     async def unknown_path(self, request: web.Request) -> web.StreamResponse:
@@ -318,14 +319,14 @@ class Cdn:
         content_type: str | None = None,
     ) -> web.StreamResponse:
         """Serve a file of the file store, or respond with 304 or 404; `cache` is the Cache-Control header."""
-        headers = {**_SECURITY_HEADERS, "ETag": etag, "Cache-Control": cache, "Accept-Ranges": "bytes"}
+        headers = {**SECURITY_HEADERS, "ETag": etag, "Cache-Control": cache, "Accept-Ranges": "bytes"}
         try:
             info = await self._files.find_info(key)
         except InvalidKeyError:
             info = None
         if info is None:
             return not_found()
-        if _has_current_version(request, etag):
+        if has_current_version(request, etag):
             return web.Response(status=304, headers=headers)
         try:
             if content_type is not None:
@@ -389,7 +390,7 @@ def byte_range(header: str, size: int) -> tuple[int, int] | None:
     return int(first), end
 
 
-def _has_current_version(request: web.Request, etag: str) -> bool:
+def has_current_version(request: web.Request, etag: str) -> bool:
     """Return whether the client has the current version, according to If-None-Match."""
     return etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
 
@@ -413,7 +414,7 @@ def _bundled_file(data: bytes, requested_type: str | None) -> web.Response:
     content_type = media.displayable_type(data[: media.HEAD_BYTES]) or "application/octet-stream"
     if requested_type is not None and requested_type != content_type:
         return error_response(415)
-    headers = {**_SECURITY_HEADERS, "Content-Type": content_type, "Cache-Control": _CACHE_FOREVER}
+    headers = {**SECURITY_HEADERS, "Content-Type": content_type, "Cache-Control": _CACHE_FOREVER}
     return web.Response(body=data, headers=headers)
 
 

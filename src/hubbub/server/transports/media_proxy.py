@@ -20,13 +20,14 @@ SOURCE_BYTES_MAX: Final = 25 << 20
 WAITING_REQUESTS_MAX: Final = 32
 """Maximum number of conversions that may wait; further requests are rejected with RESOURCE_OVERLOADED."""
 
-_FORMATS: Final = {
+FORMATS: Final = {
     "png": "image/png",
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",
     "webp": "image/webp",
     "gif": "image/gif",
 }
+"""Content types by the value of the query parameter `format`."""
 
 
 class ImageRequest(NamedTuple):
@@ -55,7 +56,7 @@ def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
     """
     width, height, format_name = (query.get(name) for name in ("width", "height", "format"))
     animated = query.get("animated", "false")
-    if animated not in ("true", "false") or not (format_name is None or format_name in _FORMATS):
+    if animated not in ("true", "false") or not (format_name is None or format_name in FORMATS):
         raise ValueError
     if width is None and height is None and format_name is None:
         return None
@@ -99,7 +100,7 @@ class MediaProxy:
                     raise InvalidImageError("not an image")
                 return await self._images.convert(
                     data,
-                    to=stored_type if image_request.format is None else _FORMATS[image_request.format],
+                    to=stored_type if image_request.format is None else FORMATS[image_request.format],
                     side=SIDE_MAX,
                     box=(image_request.width or SIDE_MAX, image_request.height or SIDE_MAX),
                     is_animated=image_request.is_animated,

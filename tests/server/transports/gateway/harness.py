@@ -71,11 +71,11 @@ class Channel(msgspec.Struct):
     type: int = ChannelType.GUILD_TEXT
     position: int = 0
     parent_id: int | None = None
-    """ID of the category or of the channel of a thread; None if there is none."""
+    """ID of the category, or None."""
     overwrites: dict[int, tuple[int, int]] = {}
 
     def full_payload(self) -> dict[str, Any]:
-        """Return the payload for members who can view the channel."""
+        """Return the payload with the name of the channel."""
         return {
             "id": str(self.id),
             "name": self.name,
@@ -85,7 +85,7 @@ class Channel(msgspec.Struct):
         }
 
     def obfuscated_payload(self) -> dict[str, Any]:
-        """Return the obfuscated payload for members who cannot view the channel."""
+        """Return the payload with a placeholder as the name, and the flag of obfuscated channels."""
         return self.full_payload() | {"name": "___hidden___", "flags": ChannelFlags.CHANNEL_OBFUSCATED}
 
 
@@ -228,7 +228,7 @@ class GatewayClient:
         self.resume_url = ""
 
     def decode(self, message: aiohttp.WSMessage) -> dict[str, Any]:
-        """Return the decompressed payload of a frame."""
+        """Decompress and decode a frame. Fail if its payload does not have exactly the keys of the gateway."""
         data = message.data
         if self.compression == "zlib-stream":
             assert message.type is aiohttp.WSMsgType.BINARY
@@ -244,7 +244,7 @@ class GatewayClient:
         return payload
 
     async def receive(self) -> dict[str, Any]:
-        """Return the next payload."""
+        """Return the next payload, and record it if it is a dispatch. Raise ConnectionClosed after a close."""
         message = await asyncio.wait_for(self.socket.receive(), WAIT_TIMEOUT_SECONDS)
         if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             raise ConnectionClosed(self.socket.close_code)
@@ -255,7 +255,7 @@ class GatewayClient:
         return payload
 
     async def send(self, opcode: int, data: Any = None) -> None:
-        """Send one frame."""
+        """Send one frame in the encoding of the connection."""
         payload = {"op": opcode, "d": data}
         if self.encoding == "etf":
             await self.socket.send_bytes(etf.encode(payload))
@@ -263,7 +263,7 @@ class GatewayClient:
             await self.socket.send_str(json.dumps(payload))
 
     async def next_event(self, event: str) -> dict[str, Any]:
-        """Wait for the next event of this name and return its data."""
+        """Wait for the next event of this name and return its data. Fail if the session becomes invalid."""
         while True:
             payload = await self.receive()
             if payload["op"] == GatewayOpcode.INVALID_SESSION:
@@ -300,7 +300,7 @@ class GatewayClient:
         await self.send(GatewayOpcode.IDENTIFY, {key: value for key, value in body.items() if value is not ...})
 
     async def resume(self, session_id: str, token: str, seq: int) -> None:
-        """Send Resume."""
+        """Send Resume without waiting for a response."""
         await self.send(GatewayOpcode.RESUME, {"token": token, "session_id": session_id, "seq": seq})
 
     async def take_event_names(self) -> list[str]:
@@ -464,7 +464,7 @@ class GatewayPlatform:
         tx.run("UPDATE test_guilds SET body = ? WHERE id = ?", msgspec.json.encode(row).decode(), row.id)
 
     async def emit(self, event: Event[Any], payload: Any, audience: Audience, **options: Any) -> None:
-        """Publish an event that does not change the state held by the gateway."""
+        """Run a transaction that only publishes an event."""
         await self.db.write(lambda tx: tx.emit(event, payload, audience, **options))
 
     async def publish_message(self, channel_id: int, content: str, guild_id: int = GUILD_ID, **options: Any) -> None:

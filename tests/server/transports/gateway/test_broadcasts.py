@@ -1,4 +1,4 @@
-"""Events for many users are published once on the bus and delivered to each connected session."""
+"""A broadcast is published once on the bus, delivered to sessions with its intent, and traced for each session."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Gateway commands: member requests, voice states and presence updates."""
+"""Gateway commands: member requests, voice states, presence updates and first-party opcodes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Compressed streams: sessions share compressed blocks, and each stream decodes to its own payloads."""
+"""Compressed streams, which share compressed blocks between sessions, and compression of single payloads."""
 
 import json
 import random
@@ -27,7 +27,7 @@ def frame_payload(frame: bytes) -> bytes:
 
 
 def random_bodies(seed: int, count: int) -> list[bytes]:
-    """Generate bodies of all sizes with much repetition in and between them."""
+    """Generate bodies of many sizes with much repetition in and between them."""
     rng = random.Random(seed)
     words = ["".join(rng.choices("abcdefgh ", k=rng.randint(1, 12))) for _ in range(300)]
     sizes = [0, 1, 5, 20, 100, 700, 4000] + [30_000] * (seed == 0)

@@ -1,4 +1,4 @@
-"""ETF: the codec alone, and gateway connections with each compression."""
+"""ETF: the codec alone, compressed streams, and gateway connections with each compression."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Event delivery to sessions: intents, permissions, redaction, joins, leaves and order."""
+"""Event delivery to sessions: intents, permissions, redaction, broadcasts, joins, leaves, order, failures and metrics."""
 
 import asyncio
 import re

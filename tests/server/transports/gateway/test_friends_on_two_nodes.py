@@ -20,7 +20,7 @@ GAME_RELATIONSHIPS = "/users/@me/game-relationships"
 
 @asynccontextmanager
 async def run_two_nodes(database_url: str, nats_url: str) -> AsyncIterator[tuple[World, World]]:
-    """Run two nodes of one platform."""
+    """Run two nodes of one platform, and yield a world for each node."""
     settings = {"database_url": database_url, "nats_url": nats_url, "control": False}
     apps = [App(small_config(**settings, worker=number)) for number in range(2)]
     for app in apps:

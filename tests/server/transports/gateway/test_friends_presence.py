@@ -1,4 +1,4 @@
-"""Presence updates between friends: recipients and content."""
+"""Presence updates between friends: recipients, content and rate limits."""
 
 from typing import Any
 
@@ -180,7 +180,7 @@ async def test_game_friends_see_each_other_only_in_their_game(world: World) -> N
     await befriend(alice_player, bob_player, GAME_RELATIONSHIPS)
     client, other_game = await alice.connect(), await (await world.bearer(alice, other.id)).connect(Intents.ALL)
     in_game = await alice_player.connect(Intents.ALL)
-    # They are not platform friends, so presence from Bob's chat client is not visible to Alice.
+    # Alice and Bob are not platform friends, so presence from Bob's chat client is not visible to Alice.
     bob_session = await bob.connect()
     await bob_session.set_presence("dnd", {"name": "Secret hobby", "type": ActivityType.PLAYING})
 

@@ -1,4 +1,4 @@
-"""The gateway handshake and its limits: Hello, Identify, READY, shards, session starts, rejected frames and draining."""
+"""The gateway handshake, rejected frames, heartbeats, shards, session limits, revoked tokens and draining."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Memory limits of a gateway node."""
+"""Memory limits of a gateway node: session starts, member requests, queued events, write buffers and presences."""
 
 import asyncio
 from typing import Any
@@ -112,7 +112,7 @@ class StuckTransport(asyncio.WriteTransport):
 
 
 class FakeSocket:
-    """The part of aiohttp's socket that sends a close frame."""
+    """A replacement for aiohttp's socket that sends no close frame."""
 
     async def close(self, **_: Any) -> None:
         """Return immediately."""
@@ -140,7 +140,7 @@ async def test_a_client_that_reads_no_heartbeat_acks_is_disconnected() -> None:
 
 
 def make_session(user_id: int) -> GatewaySession:
-    """Return a session of a user without a connection."""
+    """Return a session without a connection."""
     return GatewaySession(
         Actor(user_id=UserId(user_id), kind="user"),
         intents=0,

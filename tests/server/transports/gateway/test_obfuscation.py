@@ -25,7 +25,7 @@ OBFUSCATION_CAPABILITY = {"capabilities": Capabilities.CHANNEL_OBFUSCATION}
 
 
 async def take_channel_events(client: GatewayClient) -> list[tuple[str, str]]:
-    """Return event and channel names received since the last call."""
+    """Return the names of the events received since the last call, each with its channel name or an empty string."""
     await client.wait_processed()
     events = [(payload["t"], payload["d"].get("name", "")) for payload in client.dispatches]
     client.dispatches.clear()
@@ -196,7 +196,7 @@ async def test_a_channel_in_a_hidden_category_shows_the_category_to_users_only(p
     await platform.wait_idle()
     assert await take_channel_events(bot) == [("CHANNEL_CREATE", "___hidden___")]
     assert await take_channel_events(user) == [("CHANNEL_CREATE", "___hidden___")]
-    # A visible channel in the category shows it to the user.
+    # A visible channel in the category makes the category visible to the user.
     await platform.create_channel(row, Channel(43, "den", parent_id=42))
     await platform.wait_idle()
     assert ("CHANNEL_UPDATE", "attic") not in await take_channel_events(bot)

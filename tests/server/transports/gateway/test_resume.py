@@ -1,4 +1,4 @@
-"""Resumed sessions lose and repeat no event; also the end of sessions and presences on several nodes."""
+"""Resumed sessions, replay buffers, the end of sessions, slow clients, and presences on several nodes."""
 
 import asyncio
 import random
@@ -21,7 +21,7 @@ from tests.server.transports.gateway.harness import (
 
 
 def make_packets(count: int, size: int = 10, created_at: float = 0.0) -> list[Packet]:
-    """Return packets with bodies of `size` bytes that were created at a time of the event loop."""
+    """Return packets with bodies of `size` bytes. `created_at` is a time of the event loop, in seconds."""
     return [Packet("X", b"x" * size, BlockCompressor(), created_at) for _ in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""Standings in a gateway hub: sharing between members with the same roles, visible channels and timeouts."""
+"""Standings in a gateway hub: sharing between members, visible channels, timeouts and restrictions."""
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
@@ -32,7 +32,8 @@ GUILD = GuildState(
     member_count=1,
     shared_fields={},
 )
-"""A guild of user 9. Everyone sees channel 10; only user 5 sees channel 11; members with role 2 do not see channel 12."""
+"""A guild of user 9, who sees all channels. Everyone sees channel 10. Of the others, only user 5 sees channel 11, and
+members with role 2 do not see channel 12."""
 
 
 def make_member(user_id: int, *roles: int, timed_out_until_ms: int = 0, is_restricted: bool = False) -> MemberState:

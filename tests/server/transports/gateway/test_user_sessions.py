@@ -41,7 +41,7 @@ async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: Wo
     sessions = await client.next("SESSIONS_REPLACE")
     assert [session["showing_chat"] for session in sessions] == [False, True]
     assert sessions[1]["activities"][0]["state"] == "In a match"
-    # A client that connects later receives it too.
+    # A client that connects later receives the list of sessions too.
     late = await alice.connect()
     await late.wait_delivered()
     (sessions,) = [frame["d"] for frame in late.dispatches if frame["t"] == "SESSIONS_REPLACE"]
@@ -81,7 +81,7 @@ async def test_bots_and_friends_receive_no_session_list(world: World) -> None:
 
     await bot_session.assert_not_received("SESSIONS_REPLACE")
     await friend.assert_not_received("SESSIONS_REPLACE")
-    # Presence updates for other users do not contain it.
+    # Presence updates for other users do not contain `showing_chat`.
     assert "showing_chat" not in str(friend.dispatches)
 
 

@@ -47,7 +47,7 @@ class HttpResponse:
 
 
 class HttpHarness:
-    """A running HTTP server, with a caller of every kind."""
+    """An HTTP server with the sample slice, and tokens of several callers."""
 
     def __init__(self, *, log: LogConfig | None = None, **settings: Any) -> None:
         self.clock = ControlledClock(NOW_MS, running=False)
@@ -162,7 +162,7 @@ async def server() -> AsyncIterator[HttpHarness]:
 
 @pytest.fixture
 async def make_server() -> AsyncIterator[Callable[..., Any]]:
-    """A function that starts an HTTP server with the given settings."""
+    """A function that starts an HTTP server with the given settings. The fixture stops all its servers."""
     servers: list[HttpHarness] = []
 
     async def start(**settings: Any) -> HttpHarness:

@@ -1,4 +1,4 @@
-"""A small slice with one operation of every kind, for tests of the HTTP server."""
+"""A small slice with operations of many kinds, for tests of the HTTP server."""
 
 from datetime import datetime
 from enum import IntEnum
@@ -55,7 +55,7 @@ class Row(Struct, tag_field="type", tag=1, kw_only=True):
 
 
 class Toy(Struct, kw_only=True):
-    """A body with every kind of field; fields that can be None accept null."""
+    """A body with many types of fields; fields that can be None accept null."""
 
     content: Annotated[str, Meta(max_length=10)]
     tts: bool = False
@@ -75,7 +75,7 @@ class Toy(Struct, kw_only=True):
 
 
 class Search(Struct, kw_only=True):
-    """Query parameters of every kind."""
+    """Query parameters of many types."""
 
     limit: Annotated[int, Meta(ge=1, le=100)] = 50
     before: MessageId | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""Validation errors of request bodies: code, message and path of each kind."""
+"""Decoding of request bodies: the code, message and path of validation errors, accepted values, and limits."""
 
 import json
 from typing import Any

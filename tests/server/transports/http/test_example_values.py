@@ -1,4 +1,4 @@
-"""Examples decode as their types and contain realistic values."""
+"""Generated examples: they decode as their types, contain realistic values, and respect constraints."""
 
 import json
 from types import NoneType

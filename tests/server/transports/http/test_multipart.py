@@ -1,4 +1,4 @@
-"""The multipart parser, with input in chunks of every size."""
+"""The multipart parser: chunks of several sizes, invalid and oversized forms, and file names."""
 
 from collections.abc import AsyncIterator
 

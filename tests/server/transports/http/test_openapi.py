@@ -212,7 +212,7 @@ def test_no_discriminator_has_numeric_tags(full_document: dict[str, Any]) -> Non
 
 
 def find_undocumented(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the parts of a document that lack a text or an example."""
+    """Yield the parts of a document that lack a text, an example, or names of values."""
     for name, operation in operations_by_id(document).items():
         if not operation.get("summary"):
             yield f"{name}: summary"
@@ -253,7 +253,7 @@ def test_every_part_of_the_document_is_described(full_document: dict[str, Any]) 
 
 
 def collect_texts(node: Any) -> Iterator[str]:
-    """Yield all descriptions and summaries below a node."""
+    """Yield the descriptions and summaries below a node, except in examples."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key in ("description", "summary") and isinstance(value, str):

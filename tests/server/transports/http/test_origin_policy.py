@@ -94,7 +94,7 @@ async def test_unknown_host_names_are_rejected(dev_world: World, host: str) -> N
 
 
 async def test_the_policy_does_not_apply_to_files_and_activities(dev_world: World) -> None:
-    # Neither exists, so the status is 404; the policy would respond with 403.
+    # The file and the activity do not exist, so the status is 404; the policy would respond with 403.
     file = await dev_world.request("GET", f"{dev_world.url}/cdn/icons/1/a.png", headers={"Origin": FOREIGN_ORIGIN})
     assert file.status == 404
     activity = await dev_world.request("GET", f"{dev_world.url}/", headers={"Host": "1.activities.localhost"})

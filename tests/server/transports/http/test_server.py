@@ -1,4 +1,4 @@
-"""Behavior of the HTTP server that is common to all operations, tested over real sockets."""
+"""The HTTP server over real sockets: routing, callers, bodies, responses, queries, rate limits, files and fuzzing."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ TOYS_PATH = "/channels/1/toys"
 
 
 def first_form_error(response: HttpResponse, *path: str) -> dict[str, str]:
-    """Return the first form error at a path."""
+    """Return the first form error at a path. Fail if the response has no form errors."""
     assert response.status == 400
     assert response.json["code"] == 50035
     node = response.json["errors"]
@@ -580,7 +580,7 @@ async def test_only_trusted_proxies_set_the_client_address(make_server: Callable
 def upload_form(
     *files: tuple[str, str, bytes], payload: bytes | None = b'{"content": "hi"}', quotes_fields: bool = True
 ) -> Any:
-    """Return a multipart form with files, given as (field name, file name, content), and a `payload_json`."""
+    """Return a multipart form of files, given as (field name, file name, content), and of `payload_json`, if given."""
     form = aiohttp.FormData(quote_fields=quotes_fields, default_to_multipart=True)
     if payload is not None:
         form.add_field("payload_json", payload.decode(), content_type="application/json")
@@ -703,7 +703,7 @@ TOY_FIELDS = [
 
 
 def is_well_formed(response: HttpResponse) -> bool:
-    """Return whether the response is not a server error and, if it is an error, has the documented body."""
+    """Return whether a response is not a server error and, if it is an error with a body, has the documented body."""
     if response.status >= 500:
         return False
     if response.status >= 400 and response.content:

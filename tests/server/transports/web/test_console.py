@@ -1,4 +1,4 @@
-"""The console of operators, without JavaScript."""
+"""The operator console without JavaScript: access, accounts, operator roles and the audit log."""
 
 from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
@@ -12,7 +12,7 @@ DAY_MS = 24 * 3_600_000
 
 
 async def open_browser(world: World, role: OperatorRole = OperatorRole.OWNER) -> tuple[Browser, Actor]:
-    """Return a browser in which an operator is logged in, and the operator."""
+    """Create an operator. Return a browser in which the operator is logged in, and the operator."""
     ann = await create_operator(world, "ann", role)
     browser = Browser(world)
     browser.sign_in_as(ann)

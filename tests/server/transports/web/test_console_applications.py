@@ -1,4 +1,4 @@
-"""The pages of the console for applications, without JavaScript."""
+"""The application pages of the operator console, without JavaScript."""
 
 from hubbub.protocol.resources.administration import OperatorRole
 from tests.server.transports.web.test_console import open_browser

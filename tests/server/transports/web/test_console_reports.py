@@ -1,4 +1,4 @@
-"""The pages for reports and appeals, without JavaScript."""
+"""Reports and appeals on pages without JavaScript, and on the command line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The pages of channels and direct messages without JavaScript."""
+"""The pages of channels and direct messages without JavaScript, and their content security policy."""
 
 import re
 from typing import Any
@@ -160,7 +160,9 @@ async def test_user_text_is_escaped(world: World) -> None:
         assert malicious in page.text
         # Only the two scripts of the chat client are allowed.
         body = re.sub(
-            r'<script (?:type="module" )?src="/static/app/[0-9a-f]{12}/(?:bootstrap|main)\.js"></script>', "", page.body
+            r'<script (?:type="module" )?src="/static/app/[0-9a-f]{12}/(?:bootstrap|start)\.js"></script>',
+            "",
+            page.body,
         )
         for bad in ("<script", "<b>Ali", "style=", "onerror="):
             assert bad not in body, bad

@@ -1,4 +1,4 @@
-"""The API reference pages: complete, without duplicates and broken links, and with working examples."""
+"""The API reference pages: content, links, search, caching, dated changes and unknown pages."""
 
 import gzip
 import html
@@ -25,7 +25,7 @@ from hubbub.server.transports.http.example_values import example
 from hubbub.server.transports.web.reference import pages
 from tests.contract.tables import events, operations
 from tests.pages import Browser, Page
-from tests.reference_pages import ReferencePage, read_operation_entries
+from tests.reference_pages import ReferencePage, read_resource_entries
 from tests.server.transports.http import sample_slice
 from tests.world import World, small_config
 
@@ -37,7 +37,7 @@ def world_config() -> Config:
 
 
 async def crawl(world: World) -> dict[str, ReferencePage]:
-    """Return every page that is reachable from the first one, by path."""
+    """Return every page that is reachable from /docs, by path. Check the headers of each page."""
     pages_by_path, pending = dict[str, ReferencePage](), ["/docs"]
     while pending:
         path = pending.pop()
@@ -58,7 +58,7 @@ async def crawl(world: World) -> dict[str, ReferencePage]:
 
 
 def closed_lists() -> Iterator[tuple[str, list[str]]]:
-    """Yield the page of each enum and set of flags, with the IDs of its values."""
+    """Yield the pages of enums and sets of flags, each with the IDs of its values."""
     gateway_enums = (
         enums.GatewayOpcode,
         enums.CloseCode,
@@ -136,7 +136,7 @@ async def test_every_event_is_documented_with_a_summary_and_an_example_of_its_pa
 
 
 async def test_an_operation_is_documented_completely(world: World) -> None:
-    entries = await read_operation_entries(world)
+    entries = await read_resource_entries(world)
 
     error_names = {value: name for name, value in vars(errors).items() if isinstance(value, errors.ErrorCode)}
     for endpoint in world.app.table:
@@ -172,7 +172,7 @@ async def test_a_body_is_documented_with_its_limits_and_types(world: World) -> N
 
 
 async def test_path_parameters_and_headers_have_texts(world: World) -> None:
-    entries = await read_operation_entries(world)
+    entries = await read_resource_entries(world)
 
     assert "ID of the channel or thread." in entries["create_message"].text
     assert "Code of the guild template." in entries["get_guild_template"].text
@@ -182,14 +182,14 @@ async def test_path_parameters_and_headers_have_texts(world: World) -> None:
 
 
 async def test_responses_that_are_not_json_have_an_example(world: World) -> None:
-    entries = await read_operation_entries(world)
+    entries = await read_resource_entries(world)
 
     assert re.search(r"user_id\s+\d+", entries["get_invite_target_users"].text)
     assert "(content of the image/png file)" in entries["get_guild_widget_png"].text
 
 
 async def test_a_deprecated_operation_names_its_replacement(world: World) -> None:
-    entries = await read_operation_entries(world)
+    entries = await read_resource_entries(world)
 
     for name, declared in operations().items():
         assert ("Deprecated Use" in entries[name].text) == bool(declared.replaced_by), name
@@ -199,7 +199,7 @@ async def test_a_deprecated_operation_names_its_replacement(world: World) -> Non
 
 
 async def test_an_operation_has_its_whole_description_and_an_example_of_its_response(world: World) -> None:
-    entries = await read_operation_entries(world)
+    entries = await read_resource_entries(world)
 
     assert "Ban a user from a guild. The user need not be a member." in entries["ban_user_from_guild"].text
     assert '200 application/json { "type": 0, "content": ' in entries["create_message"].text

@@ -25,7 +25,7 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.web.reference import examples, snippets
 from tests.contract.tables import operations
-from tests.reference_pages import read_operation_entries
+from tests.reference_pages import read_resource_entries
 from tests.world import NOW_MS, World, small_config
 
 JS_FOLDER = Path(__file__).parents[3] / "clients" / "js"
@@ -59,7 +59,7 @@ Demo = tuple[World, dict[str, str]]
 
 @pytest.fixture
 async def demo() -> AsyncIterator[Demo]:
-    """The demo world, and the variables of the examples as described on the first page."""
+    """The demo world with a bot that has all permissions, and the values of the variables in the examples."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     built = await worlds.load_initial(app, worlds.demo_world(), 0)
@@ -122,7 +122,7 @@ async def send_curl_request(world: World, command: str, values: dict[str, str]) 
 
 
 async def test_every_operation_has_examples_in_all_languages(demo: Demo) -> None:
-    entries = await read_operation_entries(demo[0])
+    entries = await read_resource_entries(demo[0])
 
     assert entries.keys() == operations().keys()
     for name, entry in entries.items():
@@ -138,7 +138,7 @@ async def test_every_operation_has_examples_in_all_languages(demo: Demo) -> None
 async def test_every_example_is_valid_source_code(demo: Demo) -> None:
     modules: dict[str, str] = {}
     commands: list[str] = []
-    for name, entry in (await read_operation_entries(demo[0])).items():
+    for name, entry in (await read_resource_entries(demo[0])).items():
         for number, (language, text) in enumerate(entry.examples):
             if language == "python":
                 compile(text, name, "exec")
@@ -213,7 +213,7 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
     (tmp_path / "picture.png").write_bytes(PNG)
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    # The examples set the URL of the library.
+    # The examples change the base URL of the library; monkeypatch restores it.
     monkeypatch.setattr(discord.http.Route, "BASE", discord.http.Route.BASE)
     programs = {
         name: example_code(endpoint, "python", world.url) for name, endpoint in verified_endpoints(world).items()

@@ -1,4 +1,4 @@
-"""The search of the API reference: it finds an operation by common words for it."""
+"""The search of the API reference: results for common words, order and number of results, and stems of words."""
 
 import pytest
 
@@ -109,7 +109,7 @@ FIRST_RESULTS = {
     "join lobby": "create_or_join_lobby",
     "change server icon": "update_guild",
 }
-"""Queries, and the operation, or the gateway event, that must be the first result."""
+"""Queries, each with the operation or gateway event that must be the first result."""
 
 AMONG_FIRST_RESULTS = {
     "ban member": "ban_user_from_guild",
@@ -134,7 +134,7 @@ AMONG_FIRST_RESULTS = {
     "set role": "add_guild_member_role",
     "set status": "update_user_settings",
 }
-"""Queries, and the operation that must be one of the first three results."""
+"""Queries, each with the operation that must be one of the first three results."""
 
 
 @pytest.fixture(scope="module")

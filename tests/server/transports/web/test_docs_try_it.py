@@ -19,7 +19,7 @@ from tests.world import NOW_MS, ApiResponse, World, small_config
 
 @pytest.fixture
 async def rehearsal() -> AsyncIterator[tuple[World, ControlApi]]:
-    """The demo world on `hubbub dev`."""
+    """The demo world of `hubbub dev`, and its control API."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     control = ControlApi(app)
     await app.start()

@@ -36,7 +36,7 @@ async def read_newest_token(world: World) -> str:
 
 
 async def register_in_browser(world: World) -> tuple[Browser, Page]:
-    """Register a user with an email address in a new browser, and open the account page."""
+    """Register a user with an email address in a new browser. Return the browser and the account page."""
     browser = Browser(world)
     page = await browser.open("/register")
     await browser.submit(page, "Create account", username="mary", email=MARY, password=PASSWORD)

@@ -1,8 +1,9 @@
-"""The home page."""
+"""The home page, the page of unknown paths, and the redirect of /settings."""
 
 import aiohttp
 
 from hubbub.server.app import App
+from hubbub.server.core.config_sections import WebConfig
 from tests.pages import Browser
 from tests.world import World, small_config
 
@@ -13,7 +14,8 @@ async def test_the_home_page_describes_the_server_and_its_links(world: World) ->
     page = await browser.open("/")
 
     assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert "Hubbub is a self-hosted platform" in page.text
+    assert "Welcome to Hubbub" in page.text
+    assert page.text.index("Create an account") < page.text.index("For developers")
     assert f"API {world.url}/api/v10" in page.text
     assert f"Gateway ws{world.url.removeprefix('http')}/gateway" in page.text
     assert {"/login", "/register", "/developers", "/api/openapi.json"} <= {url for _, url in page.links}
@@ -29,7 +31,7 @@ async def test_the_home_page_links_to_pages_of_a_signed_in_user(world: World) ->
     page = await browser.open("/")
 
     own = {
-        url for text, url in page.links if text in ("Your account", "Conversations", "Subscriptions", "Connected apps")
+        url for text, url in page.links if text in ("Your account", "Open the chat", "Subscriptions", "Connected apps")
     }
     assert own == {"/settings/account", "/app", "/settings/subscriptions", "/settings/apps"}
     assert "/login" not in {url for _, url in page.links}
@@ -47,6 +49,31 @@ async def test_the_home_page_has_no_registration_link_if_disabled() -> None:
         await app.stop()
 
     assert {"/login", "/register"} & {url for _, url in page.links} == {"/login"}
+
+
+async def test_the_home_page_has_the_name_and_description_of_the_server() -> None:
+    web = WebConfig(server_name="Harbor <Club>", server_description="For people who sail.")
+    app = App(small_config(web=web))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            page = await Browser(World(app, client)).open("/")
+    finally:
+        await app.stop()
+
+    assert "Welcome to Harbor <Club> For people who sail." in page.text
+
+
+async def test_the_home_page_opens_invites_by_link_and_by_code(world: World) -> None:
+    guild = await world.guild(name="Sailors")
+    code = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
+    browser = Browser(world)
+    page = await browser.open("/")
+
+    for text in (code, f"{world.url}/invite/{code}", f" {world.url}/invite/{code}/ "):
+        assert "Sailors" in (await browser.submit(page, "Show invite", code=text)).text
+    assert (await browser.submit(page, "Show invite", code="../login")).url == "/invite/login"
+    assert (await browser.submit(page, "Show invite", code="")).url == "/"
 
 
 async def test_unknown_paths_respond_with_a_page_or_json(world: World) -> None:

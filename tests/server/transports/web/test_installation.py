@@ -1,4 +1,4 @@
-"""Files with which browsers install the chat client: manifest, icons and service worker."""
+"""Installation of the chat client by browsers: manifest, icons, service worker and theme colors."""
 
 import io
 
@@ -41,7 +41,7 @@ async def test_the_manifest_has_what_browsers_need_to_install_the_client(world: 
 
 
 async def fetch_image(world: World, path: str) -> Image.Image:
-    """Return an icon."""
+    """Download an icon, and return it as an RGBA image."""
     response = await world.request("GET", world.url + path)
     assert response.headers["Content-Type"] == "image/png"
     return Image.open(io.BytesIO(response.body)).convert("RGBA")

@@ -23,7 +23,6 @@ def sign_in_browser(user: Actor) -> Browser:
 
 
 async def is_member(user: Actor, guild: Guild) -> bool:
-    """Return whether a user is a member of a guild."""
     return str(guild.id) in [joined_guild["id"] for joined_guild in (await user.get("/users/@me/guilds")).ok()]
 
 

@@ -1,4 +1,4 @@
-"""Languages of pages: the user's locale, the browser's languages, the configured default, and catalogues of the client."""
+"""Languages of pages and the chat client: choice of the language, catalogues, plurals, dates and numbers."""
 
 import json
 import re
@@ -33,7 +33,7 @@ async def test_a_page_has_the_language_that_the_browser_prefers(world: World) ->
     assert (_language(german.body), german.headers["Content-Language"]) == ("de ltr", "de")
     assert (_language(french.body), french.headers["Content-Language"]) == ("en ltr", "en")
     for page in (german, french):
-        # No cache stores the page, and none would mix its languages.
+        # Caches must not store the page. A cache that stores it anyway keeps its languages apart by `Vary`.
         assert page.headers["Cache-Control"] == "no-store"
         assert page.headers["Vary"] == "Accept-Language, Cookie"
 
@@ -132,7 +132,7 @@ async def test_the_client_loads_a_catalogue_that_caches_keep_forever(world: Worl
     assert file.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     messages = json.loads(file.body)
     assert messages["Language"] == pseudo_locales.transform("en-XA", "Language")
-    # Texts of pages are not part of it.
+    # The catalogue contains no texts of pages.
     assert "Skip to content" not in messages
     assert (old.status, unknown.status) == (404, 404)
 

@@ -1,4 +1,4 @@
-"""Login, registration and logout, without JavaScript."""
+"""Login, registration, logout and revoked sessions, without JavaScript, and the style sheet of the login page."""
 
 from hubbub.server.identity.accounts import totp
 from tests.pages import PASSWORD, Browser

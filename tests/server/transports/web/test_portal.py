@@ -1,5 +1,6 @@
 """The developer portal, without JavaScript."""
 
+import re
 from urllib.parse import urlencode
 
 import pytest
@@ -17,6 +18,7 @@ from tests.oauth import REDIRECT
 from tests.pages import Browser, Page
 from tests.receiver import Receiver
 from tests.server.identity.accounts import create_user_with_password, enable_totp, totp_code
+from tests.server.play.application_owners import sign_in_owner
 from tests.world import Actor, World
 
 SECTIONS = (
@@ -28,10 +30,13 @@ SECTIONS = (
     "/identity",
     "/webhooks",
     "/interactions",
+    "/log",
+    "/commands",
     "/pictures",
     "/testers",
     "/store",
 )
+COPY_SCRIPT = r'<script type="module" src="/static/copy_buttons[^"]*">'
 
 
 async def create_developer(world: World) -> tuple[Browser, Actor]:
@@ -49,7 +54,7 @@ async def submit_application_form(browser: Browser, name: str = "My game") -> tu
 
 
 def find_secrets(page: Page) -> list[str]:
-    """Return the secrets that a page shows once."""
+    """Return the parts of a page with secrets that are shown once. Fail if browsers may store the page."""
     assert page.headers["Cache-Control"] == "no-store"
     return [part.partition("</code>")[0] for part in page.body.split('aria-labelledby="secret-') if "</code>" in part]
 
@@ -66,7 +71,9 @@ async def test_an_application_is_created_and_all_its_pages_open(world: World) ->
         assert section_page.status == 200, section
         assert section_page.body.count("<h1>") == 1
         assert 'aria-current="page"' in section_page.body
-        assert "<script" not in section_page.body
+        # The only script shows the copy buttons, which are hidden without it.
+        assert re.findall("<script[^>]*>", section_page.body) == re.findall(COPY_SCRIPT, section_page.body)
+        assert section_page.body.count("data-copy hidden") == section_page.body.count("data-copy")
         assert "style=" not in section_page.body
         assert all("form_token" in form.names for form in section_page.forms if form.method == "POST")
     assert portal_path in [url for _, url in (await browser.open("/developers")).links]
@@ -99,6 +106,42 @@ async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> Non
     assert "Published, unlisted" in page.text
     (_, hat) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
     assert (hat["price"], hat["currency"], hat["listed"], hat["type"]) == (0, "usd", False, SkuType.DURABLE)
+
+
+async def test_a_sku_is_changed_and_deleted_on_the_portal(world: World) -> None:
+    browser, alice = await create_developer(world)
+    portal_path, _ = await submit_application_form(browser)
+    application_id = portal_path.rpartition("/")[2]
+    page = await browser.open(f"{portal_path}/store")
+    page = await browser.submit(page, "Create SKU", name="Gold", kind="users", price="499", currency="eur", listed="1")
+
+    page = await browser.open(next(url for label, url in page.links if label == "Edit Gold"))
+    assert page.form("Save SKU").values[1:] == [
+        ("name", "Gold"),
+        ("description", ""),
+        ("price", "499"),
+        ("currency", "eur"),
+        ("listed", "1"),
+    ]
+    wrong = await browser.submit(page, "Save SKU", name="", price="free")
+    assert ('id="error-name"' in wrong.body, 'id="error-price"' in wrong.body) == (True, True)
+    changes = {"name": "Platinum", "description": "Shiny", "price": "0", "currency": "usd", "listed": []}
+    saved = await browser.submit(page, "Save SKU", **changes)
+    assert "Platinum was saved." in saved.text
+    (sku,) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
+    assert (sku["name"], sku["description"], sku["price"], sku["currency"], sku["listed"], sku["state"]) == (
+        "Platinum",
+        "Shiny",
+        0,
+        "usd",
+        False,
+        "unpublished",
+    )
+
+    deleted = await browser.submit(page, "Delete SKU")
+    assert "The SKU was deleted." in deleted.text
+    assert (await alice.get(f"/applications/{application_id}/store/skus")).ok() == []
+    assert (await browser.open(page.url)).status == 404
 
 
 async def test_invalid_sku_fields_and_other_users_are_rejected(world: World) -> None:
@@ -308,14 +351,16 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
     browser, alice = await create_developer(private_targets_world)
     portal_path, _ = await submit_application_form(browser)
     receiver.use_verify_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
     page = await browser.open(f"{portal_path}/webhooks")
     fields = {"event_webhooks_url": receiver.events_url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
 
     page = await browser.submit(page, "Verify and save", **fields)
     assert (page.status, 'id="error-event_webhooks_url"' in page.body) == (400, True)
     assert f'value="{receiver.events_url}"' in page.body
-    receiver.accept_invalid_signatures = False
+    assert "Event webhooks URL: " in page.text
+    assert "status 204 instead of 401 to a PING with an invalid signature." in page.text
+    receiver.accepts_invalid_signatures = False
     page = await browser.submit(page, "Verify and save", **fields)
     assert "Endpoint verified and saved." in page.text
     application = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()
@@ -323,10 +368,10 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
         receiver.events_url,
         EventWebhooksStatus.ENABLED,
     )
-    receiver.accept_invalid_signatures = True
+    receiver.accepts_invalid_signatures = True
     await private_targets_world.clock.run_for(25 * 3_600_000)
     assert "accepted a forged signature" in (await browser.open(f"{portal_path}/webhooks")).text
-    receiver.accept_invalid_signatures = False
+    receiver.accepts_invalid_signatures = False
     bad = await browser.submit(
         await browser.open(f"{portal_path}/interactions"),
         "Verify and save",
@@ -365,6 +410,39 @@ async def test_failed_deliveries_can_be_retried(private_targets_world: World, re
     await world.app.worker.run_due()
     assert (await receiver.wait_for_events(1))[0]["type"] == "APPLICATION_AUTHORIZED"
     assert "No failed deliveries." in (await browser.open(f"{portal_path}/webhooks")).text
+
+
+async def test_commands_are_listed_for_all_guilds_and_for_one(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    browser = Browser(world)
+    browser.sign_in_as(await sign_in_owner(world, bot))
+    portal_path = f"/developers/{bot.application_id}/commands"
+    page = await browser.open(portal_path)
+    assert "No global commands yet." in page.text
+    assert f"POST /applications/{bot.application_id}/commands" in page.text
+    option = {"type": 3, "name": "color", "description": "Color of the boat", "required": True}
+    option |= {"choices": [{"name": "Red", "value": "r"}]}
+    body = {"name": "sail", "description": "Sail away", "options": [option], "default_member_permissions": "32"}
+    (await bot.post(f"/applications/{bot.application_id}/commands", json=body | {"contexts": [0]})).ok()
+    guild_path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
+    (await bot.post(guild_path, json={"name": "Rename", "type": 2})).ok()
+
+    page = await browser.open(portal_path)
+
+    assert "/sail Sail away" in page.text
+    assert "Slash command" in page.text
+    assert "Color of the boat (text, required, choices: Red)" in page.text
+    assert "Members with MANAGE_GUILD" in page.text
+    assert "Guilds" in page.text
+    assert "Rename" not in page.text
+    page = await browser.open(next(url for label, url in page.links if label == "Guild (1)"))
+    assert "Rename" in page.text
+    assert "User menu" in page.text
+    assert "/sail" not in page.text
+    documentation = next(url for label, url in page.links if label == "Documentation")
+    assert (await browser.open(documentation)).status == 200
+    assert "No commands of this guild." in (await browser.open(f"{portal_path}?guild_id=1")).text
 
 
 async def test_images_are_shown_and_deleted(world: World) -> None:

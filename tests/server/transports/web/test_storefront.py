@@ -1,4 +1,4 @@
-"""The store page of an application, without JavaScript."""
+"""The store pages of an application, without JavaScript, and the format of prices."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.world import Actor, World
 
 
 def store_path(bot: Actor) -> str:
-    """Return the path of an application's store."""
+    """Return the path of the store page of a bot's application."""
     return f"/application-directory/{bot.application_id}/store"
 
 
@@ -24,7 +24,7 @@ async def sign_in_browser(world: World, user: Actor) -> Browser:
 
 
 async def list_owned_skus(user: Actor, bot: Actor) -> list[str]:
-    """Return the IDs of the SKUs that a user owns."""
+    """Return the SKU IDs of a user's entitlements for the application of a bot."""
     entitlements = (await user.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
     return [entitlement["sku_id"] for entitlement in entitlements]
 

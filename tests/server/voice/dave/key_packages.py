@@ -1,4 +1,4 @@
-"""Builds valid and invalid key packages."""
+"""Builders of valid and invalid key packages, public keys and signatures for DAVE groups."""
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -18,12 +18,12 @@ def public_key_bytes(key: ec.EllipticCurvePrivateKey | None = None) -> bytes:
 
 
 def sign_labeled(key: ec.EllipticCurvePrivateKey, label: str, content: bytes) -> bytes:
-    """Sign content with a member's key."""
+    """Sign content with the label that MLS requires."""
     return key.sign(labeled_content(label, content), ec.ECDSA(hashes.SHA256()))
 
 
 def make_key_package(user_id: int, **overrides: object) -> codec.KeyPackage:
-    """Build a key package with changed fields and valid signatures; `leaf_signature` and `signature` override these."""
+    """Build a signed key package. `overrides` replaces fields, also the signatures: `leaf_signature` and `signature`."""
     signer = ec.generate_private_key(ec.SECP256R1())
     leaf = codec.LeafNode(
         encryption_key=overrides.get("encryption_key", public_key_bytes()),

@@ -18,7 +18,7 @@ CLIENT_TYPES: dict[str, tuple[Callable[[int, int], Client], ...]] = {
 
 
 class SimulatedCall:
-    """A call that delivers messages in a chosen or random order; each queue keeps its own order."""
+    """A call that delivers one message at a time, of a random queue if it has a seed; each queue keeps its own order."""
 
     def __init__(
         self, implementation: str = "davey", *, seed: int | None = None, allows_plain_clients: bool = False
@@ -127,13 +127,13 @@ class SimulatedCall:
             assert_decrypts(self.clients[sender], self.clients[receiver])
 
     def assert_remaining_decrypt(self) -> None:
-        """Require that all clients decrypt each other, if more than one client is left."""
+        """Assert that all clients decrypt each other's frames, if more than one client is left."""
         if len(self.clients) > 1:
             self.assert_all_decrypt()
 
     @property
     def has_rejected_commits(self) -> bool:
-        """Whether a client rejected a commit.
+        """Whether a client rejected a commit or a welcome.
 
         libdave fails at one of about 350 valid commits; tests then skip exact counts."""
         return any(client.rejected_count for client in self.clients.values())

@@ -26,7 +26,7 @@ def test_the_first_commit_wins() -> None:
 
 
 def undelivered_commit(call: SimulatedCall) -> bytes:
-    """Return a commit of user 1 that removes 3 and adds 5, before the server receives it."""
+    """Prepare a call, and return a commit of user 1 that removes user 3 and adds user 5 and that the server has not received."""
     call.join(1, 2, 3)
     call.deliver_all()
     call.join(4)
@@ -126,7 +126,7 @@ INVALID_COMMITS: dict[str, tuple[str, Change]] = {
 
 @pytest.fixture(scope="module")
 def pending_commit() -> tuple[SimulatedCall, bytes]:
-    """A call with an undelivered commit. Rejected commits change nothing, so all cases share it."""
+    """A call, and a commit that was not delivered. Rejected commits change nothing, so all cases share the call."""
     call = SimulatedCall()
     return call, undelivered_commit(call)
 

@@ -1,4 +1,4 @@
-"""The state machine of a DAVE group: proposal batches, transitions, and recovery from failures."""
+"""The state machine of a DAVE group: proposal batches, transitions, recovery from failures, and unencrypted clients."""
 
 import random
 from collections import deque
@@ -63,7 +63,7 @@ def test_a_connection_receives_the_external_sender_once() -> None:
 
     assert call.opcodes_sent_to(1)[0] == DaveOpcode.EXTERNAL_SENDER
     assert call.opcodes_sent_to(1).count(DaveOpcode.EXTERNAL_SENDER) == 1
-    # User 2 receives it once for each of two connections.
+    # User 2 receives the external sender once for each of two connections.
     assert call.opcodes_sent_to(2).count(DaveOpcode.EXTERNAL_SENDER) == 2
 
 
@@ -320,7 +320,7 @@ def test_corrupted_messages_do_not_break_a_call(seed: int) -> None:
 
 
 def run_corrupted_call(seed: int) -> SimulatedCall:
-    """Run a call in which about every tenth commit or welcome is corrupted, and users join and leave."""
+    """Run a call in which random commits and welcomes are corrupted, and users join and leave."""
     call = SimulatedCall(seed=seed)
     rng = random.Random(seed)
     call.join(1, 2, 3, 4)

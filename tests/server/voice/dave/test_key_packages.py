@@ -1,4 +1,4 @@
-"""KEY_PACKAGE: validation of key packages."""
+"""KEY_PACKAGE: validation, rate limit and deadline of key packages. Also arbitrary messages of clients."""
 
 import dataclasses
 from collections.abc import Callable

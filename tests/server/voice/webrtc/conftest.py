@@ -1,4 +1,4 @@
-"""Fixtures for tests of browsers: browsers in the voice calls of a world."""
+"""A fixture that creates browsers for voice calls."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
@@ -14,7 +14,7 @@ MakeBrowser = Callable[..., Coroutine[Any, Any, Browser]]
 
 @pytest.fixture
 async def make_browser(make_caller: MakeCaller) -> AsyncIterator[MakeBrowser]:
-    """A function that creates a browser."""
+    """A function that creates a browser of a new bot. The fixture closes all its browsers."""
     browsers: list[Browser] = []
 
     async def create(**options: Any) -> Browser:

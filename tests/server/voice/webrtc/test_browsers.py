@@ -1,4 +1,4 @@
-"""Browsers in calls with native clients: signaling, ICE, DTLS, and audio in both directions."""
+"""Browsers in calls with native clients: signaling, ICE, DTLS, audio, video and key frame requests."""
 
 import asyncio
 import struct
@@ -35,7 +35,7 @@ PICTURE_LOSS, APPLICATION_FEEDBACK = 1, 15
 
 
 async def wait_dropped(world: World, reason: str, count: float) -> None:
-    """Wait until this number of packets was dropped for a reason."""
+    """Wait until at least this number of packets was dropped for a reason."""
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while dropped_packet_count(world, reason) < count:
             await asyncio.sleep(0.001)
@@ -201,7 +201,7 @@ async def test_a_browser_moves_to_another_address_by_a_check(
     assert old_transport is not None
     browser.datagrams = type(old_datagrams)()
     await browser.open_udp()
-    # Packets from an address without a check are not accepted, and a check alone does not select it.
+    # Packets from an address without a check are not accepted, and a check without USE-CANDIDATE does not select it.
     browser.send(browser.build_packet(fake_encrypted_frame("too early")))
     await browser.check(use_candidate=False)
     native.send_frame(fake_encrypted_frame("old address"))
@@ -396,7 +396,7 @@ async def test_video_and_key_frame_requests_are_forwarded(
     assert int.from_bytes(data[8:12], "big") == ssrc
     packet = await viewer.receive_packet()
     assert (packet[1], packet[8:12]) == (0x80 | 96, struct.pack(">I", ssrc))
-    # The viewer knows the SSRC of the server, the sender its own.
+    # The viewer uses the SSRC that the server assigned; the sender uses its own SSRC.
     assert viewer.dtls.session is not None
     viewer.send(viewer.dtls.session.protect_control(struct.pack(">BBHII", 0x81, PAYLOAD_FEEDBACK, 2, 5, ssrc)))
     assert await receive_feedback(browser, PICTURE_LOSS) == struct.pack(

@@ -24,7 +24,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AUDIO_SCRIPT = Path(__file__).with_name("call_page.js").read_text()
 VIDEO_SCRIPT = Path(__file__).with_name("video_page.js").read_text()
 FRAME_COUNT = 50
-"""Number of frames of the page that are examined."""
+"""Number of frames that `receive_tone` receives; it returns the samples of the last ten."""
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def send_tone(caller: Caller, hertz: float) -> None:
 
 
 async def receive_tone(caller: Caller, ssrc: int) -> "array[int]":
-    """Return the last samples of a sender after `FRAME_COUNT` frames."""
+    """Receive `FRAME_COUNT` frames of a sender, and return the samples of the last ten."""
     decoder, decoded = Decoder(), array("h")
     for _ in range(FRAME_COUNT):
         received_ssrc, frame = await caller.receive_media()

@@ -3,6 +3,10 @@
 One text serves both dialects. For differences a file uses `{blob}`, `{autoid}` or `{without_rowid}`, or starts a
 statement with the line `-- only: sqlite` or `-- only: postgres`. A released file never changes; a schema change is a
 new file.
+
+Programs of an older version continue on a schema to which newer migrations only added (decisions/0148). A migration that
+removes or changes something has the line `-- contract: schema 17, release 0.3.0`: programs of schema 17 and later, the
+first of which is release 0.3.0, do not use what it removes.
 """
 
 import functools
@@ -14,7 +18,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import hubbub
 
 if TYPE_CHECKING:
     import psycopg
@@ -41,6 +47,12 @@ MACROS: Final[Mapping[Dialect, Mapping[str, str]]] = {
 ADVISORY_LOCK: Final = 0x48756262_75620001
 """Key of the advisory lock that a migration holds on PostgreSQL, so that nodes that start at the same time wait."""
 
+APPLIED_SQL: Final = (
+    "SELECT number, schema_migrations.name, checksum, value FROM schema_migrations"
+    " LEFT JOIN meta ON meta.name = 'migrations.' || number"
+)
+"""Query whose rows are the arguments of `AppliedMigration.from_row`."""
+
 LOCK_TIMEOUT_MS: Final = 1_000
 """Time in milliseconds for which a statement waits for a lock on PostgreSQL before the migration is repeated."""
 LOCK_RETRY_SECONDS: Final = 0.2
@@ -58,6 +70,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ONLY = re.compile(r"^--\s*only:\s*(\w+)\s*$", re.MULTILINE)
+_CONTRACT = re.compile(r"^--\s*contract:\s*schema (\d+), release (\S+)\s*$", re.MULTILINE)
 _TRIGGER = re.compile(r"\s*CREATE\s+(TEMP(ORARY)?\s+)?TRIGGER\b", re.IGNORECASE)
 
 
@@ -78,9 +91,36 @@ class Migration:
         """The checksum of the file's text, independent of its line endings."""
         return hashlib.sha256(self.text.replace("\r\n", "\n").encode()).hexdigest()
 
+    @property
+    def oldest_schema(self) -> int:
+        """The oldest schema whose programs can use the database after this migration; 0 if it only adds to the schema."""
+        match = _CONTRACT.search(self.text)
+        return 0 if match is None else int(match[1])
+
+    @property
+    def contract_release(self) -> str | None:
+        """The release that stopped using what this migration removes; None if it only adds to the schema."""
+        match = _CONTRACT.search(self.text)
+        return None if match is None else match[2]
+
     def statements(self, dialect: Dialect) -> list[str]:
         """Return the file's statements in a dialect."""
         return list(statements(self.text, dialect))
+
+
+class AppliedMigration(NamedTuple):
+    """The record of a migration in a database."""
+
+    number: int
+    name: str
+    checksum: str
+    oldest_schema: int | None
+    """The oldest schema whose programs can use the database after the migration; None if it is unknown."""
+
+    @classmethod
+    def from_row(cls, number: Any, name: Any, checksum: Any, oldest_schema: Any) -> "AppliedMigration":
+        """Return the record of a row of `APPLIED_SQL`."""
+        return cls(int(number), str(name), str(checksum), None if oldest_schema is None else int(oldest_schema))
 
 
 def load(directory: Path = DIRECTORY) -> list[Migration]:
@@ -158,20 +198,31 @@ def statements(text: str, dialect: Dialect) -> Iterator[str]:
         yield statement
 
 
-def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migration]) -> list[Migration]:
+def check_newer(applied: Mapping[int, AppliedMigration], schema: int) -> bool:
+    """Return whether a database is newer than a program of this schema, which can use it nevertheless.
+
+    Raise MigrationError if the program cannot use it."""
+    newest = max(applied, default=0)
+    for number in range(schema + 1, newest + 1):
+        migration = applied.get(number)
+        if migration is None or migration.oldest_schema is None or migration.oldest_schema > schema:
+            changed = f"; migration {number:04d}_{migration.name} changed what it uses" if migration is not None else ""
+            raise MigrationError(
+                f"the database has schema {newest} ({applied[newest].name}), but this version of Hubbub supports only "
+                f"{schema}{changed}. It was used by a newer version: run that version, or restore a backup"
+            )
+    return newest > schema
+
+
+def pending(applied: Mapping[int, AppliedMigration], migrations: Sequence[Migration]) -> list[Migration]:
     """Return the migrations not yet applied.
 
-    `applied` has the name and checksum of the applied ones by number. Raise MigrationError if the database is newer than this
-    program or was migrated with different files."""
+    Raise MigrationError if the database is newer than this program and changed what it uses, or was migrated with
+    different files."""
     by_number = {migration.number: migration for migration in migrations}
-    newest = max(applied, default=0)
-    if newest > len(by_number):
-        raise MigrationError(
-            f"the database has schema {newest} ({applied[newest][0]}), but this version of Hubbub supports only {len(by_number)}. "
-            "It was used by a newer version: run that version, or restore a backup"
-        )
-    for number, (name, checksum) in sorted(applied.items()):
-        if by_number[number].checksum != checksum:
+    check_newer(applied, len(by_number))
+    for number, (_, name, checksum, _) in sorted(applied.items()):
+        if number in by_number and by_number[number].checksum != checksum:
             raise MigrationError(
                 f"migration {number:04d}_{name} in the database differs from {number:04d}_{by_number[number].name} of this "
                 "version of Hubbub; a released migration must never change"
@@ -195,6 +246,7 @@ def migrate_sqlite(
         if before_upgrade is not None:
             before_upgrade(max(applied))
     is_upgrade = bool(applied)
+    _log_newer(applied, migrations)
     newly_applied: list[Migration] = []
     while True:
         started = time.monotonic()
@@ -209,6 +261,7 @@ def migrate_sqlite(
                     "INSERT INTO schema_migrations (number, name, checksum) VALUES (?, ?, ?)",
                     (todo[0].number, todo[0].name, todo[0].checksum),
                 )
+                connection.execute("INSERT INTO meta (name, value) VALUES (?, ?)", _meta_row(todo[0]))
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -221,15 +274,29 @@ def migrate_sqlite(
             _log_applied(todo[0], started)
 
 
-def _applied_sqlite(connection: sqlite3.Connection) -> dict[int, tuple[str, str]]:
-    """Return name and checksum of the applied migrations by number."""
+def _applied_sqlite(connection: sqlite3.Connection) -> dict[int, AppliedMigration]:
+    """Return the applied migrations by number."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'").fetchone():
         return {}
-    rows = connection.execute("SELECT number, name, checksum FROM schema_migrations")
-    return {number: (name, checksum) for number, name, checksum in rows}
+    return {row[0]: AppliedMigration.from_row(*row) for row in connection.execute(APPLIED_SQL)}
 
 
-def _log_upgrade(applied: Mapping[int, tuple[str, str]], todo: Sequence[Migration]) -> None:
+def _meta_row(migration: Migration) -> tuple[str, str]:
+    """Return a row of the table of named values, which tells older programs whether they can use the database."""
+    return f"migrations.{migration.number}", str(migration.oldest_schema)
+
+
+def _log_newer(applied: Mapping[int, AppliedMigration], migrations: Sequence[Migration]) -> None:
+    if max(applied, default=0) > len(migrations):
+        log.warning(
+            "The database has schema %d, this version of Hubbub has schema %d. The newer migrations only added to the schema, "
+            "so this version continues; upgrade it soon",
+            max(applied),
+            len(migrations),
+        )
+
+
+def _log_upgrade(applied: Mapping[int, AppliedMigration], todo: Sequence[Migration]) -> None:
     log.info("Migrating the database from schema %d to schema %d", max(applied), todo[-1].number)
 
 
@@ -238,10 +305,36 @@ def _log_applied(migration: Migration, started: float) -> None:
     log.info("Applied migration %04d_%s in %.1f s", migration.number, migration.name, seconds)
 
 
+def connection_name() -> str:
+    """Return the `application_name` of this program's connections to PostgreSQL, which contains its schema."""
+    return f"hubbub {hubbub.__version__} schema {len(shipped_migrations())}"
+
+
+def _require_current_processes(connection: "psycopg.Connection", migration: Migration) -> None:
+    """Raise MigrationError if processes are connected that use what a migration removes."""
+    if not migration.oldest_schema:
+        return
+    rows = connection.execute(
+        "SELECT DISTINCT application_name, COALESCE(host(client_addr), 'this machine') FROM pg_stat_activity"
+        " WHERE datname = current_database() AND application_name LIKE 'hubbub % schema %'"
+    ).fetchall()
+    outdated = [
+        f"{name} from {address}"
+        for name, address in sorted(rows)
+        if int(name.rpartition(" ")[2]) < migration.oldest_schema
+    ]
+    if outdated:
+        raise MigrationError(
+            f"migration {migration.number:04d}_{migration.name} removes what connected processes use ({', '.join(outdated)}). "
+            f"It was not applied: upgrade these processes to release {migration.contract_release} or later first"
+        )
+
+
 def _apply_postgres(connection: "psycopg.Connection", migration: Migration) -> None:
     """Apply a migration; repeat it while running processes hold locks that it needs."""
     from psycopg.errors import DeadlockDetected, LockNotAvailable
 
+    _require_current_processes(connection, migration)
     deadline = time.monotonic() + LOCK_SECONDS_MAX
     while True:
         try:
@@ -254,6 +347,7 @@ def _apply_postgres(connection: "psycopg.Connection", migration: Migration) -> N
                     "INSERT INTO schema_migrations (number, name, checksum) VALUES (%s, %s, %s)",
                     (migration.number, migration.name, migration.checksum),
                 )
+                connection.execute("INSERT INTO meta (name, value) VALUES (%s, %s)", _meta_row(migration))
             return
         except (DeadlockDetected, LockNotAvailable) as error:
             if time.monotonic() > deadline:
@@ -271,12 +365,12 @@ def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTO
     migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
     connection.execute("SELECT pg_advisory_lock(%s)", (ADVISORY_LOCK,))
     try:
-        applied: dict[int, tuple[str, str]] = {}
+        applied: dict[int, AppliedMigration] = {}
         row = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone()
         if row is not None and row[0]:
-            rows = connection.execute("SELECT number, name, checksum FROM schema_migrations")
-            applied = {number: (name, checksum) for number, name, checksum in rows}
+            applied = {row[0]: AppliedMigration.from_row(*row) for row in connection.execute(APPLIED_SQL).fetchall()}
         todo = pending(applied, migrations)
+        _log_newer(applied, migrations)
         if applied and todo:
             _log_upgrade(applied, todo)
         for migration in todo:

@@ -13,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.applications import UpdateApplication
 from hubbub.protocol.resources.interactions import PRIVATE_CHANNEL_PERMISSIONS
 from hubbub.protocol.resources.webhook_events import WebhookPing
-from hubbub.server.core import payload_signatures
+from hubbub.server.core import endpoint_problems, payload_signatures
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.outbound_http import OutboundClient, OutboundResponse
@@ -50,8 +50,9 @@ async def require_verified_endpoints(
     signer = await operation.read(load)
     form = errors.FormErrors()
     for name, url in urls.items():
-        if not await ENDPOINT_CHECKS[name](operation.outbound, url, signer):
-            form.add(name, *_unverified_url_error(name))
+        problem = await ENDPOINT_CHECKS[name](operation.outbound, url, signer)
+        if problem is not None:
+            form.add(name, *_unverified_url_error(name, problem))
     form.raise_if_any()
 
 
@@ -61,8 +62,9 @@ async def require_event_endpoint(
     """Raise a form error at `name` unless the URL accepts signed events of the application that
     `require_application_id` returns."""
     signer = await operation.read(lambda call: _load_signer(call, require_application_id(call)))
-    if not await accepts_events(operation.outbound, url, signer):
-        raise errors.invalid(name, *_unverified_url_error(name))
+    problem = await find_events_problem(operation.outbound, url, signer)
+    if problem is not None:
+        raise errors.invalid(name, *_unverified_url_error(name, problem))
 
 
 def _load_signer(call: Call, application_id: int) -> EndpointSigner:
@@ -71,24 +73,33 @@ def _load_signer(call: Call, application_id: int) -> EndpointSigner:
     return EndpointSigner(ApplicationId(application_id), key, call.now_ms)
 
 
-def _unverified_url_error(name: str) -> tuple[str, str]:
-    """Return the code and message of the form error for the URL of a setting."""
+def _unverified_url_error(name: str, problem: str) -> tuple[str, str]:
+    """Return the code and message of the form error for the URL of a setting.
+
+    The message begins with the platform's sentence; the reason and the next step follow it."""
     label = name.removesuffix("_url").replace("_", " ")
-    return f"APPLICATION_{name.upper()}_INVALID", f"The specified {label} url could not be verified."
+    return f"APPLICATION_{name.upper()}_INVALID", f"The specified {label} url could not be verified. {problem}"
 
 
-async def accepts_events(client: OutboundClient, url: str, signer: EndpointSigner) -> bool:
-    """Return whether a URL can be used as an application's `event_webhooks_url`."""
+async def find_events_problem(client: OutboundClient, url: str, signer: EndpointSigner) -> str | None:
+    """Return why a URL cannot be used as an application's `event_webhooks_url`, or None if it can."""
     ping = codec.encode(WebhookPing(application_id=signer.application_id))
-    return await payload_signatures.verifies_signatures(
-        client, url, signer.key, signer.now_ms, ping, lambda response: response.status == 204
+    return await payload_signatures.find_endpoint_problem(
+        client,
+        url,
+        signer.key,
+        signer.now_ms,
+        ping,
+        lambda response: endpoint_problems.describe_status(response, expected=204),
     )
 
 
-async def accepts_interactions(client: OutboundClient, url: str, signer: EndpointSigner) -> bool:
-    """Return whether a URL can be used as an application's `interactions_endpoint_url`."""
+async def find_interactions_problem(client: OutboundClient, url: str, signer: EndpointSigner) -> str | None:
+    """Return why a URL cannot be used as an application's `interactions_endpoint_url`, or None if it can."""
     ping = build_interactions_ping(signer.application_id, signer.now_ms)
-    return await payload_signatures.verifies_signatures(client, url, signer.key, signer.now_ms, ping, _is_pong)
+    return await payload_signatures.find_endpoint_problem(
+        client, url, signer.key, signer.now_ms, ping, _find_pong_problem
+    )
 
 
 def build_interactions_ping(application_id: int, now_ms: int) -> bytes:
@@ -109,18 +120,20 @@ def build_interactions_ping(application_id: int, now_ms: int) -> bytes:
     )
 
 
-def _is_pong(response: OutboundResponse) -> bool:
+def _find_pong_problem(response: OutboundResponse) -> str | None:
+    problem = endpoint_problems.describe_status(response, expected=200)
+    if problem is not None:
+        return problem
     try:
-        return (
-            response.status == 200
-            and codec.decode(response.body, dict[str, Any]).get("type") == InteractionCallbackType.PONG
-        )
+        if codec.decode(response.body, dict[str, Any]).get("type") == InteractionCallbackType.PONG:
+            return None
     except msgspec.DecodeError:
-        return False
+        pass
+    return endpoint_problems.describe_wrong_body(response, expected='{"type": 1}')
 
 
-ENDPOINT_CHECKS: dict[str, Callable[[OutboundClient, str, EndpointSigner], Awaitable[bool]]] = {
-    "event_webhooks_url": accepts_events,
-    "interactions_endpoint_url": accepts_interactions,
+ENDPOINT_CHECKS: dict[str, Callable[[OutboundClient, str, EndpointSigner], Awaitable[str | None]]] = {
+    "event_webhooks_url": find_events_problem,
+    "interactions_endpoint_url": find_interactions_problem,
 }
-"""Functions that verify a URL, by the name of the application setting that contains it."""
+"""Functions that return why a URL cannot be used, by the name of the application setting that contains it."""

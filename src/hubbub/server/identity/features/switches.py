@@ -16,8 +16,10 @@ _NAMES: Final = {
     Feature.VOICE: "Joining calls",
     Feature.APPLICATIONS: "Adding applications",
     Feature.PUSH: "Push notifications",
+    Feature.LINK_PREVIEWS: "Previews of links",
 }
 """Subjects of the sentences about switched-off features."""
+_PLURAL_FEATURES: Final = (Feature.PUSH, Feature.LINK_PREVIEWS)
 
 
 def is_enabled(call: Call, feature: Feature) -> bool:
@@ -28,7 +30,7 @@ def require_enabled(call: Call, feature: Feature) -> None:
     """Raise FEATURE_DISABLED with the message of the operator if a feature is off."""
     row = store.find(call.tx, feature)
     if row is not None:
-        verb = "are" if feature is Feature.PUSH else "is"
+        verb = "are" if feature in _PLURAL_FEATURES else "is"
         message = f"{_NAMES[feature]} {verb} switched off on this server."
         raise errors.FEATURE_DISABLED(message=message if row.message is None else f"{message} {row.message}")
 

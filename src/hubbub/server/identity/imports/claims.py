@@ -74,9 +74,9 @@ def reassign(call: Call, job: Job) -> None:
     authored = ports.list_authored(call, payload.placeholder_id, REASSIGN_BATCH_SIZE)
     keys = [store.ImportedMessageKey(*key) for key in authored]
     if not keys:
-        keys = store.list_messages(call.tx, payload.placeholder_id, REASSIGN_BATCH_SIZE)
+        keys = store.list_referencing_messages(call.tx, payload.placeholder_id, REASSIGN_BATCH_SIZE)
     if not keys:
         return
     ports.reassign_messages(call, payload.guild_id, keys, payload.placeholder_id, payload.user_id)
-    store.delete_messages(call.tx, payload.placeholder_id, [key.message_id for key in keys])
+    store.delete_message_references(call.tx, payload.placeholder_id, [key.message_id for key in keys])
     call.tx.enqueue(REASSIGN_JOB, payload, key=job.key)

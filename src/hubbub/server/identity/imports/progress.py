@@ -7,7 +7,7 @@ from hubbub.server.identity.imports.store import (
     find_import,
     find_new_ids,
     insert_import,
-    insert_messages,
+    insert_message_references,
     set_guild,
     set_progress,
 )
@@ -19,7 +19,7 @@ __all__ = [
     "find_import",
     "find_new_ids",
     "insert_import",
-    "insert_messages",
+    "insert_message_references",
     "set_guild",
     "set_progress",
 ]

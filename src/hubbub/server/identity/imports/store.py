@@ -37,7 +37,7 @@ class PlaceholderRow(NamedTuple):
     username: str
     """Name of the user on the server that the guild came from."""
     global_name: str | None
-    """Display name on that server, or None."""
+    """Display name of the user on the server that the guild came from, or None."""
     code_hash: bytes
     claimed_by: int | None = None
     """ID of the user who claimed the account, or None."""
@@ -167,18 +167,18 @@ def claim(tx: Tx, user_id: int, claimed_by: int, now_ms: int) -> None:
     tx.run("UPDATE placeholders SET claimed_by = ?, claimed_ms = ? WHERE user_id = ?", claimed_by, now_ms, user_id)
 
 
-# Messages with placeholder accounts
+# References of messages to placeholder accounts
 
 
 class ImportedMessageKey(NamedTuple):
-    """Channel and ID of a message that names a placeholder account."""
+    """Channel and ID of a message that mentions a placeholder account, or that the account reacted to or voted in."""
 
     channel_id: int
     message_id: int
 
 
-def insert_messages(tx: Tx, rows: Sequence[tuple[int, int, int]]) -> None:
-    """Record messages that name placeholder accounts, given as account, message and channel."""
+def insert_message_references(tx: Tx, rows: Sequence[tuple[int, int, int]]) -> None:
+    """Record that messages refer to placeholder accounts. A row has the IDs of account, message and channel."""
     if rows:
         tx.run_many(
             "INSERT INTO placeholder_messages (user_id, message_id, channel_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -186,8 +186,8 @@ def insert_messages(tx: Tx, rows: Sequence[tuple[int, int, int]]) -> None:
         )
 
 
-def list_messages(tx: Tx, user_id: int, limit: int) -> list[ImportedMessageKey]:
-    """Return at most `limit` messages that name a placeholder account, oldest first."""
+def list_referencing_messages(tx: Tx, user_id: int, limit: int) -> list[ImportedMessageKey]:
+    """Return at most `limit` messages that refer to a placeholder account, oldest first."""
     return tx.fetch(
         ImportedMessageKey,
         "SELECT channel_id, message_id FROM placeholder_messages WHERE user_id = ? ORDER BY message_id LIMIT ?",
@@ -196,8 +196,8 @@ def list_messages(tx: Tx, user_id: int, limit: int) -> list[ImportedMessageKey]:
     )
 
 
-def delete_messages(tx: Tx, user_id: int, message_ids: Collection[int]) -> None:
-    """Delete the records of messages that no longer name a placeholder account."""
+def delete_message_references(tx: Tx, user_id: int, message_ids: Collection[int]) -> None:
+    """Delete the records of messages that no longer refer to a placeholder account."""
     for batch in batches(message_ids):
         sql = f"DELETE FROM placeholder_messages WHERE user_id = ? AND message_id IN ({placeholders(batch)})"
         tx.run(sql, user_id, *batch)

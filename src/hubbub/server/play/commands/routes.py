@@ -1,11 +1,14 @@
 """HTTP handlers for global and guild application commands, and their permissions."""
 
+from msgspec import UNSET
+
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, CommandId, GuildId, IntegrationId
 from hubbub.protocol.resources import commands as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import applications
+from hubbub.server.places import guilds
 from hubbub.server.play.commands import actions, rules, store, views
 from hubbub.server.play.commands.actions import SavedCommand
 from hubbub.server.play.commands.store import GLOBAL_GUILD_ID
@@ -63,6 +66,33 @@ def delete_application_command(call: Call, application_id: ApplicationId, comman
     """Delete a global application command."""
     rules.require_own(call, application_id)
     actions.delete(call, rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id))
+
+
+@handles(wire.LIST_REGISTERED_COMMANDS)
+def list_registered_commands(
+    call: Call, application_id: ApplicationId, query: wire.ListRegisteredCommands
+) -> wire.RegisteredCommands:
+    """List the commands that an application registered.
+
+    For the application's developers; a guild is listed even if the application has left it."""
+    applications.require_viewer(call, application_id)
+    guild_id = GLOBAL_GUILD_ID if query.guild_id is UNSET else query.guild_id
+    rows = store.list_scope_commands(call.tx, application_id, guild_id)
+    permissions = store.list_application_permissions(call.tx, guild_id, application_id) if guild_id else {}
+    counts = store.count_guild_commands(call.tx, application_id, wire.COMMAND_GUILDS_MAX)
+    guild_rows = guilds.find_many(call.tx, counts)
+    return wire.RegisteredCommands(
+        commands=[views.command(row, call.now_ms) for row in rows],
+        permissions=[
+            views.permissions(guild_id, application_id, target_id, entries)
+            for target_id, entries in permissions.items()
+        ],
+        guilds=[
+            wire.CommandGuild(id=GuildId(key), name=guild_rows[key].name, command_count=count)
+            for key, count in counts.items()
+            if key in guild_rows
+        ],
+    )
 
 
 # Guild commands

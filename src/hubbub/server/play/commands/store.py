@@ -126,6 +126,18 @@ def count_application_commands(tx: Tx, application_id: int) -> int:
     return int(tx.value("SELECT COUNT(*) FROM commands WHERE application_id = ?", application_id))
 
 
+def count_guild_commands(tx: Tx, application_id: int, limit: int) -> dict[int, int]:
+    """Return the number of an application's commands of each guild that has any, by guild ID, for at most `limit` guilds."""
+    rows = tx.all(
+        "SELECT guild_id, COUNT(*) FROM commands WHERE application_id = ? AND guild_id <> ? "
+        "GROUP BY guild_id ORDER BY guild_id LIMIT ?",
+        application_id,
+        GLOBAL_GUILD_ID,
+        limit,
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 def list_available(tx: Tx, application_ids: Sequence[int], guild_id: int | None) -> list[CommandRow]:
     """List the global commands of applications and, if `guild_id` is not None, their commands in a guild.
 

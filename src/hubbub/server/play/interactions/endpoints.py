@@ -41,6 +41,7 @@ class InteractionDelivery(msgspec.Struct, kw_only=True):
 class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Endpoint URL and signing key."""
 
+    application_id: ApplicationId
     url: str
     key: bytes
     """The application's private signing key."""
@@ -73,7 +74,9 @@ def find_target(call: Call, application_id: int) -> EndpointTarget | None:
     row = applications.find(call.tx, application_id)
     key = applications.management.find_signing_key(call.tx, application_id)
     url = None if row is None else applications.settings.decode_settings(row).interactions_endpoint_url
-    return None if url is None or key is None else EndpointTarget(url=url, key=key, now_ms=call.now_ms)
+    if url is None or key is None:
+        return None
+    return EndpointTarget(application_id=ApplicationId(application_id), url=url, key=key, now_ms=call.now_ms)
 
 
 def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | None:

@@ -1,9 +1,11 @@
 """Jobs of interactions: delivery to HTTP endpoints, endpoint probes and timeouts."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import InteractionType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import interactions as wire
@@ -11,8 +13,9 @@ from hubbub.server.core import payload_signatures
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import DropJob, Job, RetryLater
-from hubbub.server.core.outbound_http import TimedOutError, UnreachableError
+from hubbub.server.core.outbound_http import OutboundResponse, TimedOutError, UnreachableError
 from hubbub.server.identity import applications
+from hubbub.server.play import deliveries
 from hubbub.server.play.interactions import actions, endpoints, timeouts
 
 # The response deadline is three seconds; a retry within it helps an endpoint that is restarting.
@@ -41,55 +44,83 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
     target = await operation.read(lambda call: endpoints.find_pending_target(call, interaction_id))
     if target is None:
         return
+    request = payload_signatures.sign(target.url, target.key, target.now_ms, delivery.body.encode())
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+
+    def describe_attempt(response: OutboundResponse | None) -> deliveries.Attempt:
+        return deliveries.Attempt(
+            delivery_id=interaction_id,
+            application_id=target.application_id,
+            kind="interaction",
+            name=_describe_interaction(delivery.body),
+            job=job,
+            url=target.url,
+            headers=request.headers,
+            body=delivery.body,
+            started_ms=target.now_ms,
+            duration_ms=round((loop.time() - started) * 1000),
+            response=response,
+        )
+
     try:
-        response = await payload_signatures.post_signed(
+        response = await request.send(
             operation.outbound,
-            target.url,
-            target.key,
-            target.now_ms,
-            delivery.body.encode(),
             timeout_seconds=target.remaining_ms / 1000,
             response_bytes_max=wire.ENDPOINT_RESPONSE_BYTES_MAX,
         )
-        problem = f"the endpoint returned HTTP {response.status}"
-        if response.status >= 500:
-            await _retry_or_fail(operation, job, delivery, problem)
     except TimedOutError as error:
-        await _fail(operation, delivery, str(error), actions.TIMED_OUT)
+        await _fail(operation, describe_attempt(None), str(error), actions.TIMED_OUT)
     except UnreachableError as error:
-        problem = str(error)
-        await _retry_or_fail(operation, job, delivery, problem)
+        await _retry_or_fail(operation, describe_attempt(None), str(error))
+    attempt = describe_attempt(response)
+    problem = f"the endpoint returned HTTP {response.status}"
+    if response.status >= 500:
+        await _retry_or_fail(operation, attempt, problem)
     if response.status == DEFERRED_STATUS and not response.body:
+        await operation.write(lambda call: deliveries.log(call, attempt, "delivered", None))
         return
     if response.status == 200:
         try:
             path = (interaction_id, delivery.token)
             await operation.perform(wire.CREATE_INTERACTION_RESPONSE, path, response.content_type, response.body)
-            return
         except ApiError as error:
             problem = f"the endpoint's response was rejected: {codec.encode(error.body()).decode()}"[:PROBLEM_MAX]
-    await _fail(operation, delivery, problem, actions.INVALID_RESPONSE)
+        else:
+            await operation.write(lambda call: deliveries.log(call, attempt, "delivered", None))
+            return
+    await _fail(operation, attempt, problem, actions.INVALID_RESPONSE)
 
 
-async def _retry_or_fail(
-    operation: AsyncOperation, job: Job, delivery: endpoints.InteractionDelivery, problem: str
-) -> NoReturn:
+def _describe_interaction(body: str) -> str:
+    """Return the type of an interaction and the name of its command, if it has one."""
+    payload = codec.decode(body, dict[str, Any])
+    type_name = InteractionType(payload["type"]).name
+    command_name = (payload.get("data") or {}).get("name")
+    return f"{type_name} {command_name}" if command_name else type_name
+
+
+async def _retry_or_fail(operation: AsyncOperation, attempt: deliveries.Attempt, problem: str) -> NoReturn:
     """Retry if there is time left, otherwise fail the interaction."""
-    delay_ms = RETRY_MS << min(job.attempts, DOUBLINGS_MAX)
+    delay_ms = RETRY_MS << min(attempt.job.attempts, DOUBLINGS_MAX)
 
     def decide(call: Call) -> bool:
-        if endpoints.compute_remaining_ms(call, delivery.interaction_id) > delay_ms:
+        if endpoints.compute_remaining_ms(call, attempt.delivery_id) > delay_ms:
+            deliveries.log(call, attempt, "waiting", problem, delay_ms)
             return True
-        actions.fail(call, delivery.interaction_id, problem, actions.TIMED_OUT)
+        actions.fail(call, attempt.delivery_id, problem, actions.TIMED_OUT)
+        deliveries.log(call, attempt, "failed", problem)
         return False
 
     raise RetryLater(delay_ms, problem) if await operation.write(decide) else DropJob(problem)
 
 
-async def _fail(
-    operation: AsyncOperation, delivery: endpoints.InteractionDelivery, problem: str, reason_code: int
-) -> NoReturn:
-    await operation.write(lambda call: actions.fail(call, delivery.interaction_id, problem, reason_code))
+async def _fail(operation: AsyncOperation, attempt: deliveries.Attempt, problem: str, reason_code: int) -> NoReturn:
+    def fail(call: Call) -> None:
+        actions.fail(call, attempt.delivery_id, problem, reason_code)
+        deliveries.log(call, attempt, "failed", problem)
+
+    await operation.write(fail)
     raise DropJob(problem)
 
 

@@ -101,7 +101,7 @@ def _send_stored_message(
 
 def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.UserMessage:
     """Edit a message of the caller to the player `other`."""
-    target = _find_message(call, other.id, message_id)
+    target = _require_message(call, other.id, message_id)
     if isinstance(target, PassingMessageRow):
         if target.author_id != call.user_id:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
@@ -126,7 +126,7 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
 
 def delete(call: Call, other: UserRow, message_id: int) -> None:
     """Delete a message of the caller to the player `other`."""
-    target = _find_message(call, other.id, message_id)
+    target = _require_message(call, other.id, message_id)
     if isinstance(target, PassingMessageRow):
         if target.author_id != call.user_id:
             raise errors.MISSING_PERMISSIONS()
@@ -148,7 +148,9 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
     messages.changes.delete(call, channel_access, row)
 
 
-def _find_message(call: Call, other_id: int, message_id: int) -> "PassingMessageRow | tuple[ChannelAccess, MessageRow]":
+def _require_message(
+    call: Call, other_id: int, message_id: int
+) -> "PassingMessageRow | tuple[ChannelAccess, MessageRow]":
     """Return a message between the caller and another player: a passing message, or a stored message with the channel access.
 
     Raise UNKNOWN_MESSAGE if there is none."""

@@ -7,13 +7,14 @@ import msgspec
 
 from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
-from hubbub.protocol.ids import ApplicationId, Timestamp
+from hubbub.protocol.ids import ApplicationId, Snowflake, Timestamp
 from hubbub.protocol.resources import webhook_events as wire
-from hubbub.server.core import jobs
+from hubbub.server.core import job_queues, jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, users
 from hubbub.server.identity.applications.signals import ApplicationDeleting, EventWebhooksChanged
 from hubbub.server.places import guilds, roles
+from hubbub.server.play.deliveries import DeliveryRow
 from hubbub.server.play.webhook_events import store
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,8 @@ class Delivery(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The encoded payload that is posted, identical on each attempt."""
     url: str | None = None
     """Destination URL, or None for the URL in the application's settings."""
+    delivery_id: Snowflake | None = None
+    """ID of the delivery in the log; None for events that were enqueued before the log existed, which are not logged."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,8 +89,35 @@ def send(
     # spec/webhooks-and-interactions.md#1.2: the timestamp of webhook events has no UTC offset.
     event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now_ms)[:26]), data=data)
     payload = wire.WebhookEventPayload(application_id=application_id, event=event)
-    delivery = Delivery(application_id=application_id, type=type, body=codec.encode(payload).decode(), url=url)
+    delivery = Delivery(
+        application_id=application_id,
+        type=type,
+        body=codec.encode(payload).decode(),
+        url=url,
+        delivery_id=call.new_id(Snowflake),
+    )
     call.tx.enqueue(DELIVER_JOB, delivery, key=f"{delivery_key_prefix(application_id)}{int(subject_id)}")
+
+
+def resend(call: Call, row: DeliveryRow) -> None:
+    """Send a logged event again: retry its failed job, or enqueue the same payload as a new delivery.
+
+    The receiver may get an event a second time, as with any retry; its timestamp does not change."""
+    if row.state == "waiting":
+        job_queues.retry_now(call.tx, row.job_id, call.now_ms)
+        return
+    key_prefix = delivery_key_prefix(row.application_id)
+    if row.state == "failed" and jobs.retry_failed(call.tx, row.job_id, kind=DELIVER_JOB, key_prefix=key_prefix):
+        return
+    delivery = Delivery(
+        application_id=ApplicationId(row.application_id),
+        type=WebhookEventType(row.name),
+        body=row.body,
+        # The URL of the application may have changed since; the URL of a lobby stays.
+        url=None if row.is_own_url else row.url,
+        delivery_id=call.new_id(Snowflake),
+    )
+    call.tx.enqueue(DELIVER_JOB, delivery, key=row.subject_key)
 
 
 def delivery_key_prefix(application_id: int) -> str:

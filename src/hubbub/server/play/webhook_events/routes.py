@@ -4,12 +4,14 @@ from msgspec import UNSET, Raw
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.resources import deliveries as deliveries_wire
 from hubbub.protocol.resources import webhook_events as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import FailedJob
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
+from hubbub.server.play import deliveries
 from hubbub.server.play.webhook_events import actions
 
 
@@ -42,6 +44,21 @@ def retry_failed_webhook_event(call: Call, application_id: ApplicationId, event_
     """Retry a failed webhook event."""
     if not _retry_deliveries(call, application_id, event_id):
         raise errors.NOT_FOUND()
+
+
+@handles(deliveries_wire.RESEND_DELIVERY)
+def resend_delivery(call: Call, application_id: ApplicationId, delivery_id: Snowflake) -> None:
+    """Resend a webhook event.
+
+    An event that waits for its next attempt is sent immediately. Interactions cannot be sent again."""
+    applications.require_manager(call, application_id)
+    row = deliveries.find(call.tx, application_id, delivery_id)
+    if row is None:
+        raise errors.NOT_FOUND()
+    if not deliveries.is_resendable(row):
+        text = "Only webhook events with a completely stored body can be sent again."
+        raise errors.invalid("delivery_id", "DELIVERY_NOT_RESENDABLE", text)
+    actions.resend(call, row)
 
 
 def _retry_deliveries(call: Call, application_id: ApplicationId, event_id: int | None = None) -> int:

@@ -104,6 +104,10 @@ class AttachmentSigner:
         """Return the media proxy URL for the signed URL of a file, with its signature (spec/http.md#1.12)."""
         return f"{self._cdn_url}{cdn_urls.MEDIA_PROXY_PATH}{url.removeprefix(self._cdn_url)}"
 
+    def external_media_url(self, url: str) -> str:
+        """Return the media proxy URL of an image of another server."""
+        return self._cdn_url + cdn_urls.external_media_path(self._key, url)
+
     def sign_url(self, channel_id: int, stored: StoredAttachment, *, is_ephemeral: bool = False) -> str:
         """Return the signed URL of a file, valid for one day. `is_ephemeral` marks files of ephemeral messages."""
         path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, is_ephemeral=is_ephemeral)

@@ -13,7 +13,9 @@ from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import messages as wire
+from hubbub.protocol.resources.embeds import EMBEDS_MAX, Embed
 from hubbub.protocol.resources.members import PartialMember
+from hubbub.server.core import cdn_urls
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import NO_FILTER, Audience, GameFilter, GuildAudience, UserAudience
@@ -23,7 +25,7 @@ from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk.messages import authors, files, jobs, rules, store, views, visibility
-from hubbub.server.talk.messages.content import json_columns, rows
+from hubbub.server.talk.messages.content import json_columns, links, rows
 from hubbub.server.talk.messages.content.records import Author, InteractionResponse, MessageRow
 from hubbub.server.talk.messages.content.rows import NewMessage
 from hubbub.server.talk.messages.files import FileRow
@@ -205,6 +207,26 @@ def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
         jobs.replace_files(call, channel, row)
         call.notify(MessageChanged(channel=channel, row=row))
     return _publish_update(call, channel, row)
+
+
+def extend_ephemeral(call: Call, row: MessageRow) -> None:
+    """Restart the lifetime of an ephemeral message."""
+    store.extend_ephemeral(call.tx, row, call.now_ms + EPHEMERAL_LIFETIME_MS)
+
+
+def set_link_previews(call: Call, channel: ChannelRef, row: MessageRow, previews: Sequence[Embed]) -> None:
+    """Replace the previews of a message's links and publish the message, unless they are the same.
+
+    The edit time of the message does not change (decisions/0142)."""
+    own_embeds, _ = links.split_previews(json_columns.embeds(row))
+    changed_row = row._replace(embeds=rows.encode_json([*own_embeds, *previews][:EMBEDS_MAX]))
+    if changed_row == row:
+        return
+    # The URLs of images are signed, and views only read the key.
+    cdn_urls.get_signing_key(call.tx)
+    store.update(call.tx, changed_row)
+    call.notify(MessageChanged(channel=channel, row=changed_row, are_previews_current=True))
+    _publish_update(call, channel, changed_row)
 
 
 def remove_file(call: Call, file: FileRow) -> None:

@@ -23,6 +23,8 @@ class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):
 
     channel: ChannelRef
     row: MessageRow
+    are_previews_current: bool = False
+    """Whether the server only replaced the previews of links, which therefore match the content."""
 
 
 class DeferredMessageCompleted(msgspec.Struct, frozen=True, kw_only=True):

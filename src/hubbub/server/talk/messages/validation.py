@@ -17,7 +17,7 @@ from hubbub.protocol.resources.attachments import (
     AttachmentRequest,
 )
 from hubbub.protocol.resources.components import Component
-from hubbub.protocol.resources.embeds import Embed, EmbedRequest
+from hubbub.protocol.resources.embeds import EMBEDS_MAX, Embed, EmbedRequest
 from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.protocol.resources.features import Feature
 from hubbub.protocol.resources.polls import (
@@ -36,7 +36,7 @@ from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, build_attachment
 from hubbub.server.talk.messages import ports
-from hubbub.server.talk.messages.content import components, drafts, embeds, json_columns, mentions
+from hubbub.server.talk.messages.content import components, drafts, embeds, json_columns, links, mentions
 from hubbub.server.talk.messages.content.component_fields import ComponentReferences
 from hubbub.server.talk.messages.content.drafts import Draft, clean_content
 from hubbub.server.talk.messages.content.records import Author, MessageRow
@@ -123,11 +123,14 @@ def validate_edit(
         draft.flags = drafts.edited_flags(row.flags, body.flags or 0, call.now_ms)
     if body.content is not UNSET:
         draft.content = clean_content(body.content)
-    draft.embeds = (
-        json_columns.embeds(row)
-        if body.embeds is UNSET
-        else _validate_embeds(call, channel_access, body.embeds or [], form)
-    )
+    draft.embeds = json_columns.embeds(row)
+    if body.embeds is not UNSET:
+        previews = [embed for embed in draft.embeds if links.is_link_preview(embed)]
+        own_embeds = _validate_embeds(call, channel_access, body.embeds or [], form)
+        draft.embeds = [*own_embeds, *previews][:EMBEDS_MAX]
+    if body.content is not UNSET:
+        # A removed link takes its preview with it; a job adds the previews of new links (decisions/0142).
+        draft.embeds = links.filter_embeds(draft.embeds, draft.content)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         for name, value in (
             ("content", draft.content),

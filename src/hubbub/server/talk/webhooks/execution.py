@@ -66,7 +66,7 @@ def get_webhook_message(
     sender = rules.require_sender(call, webhook_id, webhook_token)
     if not isinstance(sender, WebhookRow):
         return sender.get(call, message_id)
-    channel, message = _find_message(call, sender, message_id, query)
+    channel, message = _require_message(call, sender, message_id, query)
     return messages.views.message(call, message, guild_id=channel.guild_id)
 
 
@@ -83,7 +83,7 @@ def update_webhook_message(
     sender = rules.require_sender(call, webhook_id, webhook_token)
     if not isinstance(sender, WebhookRow):
         return sender.update(call, message_id, body)
-    channel, message = _find_message(call, sender, message_id, query)
+    channel, message = _require_message(call, sender, message_id, query)
     _require_unarchived(channel)
     if channel.locked:
         raise errors.THREAD_LOCKED()
@@ -112,7 +112,7 @@ def delete_webhook_message(
     sender = rules.require_sender(call, webhook_id, webhook_token)
     if not isinstance(sender, WebhookRow):
         return sender.delete(call, message_id)
-    channel, message = _find_message(call, sender, message_id, query)
+    channel, message = _require_message(call, sender, message_id, query)
     _require_unarchived(channel)
     channel_access = rules.webhook_channel_access(call, sender, rules.require_guild(call, sender), channel)
     messages.changes.delete(call, channel_access, message)
@@ -127,7 +127,7 @@ def _send_message(
     avatar = rules.resolve_avatar_hash(call, body.avatar_url) if body.avatar_url else None
     # spec/http.md#3.13: the limit applies to all webhooks of a channel together, including its threads.
     quotas.consume_quota(call, "webhooks", channel.id, wire.CHANNEL_EXECUTE_LIMIT)
-    target, post_message_id = _find_target(call, row, channel, body, query)
+    target, post_message_id = _find_or_create_target(call, row, channel, body, query)
     guild = rules.require_guild(call, row)
     message = CreateMessage(
         content=body.content,
@@ -144,10 +144,12 @@ def _send_message(
     return messages.creation.create(call, channel_access, message, author=author, message_id=post_message_id)
 
 
-def _find_target(
+def _find_or_create_target(
     call: Call, row: WebhookRow, channel: ChannelRef, body: wire.ExecuteWebhook, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageId | None]:
-    """Return the channel that a webhook sends to, and the ID of the first message of a new post, if any."""
+    """Return the channel that the message is sent to, and the ID for the first message of a new forum post, or None.
+
+    Create the post if the body has a thread name."""
     is_forum = channel.type in FORUM_TYPES
     if body.thread_name:
         if not is_forum:
@@ -171,7 +173,7 @@ def _find_target(
     return channel, None
 
 
-def _find_message(
+def _require_message(
     call: Call, row: WebhookRow, message_id: int, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageRow]:
     """Return a message of the webhook with its channel. Raise UNKNOWN_MESSAGE for messages of other authors."""

@@ -29,7 +29,8 @@ def deliver_traced(
     )
     for session, previous_seq in previous_seqs:
         if session.replay.last_seq != previous_seq:
-            context.trace.use_intents(session.user_id, dispatch.intents | _content_intent(session, dispatch))
+            intents = dispatch.intents | _content_intent(session, dispatch)
+            context.trace.count_delivery(session.user_id, dispatch.event, intents)
     context.trace.add(
         codec.timestamp(context.clock.now_ms()),
         dispatch,
@@ -112,7 +113,7 @@ def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
         return "meant for another session of the user"
     if dispatch.event == "GUILD_CREATE":
         return "GUILD_CREATE is being prepared for this session and follows"
-    if not session.in_event_shard(audience.shard_guild_id):
+    if not session.owns_event_of(audience.shard_guild_id):
         return (
             "belongs to another shard"
             if audience.shard_guild_id is not None

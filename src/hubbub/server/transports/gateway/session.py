@@ -25,7 +25,7 @@ from hubbub.server.transports.rate_window import RateWindow
 
 GatewayConnection: TypeAlias = GatewayWebSocket["GatewaySession"]
 
-MOMENTARY_EVENT_PREFIXES: Final = (
+PREFIXES_OUTSIDE_GUILD_CREATE: Final = (
     "APPLICATION_COMMAND_",
     "AUTO_MODERATION_",
     "GUILD_AUDIT_LOG_",
@@ -44,7 +44,9 @@ MOMENTARY_EVENT_PREFIXES: Final = (
 
 
 class RecipientClass:
-    """Identity object shared by sessions of the same application, intents and scopes: they receive the same events."""
+    """Identity object of sessions with the same kind of token, application, family, scopes and intents.
+
+    These sessions receive the same events."""
 
     __slots__ = ("__weakref__",)
 
@@ -147,7 +149,7 @@ class GatewaySession:
     def accepts(self, dispatch: Dispatch) -> bool:
         """Return whether this session may receive an event that is addressed to its user.
 
-        OAuth2 sessions receive events of their own application, and events that the user's scopes grant.
+        OAuth2 sessions receive events whose application, family and scope conditions match their token.
         """
         audience = dispatch.audience
         assert isinstance(audience, UserAudience)
@@ -157,7 +159,7 @@ class GatewaySession:
         actor = self.actor
         addressed = game_filter.application_id or game_filter.family_id or audience.session_id or dispatch.oauth2_bodies
         if not (dispatch.intents or dispatch.scope or addressed):
-            # Events declared without an intent or a scope are never sent to OAuth2 sessions.
+            # An event declared without an intent or a scope reaches OAuth2 sessions only if it is addressed to them.
             return False
         return (
             (game_filter.application_id is None or game_filter.application_id == actor.application_id)
@@ -167,13 +169,13 @@ class GatewaySession:
             and (not game_filter.with_scope or game_filter.with_scope in actor.scopes)
         )
 
-    def in_shard(self, guild_id: int) -> bool:
+    def owns_guild(self, guild_id: int) -> bool:
         """Return whether a guild belongs to this session's shard (spec/gateway.md#4.2)."""
         return (guild_id >> 22) % self.shard.shard_count == self.shard.shard_id
 
-    def in_event_shard(self, guild_id: int | None) -> bool:
+    def owns_event_of(self, guild_id: int | None) -> bool:
         """Return whether an event belongs to this session's shard; an event without a guild belongs to shard 0."""
-        return self.shard.shard_id == 0 if guild_id is None else self.in_shard(guild_id)
+        return self.shard.shard_id == 0 if guild_id is None else self.owns_guild(guild_id)
 
     def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because READY does not contain it."""
@@ -228,7 +230,7 @@ class Seat:
         """Return whether the session still needs an event, because GUILD_CREATE does not contain it."""
         if self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp):
             return True
-        return dispatch.event.startswith(MOMENTARY_EVENT_PREFIXES) and self.session.needs_event(dispatch)
+        return dispatch.event.startswith(PREFIXES_OUTSIDE_GUILD_CREATE) and self.session.needs_event(dispatch)
 
 
 def send_all(sessions: list[GatewaySession], packet: Packet) -> None:

@@ -272,7 +272,7 @@ class GatewaySessions:
         if session.is_oauth2:
             self._spawn(self._send_guild_name(session, guild_id))
             return
-        if session.has_ended or not session.in_shard(guild_id):
+        if session.has_ended or not session.owns_guild(guild_id):
             return
         previous = session.seats.get(guild_id)
         if previous is not None and not previous.is_removed:

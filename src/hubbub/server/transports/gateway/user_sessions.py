@@ -144,7 +144,7 @@ class UserSessions:
         elif (
             session.shard.shard_count > 1
             and not audience.session_id
-            and not session.in_event_shard(audience.shard_guild_id)
+            and not session.owns_event_of(audience.shard_guild_id)
         ):
             return
         game_filter = audience.game_filter
@@ -188,7 +188,7 @@ class UserSessions:
         if dispatch.event == GUILD_CREATE.name:
             self._control.join_guild(session, guild_id, is_joining=guild.unavailable is None)
             return False
-        if not session.in_shard(guild_id):
+        if not session.owns_guild(guild_id):
             return False
         self._control.leave_guild(session, guild_id)
         return True

@@ -67,6 +67,7 @@ from hubbub.server.transports.http.incoming_requests import (
 from hubbub.server.transports.http.origin_policy import find_policy
 from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody
 from hubbub.server.transports.http.responses import EncodedResponse
+from hubbub.server.transports.http.shared_routes import SharedRoutes
 from hubbub.server.transports.http.upload_storage import UploadStorage, new_upload
 
 log = logging.getLogger(__name__)
@@ -109,7 +110,7 @@ class HttpServer:
         settle: Callable[[], Awaitable[None]] | None = None,
         scanners: UploadScanners | None = None,
         observer: Observer | None = None,
-        routes: Iterable[web.AbstractRouteDef] = (),
+        routes: Iterable[web.RouteDef] = (),
     ) -> None:
         self._table = endpoints
         self._db = database
@@ -161,7 +162,7 @@ class HttpServer:
         # 0 disables aiohttp's limit: this server bounds every body itself.
         app = web.Application(client_max_size=0)
         app.router.register_resource(SubtreeResource("/api", self._observed_handle))
-        app.add_routes(self._routes)
+        app.router.register_resource(SharedRoutes(self._routes))
         app.router.register_resource(SubtreeResource("/", self._not_found))
         return app
 
@@ -298,7 +299,7 @@ class HttpServer:
             await fault_injection.apply_fault(fault, state.request)
         return encoded
 
-    def add_routes(self, routes: Iterable[web.AbstractRouteDef], not_found_handler: Handler | None = None) -> None:
+    def add_routes(self, routes: Iterable[web.RouteDef], not_found_handler: Handler | None = None) -> None:
         """Add routes; must be called before `application`. `not_found_handler` responds to browsers for unknown paths."""
         self._routes += routes
         self._not_found_handler = not_found_handler

@@ -1,6 +1,8 @@
 """The TCP and UDP sockets of the voice server, and the addresses that clients receive."""
 
+import functools
 import ipaddress
+import os
 import socket
 import ssl
 from dataclasses import dataclass
@@ -71,16 +73,24 @@ def load_tls_context(settings: VoiceConfig) -> ssl.SSLContext | None:
     """Return the TLS context of the configured certificate, or None; raise ConfigError if it is invalid."""
     if settings.certificate_file is None:
         return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    key_file = settings.key_file or settings.certificate_file
     try:
-        context.load_cert_chain(settings.certificate_file, settings.key_file)
+        modified_ns = os.stat(settings.certificate_file).st_mtime_ns, os.stat(key_file).st_mtime_ns
+        return _load_files(settings.certificate_file, key_file, modified_ns)
     except (OSError, ValueError) as error:
         # ssl.SSLError is an OSError.
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(
             "voice.certificate_file", settings.certificate_file, f"cannot be used with its key: {reason}"
         ) from None
+
+
+@functools.lru_cache(maxsize=8)
+def _load_files(certificate_file: str, key_file: str, modified_ns: tuple[int, int]) -> ssl.SSLContext:
+    """Return the TLS context of a certificate; the forks of a rehearsal share it until a file is modified."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificate_file, key_file)
     return context
 
 

@@ -7,9 +7,13 @@ from hubbub.server.transports.zstd import zstd
 
 ZSTD_LEVEL: Final = 19
 """Level for files that are compressed once. Higher levels need more memory in the browser."""
-LARGE_FILE_BYTES: Final = 256 * 1024
+LARGE_FILE_BYTES: Final = 700 * 1024
 """Minimum size in bytes of a file that is compressed with `LARGE_FILE_ZSTD_LEVEL`, because its first request waits for it."""
 LARGE_FILE_ZSTD_LEVEL: Final = 9
+
+
+ENCODINGS: Final = ("zstd", "gzip") if zstd is not None else ("gzip",)
+"""Encodings of responses, best first."""
 
 
 def accepts(accept_encoding: str, encoding: str) -> bool:
@@ -23,9 +27,7 @@ def accepts(accept_encoding: str, encoding: str) -> bool:
 
 def choose(accept_encoding: str) -> str | None:
     """Return the best encoding that the client accepts, or None for no compression."""
-    if zstd is not None and accepts(accept_encoding, "zstd"):
-        return "zstd"
-    return "gzip" if accepts(accept_encoding, "gzip") else None
+    return next((encoding for encoding in ENCODINGS if accepts(accept_encoding, encoding)), None)
 
 
 def compress(body: bytes, encoding: str) -> bytes:

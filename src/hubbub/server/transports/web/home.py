@@ -1,6 +1,7 @@
-"""The home page, the redirect from `/settings`, and the page shown for unknown paths."""
+"""The home page with its field for invites, the redirect from `/settings`, and the page shown for unknown paths."""
 
 from typing import Final
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -23,6 +24,14 @@ async def show_home(request: PageRequest) -> web.Response:
         (gettext("Files"), request.config.cdn_url),
     ]
     return request.render("home.html", endpoints=endpoints)
+
+
+@page("GET", "/invite", public=True)
+async def open_invite(request: PageRequest) -> web.Response:
+    """Redirect from the field of the home page to the page of an invite, given its code or its whole link."""
+    text = request.query_parameter("code").strip().rstrip("/")
+    code = text.rpartition("/")[2].partition("?")[0]
+    return request.redirect(f"/invite/{quote(code, safe='')}" if code else PATH)
 
 
 @page("GET", "/settings", public=True)

@@ -206,7 +206,11 @@ class MessageRenderer:
             system_text="" if is_from_user else system_message_text(message),
             text=split_text(message.content, names) if is_from_user else [],
             files=[file for attachment in message.attachments if (file := self._file_view(attachment)) is not None],
-            embeds=[self._embed_view(embed, names) for embed in message.embeds],
+            embeds=[
+                self._embed_view(embed, names)
+                for embed in message.embeds
+                if embed.type == "rich" or not _is_in_spoiler(message.content, embed.url or "")
+            ],
             notes=list(_other_contents(message, names)),
             reply=reply,
             is_reply=message.type == MessageType.REPLY,
@@ -279,6 +283,12 @@ class MessageRenderer:
 
     def _image_path(self, media: "EmbedMedia | Any") -> str | None:
         return self._local_path(media.proxy_url) if media and media.proxy_url else None
+
+
+def _is_in_spoiler(content: str, url: str) -> bool:
+    """Return whether a link is between two spoiler marks; the page then does not show its preview."""
+    parts = content.split("||")
+    return any(url in part for part in parts[1:-1:2]) if url else False
 
 
 def _other_contents(message: Message, names: MentionNames) -> Iterator[str]:

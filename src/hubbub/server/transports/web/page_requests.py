@@ -1,6 +1,7 @@
 """The request object that page functions receive, and the decorator that registers them."""
 
 import asyncio
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -138,13 +139,14 @@ def page(method: str, path: str, *, public: bool = False, file: str | None = Non
     return mark
 
 
-def find_pages(module: ModuleType) -> list[tuple[Page, Callable[["PageRequest"], Any]]]:
-    """Return the page functions of a module with their routes."""
-    return [
+@functools.cache
+def find_pages(module: ModuleType) -> tuple[tuple[Page, Callable[["PageRequest"], Any]], ...]:
+    """Return the page functions of a module with their routes; cached, because each App reads the same modules."""
+    return tuple(
         (value.__page__, value)
         for value in vars(module).values()
         if hasattr(value, "__page__") and value.__module__ == module.__name__
-    ]
+    )
 
 
 class PageRequest:

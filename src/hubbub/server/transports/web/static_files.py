@@ -1,10 +1,9 @@
-"""Static files of the pages and of the chat client: content hashes in URLs, compression, preloaded modules."""
+"""Static files of the pages and of the chat client: content hashes in URLs, compression, the package of modules."""
 
 import asyncio
 import functools
 import hashlib
-import posixpath
-import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +11,7 @@ from aiohttp import web
 
 from hubbub.protocol import codec
 from hubbub.server.core import translation
-from hubbub.server.transports.web import content_encoding
+from hubbub.server.transports.web import content_encoding, start_package
 
 STATIC_FOLDER: Final = Path(__file__).parent / "static"
 STATIC_PATH: Final = "/static"
@@ -28,6 +27,8 @@ EMOJI_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("emoji.json"
 """Third-party files with all Unicode emoji."""
 EMOJI_FONT: Final = f"{THIRD_PARTY}/emoji_font_0.woff2"
 """First part of the third-party color font for emoji."""
+START_SHEET: Final = "start.css"
+"""All style sheets of the chat client as one file."""
 EMOJI_FONT_SHEET: Final = "emoji_font.css"
 """Style sheet that uses the color font for emoji."""
 CALL_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("davey.wasm", "emnapi_core.js", "emnapi_runtime.js"))
@@ -49,9 +50,6 @@ _WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval
 _IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 
-_STATIC_IMPORT: Final = re.compile(r'^(?:import|export)\s(?:[^;"]*\sfrom\s)?\s*"(\.[^"]+)"', re.MULTILINE)
-"""An import or a re-export of another module at the start of a line; `import()` loads a module later."""
-
 
 class StaticFile:
     """A file in memory, with its compressed forms once a client has requested them."""
@@ -62,6 +60,11 @@ class StaticFile:
         self._content_type = _CONTENT_TYPES[suffix]
         self._is_compressed = suffix in _COMPRESSED_SUFFIXES
         self._bodies: dict[str | None, bytes] = {None: data}
+
+    def compress(self, encoding: str) -> None:
+        """Prepare the compressed form, so that no request waits for it."""
+        if encoding not in self._bodies:
+            self._bodies[encoding] = content_encoding.compress(self.data, encoding)
 
     async def respond(self, request: web.Request, policy: str | None = None) -> web.Response:
         """Return the file, or 304 if the client has it. Browsers cache it forever, because its URL names its content."""
@@ -80,7 +83,7 @@ class StaticFile:
             return web.Response(status=304, headers=headers)
         if encoding is not None and encoding not in self._bodies:
             # Compressing a large file takes more than 100 ms, during which the event loop serves other requests.
-            self._bodies[encoding] = await asyncio.to_thread(content_encoding.compress, self.data, encoding)
+            await asyncio.to_thread(self.compress, encoding)
         headers["Content-Type"] = self._content_type
         if encoding is not None:
             headers["Content-Encoding"] = encoding
@@ -120,26 +123,26 @@ class Assets:
 
 
 class ClientFiles:
-    """The chat client's JavaScript modules and style sheets, in a folder whose URL contains the hash of all files.
+    """The chat client's JavaScript modules and style sheets, in folders whose URLs contain the hash of all files.
 
-    Modules import each other by relative names, so files of one version are always loaded together (decisions/0057).
+    Modules import each other by relative names, so files of one version are always loaded together (decisions/0057). One
+    folder has the files as they are written, the other one has what the chat client loads: the modules that it needs to
+    start are one file there, and so are its style sheets (decisions/0151).
     """
 
     def __init__(self, folder: Path = STATIC_FOLDER) -> None:
-        self._files: dict[str, StaticFile] = {}
-        version_digest = hashlib.sha256()
+        self._sources: dict[str, StaticFile] = {}
         paths = [(path, path.relative_to(folder / "app")) for path in (folder / "app").rglob("*")]
         paths += [(path, path.relative_to(folder)) for path in (folder / THIRD_PARTY).rglob("*")]
         for path, relative in sorted(pair for pair in paths if pair[0].suffix in _CONTENT_TYPES):
-            name, file = relative.as_posix(), StaticFile(path.read_bytes(), path.suffix)
-            version_digest.update(f"{name} {file.digest}\n".encode())
-            self._files[name] = file
-        self._version_hash = version_digest.hexdigest()[:12]
-        missing = set() if EMOJI_FONT in self._files else {EMOJI_FONT_SHEET}
-        self.sheets = [self(name) for name in self._files if name.endswith(".css") and name not in missing]
-        """URLs of the style sheets."""
-        self.scripts = self.list_scripts(MAIN)
-        """URLs of the modules that the client needs to start, so that browsers load them in parallel."""
+            self._sources[relative.as_posix()] = StaticFile(path.read_bytes(), path.suffix)
+        self._files = self._sources | self._build_start_files()
+        self._source_hash = _hash_files(self._sources)
+        self._version_hash = _hash_files(self._files)
+        self.sheet = self(START_SHEET)
+        """URL of the style sheet."""
+        self.script = self(start_package.PACKAGE)
+        """URL of the module that starts the client."""
         self.has_call_files = self._files.keys() >= CALL_FILES
         """Whether the files that calls need are installed."""
         self.has_highlighter = HIGHLIGHTER in self._files
@@ -147,35 +150,53 @@ class ClientFiles:
         self.has_emoji_files = self._files.keys() >= EMOJI_FILES
         """Whether the files with all Unicode emoji are installed."""
 
-    def list_scripts(self, entry: str) -> list[str]:
-        """Return the URLs of the modules that a module imports statically, directly or through others."""
-        return [self(name) for name in self._list_imported(entry)]
+    def _build_start_files(self) -> dict[str, StaticFile]:
+        """Return the package of the modules that the client needs to start, with its stubs, and the style sheet."""
+        package = start_package.build_package(self._module_texts(), MAIN)
+        missing = set() if EMOJI_FONT in self._sources else {EMOJI_FONT_SHEET}
+        sheets = [name for name in self._sources if name.endswith(".css") and name not in missing]
+        sheet = StaticFile(b"\n".join(self._sources[name].data for name in sheets), ".css")
+        return {name: StaticFile(text.encode(), ".js") for name, text in package.items()} | {START_SHEET: sheet}
 
-    def _list_imported(self, entry: str) -> list[str]:
-        """Return the names of the modules that a module imports statically, directly or through others."""
-        names, unread = [entry], [entry]
-        while unread:
-            folder = posixpath.dirname(name := unread.pop())
-            for target in _STATIC_IMPORT.findall(self._files[name].data.decode()):
-                imported = posixpath.normpath(posixpath.join(folder, target))
-                if imported not in names:
-                    names.append(imported)
-                    unread.append(imported)
-        return names[1:]
+    def _module_texts(self) -> dict[str, str]:
+        modules = (name for name in self._sources if name.endswith(".js") and not name.startswith(THIRD_PARTY))
+        return {name: self._sources[name].data.decode() for name in modules}
+
+    def compress_start_files(self) -> None:
+        """Compress the files that the client needs to start, which takes about a second."""
+        for name in (start_package.PACKAGE, START_SHEET):
+            for encoding in content_encoding.ENCODINGS:
+                self._files[name].compress(encoding)
+
+    def list_start_modules(self, entry: str = MAIN) -> list[str]:
+        """Return the names of a module and of those that it imports statically, directly or through others."""
+        return start_package.list_imported(self._module_texts(), entry)
 
     def __call__(self, name: str) -> str:
-        """Return the URL of a file."""
+        """Return the URL of a file of the chat client."""
         assert name in self._files, name
         return f"{STATIC_PATH}/app/{self._version_hash}/{name}"
 
+    def source_url(self, name: str) -> str:
+        """Return the URL of a file as it is written, for pages other than the chat client."""
+        assert name in self._sources, name
+        return f"{STATIC_PATH}/app/{self._source_hash}/{name}"
+
     async def serve(self, request: web.Request) -> web.Response:
         """Serve a file of the current version. Other versions are not found, so that versions never mix on one page."""
-        name = request.match_info["name"]
-        file = self._files.get(name)
-        if file is None or request.match_info["version_hash"] != self._version_hash:
+        name, version_hash = request.match_info["name"], request.match_info["version_hash"]
+        folders = {self._version_hash: self._files, self._source_hash: self._sources}
+        file = folders.get(version_hash, {}).get(name)
+        if file is None:
             raise web.HTTPNotFound
         # A worker has the policy of its own response, not that of the page.
         return await file.respond(request, _WORKER_POLICY if name == FRAME_WORKER else None)
+
+
+def _hash_files(files: dict[str, StaticFile]) -> str:
+    """Return the hash of the names and contents of files."""
+    entries: Iterable[str] = (f"{name} {file.digest}\n" for name, file in sorted(files.items()))
+    return hashlib.sha256("".join(entries).encode()).hexdigest()[:12]
 
 
 class CatalogFiles:

@@ -237,7 +237,7 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     form.raise_if_any()
     if row.is_ephemeral:
         # Keep the message long enough for a response to this interaction.
-        messages.changes.extend_ephemeral(call.tx, row, call.now_ms + messages.changes.EPHEMERAL_LIFETIME_MS)
+        messages.changes.extend_ephemeral(call, row)
     owners = invocation.installation_owners
     origin = messages.views.extra(row).interaction
     if not owners and origin is not None:

@@ -7,6 +7,7 @@ from hubbub.server.talk.messages.content.components import (
     validate_modal_components,
     walk_components,
 )
+from hubbub.server.talk.messages.content.links import find_links, split_previews
 from hubbub.server.talk.messages.content.records import ApplicationOrigin, InteractionResponse, StoredInteraction
 from hubbub.server.talk.messages.content.rows import build_application_row, encode_extra
 
@@ -17,7 +18,9 @@ __all__ = [
     "StoredInteraction",
     "build_application_row",
     "encode_extra",
+    "find_links",
     "is_required",
+    "split_previews",
     "text_contents",
     "validate_modal_components",
     "walk_components",

@@ -15,6 +15,7 @@ from hubbub.server.core.call import Upload
 from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages.content import components
 from hubbub.server.talk.messages.content.component_fields import ComponentReferences
+from hubbub.server.talk.messages.content.links import is_link_preview
 
 # spec/http.md#3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
 _LEGACY_ONLY_FIELDS: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
@@ -55,9 +56,11 @@ class Draft(msgspec.Struct, kw_only=True):
             yield from components.text_contents(self.components)
 
     def readable_texts(self) -> Iterator[str]:
-        """Iterate over all texts that users will read."""
+        """Iterate over all texts of the sender that users will read; previews of links are not among them."""
         yield from self.mention_texts()
         for embed in self.embeds:
+            if is_link_preview(embed):
+                continue
             yield from (embed.title or "", embed.description or "")
             yield from (embed.author.name if embed.author else "", embed.footer.text if embed.footer else "")
             for field in embed.fields or ():

@@ -1,10 +1,11 @@
-"""Resolve references to uploaded files in embeds and components to signed URLs."""
+"""Resolve references to uploaded files in embeds and components, and images of link previews, to signed URLs."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hubbub.protocol.resources.embeds import Embed, EmbedMedia
 from hubbub.server.talk.attachments import AttachmentSigner, StoredAttachment
+from hubbub.server.talk.messages.content.links import is_link_preview
 
 
 class _FileUrls(NamedTuple):
@@ -32,7 +33,12 @@ def resolve_in_embeds(
 ) -> list[Embed]:
     """Replace references to uploaded files in the embeds `embeds` with URLs, in place; return the embeds.
 
-    `get_signer` is called only if a URL has to be signed."""
+    Images of link previews get a URL at the media proxy. `get_signer` is called only if a URL has to be signed."""
+    for embed in embeds:
+        if is_link_preview(embed):
+            for media in (embed.image, embed.thumbnail):
+                if media and media.url:
+                    media.proxy_url = get_signer().external_media_url(media.url)
     files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files if attachment.embedded}
     if not files_by_url:
         return embeds

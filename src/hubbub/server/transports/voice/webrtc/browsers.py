@@ -5,6 +5,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from hubbub.media import rtp
@@ -257,9 +258,13 @@ class Browsers:
         self.send = send
         self.public_address = public_address
         """The IPv4 address and UDP port that browsers send to."""
-        self.identity = DtlsIdentity()
         self.by_address: dict[Address, BrowserTransport] = {}
         self._by_ufrag: dict[str, BrowserTransport] = {}
+
+    @cached_property
+    def identity(self) -> DtlsIdentity:
+        """The certificate of this process, created for the first browser."""
+        return DtlsIdentity()
 
     def open(self, offer: Offer, ssrc: int, events: BrowserEvents) -> BrowserTransport:
         """Create the transport of a browser."""

@@ -24,6 +24,7 @@ FEATURES: Final = {
     "voice": ("Voice", "Users can join calls. Running calls continue while it is off."),
     "applications": ("Applications", "Users can create, authorize and install applications."),
     "push": ("Push notifications", "Browsers receive push notifications."),
+    "link_previews": ("Link previews", "The server fetches the links of messages and shows previews of them."),
 }
 """Title and description of each feature."""
 

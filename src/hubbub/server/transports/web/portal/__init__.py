@@ -6,12 +6,15 @@ from hubbub.server.transports.web.portal import (
     approvals,
     bots,
     clients,
+    commands,
+    deliveries,
     endpoints,
     identity,
     images,
     installation,
     overview,
     store,
+    teams,
     testers,
 )
 
@@ -23,8 +26,11 @@ PAGE_MODULES: tuple[ModuleType, ...] = (
     approvals,
     identity,
     endpoints,
+    deliveries,
+    commands,
     images,
     testers,
     store,
+    teams,
 )
 """Modules that define portal pages."""

@@ -1,13 +1,15 @@
-"""Portal page for the SKUs of an application, where they are created, published and unpublished."""
+"""Portal pages for the SKUs of an application, where they are created, changed, published, unpublished and deleted."""
 
 from typing import Any, Final
 
 from aiohttp import web
 
+from hubbub.protocol import errors
 from hubbub.protocol.enums import SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.resources import skus
+from hubbub.server.transports.web.forms import Form
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -18,6 +20,7 @@ from hubbub.server.transports.web.portal.common import (
 )
 
 PATH: Final = APPLICATION_PATH + "/store"
+SKU_PATH: Final = PATH + r"/{sku_id:\d{1,19}}"
 FIELDS: Final = ("name", "description", "kind", "price", "currency")
 
 KINDS: Final = {
@@ -40,17 +43,7 @@ async def create_sku(request: PageRequest) -> web.Response:
     """Create a SKU."""
     form = request.form
     sku_type, flags, _ = KINDS.get(form.trimmed("kind"), (0, 0, ""))
-    price = form.trimmed("price")
-    body = {
-        "type": int(sku_type),
-        "flags": flags,
-        "name": form.trimmed("name"),
-        "description": form.optional("description"),
-        "price": int(price) if price.isascii() and price.isdigit() and len(price) < 20 else price,
-        "currency": form.trimmed("currency").lower(),
-        "published": form.checked("published"),
-        "listed": form.checked("listed"),
-    }
+    body = {"type": int(sku_type), "flags": flags, "published": form.checked("published"), **_read_fields(form)}
     try:
         sku = await request.call(skus.CREATE_SKU, request.path_parameter("application_id"), body=body)
     except ApiError as error:
@@ -63,13 +56,41 @@ async def create_sku(request: PageRequest) -> web.Response:
     )
 
 
-@page("POST", PATH + r"/{sku_id:\d{1,19}}/publish")
+@page("GET", SKU_PATH)
+async def show_sku(request: PageRequest) -> web.Response:
+    """Show the form that changes a SKU."""
+    return render(request, "sku.html", await load_application(request), sku=await _load_sku(request))
+
+
+@page("POST", SKU_PATH)
+async def change_sku(request: PageRequest) -> web.Response:
+    """Change the name, description, price and listing of a SKU."""
+    ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
+    try:
+        sku = await request.call(skus.UPDATE_SKU, *ids, body=_read_fields(request.form))
+    except ApiError as error:
+        if error.kind is not errors.INVALID_FORM_BODY:
+            raise
+        application, sku = await load_application(request), await _load_sku(request)
+        return render_errors(request, "sku.html", error, application, fields=FIELDS, sku=sku)
+    return request.redirect(section_path(request, "/store"), notice=f"{sku.name} was saved.")
+
+
+@page("POST", SKU_PATH + "/delete")
+async def delete_sku(request: PageRequest) -> web.Response:
+    """Delete a SKU."""
+    ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
+    await request.call(skus.DELETE_SKU, *ids)
+    return request.redirect(section_path(request, "/store"), notice="The SKU was deleted. Its owners keep it.")
+
+
+@page("POST", SKU_PATH + "/publish")
 async def publish(request: PageRequest) -> web.Response:
     """Publish a SKU."""
     return await _set_published(request, is_published=True, result="was published.")
 
 
-@page("POST", PATH + r"/{sku_id:\d{1,19}}/unpublish")
+@page("POST", SKU_PATH + "/unpublish")
 async def unpublish(request: PageRequest) -> web.Response:
     """Unpublish a SKU."""
     return await _set_published(
@@ -84,6 +105,27 @@ async def _set_published(request: PageRequest, *, is_published: bool, result: st
     ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
     sku = await request.call(skus.UPDATE_SKU, *ids, body={"published": is_published})
     return request.redirect(section_path(request, "/store"), notice=f"{sku.name} {result}")
+
+
+def _read_fields(form: Form) -> dict[str, Any]:
+    """Return the fields of a SKU that can be changed. A price that is not a number is sent as text, to be rejected."""
+    price = form.trimmed("price")
+    return {
+        "name": form.trimmed("name"),
+        "description": form.optional("description"),
+        "price": int(price) if price.isascii() and price.isdigit() and len(price) < 20 else price,
+        "currency": form.trimmed("currency").lower(),
+        "listed": form.checked("listed"),
+    }
+
+
+async def _load_sku(request: PageRequest) -> skus.StoreSku:
+    """Return the SKU of the path; raise UNKNOWN_SKU if it does not exist or was deleted."""
+    store_skus = await request.call(skus.LIST_STORE_SKUS, request.path_parameter("application_id"))
+    found = next((sku for sku in store_skus if f"{sku.id:d}" == request.path_parameter("sku_id")), None)
+    if found is None:
+        raise errors.UNKNOWN_SKU()
+    return found
 
 
 async def _skus_context(request: PageRequest) -> dict[str, Any]:

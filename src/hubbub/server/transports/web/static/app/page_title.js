@@ -10,11 +10,13 @@ export function drawPageTitle({ state, channelId, guildId }) {
   const channel = state.channels.get(channelId),
     guild = state.guilds.get(guildId);
   let mentionCount = 0;
-  for (const otherChannel of state.channels.values())
-    if (countsAsUnread(otherChannel, state)) mentionCount += state.mentionCountIn(otherChannel.id);
+  for (const [id, readState] of state.readStates)
+    if (readState.mention_count && state.channels.has(id) && countsAsUnread(state.channels.get(id), state))
+      mentionCount += state.mentionCountIn(id);
   const name = channel
     ? `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}${guild ? ` · ${guild.name}` : ""}`
     : (guild?.name ?? t("Friends"));
-  document.title = `${mentionCount ? `(${mentionCount}) ` : ""}${name} · Hubbub`;
+  const title = `${mentionCount ? `(${mentionCount}) ` : ""}${name} · Hubbub`;
+  if (document.title !== title) document.title = title;
   showBadge(mentionCount);
 }

@@ -14,6 +14,7 @@ import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThrea
 import { compareIds } from "./network/ids.js";
 import { bindToChannel } from "./state/context.js";
 import { h, setChildren } from "./ui/dom.js";
+import { drawInNextFrame } from "./ui/frames.js";
 import { createPart } from "./ui/layout_part.js";
 import { createLiveRegion } from "./ui/live_region.js";
 import { applyAppearance } from "./ui/appearance.js";
@@ -115,6 +116,8 @@ export class Shell {
     this.wantsMembers = this.#wideScreen.matches;
   }
 
+  #drawTitle = () => drawPageTitle(this.context);
+
   /** Media query of screens that are wide enough for the member list. */
   #wideScreen;
 
@@ -125,8 +128,8 @@ export class Shell {
     else if (kind === "call") this.callStrip.hidden = id === null;
     else if (kind === "channels" && (id === this.context.channelId || id === null)) this.show();
     else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.route.guildId)) this.show();
-    if (kind === "readStates" || kind === "messages" || kind === "ready") drawPageTitle(this.context);
-    if ((kind === "relationships" || kind === "notificationSettings") && state.ready) drawPageTitle(this.context);
+    if (kind === "readStates" || kind === "ready") drawInNextFrame(this.#drawTitle);
+    if ((kind === "relationships" || kind === "notificationSettings") && state.ready) drawInNextFrame(this.#drawTitle);
   }
 
   /** Open the settings of the user; the event names a screen in `detail`, or null. */

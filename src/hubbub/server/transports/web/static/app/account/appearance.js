@@ -1,4 +1,4 @@
-/** User settings: colors, density, text size, motion and formatting buttons. Changes apply immediately, on all devices. */
+/** User settings: colors, density, text size, motion, formatting, link previews. Changes apply immediately on all devices. */
 
 import { h } from "../ui/dom.js";
 import { applyAppearance } from "../ui/appearance.js";
@@ -30,6 +30,12 @@ const TOOLBARS = [
   [false, t("Hide the buttons")],
 ];
 
+/** Values of `render_embeds`. */
+const PREVIEWS = [
+  [true, t("Show previews of links")],
+  [false, t("Hide previews of links")],
+];
+
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
 export const APPEARANCE_SCREEN = { id: "appearance", label: t("Appearance"), icon: "screen", build };
 
@@ -42,6 +48,9 @@ function build(view) {
     reduced_motion: choiceSetting(t("Motion"), MOTIONS),
     formatting_toolbar: choiceSetting(t("Formatting buttons"), TOOLBARS, {
       hint: t("Shortcuts such as Ctrl+B for bold text work in any case."),
+    }),
+    render_embeds: choiceSetting(t("Link previews"), PREVIEWS, {
+      hint: t("The server fetches the pages and their images, so other websites do not see your IP address."),
     }),
   };
   const load = () => {

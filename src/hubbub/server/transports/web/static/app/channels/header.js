@@ -5,7 +5,7 @@ import {
   ChannelFlags,
   ChannelType,
   Permissions,
-  canHaveThreads,
+  canStartThreads,
   isForum,
   isPrivate,
   isThread,
@@ -35,7 +35,7 @@ export function channelHeader(context, channel, onClose = null) {
     parent = isThread(channel) && onClose === null ? state.channels.get(channel.parent_id) : null;
   const dispatch = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
   const other = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
-  const hasThreads = channel.guild_id && canHaveThreads(channel);
+  const hasThreads = channel.guild_id && canStartThreads(channel);
   return h(
     "header",
     { class: "view-head" },

@@ -38,7 +38,6 @@ class Sidebar extends LayoutPart {
     "channels",
     "readStates",
     "members",
-    "messages",
     "relationships",
     "presences",
     "voiceStates",
@@ -211,9 +210,7 @@ class Sidebar extends LayoutPart {
     const { state } = this.context;
     if (channel.type === ChannelType.GUILD_CATEGORY)
       return (
-        state
-          .channelsOf(channel.guild_id)
-          .some(child => child.parent_id === channel.id && !((child.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED)) ||
+        state.channels.under(channel.id).some(child => !((child.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED)) ||
         state.canInGuild(channel.guild_id, Permissions.MANAGE_CHANNELS)
       );
     return state.can(channel.id, Permissions.VIEW_CHANNEL);

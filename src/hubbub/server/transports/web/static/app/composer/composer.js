@@ -15,6 +15,7 @@ import { channelTitle } from "../content/avatars.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 import { emojiMention } from "../content/guild_emoji.js";
 import { summarizeMessage } from "../content/message_text.js";
+import { attachCommandList } from "../commands/list.js";
 import { activitiesEnabled } from "../activities/availability.js";
 import { openActivity } from "../activities/start.js";
 import { authorizationNotice } from "../games/linked_channels.js";
@@ -93,7 +94,7 @@ class Composer extends LayoutPart {
     this.node = h("div", { class: "composer" }, this.replying, this.box, this.closedNotice, this.status);
     this.replaceChildren(this.node);
     this.suggestions = new Suggestions(this, context, draft?.mentions);
-    loadModule(() => import("../commands/list.js")).then(module => module?.attachCommandList?.(this, context));
+    attachCommandList(this, context);
     this.statusTimer = setInterval(() => this.draw(), 1_000);
     setTimeout(() => growToContent(this.field));
     addEventListener("pagehide", this.#savePendingDraft);

@@ -6,6 +6,9 @@
  */
 
 const DEPTH_MAX = 12;
+const PARSED_TEXTS_MAX = 50;
+/** Trees of the last parsed texts: a new message is announced, labelled and rendered. @type {Map<string, any[]>} */
+const parsedTexts = new Map();
 const FENCE = /(?<!\\)```(?:([a-z0-9_+#.-]{1,30})\n)?\n*([\s\S]*?[^\n])\n*```/gi;
 
 const HEADING = /^(#{1,3})[ \t]+(\S.*)$/;
@@ -20,7 +23,12 @@ const QUOTE = /^> ?(.*)$/;
  * @returns {any[]}
  */
 export function parseMarkdown(text) {
-  return parseBlocks(String(text).replace(/\r\n?/g, "\n"), 0);
+  const cached = parsedTexts.get(text);
+  if (cached !== undefined) return cached;
+  const nodes = parseBlocks(String(text).replace(/\r\n?/g, "\n"), 0);
+  parsedTexts.set(text, nodes);
+  if (parsedTexts.size > PARSED_TEXTS_MAX) parsedTexts.delete(parsedTexts.keys().next().value);
+  return nodes;
 }
 
 function parseBlocks(text, depth) {
@@ -249,13 +257,19 @@ function autolink(text) {
   return node === null ? null : { ...node, length: href.length };
 }
 
-/** Return the plain text of a tree, for notifications, live regions and quotes. */
-export function plainText(nodes) {
+/**
+ * Return the plain text of a tree, for notifications, live regions and quotes.
+ *
+ * @param {any[]} nodes
+ * @param {(id: string) => string} [userName] returns the text of a mention of a user
+ */
+export function plainText(nodes, userName = () => "") {
   return nodes
     .map(node => {
       if (node.type === "spoiler") return "▇▇▇";
-      if (node.type === "list") return node.items.map(item => `• ${plainText(item)}`).join(" ");
-      if (node.children) return plainText(node.children);
+      if (node.type === "list") return node.items.map(item => `• ${plainText(item, userName)}`).join(" ");
+      if (node.children) return plainText(node.children, userName);
+      if (node.type === "user") return userName(node.id);
       if (node.type === "emoji") return `:${node.name}:`;
       if (node.type === "command") return `/${node.name}`;
       return node.text ?? "";

@@ -64,11 +64,11 @@ export function systemMessageText(message, { state, guildId }) {
 /** Return a one-line summary of a message. */
 export function summarizeMessage(message, context) {
   if (!isUserMessage(message)) return systemMessageText(message, context);
-  const mentionText = (match, id) => {
+  const userName = id => {
     const user = message.mentions?.find(mentioned => mentioned.id === id) ?? context.state.user(id);
-    return user ? `@${context.state.displayName(user, context.guildId)}` : match;
+    return user ? `@${context.state.displayName(user, context.guildId)}` : "";
   };
-  const text = plainText(parseMarkdown((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mentionText)))
+  const text = plainText(parseMarkdown(message.content ?? ""), userName)
     .replace(/\s+/g, " ")
     .trim();
   if (text) return text.slice(0, SUMMARY_LENGTH_MAX);

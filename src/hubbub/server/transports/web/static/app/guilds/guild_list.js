@@ -17,7 +17,6 @@ class GuildList extends LayoutPart {
     "channels",
     "readStates",
     "members",
-    "messages",
     "relationships",
     "route",
     "notificationSettings",

@@ -5,7 +5,13 @@ import { timeElement } from "../ui/times.js";
 import { cdnPath } from "../content/cdn_paths.js";
 import { imageLink } from "../content/image_links.js";
 import { renderMarkdown } from "../content/markdown.js";
+import { coverSpoiler } from "../components/spoiler.js";
 import { fitSize } from "./attachments.js";
+
+/** Types of the embeds that the server creates for links. */
+const PREVIEW_TYPES = new Set(["article", "gifv", "image", "link", "video"]);
+/** Types of link previews whose thumbnail is shown below the text, in its full width. */
+const LARGE_TYPES = new Set(["article", "gifv", "image", "video"]);
 
 /** Return the elements of a message's embeds. */
 export function renderEmbeds(message, context) {
@@ -14,19 +20,24 @@ export function renderEmbeds(message, context) {
     .map(embed => {
       const scope = { context, message };
       const color = typeof embed.color === "number" ? `#${embed.color.toString(16).padStart(6, "0")}` : null;
-      const image =
-        imageOf(embed.image, context) ?? (embed.type === "image" ? imageOf(embed.thumbnail, context) : null);
-      const thumbnail = embed.type === "image" ? null : imageOf(embed.thumbnail, context);
-      return h(
+      const isPreview = PREVIEW_TYPES.has(embed.type);
+      const isLarge = LARGE_TYPES.has(embed.type);
+      const image = imageOf(embed.image, context) ?? (isLarge ? imageOf(embed.thumbnail, context) : null);
+      const thumbnail = isLarge ? null : imageOf(embed.thumbnail, context);
+      if (embed.type === "image" && image === null) return null;
+      const node = h(
         "div",
-        { class: "embed", style: color ? { "border-inline-start-color": color } : null },
+        {
+          class: `embed${isPreview ? " link-preview" : ""}${embed.type === "image" ? " picture-preview" : ""}`,
+          style: color ? { "border-inline-start-color": color } : null,
+        },
         h(
           "div",
           { class: "embed-text" },
           embed.provider?.name ? h("p", { class: "muted small" }, embed.provider.name) : null,
           embed.author?.name ? h("p", { class: "small" }, externalLink(embed.author.url, embed.author.name)) : null,
           embed.title ? h("p", { class: "embed-title", dir: "auto" }, externalLink(embed.url, embed.title)) : null,
-          embed.description ? h("div", { class: "content" }, renderMarkdown(embed.description, scope)) : null,
+          embed.description ? describe(embed.description, isPreview, scope) : null,
           embed.fields?.length
             ? h(
                 "div",
@@ -54,7 +65,20 @@ export function renderEmbeds(message, context) {
         ),
         thumbnail ? h("div", { class: "embed-thumbnail" }, thumbnail) : null,
       );
+      return isPreview && isInSpoiler(message.content ?? "", embed.url ?? "") ? coverSpoiler(node) : node;
     });
+}
+
+/** Return the description of an embed. Texts of other websites are not Markdown. */
+function describe(text, isPreview, scope) {
+  if (isPreview) return h("p", { class: "content", dir: "auto" }, text);
+  return h("div", { class: "content" }, renderMarkdown(text, scope));
+}
+
+/** Return whether a link is between two spoiler marks of a text. */
+function isInSpoiler(content, url) {
+  const parts = content.split("||");
+  return parts.some((part, index) => index % 2 === 1 && index < parts.length - 1 && part.includes(url));
 }
 
 function externalLink(url, text) {

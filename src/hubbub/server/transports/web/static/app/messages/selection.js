@@ -68,6 +68,7 @@ export class MessageSelection {
   /** Show the check boxes of the rows and the bar. */
   draw() {
     const { list, log } = this.#timeline;
+    if (!this.isActive && !list.classList.contains("selecting")) return;
     list.classList.toggle("selecting", this.isActive);
     if (this.isActive) for (const id of this.#ids) if (log.find(id) === undefined) this.#ids.delete(id);
     for (const row of list.querySelectorAll(".message[data-message-id]")) {

@@ -23,6 +23,8 @@ const BOTTOM_THRESHOLD_PX = 40;
 
 class Timeline extends LayoutPart {
   static kinds = ["messages", "members", "guilds", "relationships"];
+  // A drawn message is marked as read, which other parts show.
+  static isDrawnEarly = true;
 
   /** @type {string | null | undefined} ID of the message to show first, set by `createPart`; empty for the newest one. */
   messageId;
@@ -35,7 +37,6 @@ class Timeline extends LayoutPart {
     const { state, channelId } = this.context;
     this.log = state.openLog(channelId);
     this.isLoading = false;
-    /** Whether the view is at the newest message and scrolls when a message arrives. */
     this.isFollowing = true;
     this.lastScrollTop = 0;
     /** ID up to which messages are read, or null if the channel has no unread messages; the "New" line stays there. */
@@ -70,7 +71,17 @@ class Timeline extends LayoutPart {
     else this.#load("newest");
   }
 
+  /** Whether the view is at the newest message and scrolls when a message arrives. */
+  get isFollowing() {
+    return this.log.isFollowed;
+  }
+
+  set isFollowing(isFollowing) {
+    this.log.isFollowed = isFollowing;
+  }
+
   end() {
+    this.isFollowing = true;
     this.resizeObserver.disconnect();
     this.context.gateway.removeEventListener("MESSAGE_CREATE", this.onMessage);
     window.removeEventListener("focus", this.onFocus);
@@ -85,14 +96,16 @@ class Timeline extends LayoutPart {
       return;
     }
     this.#setEdge(this.top, this.log.atOldest ? null : t("Loading…"));
-    const anchor = this.#findAnchor();
+    const staysAtBottom = this.isFollowing && this.log.atNewest;
+    // Reading positions before the rows change costs a layout.
+    const anchor = staysAtBottom ? null : this.#findAnchor();
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#buildBeginning() });
     let previous = null,
       day = "",
       isNew = false;
     for (const message of this.log.items) {
-      const messageDay = formatDay(message.timestamp);
+      const messageDay = this.#dayOf(message);
       if (messageDay !== day)
         entries.push({
           key: `day-${messageDay}`,
@@ -144,11 +157,19 @@ class Timeline extends LayoutPart {
     if (!this.list.querySelector("[tabindex='0'].message"))
       this.list.querySelector(".message:last-of-type")?.setAttribute("tabindex", "0");
     this.jumpButton.hidden = this.log.atNewest && this.isFollowing;
-    if (this.isFollowing && this.log.atNewest) this.#scrollToBottom();
+    if (staysAtBottom) this.#scrollToBottom();
     else this.#restoreScroll(anchor);
     if (this.scrollTarget) this.#scrollToTarget();
     this.unreadBar.draw(this.lastReadId);
     markRead(this.context, this);
+  }
+
+  /** Days of the messages as text, which is slow to format. @type {WeakMap<any, string>} */
+  #days = new WeakMap();
+
+  #dayOf(message) {
+    if (!this.#days.has(message)) this.#days.set(message, formatDay(message.timestamp));
+    return this.#days.get(message);
   }
 
   get isAtBottom() {
@@ -276,7 +297,7 @@ class Timeline extends LayoutPart {
     this.lastScrollTop = scrollTop;
     this.jumpButton.hidden =
       this.log.atNewest && (this.isFollowing || scrollHeight - scrollTop - clientHeight < clientHeight);
-    this.#loadMore();
+    if (hasMovedUp || !this.isFollowing) this.#loadMore();
     this.unreadBar.draw(this.lastReadId);
     if (this.isFollowing) markRead(this.context, this);
   }

@@ -1,6 +1,6 @@
 /** Actions of a message: a toolbar on the hovered or focused row, keyboard shortcuts and a menu. */
 
-import { MessageFlags, Permissions, canHaveThreads } from "../network/enums.js";
+import { MessageFlags, Permissions, canStartThreads } from "../network/enums.js";
 import { markUnread } from "../state/read_markers.js";
 import { iconButton } from "../ui/controls.js";
 import { confirmAction } from "../ui/dialogs.js";
@@ -151,6 +151,20 @@ export class MessageToolbar {
     if (isDeleted) state.apply("MESSAGE_DELETE", { id: message.id, channel_id: message.channel_id });
   }
 
+  /** Return whether the user may hide the embeds of a message, or show embeds that were hidden. */
+  #canToggleEmbeds(message) {
+    if (message.flags & MessageFlags.EPHEMERAL) return false;
+    const hasEmbeds = message.embeds?.length || message.flags & MessageFlags.SUPPRESS_EMBEDS;
+    return Boolean(hasEmbeds) && (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES));
+  }
+
+  /** Hide or show the embeds and link previews of a message. */
+  #toggleEmbeds(message) {
+    const flags = (message.flags ?? 0) ^ MessageFlags.SUPPRESS_EMBEDS;
+    const path = `/channels/${message.channel_id}/messages/${message.id}`;
+    return runAndReport(() => this.#context.api.request("PATCH", path, { json: { flags } }));
+  }
+
   async #forward(message) {
     (await loadModule(() => import("./forwarding.js")))?.openForwardDialog(this.#context, message);
   }
@@ -194,7 +208,7 @@ export class MessageToolbar {
       isStored &&
         channel?.guild_id &&
         !message.thread &&
-        canHaveThreads(channel) &&
+        canStartThreads(channel) &&
         this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
           label: t("Create thread"),
           icon: "thread",
@@ -208,6 +222,11 @@ export class MessageToolbar {
           icon: "forward",
           onClick: () => this.#forward(message),
         },
+      this.#canToggleEmbeds(message) && {
+        label: message.flags & MessageFlags.SUPPRESS_EMBEDS ? t("Show embeds") : t("Remove all embeds"),
+        icon: "hide",
+        onClick: () => this.#toggleEmbeds(message),
+      },
       message.reactions?.length && {
         label: t("Show reactions"),
         icon: "smile",

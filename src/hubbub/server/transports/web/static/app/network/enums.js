@@ -27,8 +27,8 @@ export const isPrivate = channel => PRIVATE_TYPES.has(channel.type);
 export const isVoice = channel =>
   channel.type === ChannelType.GUILD_VOICE || channel.type === ChannelType.GUILD_STAGE_VOICE;
 export const isForum = channel => channel.type === ChannelType.GUILD_FORUM || channel.type === ChannelType.GUILD_MEDIA;
-/** Return whether threads can be created in a guild channel. */
-export const canHaveThreads = channel =>
+/** Return whether threads can be created from messages of a channel. Forums are excluded: all their posts are threads. */
+export const canStartThreads = channel =>
   channel.type === ChannelType.GUILD_TEXT || channel.type === ChannelType.GUILD_ANNOUNCEMENT;
 /** Return whether a channel contains messages. */
 export const isMessageable = channel =>

@@ -4,7 +4,7 @@
  * Return a text with the reason why a feature is switched off, or null if it is on or the server does not respond.
  *
  * @param {{request: (method: string, path: string) => Promise<any>}} api
- * @param {"registration" | "guild_creation" | "uploads" | "voice" | "applications" | "push"} name
+ * @param {"registration" | "guild_creation" | "uploads" | "voice" | "applications" | "push" | "link_previews"} name
  * @param {string} sentence names the action that the user cannot perform
  * @returns {Promise<string | null>}
  */

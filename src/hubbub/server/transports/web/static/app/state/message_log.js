@@ -4,7 +4,9 @@ import { MessageFlags } from "../generated/enums.js";
 import { compareIds } from "../network/ids.js";
 
 /** Maximum number of loaded messages per channel; other messages are loaded again when the user scrolls to them. */
-export const MESSAGES_MAX = 250;
+const MESSAGES_MAX = 250;
+/** Maximum number of loaded messages while the user reads the newest ones. */
+const FOLLOWED_MESSAGES_MAX = 100;
 
 /** A window of a channel's history, oldest first. */
 export class MessageLog {
@@ -16,6 +18,8 @@ export class MessageLog {
     this.pending = [];
     /** Whether the window includes the newest message; only then new messages are added. */
     this.atNewest = false;
+    /** Whether new messages replace the oldest ones; false while the user reads older messages. */
+    this.isFollowed = true;
     /** Whether the window includes the oldest message. */
     this.atOldest = false;
     /** Messages that arrived since a page was requested, as the page may lack them; null if none loads. @type {any[] | null} */
@@ -59,7 +63,7 @@ export class MessageLog {
     } else {
       this.atNewest = isEnd;
       for (const message of this.#takeArrived(isEnd)) this.put(message);
-      this.#trim();
+      this.#trim(MESSAGES_MAX);
     }
   }
 
@@ -70,8 +74,13 @@ export class MessageLog {
     );
     this.arrived?.push(message);
     if (!this.loaded || !this.atNewest) return false;
+    if (!this.isFollowed && this.items.length >= MESSAGES_MAX && this.find(message.id) === undefined) {
+      // The messages that the user reads stay; the new ones are loaded when the user scrolls to them.
+      this.atNewest = false;
+      return false;
+    }
     this.put(message);
-    this.#trim();
+    this.#trim(this.isFollowed ? FOLLOWED_MESSAGES_MAX : MESSAGES_MAX);
     return true;
   }
 
@@ -98,9 +107,10 @@ export class MessageLog {
     return isNewestPage ? arrived : [];
   }
 
-  #trim() {
-    if (this.items.length > MESSAGES_MAX) {
-      this.items.splice(0, this.items.length - MESSAGES_MAX);
+  /** Drop the oldest messages above a number. */
+  #trim(count) {
+    if (this.items.length > count) {
+      this.items.splice(0, this.items.length - count);
       this.atOldest = false;
     }
   }

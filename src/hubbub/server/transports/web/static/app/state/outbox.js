@@ -82,7 +82,9 @@ export async function sendPending(pending, context) {
   try {
     const message = await api.request("POST", `/channels/${channelId}/messages`, { json, files, progress });
     removePending(pending, context);
-    logOf(context).add(message);
+    // Events may have changed the message since this response was written: previews of links, reactions.
+    const log = logOf(context);
+    if (log.find(message.id) === undefined) log.add(message);
   } catch (error) {
     if (error.name !== "ApiError") throw error;
     // The event may have arrived even though the response was lost.

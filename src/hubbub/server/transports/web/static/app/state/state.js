@@ -2,6 +2,7 @@
 
 import { ChannelFlags, RelationshipType, isPrivate, isThread } from "../network/enums.js";
 import { lowestIdAt, isNewer } from "../network/ids.js";
+import { ChannelMap } from "./channel_map.js";
 import { GATEWAY_HANDLERS } from "./gateway_events.js";
 import { MessageLog } from "./message_log.js";
 import { isChannelMuted } from "./notification_rules.js";
@@ -41,8 +42,8 @@ export class State extends EventTarget {
     this.guilds = new Map();
     /** Names of the guilds that the user left or was removed from while the page was open. @type {Map<string, string>} */
     this.formerGuilds = this.formerGuilds ?? new Map();
-    /** Guild channels, threads and private channels. @type {Map<string, any>} */
-    this.channels = new Map();
+    /** Guild channels, threads and private channels. */
+    this.channels = new ChannelMap();
     /** Members by guild ID, then by user ID. @type {Map<string, Map<string, any>>} */
     this.members = new Map();
     /** @type {Map<string, any>} */
@@ -114,7 +115,7 @@ export class State extends EventTarget {
   // Channels
 
   channelsOf(guildId) {
-    return [...this.channels.values()].filter(channel => channel.guild_id === guildId);
+    return this.channels.inGuild(guildId);
   }
 
   /** Return the private channels, most recent first. */
@@ -126,7 +127,7 @@ export class State extends EventTarget {
   }
 
   threadsOf(channelId) {
-    return [...this.channels.values()].filter(channel => isThread(channel) && channel.parent_id === channelId);
+    return this.channels.under(channelId).filter(isThread);
   }
 
   /** Return the user's permissions in a channel; 0n if it is unknown. */

@@ -75,7 +75,12 @@ function append(node, children) {
  *   something else
  */
 export function reconcile(node, entries) {
-  const existing = new Map([...node.children].map(child => [/** @type {any} */ (child).dataset.key, child]));
+  const existing = new Map();
+  const keys = new Set(entries.map(entry => entry.key));
+  // Removed children go first: a stale child before the others would make every one of them move.
+  for (const child of /** @type {any[]} */ ([...node.children]))
+    if (keys.has(child.dataset.key)) existing.set(child.dataset.key, child);
+    else child.remove();
   let next = node.firstElementChild;
   for (const { key, version, build } of entries) {
     let child = existing.get(key);
@@ -96,7 +101,6 @@ export function reconcile(node, entries) {
     } else if (child === next) next = next.nextElementSibling;
     else node.insertBefore(child, next);
   }
-  for (const child of existing.values()) child.remove();
 }
 
 /** Focus the element of a rebuilt node that has the same `data-focus` as the previously focused one, else its first control. */

@@ -1,5 +1,7 @@
 /** The base class of the custom elements of the client. */
 
+import { drawInNextFrame } from "./frames.js";
+
 /**
  * A custom element that renders part of the state. Set `context` before adding it to the page.
  *
@@ -8,16 +10,16 @@
 export class LayoutPart extends HTMLElement {
   /** The kinds of state changes after which `draw` is called. @type {string[]} */
   static kinds = [];
+  /** Whether `draw` can change the state, so that it is called before other parts draw. */
+  static isDrawnEarly = false;
   /** @type {import("../state/context.js").Context} */
   context;
   #stopWatching = null;
 
   connectedCallback() {
-    this.#stopWatching = watchChanges(
-      this.context.state,
-      /** @type {any} */ (this.constructor).kinds,
-      () => this.isConnected && this.draw(),
-    );
+    const { kinds, isDrawnEarly } = /** @type {typeof LayoutPart} */ (this.constructor);
+    const draw = () => this.isConnected && this.draw();
+    this.#stopWatching = watchChanges(this.context.state, kinds, () => drawInNextFrame(draw, isDrawnEarly));
     this.begin();
     this.draw();
   }
@@ -39,18 +41,10 @@ export function createPart(tag, context, attributes = {}) {
   return /** @type {any} */ (element);
 }
 
-/** Call `onChange` after changes of the given kinds and READY, once for changes in one task; return a function that stops it. */
+/** Call `onChange` after changes of the given kinds and READY; return a function that stops it. */
 function watchChanges(state, kinds, onChange) {
-  let isScheduled = false;
   const watchedKinds = new Set([...kinds, "ready"]);
-  const listener = ({ detail }) => {
-    if (isScheduled || !watchedKinds.has(detail.kind)) return;
-    isScheduled = true;
-    setTimeout(() => {
-      isScheduled = false;
-      onChange();
-    });
-  };
+  const listener = ({ detail }) => watchedKinds.has(detail.kind) && onChange();
   state.addEventListener("change", listener);
   return () => state.removeEventListener("change", listener);
 }

@@ -1,0 +1,185 @@
+"""Creation of backups, also while servers run.
+
+The database is read as of one moment. The files are copied afterwards: a file is stored before the row that refers to it
+is committed, and deleted after the commit that deletes the row (decisions/0147).
+"""
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import psycopg
+
+import hubbub
+from hubbub.server.backups import manifest as manifests
+from hubbub.server.backups.manifest import BackupError, FileSummary, Manifest, Progress
+from hubbub.server.backups.postgres_programs import find_program, run_program
+from hubbub.server.backups.references import RunQuery, list_file_keys
+from hubbub.server.core import migrations
+from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
+from hubbub.server.core.clock import RealClock
+from hubbub.server.core.files import Files
+
+DERIVED_PREFIX = "derived/"
+"""Prefix of the keys of converted images, which are not copied because the CDN creates them again."""
+
+
+class DatabaseCopy(NamedTuple):
+    """The copy of a database in a backup."""
+
+    manifest: Manifest
+    file_keys: set[str]
+    """Keys of the files that the database refers to; empty if its schema is not the one of this version."""
+
+
+def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
+    """Copy an embedded database that may be in use, check the copy for errors, and return its manifest."""
+    target = folder / DATABASE_FILE
+    created_at = _now()
+    reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
+    # The file is created before SQLite does it, so that only its owner can read it.
+    os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
+    writer = sqlite3.connect(target)
+    try:
+        reader.backup(writer)
+        check_result = writer.execute("PRAGMA quick_check").fetchone()[0]
+        if check_result != "ok":
+            raise BackupError(f"the database is damaged: {check_result}; run hubbub doctor")
+        schema, tables, keys = _describe_contents(writer.execute, EMBEDDED_TABLES)
+    finally:
+        writer.close()
+        reader.close()
+    stored = manifests.describe_file(folder, DATABASE_FILE)
+    return DatabaseCopy(
+        Manifest(
+            hubbub=hubbub.__version__,
+            created_at=created_at,
+            store="sqlite",
+            schema=schema,
+            database=stored,
+            tables=tables,
+        ),
+        keys,
+    )
+
+
+EMBEDDED_TABLES = (
+    "SELECT name FROM pragma_table_list"
+    " WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY 1"
+)
+"""Query of the tables of an embedded database, without those of the search index."""
+POSTGRES_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
+"""Query of the tables of a PostgreSQL database."""
+
+
+def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None) -> DatabaseCopy:
+    """Dump a PostgreSQL database that may be in use, and return the manifest of the dump.
+
+    Row counts and file references are read from the snapshot that is dumped."""
+    target = folder / manifests.DUMP_FILE
+    with _open_snapshot(url) as (connection, snapshot):
+        version = connection.info.server_version // 10_000
+        program = find_program("pg_dump", version, pg_bin)
+        created_at = _now()
+
+        def run_query(sql: str) -> Iterator[tuple[Any, ...]]:
+            yield from connection.execute(sql.encode())
+
+        if not list(run_query("SELECT 1 WHERE to_regclass('schema_migrations') IS NOT NULL")):
+            raise BackupError("the database has no tables of Hubbub; check --database-url")
+        os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
+        arguments = ["--format=custom", "--no-owner", "--no-privileges", f"--snapshot={snapshot}", f"--file={target}"]
+        run_program(program, arguments, url, lambda: progress("Dumping", target.stat().st_size // 1_000_000, 0))
+        schema, tables, keys = _describe_contents(run_query, POSTGRES_TABLES)
+    stored = manifests.describe_file(folder, manifests.DUMP_FILE)
+    return DatabaseCopy(
+        Manifest(
+            hubbub=hubbub.__version__,
+            created_at=created_at,
+            store="postgresql",
+            postgresql=version,
+            schema=schema,
+            database=stored,
+            tables=tables,
+        ),
+        keys,
+    )
+
+
+@contextlib.contextmanager
+def _open_snapshot(url: str) -> Iterator[tuple[psycopg.Connection, str]]:
+    """Open a transaction on a state that a serial order of the writes produced; yield its connection and snapshot ID."""
+    with psycopg.connect(url, autocommit=True, connect_timeout=10, application_name="hubbub backup") as connection:
+        connection.execute("SET idle_in_transaction_session_timeout = 0")
+        connection.execute("BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE")
+        row = connection.execute("SELECT pg_export_snapshot()").fetchone()
+        assert row is not None
+        yield connection, row[0]
+        connection.execute("COMMIT")
+
+
+def _describe_contents(run_query: RunQuery, tables_query: str) -> tuple[int, dict[str, int], set[str]]:
+    """Return the schema, the row counts by table, and the keys of files that the database refers to."""
+    [(schema,)] = run_query("SELECT MAX(number) FROM schema_migrations")
+    counts = count_rows(run_query, tables_query)
+    keys = set(list_file_keys(run_query)) if schema == len(migrations.shipped_migrations()) else set()
+    return schema, counts, keys
+
+
+def count_rows(run_query: RunQuery, tables_query: str) -> dict[str, int]:
+    """Return the number of rows by table."""
+    counts = {}
+    for (table,) in list(run_query(tables_query)):
+        [(counts[table],)] = run_query(f'SELECT COUNT(*) FROM "{table}"')
+    return counts
+
+
+async def copy_files(files: Files, folder: Path, copy: DatabaseCopy, progress: Progress) -> Manifest:
+    """Copy the files of a file store into a backup, and return the manifest with them."""
+    target = folder / FILES_FOLDER
+    target.mkdir(mode=0o700)
+    count = size = 0
+    handle = os.open(folder / manifests.FILE_LIST, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    missing_keys = copy.file_keys
+    with os.fdopen(handle, "w", encoding="utf-8") as file_list:
+        file_list.write(f"{copy.manifest.database.sha256}  {copy.manifest.database.name}\n")
+        async for key in files.list_keys():
+            if key.startswith(DERIVED_PREFIX):
+                continue
+            stored = await _copy_file(files, key, target / key)
+            if stored is None:
+                continue
+            file_size, digest = stored
+            file_list.write(f"{digest}  {FILES_FOLDER}/{key}\n")
+            missing_keys.discard(key)
+            count += 1
+            size += file_size
+            progress("Copying", count, 0)
+    summary = FileSummary(count=count, size=size, list=manifests.describe_file(folder, manifests.FILE_LIST))
+    return msgspec.structs.replace(copy.manifest, files=summary, missing_files=sorted(missing_keys))
+
+
+async def _copy_file(files: Files, key: str, path: Path) -> tuple[int, str] | None:
+    """Copy a file and return its size and checksum, or None if the server deleted it in the meantime."""
+    try:
+        chunks = await files.stream(key)
+    except FileNotFoundError:
+        return None
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        async for chunk in chunks:
+            stream.write(chunk)
+            digest.update(chunk)
+            size += len(chunk)
+    return size, digest.hexdigest()
+
+
+def _now() -> str:
+    return datetime.fromtimestamp(RealClock().now_ms() / 1000, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,150 @@
+"""The manifest of a backup: versions, sizes, checksums and row counts, from which a restoration and a drill check it."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from hubbub.server.core.backends import FILES_FOLDER
+
+FORMAT: Final = 1
+"""Number of the format that this version writes and reads."""
+MANIFEST_FILE: Final = "manifest.json"
+FILE_LIST: Final = "checksums.sha256"
+"""List of the database and the files with their checksums, in the format of `sha256sum`."""
+DUMP_FILE: Final = "database.dump"
+"""Dump of a PostgreSQL database, in the custom format of `pg_dump`."""
+CHUNK_BYTES: Final = 1 << 20
+
+Progress = Callable[[str, int, int], None]
+"""Function that shows a subject, the number of processed objects, and the total number or 0."""
+
+
+class BackupError(Exception):
+    """A backup cannot be created, read or restored; the message is shown to the operator."""
+
+
+class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a backup."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class FileSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of the file store in a backup."""
+
+    count: int
+    size: int
+    """Sum of the sizes in bytes."""
+    list: StoredFile
+    """The list of the files with their checksums."""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The description of a backup."""
+
+    format: int = FORMAT
+    hubbub: str
+    """Version of Hubbub that created the backup."""
+    created_at: str
+    """Time of the snapshot in ISO 8601, in UTC."""
+    store: Literal["sqlite", "postgresql"]
+    postgresql: int | None = None
+    """Major version of the PostgreSQL server; None for an embedded database."""
+    schema: int
+    """Number of the newest migration of the database."""
+    database: StoredFile
+    tables: dict[str, int]
+    """Number of rows by table."""
+    files: FileSummary | None = None
+    """The files; None if the backup does not contain them."""
+    missing_files: list[str] = []
+    """Keys of files that the database refers to and that were not in the file store."""
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    data = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    write_private(folder / MANIFEST_FILE, data + b"\n")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a backup. Raise BackupError if there is none that this version can read."""
+    path = folder / MANIFEST_FILE
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        raise BackupError(f"{path} does not exist; name a folder that `hubbub backup` created") from None
+    except OSError as error:
+        raise BackupError(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise BackupError(f"{path} is damaged: {error}") from error
+    if manifest.format != FORMAT:
+        raise BackupError(f"{path} has format {manifest.format}; restore it with a newer version of Hubbub")
+    return manifest
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Create a file that only its owner can read, and sync it to the disk."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def describe_file(folder: Path, name: str) -> StoredFile:
+    """Return size and checksum of a file of a backup, after it was synced to the disk."""
+    digest = hashlib.sha256()
+    with (folder / name).open("rb+") as stream:
+        os.fsync(stream.fileno())
+        while chunk := stream.read(CHUNK_BYTES):
+            digest.update(chunk)
+        size = stream.tell()
+    return StoredFile(name=name, size=size, sha256=digest.hexdigest())
+
+
+def list_files(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield key and checksum of each file of the file store in a backup."""
+    with (folder / FILE_LIST).open(encoding="utf-8") as stream:
+        for line in stream:
+            digest, _, name = line.rstrip("\n").partition("  ")
+            if name.startswith(f"{FILES_FOLDER}/"):
+                yield name.removeprefix(f"{FILES_FOLDER}/"), digest
+
+
+def find_damage(folder: Path, manifest: Manifest, progress: Progress) -> list[str]:
+    """Compare a backup with its manifest and return the differences."""
+    problems = [*_find_difference(folder, manifest.database)]
+    if manifest.files is None:
+        return problems
+    list_problems = [*_find_difference(folder, manifest.files.list)]
+    if list_problems:
+        return problems + list_problems
+    for number, (key, digest) in enumerate(list_files(folder), start=1):
+        progress("Checking", number, manifest.files.count)
+        path = folder / FILES_FOLDER / key
+        if not path.is_file():
+            problems.append(f"{FILES_FOLDER}/{key} does not exist")
+        elif _hash_file(path) != digest:
+            problems.append(f"{FILES_FOLDER}/{key} has another checksum than in {FILE_LIST}")
+    return problems
+
+
+def _find_difference(folder: Path, expected: StoredFile) -> Iterator[str]:
+    path = folder / expected.name
+    if not path.is_file():
+        yield f"{expected.name} does not exist"
+    elif path.stat().st_size != expected.size:
+        yield f"{expected.name} has {path.stat().st_size} bytes instead of {expected.size}"
+    elif _hash_file(path) != expected.sha256:
+        yield f"{expected.name} has another checksum than in {MANIFEST_FILE}"
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,123 @@
+"""Restoration of backups into an empty database and an empty file store."""
+
+import mimetypes
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from hubbub.protocol.images import detect_image_type
+from hubbub.server.backups import manifest as manifests
+from hubbub.server.backups.creation import POSTGRES_TABLES, count_rows
+from hubbub.server.backups.manifest import BackupError, Manifest, Progress
+from hubbub.server.backups.postgres_programs import database_name, find_program, run_program
+from hubbub.server.core import migrations
+from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
+from hubbub.server.core.files import Files
+
+OBJECT_COUNT = (
+    "SELECT COUNT(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
+    " WHERE relkind IN ('r', 'p', 'v', 'm', 'S', 'f') AND nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'"
+)
+"""Query of the number of tables, views and sequences of a database."""
+
+
+def require_usable(manifest: Manifest) -> None:
+    """Raise BackupError if the database of a backup is newer than this version."""
+    newest = len(migrations.shipped_migrations())
+    if manifest.schema > newest:
+        raise BackupError(
+            f"the backup has schema {manifest.schema} of Hubbub {manifest.hubbub}, this version has schema {newest}; "
+            "install that version first"
+        )
+
+
+def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progress, pg_bin: str | None) -> None:
+    """Restore a dump into an empty database in one transaction, and compare the number of rows with the manifest."""
+    with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
+        row = connection.execute(OBJECT_COUNT).fetchone()
+        assert row is not None
+        if row[0]:
+            raise BackupError(
+                f"the database {database_name(url)} is not empty ({row[0]} tables and sequences); create an empty one, "
+                "for example with createdb, and set --database-url to it"
+            )
+        version = max(connection.info.server_version // 10_000, manifest.postgresql or 0)
+        program = find_program("pg_restore", version, pg_bin)
+        progress("Restoring", 0, 0)
+        arguments = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
+        arguments += [f"--dbname={database_name(url)}", str(backup / manifest.database.name)]
+        run_program(program, arguments, url, lambda: None)
+        counts = count_rows(lambda sql: connection.execute(sql.encode()).fetchall(), POSTGRES_TABLES)
+        _require_counts(counts, manifest)
+        # The processes of the backup do not run on this database, so a start need not wait for them.
+        connection.execute("DELETE FROM process_leases")
+        connection.execute("ANALYZE")
+
+
+def restore_embedded(backup: Path, manifest: Manifest, data_folder: Path) -> None:
+    """Copy the database of a backup into a data folder without a database, and check the copy."""
+    target = data_folder / DATABASE_FILE
+    if target.exists():
+        raise BackupError(f"{target} already exists; set --data to a new folder, or move the old one away")
+    data_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = data_folder / f"{DATABASE_FILE}.partial"
+    partial.unlink(missing_ok=True)
+    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT, 0o600))
+    try:
+        shutil.copyfile(backup / manifest.database.name, partial)
+        connection = sqlite3.connect(partial)
+        try:
+            check_result = connection.execute("PRAGMA integrity_check").fetchone()[0]
+            if check_result != "ok":
+                raise BackupError(f"the database of the backup is damaged: {check_result}")
+            counts = {name: _count(connection, name) for name in manifest.tables}
+        finally:
+            connection.close()
+        _require_counts(counts, manifest)
+        partial.replace(target)
+    except (OSError, sqlite3.Error) as error:
+        raise BackupError(f"cannot restore the database: {error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+async def require_empty(files: Files) -> None:
+    """Raise BackupError if a file store has files."""
+    async for key in files.list_keys():
+        raise BackupError(
+            f"the file store is not empty (it has {key}); set --files-url to an empty one, or keep its files with "
+            "--without-files"
+        )
+
+
+async def restore_files(backup: Path, manifest: Manifest, files: Files, progress: Progress) -> int:
+    """Copy the files of a backup to a file store and return their number."""
+    count = 0
+    for key, _ in manifests.list_files(backup):
+        data = (backup / FILES_FOLDER / key).read_bytes()
+        content_type = detect_image_type(data) or mimetypes.guess_type(key)[0] or "application/octet-stream"
+        await files.put(key, data, content_type)
+        count += 1
+        progress("Restoring", count, 0 if manifest.files is None else manifest.files.count)
+    return count
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    row: Any = connection.execute(f'SELECT COUNT(*) FROM "{table}"').fetchone()
+    return int(row[0])
+
+
+def _require_counts(counts: dict[str, int], manifest: Manifest) -> None:
+    """Raise BackupError if tables have other numbers of rows than at the time of the backup."""
+    names = sorted(counts.keys() | manifest.tables.keys())
+    differences = [
+        f"{name} has {counts.get(name, 0)} rows instead of {manifest.tables.get(name, 0)}"
+        for name in names
+        if counts.get(name) != manifest.tables.get(name)
+    ]
+    if differences:
+        raise BackupError("the restored database differs from the manifest: " + "; ".join(differences))

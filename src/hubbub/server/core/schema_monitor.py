@@ -1,0 +1,67 @@
+"""The monitor of the schema: detects that a process of a newer version migrated the database while this one runs."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from hubbub.server.core import migrations
+from hubbub.server.core.migrations import AppliedMigration, MigrationError
+from hubbub.server.core.store import Database, StoreUnavailable, Tx
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS: Final = 10.0
+"""Interval in seconds between checks."""
+
+
+class SchemaMonitor:
+    """Checks in the background whether this program can still use the database (decisions/0148)."""
+
+    def __init__(
+        self, database: Database, on_incompatible: Callable[[], None], *, check_seconds: float = CHECK_SECONDS
+    ) -> None:
+        """Create a monitor; `on_incompatible` is called if a migration removed what this program uses."""
+        self._database = database
+        self._on_incompatible = on_incompatible
+        self._check_seconds = check_seconds
+        self._schema = len(migrations.shipped_migrations())
+        self._reported_schema = self._schema
+        """The newest schema that was logged."""
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Check in the background."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def close(self) -> None:
+        """Stop the checks."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._check_seconds)
+            try:
+                applied = await self._database.read(_list_applied)
+                is_newer = migrations.check_newer(applied, self._schema)
+            except StoreUnavailable:
+                continue
+            except MigrationError as error:
+                log.error("This process stops: %s", error)
+                self._on_incompatible()
+                return
+            if is_newer and max(applied) > self._reported_schema:
+                self._reported_schema = max(applied)
+                log.info(
+                    "A newer version migrated the database to schema %d; this process continues", self._reported_schema
+                )
+
+
+def _list_applied(tx: Tx) -> dict[int, AppliedMigration]:
+    """Return the applied migrations by number."""
+    records = [AppliedMigration.from_row(*row) for row in tx.all(migrations.APPLIED_SQL)]
+    return {record.number: record for record in records}

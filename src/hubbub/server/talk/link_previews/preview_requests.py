@@ -1,0 +1,102 @@
+"""Fetch a link and what its preview needs: the page, its image and its oEmbed document."""
+
+import asyncio
+import re
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from yarl import URL
+
+from hubbub.protocol.resources.embeds import Embed, EmbedMedia
+from hubbub.server.core import media
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.config import Config
+from hubbub.server.core.outbound_http import FetchedDocument, UnreachableError
+from hubbub.server.core.page_reader import PageMetadata, UnreadablePageError
+from hubbub.server.talk.link_previews import page_embeds
+from hubbub.server.talk.link_previews.page_embeds import NO_OEMBED, OembedDocument
+
+PAGE_BYTES_MAX: Final = 512 * 1024
+"""Number of bytes at the start of a page that are read."""
+REQUEST_SECONDS: Final = 5.0
+"""Timeout of one request in seconds."""
+PREVIEW_SECONDS: Final = 20.0
+"""Time limit in seconds for all requests of a preview."""
+
+_PAGE_TYPES: Final = ("text/html", "application/xhtml+xml")
+_CHARSET_PATTERN: Final = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.ASCII | re.IGNORECASE)
+
+
+async def fetch_preview(operation: AsyncOperation, config: Config, link: str) -> Embed | None:
+    """Return the preview of a link without its URL, or None if the link has no preview."""
+    try:
+        async with asyncio.timeout(PREVIEW_SECONDS):
+            return await _PreviewFetch(operation, config).run(link)
+    except (UnreachableError, UnreadablePageError, TimeoutError):
+        return None
+
+
+class _PreviewFetch:
+    """The requests for one preview."""
+
+    def __init__(self, operation: AsyncOperation, config: Config) -> None:
+        self._operation = operation
+        self._config = config
+
+    async def run(self, link: str) -> Embed | None:
+        document = await self._fetch(link, "text/html,application/xhtml+xml,image/*,video/*;q=0.9")
+        data = document.response.body
+        file = media.inspect_file(data)
+        if media.displayable_type(data[: media.HEAD_BYTES]) is not None:
+            return page_embeds.build_file_embed(document.url, file)
+        content_type = document.response.content_type
+        if content_type.partition(";")[0].strip().lower() not in _PAGE_TYPES:
+            return None
+        charset = _CHARSET_PATTERN.search(content_type)
+        metadata = await self._operation.pages.read(data, "" if charset is None else charset[1])
+        oembed = await self._fetch_oembed(document.url, metadata)
+        image = await self._fetch_image(document.url, metadata, oembed)
+        return page_embeds.build_page_embed(document.url, metadata, oembed, image)
+
+    async def _fetch_oembed(self, url: URL, metadata: PageMetadata) -> OembedDocument:
+        """Return the oEmbed document that a page refers to; an empty one if there is none."""
+        oembed_url = page_embeds.resolve(url, metadata.oembed_url)
+        if oembed_url is None:
+            return NO_OEMBED
+        try:
+            document = await self._fetch(oembed_url, "application/json")
+            return msgspec.json.decode(document.response.body, type=OembedDocument)
+        except (UnreachableError, ValueError):
+            return NO_OEMBED
+
+    async def _fetch_image(self, url: URL, metadata: PageMetadata, oembed: OembedDocument) -> EmbedMedia | UnsetType:
+        """Return the image of a page with its type and size; UNSET if there is none or it cannot be fetched."""
+        image_url = page_embeds.find_image_url(url, metadata, oembed)
+        if image_url is None:
+            return UNSET
+        try:
+            document = await self._fetch(image_url, "image/*")
+        except UnreachableError:
+            return UNSET
+        image = media.inspect_file(document.response.body)
+        if not image.width or not image.height:
+            return UNSET
+        description = metadata.properties.get("og:image:alt") or metadata.properties.get("twitter:image:alt")
+        return page_embeds.build_media(URL(image_url), image, description)
+
+    async def _fetch(self, url: str, accepted_types: str) -> FetchedDocument:
+        document = await self._operation.outbound.fetch(
+            url,
+            headers={
+                "Accept": accepted_types,
+                # The client does not decompress, so that a small response cannot become a large one.
+                "Accept-Encoding": "identity",
+                "User-Agent": self._config.fetch_user_agent,
+            },
+            timeout_seconds=REQUEST_SECONDS,
+            response_bytes_max=PAGE_BYTES_MAX,
+            allows_truncation=True,
+            is_host_allowed=self._config.link_previews.is_host_allowed,
+        )
+        return document

@@ -1,0 +1,88 @@
+"""Routes of an App whose patterns are compiled once per process.
+
+aiohttp compiles the pattern of every route of every application, which takes longer than the rest of the start of an App.
+The Apps of a process, such as the forks of a rehearsal, have the same patterns with different handlers.
+"""
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from aiohttp import web
+from yarl import URL
+
+RouteKey = tuple[str, str, bool]
+"""Method and path of a route, and whether a route for GET also accepts HEAD."""
+
+
+class SharedRoutes(web.AbstractResource):
+    """Routes that use the patterns of all Apps with the same routes; they are compiled at the first request."""
+
+    def __init__(self, routes: Sequence[web.RouteDef]) -> None:
+        super().__init__()
+        self._keys = tuple(_make_key(route) for route in routes)
+        self._handlers = [route.handler for route in routes]
+        self._bound: dict[web.AbstractRoute, web.AbstractRoute] = {}
+        """The routes that were requested, with the handlers of this App."""
+
+    @property
+    def canonical(self) -> str:
+        return "/"
+
+    async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo | None, set[str]]:
+        dispatcher, positions = _compile(self._keys)
+        match = await dispatcher.resolve(request)
+        if match.http_exception is not None:
+            # The application responds to paths without a route, and to other methods, with its own error.
+            return None, set()
+        bound = self._bound.get(match.route)
+        if bound is None:
+            handler, resource = self._handlers[positions[match.route]], match.route.resource
+            assert resource is not None
+            bound = self._bound[match.route] = web.ResourceRoute(match.route.method, handler, resource)
+        return web.UrlMappingMatchInfo(dict(match), bound), set()
+
+    def url_for(self, **_: str) -> URL:
+        return URL("/")
+
+    def add_prefix(self, prefix: str) -> None:
+        raise NotImplementedError("the routes of an App have no prefix")
+
+    def get_info(self) -> Any:
+        return {"path": "/"}
+
+    def raw_match(self, path: str) -> bool:
+        return False
+
+    def freeze(self) -> None:
+        """Do nothing; the resource is immutable."""
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[web.AbstractRoute]:
+        return iter(self._bound.values())
+
+
+def _make_key(route: web.RouteDef) -> RouteKey:
+    options = dict(route.kwargs)
+    allows_head = options.pop("allow_head", True)
+    if options.pop("name", None) is not None or options:
+        raise ValueError(f"the route {route.method} {route.path} has an option that shared routes do not support")
+    return route.method, route.path, allows_head
+
+
+@functools.lru_cache(maxsize=32)
+def _compile(keys: tuple[RouteKey, ...]) -> tuple[web.UrlDispatcher, dict[web.AbstractRoute, int]]:
+    """Return the compiled patterns, and the position of each route in `keys`."""
+    dispatcher = web.UrlDispatcher()
+    positions: dict[web.AbstractRoute, int] = {}
+    for position, (method, path, allows_head) in enumerate(keys):
+        resource = dispatcher.add_resource(path)
+        for route_method in ("HEAD", method) if method == "GET" and allows_head else (method,):
+            positions[resource.add_route(route_method, _unbound)] = position
+    return dispatcher, positions
+
+
+async def _unbound(_: web.Request) -> web.StreamResponse:
+    raise AssertionError("SharedRoutes replaces this handler")

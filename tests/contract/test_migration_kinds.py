@@ -1,0 +1,102 @@
+"""Migrations expand the schema, or declare since when no program uses what they remove (decisions/0148)."""
+
+import ast
+import re
+
+import pytest
+
+from hubbub.server.core import migrations
+from hubbub.server.core.migrations import Migration
+from tests.contract.migration_kinds import contract_reasons
+from tests.contract.tables import SOURCE, display_path, parse_file, python_files
+
+LAST_BEFORE_THE_RULE = 13
+"""Number of the last migration before the rule. Programs of these versions refuse every newer schema."""
+CONTRACTS_BEFORE_THE_RULE = {3, 5}
+
+_DEPENDS_ON_ALL_COLUMNS = re.compile(
+    r"SELECT (?:DISTINCT )?\*|\b\w+\.\*\s*(?:,|FROM)|RETURNING \*|NATURAL JOIN|INSERT INTO \w+ (?:VALUES|SELECT)\b"
+)
+
+
+def later_migrations() -> list[Migration]:
+    return [migration for migration in migrations.load() if migration.number > LAST_BEFORE_THE_RULE]
+
+
+def test_migrations_that_contract_the_schema_declare_it() -> None:
+    undeclared = {
+        f"{migration.number:04d}_{migration.name}": reasons
+        for migration in later_migrations()
+        if (reasons := contract_reasons(migration)) and not migration.oldest_schema
+    }
+
+    assert undeclared == {}, "split these migrations: expand now, and contract in a later release with `-- contract:`"
+
+
+def test_only_migrations_that_contract_the_schema_declare_it() -> None:
+    declared = [migration.number for migration in migrations.load() if migration.oldest_schema]
+
+    assert [number for number in declared if not contract_reasons(migrations.load()[number - 1])] == []
+
+
+def test_programs_of_an_earlier_schema_run_on_each_contracted_one() -> None:
+    impossible = [migration.number for migration in later_migrations() if migration.oldest_schema >= migration.number]
+
+    assert impossible == []
+
+
+def test_migrations_before_the_rule_are_classified() -> None:
+    earlier = [migration for migration in migrations.load() if 1 < migration.number <= LAST_BEFORE_THE_RULE]
+
+    assert {migration.number for migration in earlier if contract_reasons(migration)} == CONTRACTS_BEFORE_THE_RULE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE a (id BIGINT NOT NULL); CREATE UNIQUE INDEX a_id ON a (id); INSERT INTO a (id) VALUES (1);",
+        "CREATE INDEX users_name ON users (username);",
+        "ALTER TABLE users ADD COLUMN color TEXT; UPDATE users SET color = 'red' WHERE id = 1;",
+        "ALTER TABLE users ADD COLUMN size INTEGER NOT NULL DEFAULT 0;",
+        "-- only: postgres\nALTER TABLE users ADD COLUMN size INTEGER;",
+        "CREATE TABLE a (id BIGINT); ALTER TABLE a ADD COLUMN b TEXT NOT NULL; DELETE FROM a;",
+    ],
+)
+def test_additions_expand_the_schema(text: str) -> None:
+    assert contract_reasons(Migration(2, "second", text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("DROP TABLE users;", "DROP TABLE users"),
+        ("DROP INDEX users_email;", "DROP INDEX users_email"),
+        ("ALTER TABLE users DROP COLUMN email;", "ALTER TABLE users DROP COLUMN email"),
+        ("ALTER TABLE users\n RENAME COLUMN email TO mail;", "ALTER TABLE users RENAME COLUMN email"),
+        ("ALTER TABLE users ALTER COLUMN email SET NOT NULL;", "ALTER TABLE users ALTER COLUMN email"),
+        ("ALTER TABLE users ADD COLUMN a TEXT NOT NULL;", "the column users.a is required and has no default"),
+        ("ALTER TABLE users ADD COLUMN a TEXT UNIQUE;", "the column users.a has a constraint"),
+        ("CREATE UNIQUE INDEX a ON users (email);", "a unique index restricts the existing table users"),
+        ("UPDATE users SET email = NULL;", "rows of the existing table users change"),
+        (
+            "ALTER TABLE users ADD COLUMN a TEXT; UPDATE users SET a = '', email = '';",
+            "rows of the existing table users",
+        ),
+        ("DELETE FROM jobs WHERE kind = 'a';", "rows of the existing table jobs change"),
+        ("-- only: postgres\nVACUUM;", "VACUUM"),
+    ],
+)
+def test_other_statements_contract_the_schema(text: str, reason: str) -> None:
+    [found] = contract_reasons(Migration(2, "second", text))
+    assert found.startswith(reason)
+
+
+def test_statements_name_their_columns_so_that_added_columns_do_not_change_them() -> None:
+    statements = [
+        f"{display_path(path)}: {node.value}"
+        for path in python_files(SOURCE / "server")
+        for node in ast.walk(parse_file(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DEPENDS_ON_ALL_COLUMNS.search(node.value)
+    ]
+
+    assert statements == []
