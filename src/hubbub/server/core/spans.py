@@ -86,8 +86,9 @@ class SpanExport(SpanProcessor):
         self._closed.set()
         self._wake.set()
         self._thread.join(CLOSE_TIMEOUT_SECONDS)
-        # This ends the retries of a running export; the thread ends with it.
+        # This ends the retries of a running export; a request that waits for its response ends by its timeout.
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
+        self._thread.join(CLOSE_TIMEOUT_SECONDS / 2)
         self._metrics.spans_dropped("closed").inc(len(self._take(QUEUED_SPANS_MAX)))
 
     def _run(self) -> None:
