@@ -12,7 +12,7 @@ from yarl import URL
 
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import LogConfig
+from hubbub.server.core.config_sections import LogConfig
 from tests.oauth import REDIRECT, Client, create_application, set_application_columns, url_parameters
 from tests.pages import PASSWORD, Browser, Page
 from tests.world import NOW_MS, Actor, World, small_config

@@ -111,7 +111,7 @@ def test_rates_and_latencies_are_computed_between_two_samples() -> None:
     assert rates.quantile(0.5, "hubbub_http_request_seconds") == pytest.approx(0.055)
     assert Rates(None, last).quantile(0.5, "hubbub_http_request_seconds") == pytest.approx(0.006)
     assert rates.quantile(0.5, "hubbub_db_seconds") is None
-    line = render("http://x", first, last, since_start=False, operations_max=5).splitlines()[-1]
+    line = render("http://x", first, last, is_since_start=False, operations_max=5).splitlines()[-1]
     assert line.split() == ["GET", "/users/@me", "4.0", "25.0", "%", "55.0", "ms", "99.1", "ms"]
 
 

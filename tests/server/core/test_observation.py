@@ -7,7 +7,8 @@ import time
 import msgspec
 import pytest
 
-from hubbub.server.core.config import Config, LogConfig
+from hubbub.server.core.config import Config
+from hubbub.server.core.config_sections import LogConfig
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.observation import CURRENT, SLOW_LINES_MAX, SLOW_LINES_SECONDS, Observer
 from tests.world import World

@@ -140,7 +140,7 @@ async def _show(url: str, interval_seconds: float, *, is_live: bool) -> None:
         if not is_live:
             await asyncio.sleep(interval_seconds)
             samples.append(await _read(client, url))
-            print(render(url, samples[0], samples[1], since_start=True, operations_max=OPERATIONS_MAX))
+            print(render(url, samples[0], samples[1], is_since_start=True, operations_max=OPERATIONS_MAX))
             return
         print(_HIDE_CURSOR, end="")
         try:
@@ -154,7 +154,9 @@ async def _show(url: str, interval_seconds: float, *, is_live: bool) -> None:
                 while len(samples) > 2 and samples[-1].at - samples[1].at >= WINDOW_SECONDS:
                     samples.popleft()
                 rows = max(1, shutil.get_terminal_size().lines - HEADER_LINES)
-                text = render(url, samples[0], samples[-1], since_start=False, operations_max=min(rows, OPERATIONS_MAX))
+                text = render(
+                    url, samples[0], samples[-1], is_since_start=False, operations_max=min(rows, OPERATIONS_MAX)
+                )
                 print(f"{_CLEAR}{text}{problem}\n\nPress Ctrl-C to stop.", end="", flush=True)
         finally:
             print(_SHOW_CURSOR, flush=True)
@@ -180,11 +182,11 @@ async def _read(client: aiohttp.ClientSession, url: str) -> Sample:
     return sample
 
 
-def render(url: str, first: Sample, last: Sample, *, since_start: bool, operations_max: int) -> str:
+def render(url: str, first: Sample, last: Sample, *, is_since_start: bool, operations_max: int) -> str:
     """Return the view as text: rates between both samples, and latencies between them or since the start."""
     rates = Rates(first, last)
-    latencies = Rates(None, last) if since_start else rates
-    period = "since the start" if since_start else f"in the last {max(1, round(last.at - first.at))} s"
+    latencies = Rates(None, last) if is_since_start else rates
+    period = "since the start" if is_since_start else f"in the last {max(1, round(last.at - first.at))} s"
     requests = rates.rate("hubbub_http_requests_total")
     errors = rates.rate("hubbub_http_requests_total", _is_server_error)
     version = next((dict(labels).get("version", "") for labels in last.values.get("hubbub_build_info", {})), "")

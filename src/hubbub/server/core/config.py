@@ -32,6 +32,7 @@ from hubbub.server.core.config_sections import (
     Bytes,
     IdentityConfig,
     LinkPreviewsConfig,
+    LogConfig,
     MailConfig,
     Milliseconds,
     ProtectionConfig,
@@ -82,21 +83,6 @@ class ConfigError(Exception):
         self.key = key
         self.source = source
         self.problem = problem
-
-
-class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Logging."""
-
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    """The minimum level of Hubbub's own log records."""
-    library_level: Literal["debug", "info", "warning", "error"] = "warning"
-    """The minimum level of log records from libraries."""
-    format: Literal["json", "text", "auto"] = "auto"
-    """JSON lines or key=value lines; auto is text on a terminal and JSON otherwise."""
-    requests: bool = False
-    """Whether to log every HTTP request."""
-    slow_ms: Annotated[int, Meta(ge=0)] = 1000
-    """The duration from which an operation is logged as slow; 0 logs none."""
 
 
 class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):

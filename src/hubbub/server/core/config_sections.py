@@ -16,6 +16,21 @@ Milliseconds = Annotated[int, Meta(ge=1)]
 """A duration in milliseconds."""
 
 
+class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Logging."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """The minimum level of Hubbub's own log records."""
+    library_level: Literal["debug", "info", "warning", "error"] = "warning"
+    """The minimum level of log records from libraries."""
+    format: Literal["json", "text", "auto"] = "auto"
+    """JSON lines or key=value lines; auto is text on a terminal and JSON otherwise."""
+    requests: bool = False
+    """Whether to log every HTTP request."""
+    slow_ms: Annotated[int, Meta(ge=0)] = 1000
+    """The duration from which an operation is logged as slow; 0 logs none."""
+
+
 class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The voice server. It is enabled by a certificate, or by an endpoint at which a proxy terminates TLS."""
 
@@ -217,7 +232,7 @@ def _is_listed(host: str, names: tuple[str, ...]) -> bool:
 
 
 class TelemetryConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Traces, which are sent to an OpenTelemetry collector. They need the extra `telemetry`."""
+    """Traces, which are sent to an OpenTelemetry collector. They need the packages of the extra hubbub[telemetry]."""
 
     endpoint: str | None = None
     """The URL of a collector that accepts OTLP over HTTP, such as http://127.0.0.1:4318; None sends no traces."""

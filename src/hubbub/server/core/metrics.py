@@ -122,7 +122,7 @@ class Metrics:
             self.job_delay.observe(delay_seconds)
 
     def count_outbound(self, result: str, seconds: float) -> None:
-        """Count an outbound request by the class of its status, such as `2xx`, or `timeout`, `forbidden` or `failed`."""
+        """Count an outbound request by the class of its status, such as 2xx, or by the reason of its failure."""
         self.outbound_requests(result).inc()
         self.outbound_seconds.observe(seconds)
 

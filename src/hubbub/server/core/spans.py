@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry and their export. Only this module imports OpenTelemetry, which the extra `telemetry` installs.
+"""Spans of OpenTelemetry and their export. Only this module imports OpenTelemetry, which the extra hubbub[telemetry] installs.
 
 The export runs in a thread with a bounded queue. While the collector does not respond, spans are dropped and counted; the
 server neither waits nor stores them (decisions/0145).
@@ -86,8 +86,9 @@ class SpanExport(SpanProcessor):
         self._closed.set()
         self._wake.set()
         self._thread.join(CLOSE_TIMEOUT_SECONDS)
-        # This ends the retries of a running export; the thread ends with it.
+        # This ends the retries of a running export; a request that waits for its response ends by its timeout.
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
+        self._thread.join(CLOSE_TIMEOUT_SECONDS / 2)
         self._metrics.spans_dropped("closed").inc(len(self._take(QUEUED_SPANS_MAX)))
 
     def _run(self) -> None:
@@ -227,7 +228,7 @@ def find_traces_url(endpoint: str) -> str:
 
 
 def parse_headers(text: str) -> dict[str, str]:
-    """Return headers from the format of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value`, separated by commas."""
+    """Return headers from the format of OTEL_EXPORTER_OTLP_HEADERS: names and values with equals signs, separated by commas."""
     pairs = (pair.partition("=") for pair in text.split(",") if "=" in pair)
     return {name.strip().lower(): unquote(value.strip()) for name, _, value in pairs}
 

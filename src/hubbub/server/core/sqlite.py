@@ -155,8 +155,7 @@ class SqliteDatabase(Database):
             self._lock_file = None
 
     async def _run_write(self, work: Callable[[Tx], T], quick: bool, key: int) -> T:
-        # A quick unit runs on the event loop, because passing it to a thread costs more than the write; only the commit,
-        # which waits for the disk, runs on the writer thread (decisions/0034).
+        # A quick unit runs on the event loop, and only its commit on the writer thread (decisions/0034).
         if not self._is_open or self._writes.qsize() + len(self._quick) >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()

@@ -15,7 +15,8 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.core import auth
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import Config, HttpConfig, LogConfig
+from hubbub.server.core.config import Config, HttpConfig
+from hubbub.server.core.config_sections import LogConfig
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.files import Files
 from hubbub.server.core.images import ImageConverter

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId
-from hubbub.server.core.config import LogConfig
+from hubbub.server.core.config_sections import LogConfig
 from hubbub.server.core.rate_limits import RateLimitMode
 from hubbub.server.transports.http.request_bodies import UPLOAD_BUDGET_FACTOR
 from tests.server.transports.http.conftest import NOW_MS, HttpHarness, HttpResponse
