@@ -26,6 +26,7 @@ from hubbub.server.identity import (
     relationships,
     releases,
     retention,
+    teams,
     user_settings,
     users,
 )
@@ -115,6 +116,7 @@ SLICES: tuple[Slice, ...] = (
     identity_providers.SLICE,
     oauth2.SLICE,
     developers.SLICE,
+    teams.SLICE,
     identities.SLICE,
     user_settings.SLICE,
     relationships.SLICE,

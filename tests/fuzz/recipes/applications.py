@@ -114,6 +114,77 @@ async def _logged_event(platform: Platform) -> ValidRequest:
     return ValidRequest(client.owner, values | {"delivery_id": await platform.world.write(create)})
 
 
+async def _create_team(platform: Platform) -> tuple[Actor, dict[str, Any]]:
+    owner = await platform.world.user()
+    return owner, {"team_id": (await owner.post("/teams", json={"name": "Sailors"})).ok()["id"]}
+
+
+@recipe("list_teams")
+async def _teams(platform: Platform) -> ValidRequest:
+    return ValidRequest((await _create_team(platform))[0])
+
+
+@recipe("create_team")
+async def _team_name(platform: Platform) -> ValidRequest:
+    return ValidRequest(await platform.world.user(), body={"name": "Sailors"})
+
+
+@recipe("get_team", "list_team_applications", "delete_team")
+async def _team(platform: Platform) -> ValidRequest:
+    return ValidRequest(*await _create_team(platform))
+
+
+@recipe("update_team")
+async def _renamed_team(platform: Platform) -> ValidRequest:
+    return ValidRequest(*await _create_team(platform), {"name": "Rowers"})
+
+
+@recipe("invite_team_member")
+async def _team_invitation(platform: Platform) -> ValidRequest:
+    user = await platform.world.user()
+    return ValidRequest(*await _create_team(platform), {"username": user.name, "role": "read_only"})
+
+
+async def _create_team_member(platform: Platform, *, has_accepted: bool = True) -> tuple[Actor, dict[str, Any], Actor]:
+    owner, values = await _create_team(platform)
+    member = await platform.world.user()
+    (await owner.post(f"/teams/{values['team_id']}/members", json={"username": member.name})).ok()
+    if has_accepted:
+        (await member.put(f"/users/@me/teams/{values['team_id']}")).ok()
+    return owner, values, member
+
+
+@recipe("update_team_member")
+async def _member_role(platform: Platform) -> ValidRequest:
+    owner, values, member = await _create_team_member(platform)
+    return ValidRequest(owner, values | {"user_id": member.id}, {"role": "admin"})
+
+
+@recipe("delete_team_member")
+async def _old_member(platform: Platform) -> ValidRequest:
+    owner, values, member = await _create_team_member(platform)
+    return ValidRequest(owner, values | {"user_id": member.id})
+
+
+@recipe("accept_team_invitation")
+async def _accepted_team(platform: Platform) -> ValidRequest:
+    _, values, member = await _create_team_member(platform, has_accepted=False)
+    return ValidRequest(member, values)
+
+
+@recipe("transfer_team")
+async def _new_team_owner(platform: Platform) -> ValidRequest:
+    owner, values, member = await _create_team_member(platform)
+    return ValidRequest(owner, values, {"user_id": str(member.id)})
+
+
+@recipe("transfer_application")
+async def _transferred_application(platform: Platform) -> ValidRequest:
+    client, values = await create_owned(platform)
+    team = (await client.owner.post("/teams", json={"name": "Sailors"})).ok()
+    return ValidRequest(client.owner, values, {"team_id": team["id"]})
+
+
 @recipe("upload_application_attachment")
 async def _attachment(platform: Platform) -> ValidRequest:
     form = aiohttp.FormData()

@@ -30,6 +30,17 @@ async def test_a_file_can_be_read_back(files: Files) -> None:
     assert await files.find_info("attachments/1/2/cät (1).png") == FileInfo(size=4, content_type="image/png")
 
 
+async def test_the_keys_of_all_files_are_listed(files: Files, tmp_path: Path) -> None:
+    assert [key async for key in files.list_keys()] == []
+    for key in ("attachments/1", "images/a b.png", "top"):
+        await files.put(key, b"content")
+    # A file that another program stored, whose name is not a valid key.
+    for folder in (tmp_path / "new" / "store", tmp_path / "with space"):
+        if folder.is_dir():
+            (folder / "note~").write_text("")
+    assert sorted([key async for key in files.list_keys()]) == ["attachments/1", "images/a b.png", "top"]
+
+
 async def test_an_empty_file_is_a_file(files: Files) -> None:
     await files.put("empty", b"", "text/plain")
     assert await files.get("empty") == b""

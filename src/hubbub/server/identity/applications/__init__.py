@@ -12,9 +12,17 @@ from hubbub.server.identity.applications import (
     routes,
     settings,
     signals,
+    teams,
     testers,
 )
-from hubbub.server.identity.applications.rules import reject_application_owner, require_manager, require_own
+from hubbub.server.identity.applications.rules import (
+    is_developer,
+    reject_application_owner,
+    require_manager,
+    require_own,
+    require_owner,
+    require_viewer,
+)
 from hubbub.server.identity.applications.store import ApplicationRow, find, find_by_bot, find_many
 from hubbub.server.identity.applications.views import partial_application
 
@@ -41,13 +49,17 @@ __all__ = [
     "find",
     "find_by_bot",
     "find_many",
+    "is_developer",
     "management",
     "administration",
     "ports",
     "reject_application_owner",
     "require_manager",
     "require_own",
+    "require_owner",
+    "require_viewer",
     "settings",
     "signals",
+    "teams",
     "testers",
 ]

@@ -14,7 +14,9 @@ from hubbub.server.identity.applications.store import (
     find_client_secret_hash,
     find_signing_key,
     list_ids_of_guild,
+    list_managed_applications,
     list_owned_applications,
+    list_team_applications,
 )
 from hubbub.server.identity.applications.views import application
 
@@ -26,7 +28,9 @@ __all__ = [
     "find_client_secret_hash",
     "find_signing_key",
     "list_ids_of_guild",
+    "list_managed_applications",
     "list_owned_applications",
+    "list_team_applications",
     "measure_size",
     "reset_bot_token",
     "reset_client_secret",

@@ -41,8 +41,8 @@ def get_my_oauth2_application(call: Call) -> wire.Application:
 def get_application(call: Call, application_id: ApplicationId) -> wire.Application:
     """Get an application.
 
-    The caller must be the application's bot or its owner."""
-    row = rules.require_manager(call, application_id)
+    The caller must be the application's bot, its owner or a member of its team."""
+    row = rules.require_viewer(call, application_id)
     return views.application(call.tx, row, call.now_ms, for_owner=call.actor.kind == "user")
 
 
@@ -67,7 +67,7 @@ async def update_application(
 ) -> wire.Application:
     """Update an application.
 
-    The caller must be the application's bot or its owner."""
+    The caller must be the application's bot, its owner, or an admin or developer of its team."""
     return await _verify_and_update(operation, lambda call: rules.require_manager(call, application_id), body)
 
 

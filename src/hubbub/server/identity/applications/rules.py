@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import EventWebhooksStatus, Scope
+from hubbub.protocol.enums import EventWebhooksStatus, Scope, TeamRole
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration, UpdateApplication
 from hubbub.protocol.scopes import ALIASES, INSTALL_SCOPES
 from hubbub.server.core.call import Call
-from hubbub.server.identity.applications import store
+from hubbub.server.identity.applications import store, teams, testers
 from hubbub.server.identity.applications.store import ApplicationRow
 from hubbub.server.identity.applications.views import ApplicationSettings
 
@@ -52,16 +52,49 @@ def measure_size(call: Call, row: ApplicationRow) -> ApplicationSize:
     return ApplicationSize("guilds", store.count_guilds(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
 
 
-def require_manager(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application if the caller is its bot or its owner, or raise NOT_AUTHORIZED_ON_APPLICATION."""
+def require_manager(call: Call, application_id: int, role: TeamRole = TeamRole.DEVELOPER) -> ApplicationRow:
+    """Return the application if the caller is its bot, its owner or a member of its team with at least this role.
+
+    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
     # Any user may hold a bearer token of the application; only the owner's bearer token manages it.
     is_accepted_token = call.actor.application_id == row.id or call.actor.kind == "user"
-    if not is_accepted_token or (call.actor.kind != "bot" and call.user_id != row.owner_id):
+    if not is_accepted_token or (call.actor.kind != "bot" and not _is_owner_or_member(call, row, role)):
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     return row
+
+
+def require_viewer(call: Call, application_id: int) -> ApplicationRow:
+    """Return the application if the caller may see its settings: as `require_manager`, with any role in the team."""
+    return require_manager(call, application_id, TeamRole.READ_ONLY)
+
+
+def require_owner(call: Call, application_id: int) -> ApplicationRow:
+    """Return the application if the caller is the user who owns it or its team."""
+    row = store.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if call.actor.kind != "user" or call.user_id != row.owner_id:
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+    return row
+
+
+def is_developer(call: Call, row: ApplicationRow, user_id: int) -> bool:
+    """Return whether a user owns an application, is a member of its team or one of its testers."""
+    return (
+        user_id == row.owner_id
+        or teams.has_role(call.tx, row.team_id, user_id, TeamRole.READ_ONLY)
+        or testers.is_tester(call.tx, row.id, user_id)
+    )
+
+
+def _is_owner_or_member(call: Call, row: ApplicationRow, role: TeamRole) -> bool:
+    if call.user_id == row.owner_id:
+        return True
+    # Access tokens of team members do not manage the application.
+    return call.actor.kind == "user" and teams.has_role(call.tx, row.team_id, call.user_id, role)
 
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:

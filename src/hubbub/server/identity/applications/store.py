@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from hubbub.protocol.ids import WIDE_MAX, ApplicationId, UserId
+from hubbub.protocol.enums import TeamMembershipState
+from hubbub.protocol.ids import WIDE_MAX, ApplicationId, TeamId, UserId
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("applications", "disabled_applications")
@@ -51,6 +52,8 @@ class ApplicationRow(NamedTuple):
     """Whether hidden channels are obfuscated for the bot."""
     disabled: int = 0
     """Whether an operator disabled the application; its tokens are then invalid, and it receives no interactions or events."""
+    team_id: TeamId | None = None
+    """ID of the team that owns the application, or None. `owner_id` is then the owner of the team."""
 
     @property
     def family_id(self) -> ApplicationId:
@@ -107,6 +110,23 @@ def list_family_ids(tx: Tx, application_id: int) -> list[ApplicationId]:
 def list_owned_applications(tx: Tx, owner_id: int) -> list[ApplicationRow]:
     """List the applications of a user, oldest first."""
     return tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE owner_id = ? ORDER BY id", owner_id)
+
+
+def list_team_applications(tx: Tx, team_id: int) -> list[ApplicationRow]:
+    """List the applications of a team, oldest first."""
+    return tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE team_id = ? ORDER BY id", team_id)
+
+
+def list_managed_applications(tx: Tx, user_id: int) -> list[ApplicationRow]:
+    """List the applications that a user owns or that a team of the user owns, oldest first."""
+    return tx.fetch(
+        ApplicationRow,
+        f"SELECT {COLUMNS} FROM applications WHERE owner_id = ? "
+        "OR team_id IN (SELECT team_id FROM team_members WHERE user_id = ? AND state = ?) ORDER BY id",
+        user_id,
+        user_id,
+        int(TeamMembershipState.ACCEPTED),
+    )
 
 
 def search(tx: Tx, text: str, *, is_disabled: bool, after_id: int, limit: int) -> list[ApplicationRow]:

@@ -12,7 +12,7 @@ from hubbub.protocol.resources import applications as wire
 from hubbub.protocol.resources.users import User
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import users
-from hubbub.server.identity.applications import store
+from hubbub.server.identity.applications import store, teams
 from hubbub.server.identity.applications.store import ApplicationRow
 
 INITIAL_ACTIVITY_TYPES: Final = (ActivityType.PLAYING,)
@@ -61,6 +61,7 @@ def application(tx: Tx, row: ApplicationRow, now_ms: int, *, for_owner: bool = F
     stored = decode_settings(row)
     flags, flags_new = wire.wire_flags(row.flags, now_ms)
     bot: User | UnsetType = users.user_view(users_by_id[row.bot_id]) if row.bot_id else UNSET
+    team = None if row.team_id is None else teams.find(tx, row.team_id)
     return wire.Application(
         id=ApplicationId(row.id),
         name=row.name,
@@ -84,8 +85,8 @@ def application(tx: Tx, row: ApplicationRow, now_ms: int, *, for_owner: bool = F
         max_participants=stored.max_participants,
         rpc_origins=stored.rpc_origins or UNSET,
         tags=codec.decode(row.tags, list[str]),
-        owner=users.user_view(users_by_id[row.owner_id]),
-        team=None,
+        owner=users.user_view(users_by_id[row.owner_id]) if team is None else teams.team_user(team),
+        team=None if team is None else teams.team(tx, team),
         redirect_uris=codec.decode(row.redirect_uris, list[str]),
         interactions_endpoint_url=stored.interactions_endpoint_url,
         role_connections_verification_url=stored.role_connections_verification_url,

@@ -24,9 +24,11 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 @handles(wire.LIST_APPLICATIONS)
 def list_applications(call: Call) -> list[PublicApplication]:
-    """List the applications of the current user."""
+    """List the applications of the current user.
+
+    Applications of teams that the user is a member of are included."""
     return oauth2.public_applications(
-        call.tx, applications.management.list_owned_applications(call.tx, call.user_id), call.now_ms
+        call.tx, applications.management.list_managed_applications(call.tx, call.user_id), call.now_ms
     )
 
 
@@ -48,11 +50,11 @@ async def delete_application(operation: AsyncOperation, application_id: Applicat
     """Delete an application and everything that belongs to it.
 
     The request must contain an MFA code if the owner has two-factor authentication."""
-    await _require_owner(operation, application_id)
+    await operation.read(lambda call: applications.require_owner(call, application_id))
     await accounts.logins.run_with_mfa(
         operation,
         body.code,
-        lambda call: actions.delete(call, applications.require_manager(call, application_id)),
+        lambda call: actions.delete(call, applications.require_owner(call, application_id)),
     )
 
 
@@ -72,7 +74,7 @@ async def reset_bot_token(
     """Reset a bot token.
 
     The old token is revoked and its gateway sessions end."""
-    await _require_owner(operation, application_id, with_bot=True)
+    await _require_developer(operation, application_id, with_bot=True)
 
     def reset(call: Call) -> str:
         return applications.management.reset_bot_token(call, applications.require_manager(call, application_id))
@@ -85,7 +87,7 @@ async def reset_client_secret(
     operation: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation
 ) -> Response:
     """Reset the client secret of an application."""
-    await _require_owner(operation, application_id)
+    await _require_developer(operation, application_id)
 
     def reset(call: Call) -> str:
         return applications.management.reset_client_secret(call, applications.require_manager(call, application_id))
@@ -95,7 +97,9 @@ async def reset_client_secret(
     )
 
 
-async def _require_owner(operation: AsyncOperation, application_id: ApplicationId, *, with_bot: bool = False) -> None:
+async def _require_developer(
+    operation: AsyncOperation, application_id: ApplicationId, *, with_bot: bool = False
+) -> None:
     """Reject callers who may not manage the application, before an MFA code is requested and consumed.
 
     With `with_bot`, reject an application without a bot as well."""
@@ -114,7 +118,7 @@ async def _require_owner(operation: AsyncOperation, application_id: ApplicationI
 @handles(wire.GET_APPLICATION_APPROVALS)
 def get_application_approvals(call: Call, application_id: ApplicationId) -> wire.Approvals:
     """Get the approvals of an application."""
-    return views.approvals(call, applications.require_manager(call, application_id))
+    return views.approvals(call, applications.require_viewer(call, application_id))
 
 
 @handles(wire.REQUEST_APPLICATION_APPROVAL)
@@ -134,7 +138,7 @@ def request_application_approval(
 @handles(wire.LIST_APPLICATION_TESTERS)
 def list_application_testers(call: Call, application_id: ApplicationId) -> list[wire.Tester]:
     """List the testers of an application."""
-    row = applications.require_manager(call, application_id)
+    row = applications.require_viewer(call, application_id)
     return views.testers(call.tx, applications.testers.list_testers(call.tx, row.id))
 
 

@@ -88,7 +88,7 @@ def require_merge_allowance(call: Call, application: ApplicationRow, user_id: in
 
 def is_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
     """Return whether a user owns the application or is one of its testers."""
-    return user_id == application.owner_id or applications.testers.is_tester(call.tx, application.id, user_id)
+    return applications.is_developer(call, application, user_id)
 
 
 def find_publisher_problem(call: Call, child: ApplicationRow, parent: ApplicationRow) -> str | None:

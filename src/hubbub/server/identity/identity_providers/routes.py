@@ -24,7 +24,7 @@ def list_external_identity_provider_configurations(
     call: Call, application_id: ApplicationId
 ) -> list[wire.ProviderConfiguration]:
     """List the identity providers of an application."""
-    applications.require_manager(call, application_id)
+    applications.require_viewer(call, application_id)
     return [_configuration_view(call.config, row) for row in store.list_application_providers(call.tx, application_id)]
 
 

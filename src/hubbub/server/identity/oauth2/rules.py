@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes, codec, errors
-from hubbub.protocol.enums import ApplicationIntegrationType, Scope
+from hubbub.protocol.enums import ApplicationIntegrationType, Scope, TeamRole
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
@@ -159,11 +159,11 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
 
 
 def _is_tester(call: Call, row: ApplicationRow) -> bool:
-    """Return whether the caller is the application's owner or one of its testers."""
+    """Return whether the caller is the application's owner, a member of its team or one of its testers."""
     actor = call.actor_or_none
     if actor is None or actor.kind != "user":
         return False
-    return actor.user_id == row.owner_id or applications.testers.is_tester(call.tx, row.id, actor.user_id)
+    return applications.is_developer(call, row, actor.user_id)
 
 
 def require_no_consent_scopes(scopes: tuple[str, ...]) -> None:
@@ -302,9 +302,11 @@ def _require_integration_type(
 def require_installer(call: Call, request: AuthorizationRequest) -> None:
     """Raise NOT_AUTHORIZED_ON_APPLICATION unless the caller may install the application.
 
-    Only the owner may install a private one."""
+    Only the owner and members of its team may install a private one."""
     if request.integration_type is not None and not request.application.bot_public:
-        if call.user_id != request.application.owner_id:
+        application = request.application
+        is_member = applications.teams.has_role(call.tx, application.team_id, call.user_id, TeamRole.READ_ONLY)
+        if call.user_id != application.owner_id and not is_member:
             raise errors.NOT_AUTHORIZED_ON_APPLICATION()
 
 

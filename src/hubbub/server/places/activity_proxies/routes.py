@@ -20,7 +20,7 @@ from hubbub.server.places.activity_proxies.store import MappingRow
 @handles(wire.GET_PROXY_CONFIG)
 def get_proxy_config(call: Call, application_id: ApplicationId) -> wire.ProxyConfig:
     """Get the URL map of an application."""
-    applications.require_manager(call, application_id)
+    applications.require_viewer(call, application_id)
     rows = store.list_mappings(call.tx, application_id)
     return wire.ProxyConfig(url_map=[wire.UrlMapping(prefix=row.prefix, target=row.target) for row in rows])
 

@@ -48,7 +48,7 @@ def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
         application_id=ApplicationId(row.id),
         user_id=UserId(call.user_id),
         instance_id=instance.composite_id,
-        is_developer=call.user_id == row.owner_id or applications.testers.is_tester(call.tx, row.id, call.user_id),
+        is_developer=applications.is_developer(call, row, call.user_id),
         created_at=now_seconds,
         expires_at=now_seconds + PROXY_TICKET_SECONDS,
     )

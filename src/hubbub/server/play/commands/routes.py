@@ -75,7 +75,7 @@ def list_registered_commands(
     """List the commands that an application registered.
 
     For the application's developers; a guild is listed even if the application has left it."""
-    applications.require_manager(call, application_id)
+    applications.require_viewer(call, application_id)
     guild_id = GLOBAL_GUILD_ID if query.guild_id is UNSET else query.guild_id
     rows = store.list_scope_commands(call.tx, application_id, guild_id)
     permissions = store.list_application_permissions(call.tx, guild_id, application_id) if guild_id else {}

@@ -19,7 +19,7 @@ def list_skus(call: Call, application_id: ApplicationId) -> list[wire.Sku]:
     """List the SKUs of an application.
 
     The list includes the groups of its subscriptions."""
-    applications.require_manager(call, application_id)
+    applications.require_viewer(call, application_id)
     return [views.sku(row) for row in store.list_application_skus(call.tx, application_id)]
 
 
@@ -65,7 +65,7 @@ def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.Stor
     """List the SKUs that an application manages in its store.
 
     The list includes unpublished SKUs, but no groups and no deleted SKUs."""
-    applications.require_manager(call, application_id)
+    applications.require_viewer(call, application_id)
     return [
         views.store_sku(row) for row in store.list_application_skus(call.tx, application_id) if rules.is_editable(row)
     ]

@@ -83,6 +83,7 @@ PATH_PARAMETERS: Final[dict[str, str]] = {
     "subscription_id": "ID of the subscription.",
     "templates/{code}": "Code of the guild template.",
     "type": "Type of the identity provider.",
+    "team_id": "ID of the team.",
     "user_id": "ID of the user.",
     "user_id_1": "ID of one of the two users.",
     "user_id_2": "ID of the other user.",

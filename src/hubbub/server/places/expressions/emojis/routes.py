@@ -3,6 +3,7 @@
 from msgspec import UNSET
 
 from hubbub.protocol import errors
+from hubbub.protocol.enums import TeamRole
 from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId
 from hubbub.protocol.resources import emojis as wire
 from hubbub.server.core.call import Call
@@ -77,7 +78,7 @@ def delete_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> None
 @handles(wire.LIST_APPLICATION_EMOJIS)
 def list_application_emojis(call: Call, application_id: ApplicationId) -> wire.ApplicationEmojis:
     """List application emojis."""
-    emoji_rules.require_application(call, application_id)
+    emoji_rules.require_application(call, application_id, TeamRole.READ_ONLY)
     rows = EMOJIS.table.list_by(call.tx, application_id=application_id)
     return wire.ApplicationEmojis(items=views.with_creators(call.tx, EMOJIS, rows))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec import UnsetType
 
 from hubbub.protocol import changes, codec, errors
+from hubbub.protocol.enums import TeamRole
 from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId, RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
@@ -54,11 +55,13 @@ def require_roles(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] 
     return codec.encode(role_ids).decode()
 
 
-def require_application(call: Call, application_id: int) -> None:
-    """Require a caller who manages the application. Before application emojis were introduced, raise 404."""
+def require_application(call: Call, application_id: int, role: TeamRole = TeamRole.DEVELOPER) -> None:
+    """Require a caller who manages the application, with this role in its team unless the caller is its owner.
+
+    Before application emojis were introduced, raise 404."""
     if not changes.APPLICATION_EMOJIS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
-    applications.require_manager(call, application_id)
+    applications.require_manager(call, application_id, role)
 
 
 def require_application_emoji(call: Call, application_id: ApplicationId, emoji_id: EmojiId) -> EmojiRow:

@@ -14,6 +14,7 @@ from hubbub.server.transports.web.portal import (
     installation,
     overview,
     store,
+    teams,
     testers,
 )
 
@@ -30,5 +31,6 @@ PAGE_MODULES: tuple[ModuleType, ...] = (
     images,
     testers,
     store,
+    teams,
 )
 """Modules that define portal pages."""

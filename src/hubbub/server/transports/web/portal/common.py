@@ -67,7 +67,11 @@ async def update_application(request: PageRequest, body: Mapping[str, Any]) -> A
 def render(request: PageRequest, template: str, application: Application, **context: Any) -> web.Response:
     """Render a page of an application."""
     return request.render(
-        f"portal/{template}", application=application, policy=PORTAL_POLICY, **_frame_context(request), **context
+        f"portal/{template}",
+        application=application,
+        policy=PORTAL_POLICY,
+        **_frame_context(request, application),
+        **context,
     )
 
 
@@ -91,7 +95,7 @@ def render_errors(
         names=names,
         application=application,
         policy=PORTAL_POLICY,
-        **_frame_context(request),
+        **_frame_context(request, application),
         **context,
     )
 
@@ -106,6 +110,14 @@ def list_item_fields(name: str, form_field: str, count: int) -> dict[str, str]:
     return {f"{name}.{number}": form_field for number in range(count)}
 
 
-def _frame_context(request: PageRequest) -> dict[str, Any]:
-    """Return the template context of the navigation that all pages of an application share."""
-    return {"sections": SECTIONS, "home": section_path(request)}
+def _frame_context(request: PageRequest, application: Application) -> dict[str, Any]:
+    """Return the template context that all pages of an application share: navigation, and the user's rights."""
+    user_id = request.required_actor.user_id
+    team = application.team
+    members = [] if team is None else team.members
+    return {
+        "sections": SECTIONS,
+        "home": section_path(request),
+        "is_owner": team is None or team.owner_user_id == user_id,
+        "role": next((member.role for member in members if member.user.id == user_id), None),
+    }

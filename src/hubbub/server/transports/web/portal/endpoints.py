@@ -98,9 +98,15 @@ async def retry_events(request: PageRequest) -> web.Response:
 
 
 async def _events_context(request: PageRequest, application: Application) -> dict[str, Any]:
-    failed = await request.call(
-        webhook_events.LIST_FAILED_WEBHOOK_EVENTS, request.path_parameter("application_id"), query={"limit": ["20"]}
-    )
+    try:
+        failed = await request.call(
+            webhook_events.LIST_FAILED_WEBHOOK_EVENTS, request.path_parameter("application_id"), query={"limit": ["20"]}
+        )
+    except ApiError as error:
+        # Members of the team with the role read-only do not see payloads.
+        if error.kind is not errors.NOT_AUTHORIZED_ON_APPLICATION:
+            raise
+        failed = []
     status = application.event_webhooks_status
     has_accepted_forgery = status == EventWebhooksStatus.DISABLED_BY_PLATFORM and not application.event_webhooks_url
     return {

@@ -18,6 +18,7 @@ from hubbub.server.transports.web.portal.common import (
     section_path,
     update_application,
 )
+from hubbub.server.transports.web.portal.teams import transfer_context
 
 FIELDS: Final = ("name", "description", "tags", "icon", "terms_of_service_url", "privacy_policy_url")
 MAPPED_TAGS_MAX: Final = 20
@@ -74,7 +75,7 @@ async def answer_invitation(request: PageRequest) -> web.Response:
 @page("GET", APPLICATION_PATH)
 async def show_application(request: PageRequest) -> web.Response:
     """Show the general settings of an application."""
-    return render(request, "general.html", await load_application(request), me=await request.current_user())
+    return render(request, "general.html", await load_application(request), **await transfer_context(request))
 
 
 @page("POST", APPLICATION_PATH, file="icon")
@@ -98,8 +99,8 @@ async def change_application(request: PageRequest) -> web.Response:
         await update_application(request, body)
     except ApiError as error:
         names = list_item_fields("tags", "tags", MAPPED_TAGS_MAX)
-        application, me = await load_application(request), await request.current_user()
-        return render_errors(request, "general.html", error, application, fields=FIELDS, names=names, me=me)
+        application, context = await load_application(request), await transfer_context(request)
+        return render_errors(request, "general.html", error, application, fields=FIELDS, names=names, **context)
     return request.redirect(section_path(request), notice="Saved.")
 
 
@@ -113,6 +114,6 @@ async def delete_application(request: PageRequest) -> web.Response:
         code = request.form.trimmed("code")
         await request.call(developers.DELETE_APPLICATION, application.id, body={"code": code} if code else {})
     except ApiError as error:
-        me = await request.current_user()
-        return render_errors(request, "general.html", error, application, fields=("confirm", "code"), me=me)
+        context = await transfer_context(request)
+        return render_errors(request, "general.html", error, application, fields=("confirm", "code"), **context)
     return request.redirect(PORTAL_PATH, notice=f"{application.name} was deleted.")

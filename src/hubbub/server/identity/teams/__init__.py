@@ -1,0 +1,14 @@
+"""Operations on teams of developers."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity import applications
+from hubbub.server.identity.teams import routes
+from hubbub.server.identity.users.signals import UserDeleted
+
+SLICE = Slice(
+    name="teams",
+    modules=(routes,),
+    listeners={UserDeleted: lambda call, signal: applications.teams.delete_user(call.tx, signal.user_id)},
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,214 @@
+"""Portal pages for teams of developers: members, roles, applications and ownership."""
+
+from typing import Any, Final
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import TeamMembershipState, TeamRole
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import teams
+from hubbub.protocol.resources.applications import Team
+from hubbub.server.transports.web.page_requests import PageRequest, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    PORTAL_PATH,
+    load_application,
+    render_errors,
+    section_path,
+)
+
+TEAMS_PATH: Final = PORTAL_PATH + "/teams"
+TEAM_PATH: Final = TEAMS_PATH + r"/{team_id:\d{1,19}}"
+MEMBER_PATH: Final = TEAM_PATH + r"/members/{user_id:\d{1,19}}"
+
+ROLES: Final = (
+    (TeamRole.ADMIN.value, "Admin: manages the team and everything except deletion and transfer of applications"),
+    (TeamRole.DEVELOPER.value, "Developer: changes applications, resets secrets and reads logs"),
+    (TeamRole.READ_ONLY.value, "Read-only: sees the settings of applications"),
+)
+"""Role and explanation, for selections."""
+ROLE_LABELS: Final = {"admin": "Admin", "developer": "Developer", "read_only": "Read-only"}
+
+
+@page("GET", TEAMS_PATH)
+async def show_teams(request: PageRequest) -> web.Response:
+    """List the user's teams and invitations."""
+    return request.render("portal/teams.html", **await _teams_context(request))
+
+
+@page("POST", TEAMS_PATH)
+async def create_team(request: PageRequest) -> web.Response:
+    """Create a team."""
+    try:
+        team = await request.call(teams.CREATE_TEAM, body={"name": request.form.trimmed("name")})
+    except ApiError as error:
+        return request.render_errors("portal/teams.html", error, fields=("name",), **await _teams_context(request))
+    return request.redirect(f"{TEAMS_PATH}/{team.id:d}", notice=f"{team.name} was created. Next, invite members.")
+
+
+@page("POST", TEAM_PATH + "/answer")
+async def answer_invitation(request: PageRequest) -> web.Response:
+    """Accept or decline an invitation, or leave a team."""
+    team_id = request.path_parameter("team_id")
+    accepts = request.form.text("answer") == "accept"
+    try:
+        if accepts:
+            await request.call(teams.ACCEPT_TEAM_INVITATION, team_id)
+        else:
+            await request.call(teams.DELETE_TEAM_MEMBER, team_id, request.required_actor.user_id)
+    except ApiError as error:
+        if error.kind is not errors.NOT_FOUND:
+            raise
+        return request.redirect(TEAMS_PATH, notice="This invitation no longer exists.")
+    if accepts:
+        return request.redirect(f"{TEAMS_PATH}/{team_id}", notice="You are now a member of the team.")
+    return request.redirect(TEAMS_PATH, notice="You are not a member of this team.")
+
+
+async def _teams_context(request: PageRequest) -> dict[str, Any]:
+    found = await request.call(teams.LIST_TEAMS)
+    me = request.required_actor.user_id
+    invited = TeamMembershipState.INVITED
+    invitations = [
+        team for team in found if any(m.user.id == me and m.membership_state == invited for m in team.members)
+    ]
+    return {"teams": [team for team in found if team not in invitations], "invitations": invitations}
+
+
+# One team
+
+
+@page("GET", TEAM_PATH)
+async def show_team(request: PageRequest) -> web.Response:
+    """Show the members and applications of a team."""
+    return request.render("portal/team.html", **await _team_context(request))
+
+
+@page("POST", TEAM_PATH)
+async def rename_team(request: PageRequest) -> web.Response:
+    """Rename a team."""
+    body = {"name": request.form.trimmed("name")}
+    return await _run(request, teams.UPDATE_TEAM, fields=("name",), body=body, notice="Saved.")
+
+
+@page("POST", TEAM_PATH + "/members")
+async def invite_member(request: PageRequest) -> web.Response:
+    """Invite a user by username."""
+    body = {"username": request.form.trimmed("username"), "role": request.form.text("role")}
+    notice = "Invited. The invitation is listed in their developer portal."
+    return await _run(request, teams.INVITE_TEAM_MEMBER, fields=("username", "role"), body=body, notice=notice)
+
+
+@page("POST", MEMBER_PATH + "/role")
+async def change_role(request: PageRequest) -> web.Response:
+    """Change the role of a member."""
+    body = {"role": request.form.text("role")}
+    user_id = request.path_parameter("user_id")
+    return await _run(request, teams.UPDATE_TEAM_MEMBER, user_id, fields=(), body=body, notice="Role changed.")
+
+
+@page("POST", MEMBER_PATH + "/remove")
+async def remove_member(request: PageRequest) -> web.Response:
+    """Remove a member."""
+    user_id = request.path_parameter("user_id")
+    return await _run(request, teams.DELETE_TEAM_MEMBER, user_id, fields=(), notice="Member removed.")
+
+
+@page("POST", TEAM_PATH + "/transfer")
+async def transfer_team(request: PageRequest) -> web.Response:
+    """Transfer the team and its applications to another member."""
+    body = {"user_id": request.form.text("user_id"), **_code(request)}
+    notice = "The team was transferred. You are now an admin of it."
+    return await _run(request, teams.TRANSFER_TEAM, fields=("user_id", "code"), body=body, notice=notice)
+
+
+@page("POST", TEAM_PATH + "/delete")
+async def delete_team(request: PageRequest) -> web.Response:
+    """Delete a team."""
+    try:
+        await request.call(teams.DELETE_TEAM, request.path_parameter("team_id"))
+    except ApiError as error:
+        return request.render_errors("portal/team.html", error, **await _team_context(request))
+    return request.redirect(TEAMS_PATH, notice="The team was deleted.")
+
+
+async def _run(
+    request: PageRequest,
+    operation: Any,
+    *values: str,
+    fields: tuple[str, ...],
+    notice: str,
+    body: dict[str, Any] | None = None,
+) -> web.Response:
+    """Call an operation on the team of the path and show its page again, with the notice or with the errors."""
+    try:
+        await request.call(operation, request.path_parameter("team_id"), *values, body=body)
+    except ApiError as error:
+        if error.kind is errors.TWO_FACTOR_REQUIRED:
+            error = errors.invalid("code", *errors.required())
+        return request.render_errors("portal/team.html", error, fields=fields, **await _team_context(request))
+    return request.redirect(f"{TEAMS_PATH}/{request.path_parameter('team_id')}", notice=notice)
+
+
+def _code(request: PageRequest) -> dict[str, str]:
+    code = request.form.trimmed("code")
+    return {"code": code} if code else {}
+
+
+async def _team_context(request: PageRequest) -> dict[str, Any]:
+    team_id = request.path_parameter("team_id")
+    team = await request.call(teams.GET_TEAM, team_id)
+    user_id = request.required_actor.user_id
+    return {
+        "team": team,
+        "applications": await request.call(teams.LIST_TEAM_APPLICATIONS, team_id),
+        "roles": ROLES,
+        "role_labels": ROLE_LABELS,
+        "is_owner": team.owner_user_id == user_id,
+        "is_admin": any(member.user.id == user_id and member.role == TeamRole.ADMIN for member in team.members),
+        "heirs": _list_heirs(team),
+        "me": await request.current_user(),
+        "members_max": teams.TEAM_MEMBERS_MAX,
+    }
+
+
+def _list_heirs(team: Team) -> list[tuple[str, str]]:
+    """Return ID and name of the members who can become the owner of the team."""
+    return [
+        (f"{member.user.id:d}", member.user.global_name or member.user.username)
+        for member in team.members
+        if member.user.id != team.owner_user_id and member.membership_state == TeamMembershipState.ACCEPTED
+    ]
+
+
+# An application
+
+
+@page("POST", APPLICATION_PATH + "/transfer")
+async def transfer_application(request: PageRequest) -> web.Response:
+    """Transfer an application to a team."""
+    application = await load_application(request)
+    body = {"team_id": request.form.text("team_id"), **_code(request)}
+    try:
+        await request.call(teams.TRANSFER_APPLICATION, application.id, body=body)
+    except ApiError as error:
+        context = await transfer_context(request)
+        return render_errors(request, "general.html", error, application, fields=("team_id", "code"), **context)
+    return request.redirect(section_path(request), notice="The application was transferred to the team.")
+
+
+async def transfer_context(request: PageRequest) -> dict[str, Any]:
+    """Return the context of the general page that concerns ownership: the teams that the user manages."""
+    me = request.required_actor.user_id
+    managed = [
+        (f"{team.id:d}", team.name)
+        for team in await request.call(teams.LIST_TEAMS)
+        if any(
+            member.user.id == me
+            and member.role == TeamRole.ADMIN
+            and member.membership_state == TeamMembershipState.ACCEPTED
+            for member in team.members
+        )
+    ]
+    return {"me": await request.current_user(), "managed_teams": managed}
