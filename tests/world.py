@@ -639,7 +639,7 @@ class World:
 
 
 @asynccontextmanager
-async def run_world(config: Config) -> AsyncIterator[World]:
+async def run_with_settings(config: Config) -> AsyncIterator[World]:
     """Run a server with these settings and yield its World."""
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()

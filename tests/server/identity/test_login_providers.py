@@ -20,7 +20,7 @@ from hubbub.server.identity import accounts, features, users
 from tests.fixtures.validator import ResponseMonitor
 from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, OpenIdProvider
 from tests.server.identity.accounts import PASSWORD, create_user_with_password, enable_totp, totp_code
-from tests.world import NOW_MS, Actor, ApiResponse, World, run_world
+from tests.world import NOW_MS, Actor, ApiResponse, World, run_with_settings
 
 StartWorld = Callable[..., Awaitable[World]]
 
@@ -35,7 +35,7 @@ async def start_world(
         async def start(*, changes: dict[str, Any] | None = None, **settings: Any) -> World:
             login = LoginConfig(providers=(provider.settings(**settings),))
             config = msgspec.structs.replace(store_config, login=login, **(changes or {}))
-            return await stack.enter_async_context(run_world(config))
+            return await stack.enter_async_context(run_with_settings(config))
 
         yield start
 
@@ -261,7 +261,7 @@ async def test_a_provider_does_not_obtain_the_code_of_another_one(
     evil.discovery_overrides["authorization_response_iss_parameter_supported"] = False
     providers = (provider.settings(), evil.settings(id="evil"))
     config = msgspec.structs.replace(store_config, login=LoginConfig(providers=providers))
-    async with run_world(config) as world:
+    async with run_with_settings(config) as world:
         start = (await world.request("POST", "/auth/providers/evil/start")).ok()
         honest = (await world.request("POST", "/auth/providers/work/start")).ok()
         state = dict(parse_qsl(urlsplit(start["url"]).query))["state"]

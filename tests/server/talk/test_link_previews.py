@@ -25,7 +25,7 @@ from tests.server.talk.message_search import build_index, run_due_jobs, search_m
 from tests.server.talk.private_channels import open_dm
 from tests.server.talk.test_webhooks import create_webhook
 from tests.website import Website, build_page, meta
-from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, World, run_world
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, World, run_with_settings
 
 TITLE = build_page("<title>A lighthouse</title>")
 
@@ -317,7 +317,7 @@ async def test_a_page_that_takes_too_long_is_given_up() -> None:
 
 async def test_private_addresses_are_not_fetched(store_config: Config, website: Website) -> None:
     config = msgspec.structs.replace(store_config, link_previews=LinkPreviewsConfig(enabled=True))
-    async with run_world(config) as world:
+    async with run_with_settings(config) as world:
         guild = await world.guild()
         link = website.add_page("/", TITLE)
 
@@ -350,7 +350,7 @@ async def test_a_denied_host_is_not_fetched_also_after_a_redirect(store_config: 
         allow_private_targets=True,
         link_previews=LinkPreviewsConfig(enabled=True, denied_hosts=("localhost",)),
     )
-    async with run_world(config) as world:
+    async with run_with_settings(config) as world:
         guild = await world.guild()
 
         assert await preview(guild, f"{target} {redirecting_link}") == []
@@ -577,7 +577,7 @@ async def test_users_and_guilds_have_limits_that_the_cache_does_not_count_for(
         rate_limits="real",
         link_previews=LinkPreviewsConfig(enabled=True),
     )
-    async with run_world(config) as world:
+    async with run_with_settings(config) as world:
         guild = await world.guild()
         member = await guild.member()
 
@@ -605,7 +605,7 @@ async def test_an_owner_switches_previews_off_and_on(guild: Guild, website: Webs
 
 
 async def test_without_the_setting_no_link_is_fetched(store_config: Config, website: Website) -> None:
-    async with run_world(msgspec.structs.replace(store_config, allow_private_targets=True)) as world:
+    async with run_with_settings(msgspec.structs.replace(store_config, allow_private_targets=True)) as world:
         guild = await world.guild()
 
         assert await preview(guild, website.add_page("/", TITLE)) == []
