@@ -25,11 +25,11 @@ class MentionTarget(NamedTuple):
     kind: int
     """Bit of the mention in notification settings."""
     floor_id: int
-    """Message ID of the time at which the user joined the guild; earlier mentions do not concern them. 0 for a user."""
+    """Message ID of the time at which the user joined the guild; earlier mentions do not count. 0 if the target is a user."""
 
 
 class Mention(NamedTuple):
-    """A stored mention."""
+    """A message that mentions a target."""
 
     message_id: int
     channel_id: int

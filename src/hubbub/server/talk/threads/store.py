@@ -121,7 +121,7 @@ def list_archived(
 ) -> list[ChannelRow]:
     """Return archived threads of a channel with one of the types `thread_types`, most recently archived first.
 
-    `before_ms` restricts the list to threads archived before that time."""
+    `before_ms` (Unix milliseconds) restricts the list to threads that were archived earlier."""
     condition = "" if before_ms is None else " AND c.archive_changed_ms < ?"
     return tx.fetch(
         ChannelRow,

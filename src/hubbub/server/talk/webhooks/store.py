@@ -19,7 +19,7 @@ _TOKEN_KEY_NAME: Final = "webhook_key"
 
 
 class WebhookRow(NamedTuple):
-    """A stored webhook."""
+    """An incoming webhook, or the follower webhook of a channel that follows an announcement channel."""
 
     id: int
     type: int
@@ -55,7 +55,7 @@ def find(tx: Tx, webhook_id: int) -> WebhookRow | None:
 
 
 def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
-    """Return the webhooks with the given IDs that exist, by ascending ID."""
+    """Return the webhooks with the given IDs that exist, by ascending ID within each batch."""
     rows: list[WebhookRow] = []
     for batch in distinct_batches(webhook_ids):
         sql = f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE id IN ({placeholders(batch)}) ORDER BY id"
@@ -185,5 +185,5 @@ def find_token_key(tx: Tx) -> bytes | None:
 
 
 def find_or_create_token_key(tx: Tx) -> bytes:
-    """Return the HMAC key from which webhook tokens are derived; the first call creates it."""
+    """Return the HMAC key from which webhook tokens are derived; create it if it does not exist."""
     return meta.find_or_create_key(tx, _TOKEN_KEY_NAME)
