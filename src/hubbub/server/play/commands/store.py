@@ -43,7 +43,7 @@ class Definition(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class CommandRow(NamedTuple):
-    """A stored command."""
+    """A global or guild command of an application."""
 
     id: int
     application_id: int

@@ -19,7 +19,7 @@ DELETED: Final = 2
 
 
 class SkuRow(NamedTuple):
-    """A stored SKU."""
+    """A SKU of an application: a one-time purchase, a subscription, or the group of a subscription."""
 
     id: SkuId
     application_id: ApplicationId

@@ -46,7 +46,7 @@ async def renew(operation: AsyncOperation, job: Job) -> None:
 
 
 def _prepare_charge(call: Call, renewal: Renewal) -> Charge | None:
-    """Return the charge for the next period, or end the subscription and return None."""
+    """Return the charge for the next period, or None if the renewal is not due. End a subscription that does not renew."""
     row = _find_due(call, renewal)
     if row is None:
         return None
