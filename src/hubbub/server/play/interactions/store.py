@@ -155,7 +155,6 @@ def _hash_token(token: str) -> bytes:
 
 
 def decode_response_state(row: InteractionRow) -> ResponseState:
-    """Decode the response state of a row."""
     state: ResponseState = _state_decoder.decode(row.request_state)
     return state
 
@@ -222,7 +221,7 @@ class LoadedInvocation(NamedTuple):
     installation_types: frozenset[int]
     """ApplicationIntegrationTypes of the application's installations in the guild and by the user."""
     has_skus: bool
-    """Whether the application has SKUs."""
+    """Whether the application has SKUs; otherwise it has no entitlements to load."""
     is_timeout_scheduled: bool
     """Whether the timeout job for interactions created at this time is already scheduled."""
     location: InvocationLocation

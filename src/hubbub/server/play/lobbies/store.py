@@ -23,7 +23,7 @@ class LobbyRow(NamedTuple):
     metadata: str | None
     """Metadata as JSON, or None."""
     flags: int
-    """LobbyFlags."""
+    """Bits of `LobbyFlags`."""
     idle_timeout_seconds: int
     idle_ms: int | None = None
     """Start of the idle time in Unix milliseconds; None while a member is connected."""
@@ -48,7 +48,7 @@ class LobbyMemberRow(NamedTuple):
     metadata: str | None = None
     """Metadata as JSON, or None."""
     flags: int = 0
-    """LobbyMemberFlags."""
+    """Bits of `LobbyMemberFlags`."""
     additional_name: str | None = None
     """Additional display name, such as the name of the player's character, or None."""
 
@@ -198,7 +198,6 @@ def find_member(tx: Tx, lobby_id: int, user_id: int) -> LobbyMemberRow | None:
 
 
 def upsert_member(tx: Tx, row: LobbyMemberRow) -> None:
-    """Insert or update a membership."""
     tx.run(
         f"INSERT INTO lobby_members ({_MEMBER_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (lobby_id, user_id) DO UPDATE SET "
         "metadata = excluded.metadata, flags = excluded.flags, additional_name = excluded.additional_name",

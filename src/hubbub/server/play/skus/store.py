@@ -59,7 +59,7 @@ def find(tx: Tx, sku_id: int) -> SkuRow | None:
 
 
 def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
-    """Return the existing SKUs among these IDs, by ID."""
+    """Return the SKUs with the IDs `sku_ids` that exist, by ID."""
     unique_ids = list(dict.fromkeys(sku_ids))
     if not unique_ids:
         return {}

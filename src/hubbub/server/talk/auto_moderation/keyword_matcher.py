@@ -188,7 +188,7 @@ class AllowedSpans:
 
 def _compile_needles(needles: Iterable[str]) -> "AhoCorasick":
     """Return one automaton for many strings. A match refers to its string by index."""
-    # The import is local because nodes without the HTTP server never match keywords.
+    # The import is local because only processes that load a rule with keywords need the library.
     from ahocorasick_rs import AhoCorasick
 
     return AhoCorasick(needles)
@@ -200,7 +200,7 @@ class InvalidPattern(Exception):
 
 def compile_pattern(pattern: str) -> Any:
     """Compile a pattern with RE2, which never backtracks. Raise InvalidPattern if RE2 rejects the pattern."""
-    # The import is local because guilds without patterns, and nodes without the HTTP server, never need re2.
+    # The import is local because only processes that check or load a rule with patterns need re2.
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()

@@ -151,7 +151,7 @@ def require_group(call: Call, channel_id: int) -> ChannelRow:
 def require_can_add(call: Call, group: ChannelRow) -> None:
     """Raise MISSING_PERMISSIONS unless the caller may add users to a group (spec/http.md#4.2).
 
-    In an application's group this is the application's bot, in other groups any recipient."""
+    Only the application may add users to its own group; in other groups any recipient may."""
     if group.application_id is not None and group.application_id != call.actor.application_id:
         raise errors.MISSING_PERMISSIONS()
 

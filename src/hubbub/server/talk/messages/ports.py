@@ -18,7 +18,7 @@ class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """The texts of the message that rules check, one below the other."""
     is_edited: bool = False
-    """Whether an existing message is edited."""
+    """Whether an existing message is edited; otherwise a new message is created."""
 
 
 @multi_port

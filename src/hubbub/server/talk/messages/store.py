@@ -330,7 +330,6 @@ def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
 
 
 def list_thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Return the user IDs of a thread's members."""
     return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
 
 

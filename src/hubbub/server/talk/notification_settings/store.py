@@ -93,7 +93,7 @@ def put_guild_row(tx: Tx, row: GuildSettingsRow) -> None:
 
 
 def put_channel_rows(tx: Tx, rows: Collection[ChannelSettingsRow]) -> None:
-    """Insert or update settings of channels."""
+    """Insert or update settings of users for channels."""
     updates = ", ".join(f"{name} = excluded.{name}" for name in ChannelSettingsRow._fields[3:])
     tx.run_many(
         f"INSERT INTO channel_notification_settings ({_CHANNEL_COLUMNS}) "

@@ -119,7 +119,7 @@ def _end_call(call: Call, private_call: CallRow) -> None:
 
 
 def reset(call: Call) -> None:
-    """End every call."""
+    """End all private calls without removing their participants."""
     for private_call in store.list_all(call.tx):
         _end_call(call, private_call)
 

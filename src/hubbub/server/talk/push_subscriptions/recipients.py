@@ -84,5 +84,5 @@ def find_access(call: Call, channel_id: int, user_id: int) -> ChannelAccess | No
 
 
 def can_read(channel_access: ChannelAccess) -> bool:
-    """Return whether a user with this standing can read stored messages of the channel."""
+    """Return whether a standing allows its user to read stored messages of the channel."""
     return channel_access.can(Permissions.READ_MESSAGE_HISTORY)

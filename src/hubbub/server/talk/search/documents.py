@@ -31,12 +31,10 @@ _PREFIX_LENGTH: Final = 13
 
 _URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
 
+# Marks without a value
 MENTIONS_EVERYONE_MARK: Final = "e"
-"""Mark of messages that mention everyone."""
 PINNED_MARK: Final = "p"
-"""Mark of pinned messages."""
 PRIVATE_THREAD_MARK: Final = "x"
-"""Mark of messages in private threads."""
 
 AUTHOR_TYPE_MARKS: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
 """Marks of the kind of author, by the values of the search parameter `author_type`."""

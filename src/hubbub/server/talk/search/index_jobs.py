@@ -1,8 +1,8 @@
 """Jobs and listeners that maintain the search index.
 
 A guild or private channel is indexed only after its first search. Messages that exist by then are indexed in steps;
-later changes are indexed by jobs that each process a batch. A search indexes pending changes before it runs, so it also
-finds the newest messages."""
+later changes are indexed by jobs that each process a batch. A search indexes a batch of pending changes before it runs,
+so it usually also finds the newest messages."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -74,12 +74,10 @@ def list_guild_webhooks(tx: Tx, guild_id: int) -> list[WebhookRow]:
 
 
 def count_channel_webhooks(tx: Tx, channel_id: int) -> int:
-    """Return the number of a channel's webhooks."""
     return int(tx.value("SELECT COUNT(*) FROM webhooks WHERE channel_id = ?", channel_id))
 
 
 def count_guild_webhooks(tx: Tx, guild_id: int) -> int:
-    """Return the number of a guild's webhooks."""
     return int(tx.value("SELECT COUNT(*) FROM webhooks WHERE guild_id = ?", guild_id))
 
 
