@@ -1,6 +1,6 @@
 """Grant, end, migrate, consume and delete entitlements, and publish each change.
 
-Changes are published on the gateway and, if the event has a webhook event, to the application's webhook URL."""
+All changes are published on the gateway; some are also sent as webhook events."""
 
 from hubbub.protocol.enums import EntitlementType, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, EntitlementId

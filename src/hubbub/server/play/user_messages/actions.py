@@ -1,6 +1,6 @@
 """Messages between players, which are stored in their direct message channel or relayed between games.
 
-Activity invites, moderation metadata and the webhook events of direct messages belong to them."""
+The module also handles activity invites, moderation metadata, and the webhook events of direct messages."""
 
 from collections.abc import Sequence
 from typing import Any, Final

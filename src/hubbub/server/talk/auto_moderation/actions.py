@@ -97,7 +97,7 @@ def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
 
 
 def update(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
-    """Store a changed rule, record and publish the change, and return the rule. Only return it if the rules are equal."""
+    """Store a changed rule, and record and publish the change. If the rules are equal, only return the rule."""
     rule = views.rule(after)
     if after == before:
         return rule

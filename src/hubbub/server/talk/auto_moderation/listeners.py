@@ -116,7 +116,7 @@ def on_member_added(call: Call, signal: members.signals.MemberAdded) -> None:
 
 
 def on_member_renamed(call: Call, signal: members.signals.MemberRenamed) -> None:
-    """Check the profile of a member with a new nickname."""
+    """Check the profile of a member whose nickname changed."""
     check_profile(call, signal.guild_id, signal.user_id)
 
 

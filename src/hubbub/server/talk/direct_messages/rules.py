@@ -49,7 +49,9 @@ def require_reachable(call: Call, recipient_id: int) -> None:
 
 
 def _require_established(call: Call, recipient_id: int) -> None:
-    """Reject a direct message of a new account, except to friends, bots and users who wrote to it (decisions/0138)."""
+    """Reject direct messages of a new account, except to friends, bots and users who recently wrote to the account.
+
+    The reasons are in decisions/0138."""
     if call.config.protection.allow_new_account_dms or not new_accounts.is_limited(call):
         return
     recipient = users.find(call.tx, recipient_id)

@@ -168,6 +168,8 @@ def _add_previews(call: Call, channel: ChannelRef, row: MessageRow) -> None:
 
 
 def trim_cache(call: Call, job: Job) -> None:
-    """Delete expired previews from the cache, and the oldest ones if there are too many. Trim again if any are left."""
+    """Delete expired previews from the cache, and the oldest ones if there are too many.
+
+    Schedule the next trim if any previews are left."""
     if store.trim(call.tx, call.now_ms, CACHE_ROWS_MAX):
         call.tx.enqueue(TRIM_JOB, {}, due_ms=call.now_ms + TRIM_MS, key=TRIM_JOB)

@@ -16,7 +16,7 @@ class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
     channel_access: ChannelAccess
     message_id: MessageId
     text: str
-    """The texts of the message that rules check, one below the other."""
+    """The texts of the message that rules check, joined by line breaks."""
     is_edited: bool = False
     """Whether an existing message is edited; otherwise a new message is created."""
 

@@ -49,7 +49,7 @@ class MessagePinned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessagesImported(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages with mentions, polls or files were imported into a guild without members, so there are no events."""
+    """Messages with mentions, polls or files were imported; their guild is not visible yet, so there are no events."""
 
     guild_id: GuildId
     rows: tuple[MessageRow, ...]

@@ -1,4 +1,4 @@
-"""Update notification settings, publish them to the user's sessions, export them, and delete obsolete ones."""
+"""Update, publish and export notification settings, and delete the settings of deleted channels, guilds and users."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar

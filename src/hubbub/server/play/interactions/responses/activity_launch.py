@@ -24,7 +24,8 @@ FAILURE_REASONS: Final = {
 def launch(call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication) -> str:
     """Add the invoking user to the app's activity in the channel of the interaction; return the instance ID."""
     activity_instances.require_launchable(call, application.id, _invoker_access(call, row))
-    # The user leaves the activity when the session of the interaction ends, or their last session if it is unknown.
+    # The user leaves the activity when the session of the interaction ends. If the session is unknown or not connected,
+    # the user leaves when their last session ends.
     is_connected = bool(state.session_id) and call.presences.has(row.user_id, state.session_id)
     session_id = activity_instances.public_session_id(state.session_id) if is_connected else ""
     instance = activity_instances.launch(
