@@ -1,1 +1,1 @@
-"""Play tier: lobbies, commands, interactions and purchases."""
+"""Play tier: commands, interactions, lobbies, lobby calls, user messages of games, purchases and webhook events."""

@@ -1,1 +1,1 @@
-"""Talk tier: messages and everything attached to them."""
+"""Talk tier: messages and the slices that depend on them, such as threads, private calls, reports, search and webhooks."""

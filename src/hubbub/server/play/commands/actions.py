@@ -55,7 +55,7 @@ def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.Cr
 
 
 def edit(call: Call, application: ApplicationRow, row: CommandRow, body: wire.UpdateCommand) -> CommandRow:
-    """Change fields of a command."""
+    """Change fields of a command. A new name deletes its permissions; raise COMMAND_NAME_EXISTS if the name is taken."""
     form = errors.FormErrors()
     scope = rules.find_scope(call, application, row.guild_id)
     command = definitions.validate_changes(row.type, row.name, store.decode_definition(row), body, scope, form)
@@ -217,7 +217,7 @@ def set_permissions(
     before: Sequence[wire.CommandPermission],
     after: list[wire.CommandPermission],
 ) -> wire.CommandPermissions:
-    """Set the permissions of a command in a guild, record the change in the audit log and publish it to the bot.
+    """Set the permissions of a command in a guild, record changes in the audit log and publish the result to the bot.
 
     `target_id` is the command, or the application for all its commands. `before` and `after` are the permission
     entries."""

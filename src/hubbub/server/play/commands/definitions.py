@@ -1,4 +1,4 @@
-"""Validation of command definitions: names, options, choices and localizations."""
+"""Validation of command definitions: names, localizations, contexts, default permissions, options and choices."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ class CommandScope(NamedTuple):
 
 
 class ValidatedCommand(NamedTuple):
-    """A validated command."""
+    """The type, name and definition of a command after validation, valid only if the form has no errors."""
 
     type: int
     name: str

@@ -85,7 +85,8 @@ def _is_allowed_in_channel(
 def _decide_for_member(entries: Entries, guild_id: int, user_id: int, role_ids: Collection[int]) -> bool | None:
     """Return whether the entries allow a member, or None if no entry applies to the member.
 
-    A user entry wins over role entries, an allowing role over denying ones, and any role over @everyone."""
+    A user entry takes precedence over role entries, an allowing role entry over denying ones, and any role entry over the
+    entry of @everyone."""
     everyone_decision: bool | None = None
     role_decision: bool | None = None
     for entry in entries:

@@ -36,14 +36,14 @@ class Definition(msgspec.Struct, kw_only=True, omit_defaults=True):
     contexts: list[int] | None = None
     """InteractionContextTypes; None for the contexts that follow from the integration types."""
     integration_types: list[int] = []
-    """ApplicationIntegrationTypes."""
+    """Values of `ApplicationIntegrationType`."""
     nsfw: bool = False
     handler: int | None = None
     """CommandHandlerType of an entry point command; None for other commands."""
 
 
 class CommandRow(NamedTuple):
-    """A stored command."""
+    """A global or guild command of an application."""
 
     id: int
     application_id: int
@@ -90,7 +90,7 @@ def find(tx: Tx, command_id: int) -> CommandRow | None:
 
 
 def find_by_name(tx: Tx, application_id: int, guild_id: int, command_type: int, name: str) -> CommandRow | None:
-    """Return the command with this type and name in a scope, or None."""
+    """Return the command with a type and name in a scope, or None."""
     return tx.find(
         CommandRow,
         f"SELECT {COLUMNS} FROM commands WHERE application_id = ? AND guild_id = ? AND type = ? AND name = ?",
@@ -102,7 +102,7 @@ def find_by_name(tx: Tx, application_id: int, guild_id: int, command_type: int, 
 
 
 def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
-    """List the existing commands among these IDs, by ascending ID."""
+    """List the commands with the IDs `command_ids` that exist, by ascending ID."""
     unique_ids = list(dict.fromkeys(command_ids))
     if not unique_ids:
         return []

@@ -1,4 +1,4 @@
-"""Build the wire models of commands, with all localizations or with the caller's."""
+"""Build the wire models of commands, with all localizations or with the caller's, and of command permissions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Log the attempts of deliveries and delete old ones."""
+"""Log attempts to deliver events and interactions, and delete old deliveries."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -23,7 +23,7 @@ BODY_MAX: Final = 256 * 1024
 RESPONSE_MAX: Final = 1000
 """Maximum number of characters of a stored response body."""
 HEADER_MAX: Final = 500
-"""Maximum number of characters of a stored header."""
+"""Maximum number of characters of a stored response header."""
 HEADERS_MAX: Final = 40
 """Maximum number of stored headers of a response."""
 HIDDEN_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "set-cookie"})
@@ -59,7 +59,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 def log(
     call: Call, attempt: Attempt, state: wire.DeliveryState, error: str | None, delay_ms: int | None = None
 ) -> None:
-    """Log an attempt and its result. `delay_ms` is the time until the next attempt, or None if there is none."""
+    """Log an attempt and its result, and delete the application's oldest deliveries above the maximum.
+
+    `delay_ms` is the time until the next attempt, or None if there is none."""
     body = attempt.body if attempt.kind == "event" else _remove_token(attempt.body)
     response = attempt.response
     store.save(

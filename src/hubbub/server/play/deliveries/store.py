@@ -36,11 +36,11 @@ class DeliveryRow(NamedTuple):
     error: str | None
     """Cause of the failure of the last attempt; None if it succeeded."""
     job_id: int
-    """ID of the job that delivers or delivered it."""
+    """ID of the job that made the last attempt."""
     subject_key: str
     """Key of the job, which keeps deliveries about the same subject in order."""
     is_complete: int
-    """Whether `body` was not cut."""
+    """1 if `body` is the whole request body, 0 if it was cut."""
     request_headers: str
     """JSON of the headers of the last request."""
     body: str
@@ -53,7 +53,7 @@ class DeliveryRow(NamedTuple):
 
 COLUMNS: Final = ", ".join(DeliveryRow._fields)
 _UNCHANGED: Final = frozenset({"id", "application_id", "kind", "name", "created_ms"})
-"""Columns that a further attempt keeps."""
+"""Columns that a new attempt of the same delivery does not change."""
 
 
 def find(tx: Tx, application_id: int, delivery_id: int) -> DeliveryRow | None:

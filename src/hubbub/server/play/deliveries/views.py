@@ -9,7 +9,7 @@ from hubbub.server.play.deliveries.store import DeliveryRow
 
 
 def delivery(row: DeliveryRow) -> wire.Delivery:
-    """Build a delivery of a list."""
+    """Build a delivery without its request and response."""
     return wire.Delivery(**_fields(row))
 
 

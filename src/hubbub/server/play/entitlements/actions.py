@@ -1,4 +1,6 @@
-"""Grant, end and delete entitlements. Each change is published on the gateway and as a webhook event."""
+"""Grant, end, migrate, consume and delete entitlements, and publish each change.
+
+All changes are published on the gateway; some are also sent as webhook events."""
 
 from hubbub.protocol.enums import EntitlementType, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, EntitlementId
@@ -77,7 +79,7 @@ def consume(call: Call, row: EntitlementRow) -> None:
 
 
 def delete(call: Call, row: EntitlementRow) -> None:
-    """Delete an entitlement: a refund, or the end of a test."""
+    """Mark an entitlement as deleted, after a refund or a test."""
     row = row._replace(deleted=1)
     store.update(call.tx, row)
     _publish(call, wire.ENTITLEMENT_DELETE, row)

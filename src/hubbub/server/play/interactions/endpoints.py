@@ -80,7 +80,9 @@ def find_target(call: Call, application_id: int) -> EndpointTarget | None:
 
 
 def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | None:
-    """Return the endpoint for a pending interaction, or None if it was answered or has expired."""
+    """Return the endpoint for a pending interaction, or None if the interaction was answered or has expired.
+
+    The result is also None if the application no longer has an endpoint."""
     row = store.find(call.tx, interaction_id)
     if row is None or row.callback_type is not None:
         return None

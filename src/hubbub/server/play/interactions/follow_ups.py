@@ -100,7 +100,9 @@ class InteractionToken:
 
 
 def find_by_token(call: Call, application_id: int, token: str) -> InteractionToken | None:
-    """Return the interaction that a token belongs to, or None if it is invalid or expired, or has no initial response yet."""
+    """Return the interaction that a token belongs to, or None.
+
+    The result is None if the token is invalid or expired, or if the interaction has no initial response."""
     interaction_and_application = _find_acknowledged(call, application_id, token)
     return None if interaction_and_application is None else InteractionToken(*interaction_and_application)
 

@@ -125,7 +125,7 @@ async def _fail(operation: AsyncOperation, attempt: deliveries.Attempt, problem:
 
 
 async def probe(operation: AsyncOperation, job: Job) -> None:
-    """Send a forged interaction to an endpoint, and remove the endpoint if it accepts it."""
+    """Send a forged interaction to an endpoint. If it is accepted, remove the endpoint, otherwise schedule the next probe."""
     application_id = job.decode(ApplicationId)
     target = await operation.read(lambda call: endpoints.find_target(call, application_id))
     if target is None:

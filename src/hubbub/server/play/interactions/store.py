@@ -76,7 +76,7 @@ class Modal(msgspec.Struct, kw_only=True):
 
 
 class InteractionRow(NamedTuple):
-    """A row of the interactions table."""
+    """An interaction that a user created, with the state of the application's response."""
 
     id: int
     application_id: int
@@ -155,7 +155,6 @@ def _hash_token(token: str) -> bytes:
 
 
 def decode_response_state(row: InteractionRow) -> ResponseState:
-    """Decode the response state of a row."""
     state: ResponseState = _state_decoder.decode(row.request_state)
     return state
 
@@ -222,7 +221,7 @@ class LoadedInvocation(NamedTuple):
     installation_types: frozenset[int]
     """ApplicationIntegrationTypes of the application's installations in the guild and by the user."""
     has_skus: bool
-    """Whether the application has SKUs."""
+    """Whether the application has SKUs; otherwise it has no entitlements to load."""
     is_timeout_scheduled: bool
     """Whether the timeout job for interactions created at this time is already scheduled."""
     location: InvocationLocation
@@ -288,7 +287,9 @@ def has_skus(tx: Tx, application_id: int) -> bool:
 
 
 def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, InteractionApplication] | None:
-    """Return the interaction of a token and its application in one query, or None."""
+    """Return the interaction of a token and its application in one query.
+
+    The result is None if the token is unknown or the application is disabled."""
     columns = _find_by_token(tx, _BY_TOKEN_QUERY, token)
     return (
         None
@@ -333,7 +334,9 @@ class PendingInteraction(NamedTuple):
 
 
 def find_pending(tx: Tx, token: str) -> PendingInteraction | None:
-    """Return the interaction of a token with its user, application and channel in one query, or None."""
+    """Return the interaction of a token with its user, application and channel in one query, even if it was answered.
+
+    The result is None if the token is unknown or the application is disabled."""
     columns = _find_by_token(tx, _PENDING_QUERY, token)
     if columns is None:
         return None
@@ -372,7 +375,7 @@ SWEEP_INTERVAL: Final = 16
 def insert(tx: Tx, row: InteractionRow, token: str, now_ms: int) -> None:
     """Insert an interaction with its response token.
 
-    One insert in SWEEP_INTERVAL deletes up to twice as many expired rows, so that these do not accumulate."""
+    About one insert in SWEEP_INTERVAL deletes up to twice SWEEP_INTERVAL expired rows, so that these do not accumulate."""
     tx.run(_INSERT_SQL, _hash_token(token), *row[:_INSERTED_COUNT])
     # Most IDs have counter 0, so the timestamp is added to spread the sweeps.
     if (row.id + row.created_ms) % SWEEP_INTERVAL == 0:
@@ -420,7 +423,9 @@ def fail_range(tx: Tx, since_id: int, before_id: int) -> list[InteractionRow]:
 
 
 def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
-    """Mark an unanswered interaction as failed and record why; return False if it was already answered or failed."""
+    """Mark an unanswered interaction as failed and record why; return False if it was already answered or failed.
+
+    The problem is also recorded for an interaction that had already failed."""
     updated_count = tx.run(
         "UPDATE interactions SET callback_type = ?, problem = ? WHERE id = ? AND callback_type IS NULL",
         FAILED,

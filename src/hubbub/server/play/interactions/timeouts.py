@@ -36,7 +36,7 @@ def job_key(due_ms: int) -> str:
 def schedule(call: Call) -> None:
     """Schedule the timeout of interactions created now.
 
-    The caller must have checked that the job does not exist (`store.load_invocation`)."""
+    The calling code must have checked that the job does not exist (`store.load_invocation`)."""
     due_at_ms = compute_due_ms(call.now_ms)
     call.tx.enqueue(
         EXPIRE_JOB,

@@ -32,7 +32,7 @@ def message(call: Call, row: MessageRow, application: InteractionApplication, gu
 
 
 def application(row: InteractionApplication) -> MessageApplication:
-    """Return the partial application that users see with its modals."""
+    """Return the partial application that users see with its commands and modals."""
     return MessageApplication(
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None
     )

@@ -1,4 +1,4 @@
-"""Create, change and delete lobbies and memberships: write, and publish to lobby members."""
+"""Create, change and delete lobbies and memberships, publish the changes to lobby members, and delete idle lobbies."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -38,7 +38,7 @@ class LobbyIdleTimeout(msgspec.Struct):
 def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **fields: Any) -> LobbyRow:
     """Create an empty lobby that is idle from now on.
 
-    `lobby_id` is a fixed ID, for a lobby of a world file; None generates one. `fields` are further fields of LobbyRow."""
+    `lobby_id` is a fixed ID, for a lobby of a world file; None generates one. `fields` are other fields of LobbyRow."""
     row = LobbyRow(id=lobby_id or call.new_id(LobbyId), application_id=application_id, idle_ms=call.now_ms, **fields)
     store.insert(call.tx, row)
     _schedule_idle_timeout(call, row)
@@ -46,7 +46,7 @@ def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **f
 
 
 def update(call: Call, before: LobbyRow, after: LobbyRow) -> LobbyRow:
-    """Store a changed lobby and publish it to its members."""
+    """Store a lobby and publish it to its members, if it changed."""
     if after == before:
         return after
     store.update(call.tx, after)
@@ -288,7 +288,9 @@ def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> Non
 
 
 def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
-    """Publish a user's changed profile to the members of their lobbies, unless only the guild tag changed."""
+    """Publish a user's changed profile to the members of their lobbies, unless only the guild tag changed.
+
+    Changes of bots are not published."""
     if signal.is_tag_only or signal.row.bot:
         return
     for application_id in sorted(

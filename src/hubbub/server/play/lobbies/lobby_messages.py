@@ -53,9 +53,9 @@ class DeleteExpiredPayload(msgspec.Struct):
 
 
 def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
-    """Create a lobby message, and post it in the linked channel unless the guild's moderation blocks it.
+    """Create a lobby message, and post it in the linked channel if `_post_in_channel` can.
 
-    `member` is the author's membership in the lobby."""
+    A repeated nonce returns the earlier message. `member` is the author's membership in the lobby."""
     form = errors.FormErrors()
     rules.check_metadata(form, "metadata", body.metadata)
     if lobby.linked_channel_id is None:
@@ -126,7 +126,7 @@ def _post_in_channel(call: Call, lobby: LobbyRow, message: LobbyMessageRow, body
 
 
 def on_message_created(call: Call, signal: MessageCreated) -> None:
-    """Publish a linked channel's new message to the lobby's members."""
+    """Store a linked channel's new message in the lobby, and publish it to the lobby's members."""
     if signal.channel.linked_lobby is None or signal.row.type not in USER_MESSAGE_TYPES:
         return
     lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
@@ -169,7 +169,7 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
 
 
 def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
-    """Publish the deletion of a linked channel's messages to the lobby's members."""
+    """Delete messages of a linked channel from the lobby, and publish the deletion to the lobby's members."""
     if signal.channel.linked_lobby is None:
         return
     lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
@@ -209,7 +209,7 @@ def set_moderation_metadata(call: Call, lobby: LobbyRow, message: LobbyMessageRo
 
 
 def delete_expired(call: Call, payload: DeleteExpiredPayload) -> None:
-    """Delete messages that are too old to be read."""
+    """Delete a lobby's messages that are too old to be read, and schedule the next job while any are left."""
     oldest = store.delete_messages_up_to(call.tx, payload.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS))
     if oldest is not None:
         due_ms = max(Snowflake(oldest).created_ms + wire.LOBBY_HISTORY_MS, call.now_ms) + DELETE_EXPIRED_INTERVAL_MS

@@ -1,4 +1,4 @@
-"""Rules for access to lobbies, membership and channel links."""
+"""Rules for access to lobbies, membership and channel links, and validation of request bodies."""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit

@@ -16,30 +16,30 @@ TABLES: Final = (
 
 
 class LobbyRow(NamedTuple):
-    """A row of the lobbies table."""
+    """A lobby of an application, with its idle time, secret and linked channel."""
 
     id: int
     application_id: int
     metadata: str | None
     """Metadata as JSON, or None."""
     flags: int
-    """LobbyFlags."""
+    """Bits of `LobbyFlags`."""
     idle_timeout_seconds: int
     idle_ms: int | None = None
     """Start of the idle time in Unix milliseconds; None while a member is connected."""
     by_secret: int = 0
-    """1 if the lobby was created with a secret, so that users may join and leave freely; otherwise 0."""
+    """1 if the lobby was created with a secret, so that users may join with it and leave; otherwise 0."""
     secret: str | None = None
     """The secret that users join with; None if there is none or it was cleared after it expired."""
     secret_expires_ms: int | None = None
-    """Unix milliseconds when the secret expires, or None without a secret."""
+    """Unix milliseconds when the secret expires or expired; None if the lobby was created without a secret."""
     override_event_webhooks_url: str | None = None
     """URL that receives the lobby's webhook events, or None for the application's own URL."""
     linked_channel_id: int | None = None
 
 
 class LobbyMemberRow(NamedTuple):
-    """A row of the lobby_members table."""
+    """The membership of a user in a lobby."""
 
     lobby_id: int
     user_id: int
@@ -48,13 +48,13 @@ class LobbyMemberRow(NamedTuple):
     metadata: str | None = None
     """Metadata as JSON, or None."""
     flags: int = 0
-    """LobbyMemberFlags."""
+    """Bits of `LobbyMemberFlags`."""
     additional_name: str | None = None
     """Additional display name, such as the name of the player's character, or None."""
 
 
 class LobbyMessageRow(NamedTuple):
-    """A row of the lobby_messages table."""
+    """A message of a lobby, or the lobby's copy of a message of the linked channel."""
 
     lobby_id: int
     id: int
@@ -108,7 +108,7 @@ def find_by_secret(tx: Tx, application_id: int, secret: str) -> LobbyRow | None:
 
 
 def insert(tx: Tx, row: LobbyRow) -> bool:
-    """Insert a lobby; return False if its secret is taken."""
+    """Insert a lobby; return False if its ID or secret is taken."""
     return bool(
         tx.run(f"INSERT INTO lobbies ({_LOBBY_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row)
     )
@@ -121,7 +121,7 @@ def update(tx: Tx, row: LobbyRow) -> None:
 
 
 def clear_secret(tx: Tx, lobby_id: int) -> None:
-    """Clear a lobby's secret, so that it admits no new members and another lobby can use it."""
+    """Clear a lobby's secret, so that users can no longer join with it and another lobby can use it."""
     tx.run("UPDATE lobbies SET secret = NULL WHERE id = ?", lobby_id)
 
 
@@ -198,7 +198,6 @@ def find_member(tx: Tx, lobby_id: int, user_id: int) -> LobbyMemberRow | None:
 
 
 def upsert_member(tx: Tx, row: LobbyMemberRow) -> None:
-    """Insert or update a membership."""
     tx.run(
         f"INSERT INTO lobby_members ({_MEMBER_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (lobby_id, user_id) DO UPDATE SET "
         "metadata = excluded.metadata, flags = excluded.flags, additional_name = excluded.additional_name",

@@ -1,4 +1,4 @@
-"""Add participants to lobby calls and remove them: write, and publish to the lobby's members."""
+"""Add participants to lobby calls, remove them, reassign voice servers, and publish changes to the lobby's members."""
 
 from collections.abc import Sequence
 

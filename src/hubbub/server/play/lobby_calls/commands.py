@@ -23,7 +23,7 @@ JOIN_JOB: Final = "lobby_calls.join"
 
 
 class LobbyCallRequest(msgspec.Struct, kw_only=True):
-    """Job payload: a user's request to join the call of a lobby."""
+    """A user's request to join the call of a lobby, which is also the payload of the job for a delayed join."""
 
     lobby_id: LobbyId
     application_id: ApplicationId

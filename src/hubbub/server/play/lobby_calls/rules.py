@@ -7,7 +7,7 @@ from hubbub.server.places.voice_states.calls import CallStateRow
 
 
 def can_join(user_id: int, participants: Sequence[CallStateRow]) -> bool:
-    """Return whether a lobby member already participates in the call, or the call has fewer than the maximum."""
+    """Return whether a lobby member already participates in the call, or the call can have another participant."""
     return len(participants) < LOBBY_CALL_PARTICIPANTS_MAX or any(
         participant.user_id == user_id for participant in participants
     )

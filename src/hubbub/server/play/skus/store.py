@@ -19,7 +19,7 @@ DELETED: Final = 2
 
 
 class SkuRow(NamedTuple):
-    """A stored SKU."""
+    """A SKU of an application: a one-time purchase, a subscription, or the group of a subscription."""
 
     id: SkuId
     application_id: ApplicationId
@@ -59,7 +59,7 @@ def find(tx: Tx, sku_id: int) -> SkuRow | None:
 
 
 def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
-    """Return the existing SKUs among these IDs, by ID."""
+    """Return the SKUs with the IDs `sku_ids` that exist, by ID."""
     unique_ids = list(dict.fromkeys(sku_ids))
     if not unique_ids:
         return {}

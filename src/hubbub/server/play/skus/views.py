@@ -38,7 +38,7 @@ def store_application(row: ApplicationRow) -> wire.StoreApplication:
 
 
 def store_view(application: ApplicationRow, rows: list[SkuRow]) -> wire.Store:
-    """Return an application's store."""
+    """Return the store of an application with the SKUs `rows`."""
     return wire.Store(application=store_application(application), skus=[store_sku(row) for row in rows])
 
 

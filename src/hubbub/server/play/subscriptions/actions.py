@@ -31,13 +31,13 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
 
     subscription_id: SubscriptionId
     period_end_ms: int
-    """End of the period to renew in Unix milliseconds; the job is void if the subscription has another one by then."""
+    """End of the period to renew in Unix milliseconds; the job is void if the subscription's period has another end."""
     since_ms: int = 0
     """Time of the first payment attempt in Unix milliseconds; 0 before it."""
 
 
 def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
-    """Create a subscription. It is inactive until its entitlement is granted."""
+    """Create a subscription and grant its entitlement. It is published as inactive before the grant, and then as active."""
     renewal_day = anchor_day(call.now_ms)
     row = SubscriptionRow(
         id=call.new_id(SubscriptionId),
@@ -141,7 +141,7 @@ def change_at_renewal(call: Call, row: SubscriptionRow, sku: SkuRow) -> Subscrip
 def refund(call: Call, entitlement: EntitlementRow) -> None:
     """Refund the last payment of an entitlement and delete the entitlement.
 
-    If the entitlement belongs to a subscription, the subscription ends."""
+    If it is the current entitlement of a subscription, the subscription ends."""
     ledger.refund_entitlement(call, entitlement.id)
     entitlements.delete(call, entitlement)
     row = None if entitlement.subscription_id is None else store.find(call.tx, entitlement.subscription_id)

@@ -46,7 +46,9 @@ async def renew(operation: AsyncOperation, job: Job) -> None:
 
 
 def _prepare_charge(call: Call, renewal: Renewal) -> Charge | None:
-    """Return the charge for the next period, or end the subscription and return None."""
+    """Return the charge for the next period, or None if the renewal is no longer due.
+
+    If the subscription has nothing to renew to, end it and return None."""
     row = _find_due(call, renewal)
     if row is None:
         return None

@@ -97,7 +97,7 @@ def _insert_pending(call: Call, sku: SkuRow, guild_id: GuildId | None, subscript
 async def settle(operation: AsyncOperation, purchase_id: int) -> PurchaseRow | None:
     """Charge a purchase and grant it; return None if the payment was declined or the purchase abandoned.
 
-    Settling a completed purchase again has no further effect."""
+    Settling a completed purchase again has no effect."""
     charge = await operation.read(lambda call: _find_charge(call, purchase_id))
     if charge is not None:
         try:
@@ -129,7 +129,7 @@ def postpone(call: Call, purchase_id: int) -> None:
 
 
 def abandon(call: Call, row: PurchaseRow) -> None:
-    """Abandon a purchase whose payment has an unknown outcome."""
+    """Abandon a pending purchase, and refund its payment in case the charge succeeded."""
     ledger.abandon(call, _payment_key(row.id))
     _update_and_cancel_job(call, row._replace(state=store.DECLINED))
 

@@ -1,4 +1,4 @@
-"""Checks for reading, changing and replacing subscriptions."""
+"""Checks for reading and changing subscriptions, and for deleting an application that has subscriptions."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus

@@ -34,7 +34,7 @@ REFUND_DECLINED: Final = 4
 
 
 class SubscriptionRow(NamedTuple):
-    """A stored subscription."""
+    """A monthly subscription of a user or guild to a SKU."""
 
     id: int
     application_id: int
@@ -58,7 +58,7 @@ class SubscriptionRow(NamedTuple):
 
 
 class PurchaseRow(NamedTuple):
-    """A stored purchase."""
+    """A purchase of a SKU or an upgrade of a subscription, pending, completed or declined."""
 
     id: int
     application_id: int

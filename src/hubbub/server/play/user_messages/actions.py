@@ -1,4 +1,6 @@
-"""Messages between players: stored in their direct message channel or relayed between games, and activity invites."""
+"""Messages between players, which are stored in their direct message channel or relayed between games.
+
+The module also handles activity invites, moderation metadata, and the webhook events of direct messages."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -174,7 +176,7 @@ def _require_channel_row(call: Call, channel_id: int) -> channels.ChannelRow:
     return row
 
 
-# Passing messages: not stored, but relayed between provisional accounts, and between players who are not friends
+# Passing messages: not stored, but relayed between games (see `rules.is_stored_message`)
 
 
 def _send_passing_message(
@@ -235,7 +237,7 @@ def _schedule_sweep(call: Call, due_ms: int) -> None:
 
 
 def delete_expired(call: Call) -> None:
-    """Delete expired passing messages and invites, and reschedule the job."""
+    """Delete expired passing messages and invites, and reschedule the job while any are left."""
     due_ms = store.delete_expired(call.tx, call.now_ms)
     if due_ms is not None:
         call.tx.enqueue(SWEEP_JOB, SweepJob(), due_ms=due_ms, key=SWEEP_JOB)
@@ -253,7 +255,9 @@ def _create_invite(
     session_id: str,
     origin: ApplicationOrigin,
 ) -> None:
-    """Store an invite until it expires, and publish it to the recipient's sessions that do not receive messages."""
+    """Store an invite until it expires, and publish it to the recipient's sessions that do not receive messages.
+
+    An invite to join also answers the join requests of its recipient."""
     assert origin.activity is not None
     assert origin.application is not None
     invite = GameInviteRow(
@@ -282,8 +286,8 @@ def get_join_secret(
 ) -> str:
     """Return the join secret of the activity in a session of the user `sender_id`.
 
-    If `query` names an invite, accept it and publish the acceptance to the caller's other sessions in the game. Without a
-    valid invite, the sender's activity must allow the caller to join directly."""
+    If `query` names an invite, accept it and publish the acceptance to the caller's sessions in the game. Without a valid
+    invite, the sender's activity must allow the caller to join directly."""
     application = applications.find(call.tx, application_id)
     if application is None or (call.actor.family_id is not None and application.family_id != call.actor.family_id):
         raise errors.INVALID_ACTIVITY_ACTION()
@@ -425,5 +429,5 @@ def _send_webhook_events(
 
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
-    """Delete the data of a deleted user."""
+    """Delete the acknowledged disclosures, passing messages and game invites of a deleted user."""
     store.delete_user_rows(call.tx, signal.user_id)

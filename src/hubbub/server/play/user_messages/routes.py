@@ -1,4 +1,4 @@
-"""HTTP handlers for messages between players, join secrets of activities, and disclosures of applications."""
+"""HTTP handlers for messages between players, join secrets and metadata of activities, and disclosures."""
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType, DisclosureType, Scope

@@ -1,4 +1,4 @@
-"""Permission checks for messages between players and for activity invites (spec/sdk.md#10.3, 11.3)."""
+"""Permission checks for messages between players, activity invites and activities (spec/sdk.md#10.3, 11.3)."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def is_provisional(row: UserRow) -> bool:
 
 
 def require_unblocked(call: Call, other_id: int) -> None:
-    """Raise CANNOT_MESSAGE_USER if the caller or the other user blocks the other one."""
+    """Raise CANNOT_MESSAGE_USER if the caller blocks the user `other_id`, or is blocked by them."""
     if relationships.is_blocked_between(call.tx, call.user_id, other_id):
         raise errors.CANNOT_MESSAGE_USER()
 
@@ -166,7 +166,7 @@ def is_joinable(activity: dict[str, Any]) -> bool:
 def require_visible_activity(call: Call, user_id: int, session_id: str, application_id: int) -> None:
     """Raise INVALID_ACTIVITY_ACTION or MISSING_ACCESS unless the caller sees the activity of a user's session in an application.
 
-    Friends and members of a common guild see it, unless one of both users blocks the other one."""
+    Friends and members of a common guild see it, unless one of both users blocks the other. A user sees their own activity."""
     is_blocked = relationships.is_blocked_between(call.tx, call.user_id, user_id)
     if is_blocked or not (
         call.user_id == user_id

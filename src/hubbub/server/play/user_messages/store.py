@@ -18,7 +18,7 @@ TABLES: Final = (
 
 
 class PassingMessageRow(NamedTuple):
-    """A passing message: its participants, without its content. A row of the passing_messages table."""
+    """A passing message: its participants and its application, without its content."""
 
     id: int
     author_id: int
@@ -78,7 +78,7 @@ def insert_invite(tx: Tx, row: GameInviteRow) -> None:
 
 
 def find_invite(tx: Tx, message_id: int, now_ms: int) -> GameInviteRow | None:
-    """Return an invite that has not expired, or None."""
+    """Return an invite or a join request that has not expired, answered or not, or None."""
     return tx.find(
         GameInviteRow,
         f"SELECT {_INVITE_COLUMNS} FROM game_invites WHERE message_id = ? AND expires_ms > ?",
@@ -152,7 +152,7 @@ def list_moderating_families(tx: Tx, message_id: int) -> list[int]:
 
 
 def replace_moderation_metadata(tx: Tx, family_id: int, message_id: int, metadata: dict[str, str]) -> None:
-    """Replace a family's moderation metadata of a message."""
+    """Replace a family's moderation metadata of a message; an empty map deletes it."""
     tx.run("DELETE FROM message_moderation WHERE message_id = ? AND family_id = ?", message_id, family_id)
     if metadata:
         tx.run(

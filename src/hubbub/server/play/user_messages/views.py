@@ -1,4 +1,4 @@
-"""Build the wire models of messages between players."""
+"""Build the wire models of messages between players and of activity invites."""
 
 from msgspec import UNSET
 
@@ -25,7 +25,7 @@ def stored_message(
 ) -> wire.UserMessage:
     """Return a stored direct message with the moderation metadata of the caller's family.
 
-    `message` is the wire model of `row`; `other_id` is the recipient."""
+    `message` is the wire model of `row`; `other_id` is the ID of the other player, which becomes `recipient_id`."""
     return wire.UserMessage(
         **{name: getattr(message, name) for name in message.__struct_fields__},
         channel=channel,
@@ -103,7 +103,7 @@ def stored_invite(
 
 
 def list_pending_invites(call: Call, family_id: int) -> list[wire.ActivityInvite]:
-    """Return the caller's pending invites in a family's games, without those of blocked users."""
+    """Return the caller's pending invites in a family's games, unless the sender blocks the caller or is blocked by them."""
     rows = store.list_pending_invites(call.tx, call.user_id, call.now_ms)
     senders_by_id = users.find_many(call.tx, {row.sender_id for row in rows})
     applications_by_id = applications.find_many(call.tx, {row.application_id for row in rows})

@@ -1,4 +1,4 @@
-"""Enqueue webhook events and track the failures of their receivers."""
+"""Enqueue and resend webhook events, track the failures of their receivers, and schedule probes."""
 
 import logging
 from typing import Any, Final
@@ -59,7 +59,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     """Unix milliseconds when the target was read, used as the time of the signature."""
     is_failing: bool
-    """Whether the last attempt failed."""
+    """Whether the last attempt to deliver an event to the application's own URL failed."""
 
 
 def send(
@@ -100,7 +100,7 @@ def send(
 
 
 def resend(call: Call, row: DeliveryRow) -> None:
-    """Send a logged event again: retry its failed job, or enqueue the same payload as a new delivery.
+    """Send a logged event again: run its waiting or failed job now, or enqueue the same payload as a new delivery.
 
     The receiver may get an event a second time, as with any retry; its timestamp does not change."""
     if row.state == "waiting":
@@ -251,7 +251,9 @@ def _disable_webhooks(call: Call, application_id: int, *, removes_url: bool = Fa
 
 
 def schedule_probe(call: Call, application_id: int) -> None:
-    """Schedule the next probe of an application's endpoint, replacing an earlier schedule."""
+    """Schedule the next probe of an application's endpoint, replacing an earlier schedule.
+
+    Do nothing if the application was deleted or disabled."""
     if is_deleted_or_disabled(call, application_id):
         return
     jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(application_id))

@@ -83,13 +83,13 @@ def _record_failure(call: Call, attempt: deliveries.Attempt, problem: str, delay
 def _log(
     call: Call, attempt: deliveries.Attempt, state: DeliveryState, problem: str | None, delay_ms: int | None
 ) -> None:
-    # Events that were enqueued before the log existed have no ID; a deleted application has no log.
+    # Events that were enqueued before the log existed have no ID. Nothing is logged for a deleted or disabled application.
     if attempt.delivery_id and not actions.is_deleted_or_disabled(call, attempt.application_id):
         deliveries.log(call, attempt, state, problem, delay_ms)
 
 
 async def probe(operation: AsyncOperation, job: Job) -> None:
-    """Send a forged request to a receiver and disable it if the request is accepted."""
+    """Send a forged request to a receiver. If it is accepted, disable the receiver, otherwise schedule the next probe."""
     application_id = ApplicationId(job.decode(int))
     target = await operation.read(lambda call: actions.find_target(call, application_id))
     if target is not None:

@@ -1,4 +1,4 @@
-"""HTTP handlers for webhook events that could not be delivered."""
+"""HTTP handlers that list and retry failed webhook events, and resend logged webhook events."""
 
 from msgspec import UNSET, Raw
 

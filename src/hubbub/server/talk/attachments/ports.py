@@ -1,4 +1,4 @@
-"""Ports of the attachments slice."""
+"""Port of the attachments slice: the search for an attachment in the messages of a channel."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port

@@ -1,4 +1,4 @@
-"""HTTP handlers for attachments."""
+"""HTTP handler that refreshes signed attachment URLs."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources import attachments as wire
@@ -28,16 +28,16 @@ def refresh_attachment_urls(call: Call, body: wire.RefreshAttachmentUrls) -> wir
 
 
 def _can_refresh(call: Call, url: cdn_urls.AttachmentUrl, key: bytes) -> bool:
-    """Return whether the caller can see the channel of a URL, and the attachment is in that channel.
+    """Return whether the caller can see the channel of a URL and the channel contains the attachment.
 
-    A signature of this server, even an expired one, proves the latter. A URL may lack it (spec/http.md#1.12)."""
+    A signature of this server, even an expired one, proves that the channel contains the attachment. For a URL without
+    a signature (spec/http.md#1.12), the messages of the channel are searched."""
     if not _can_see_channel(call, url.channel_id):
         return False
     return url.was_signed(key) or ports.has_attachment(call, url.channel_id, url.attachment_id, url.filename)
 
 
 def _can_see_channel(call: Call, channel_id: int) -> bool:
-    """Return whether the caller may view a channel."""
     try:
         access.get_channel_standing(call, channel_id)
     except errors.ApiError:

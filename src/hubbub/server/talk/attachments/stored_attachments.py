@@ -1,4 +1,4 @@
-"""Attachments as messages store them, and the construction of their wire models with signed URLs."""
+"""Attachments as messages store them: their construction from uploads, and their wire models with signed URLs."""
 
 import re
 from collections.abc import Iterable
@@ -37,7 +37,9 @@ class StoredAttachment(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 def clean_filename(name: str) -> str:
-    """Sanitize a filename for URLs: replace spaces by underscores, remove other unsafe characters and leading dots."""
+    """Sanitize a filename for URLs: replace spaces by underscores, remove other unsafe characters and leading dots.
+
+    Return "unknown" if no character remains."""
     name = _UNSAFE_CHARACTERS.sub("", name.strip().replace(" ", "_")).lstrip(".")
     return name or "unknown"
 
@@ -47,7 +49,7 @@ def build_attachment(
 ) -> StoredAttachment:
     """Build an attachment from an uploaded file and its metadata in the request, which is None if the request has none.
 
-    `is_spoiler_supported` is False before the date from which the server reads `is_spoiler`."""
+    Ignore `is_spoiler` of the metadata unless `is_spoiler_supported`."""
     original_filename = (request.filename if request is not None and request.filename else "") or upload.filename
     filename = clean_filename(original_filename)
     file_info = media.inspect_file(upload.data, filename)
@@ -79,7 +81,7 @@ def build_attachment(
 def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *, is_spoiler_supported: bool) -> None:
     """Apply the metadata that can be set on a new file and changed on an existing one.
 
-    `is_spoiler_supported` is False before the date from which the server reads `is_spoiler`."""
+    Ignore `is_spoiler` of the metadata unless `is_spoiler_supported`."""
     if request.description is not UNSET:
         stored.description = request.description or None
     if request.is_spoiler is not UNSET and is_spoiler_supported:
@@ -91,7 +93,7 @@ def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *,
 
 
 class AttachmentSigner:
-    """Signs attachment URLs for one call. The constructor reads the signing key."""
+    """Builds signed URLs and wire models of attachments for one call. The constructor reads the signing key."""
 
     __slots__ = ("_cdn_url", "_key", "_now_ms")
 

@@ -1,4 +1,4 @@
-"""Create, update and delete rules, and execute the actions of matched rules."""
+"""Create, update and delete rules, execute the actions of matched rules, and apply profile rules to members."""
 
 import copy
 from collections.abc import Sequence
@@ -58,12 +58,12 @@ class ReviewPayload(msgspec.Struct, frozen=True):
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
-    """A message, title or profile text of a user that matched rules."""
+    """A message, title or profile text of a user that matched rules, or a message whose mentions are counted."""
 
     guild_id: GuildId
     user_id: UserId
     text: str
-    """The text that matched."""
+    """The whole text, not only the part that matched."""
     channel_id: ChannelId | None = None
     """ID of the channel; None if the text is neither a message nor a title."""
     message_id: MessageId | None = None
@@ -75,7 +75,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     mention_count: int = 0
     """Number of mentions to count for raid detection; 0 if they are not counted."""
     mentions_message_id: MessageId | None = None
-    """ID of the message under which `mention_count` are counted, also if it was blocked; None if nothing is counted."""
+    """ID of the message under which `mention_count` is stored, also if it was blocked; None if the text is not a message."""
 
 
 # Rules
@@ -97,7 +97,7 @@ def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
 
 
 def update(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
-    """Store a changed rule, record and publish the change. Do nothing if the rules are equal."""
+    """Store a changed rule, and record and publish the change. If the rules are equal, only return the rule."""
     rule = views.rule(after)
     if after == before:
         return rule
@@ -134,7 +134,7 @@ def _rule_managers_audience(guild_id: int) -> GuildAudience:
 
 
 def _schedule_review(call: Call, row: RuleRow) -> None:
-    """Schedule a review of quarantined members if a profile rule changed."""
+    """Schedule a review of the guild's quarantined members if the rule is a profile rule."""
     if row.trigger_type == AutoModerationTriggerType.MEMBER_PROFILE:
         call.tx.enqueue(REVIEW_JOB, ReviewPayload(GuildId(row.guild_id)), key=f"auto-moderation-{row.guild_id}")
 
@@ -143,7 +143,9 @@ def _schedule_review(call: Call, row: RuleRow) -> None:
 
 
 def execute(call: Call, incident: Incident, matches: Sequence[RuleMatch]) -> None:
-    """Execute the actions of matched rules. Actions whose target no longer exists are skipped."""
+    """Execute the actions of matched rules, then record and publish each. Store the mentions for raid detection.
+
+    Skip an action that cannot be executed, such as an alert to a deleted channel."""
     if incident.mention_count and incident.mentions_message_id is not None:
         since_ms = call.now_ms - checks.RAID_WINDOW_MS
         store.record_mentions(
@@ -205,7 +207,7 @@ def _record_execution(
 
 
 def _send_alert(call: Call, incident: Incident, match: RuleMatch, action: wire.Action) -> MessageId | None:
-    """Send an alert to the moderators' channel and return its ID, or None if the channel no longer exists."""
+    """Send an alert to the channel of an action and return the message ID, or None if the channel no longer exists."""
     channel = access.find_channel(call.tx, action.metadata.channel_id or 0)
     if channel is None or channel.guild_id != incident.guild_id:
         return None
@@ -258,7 +260,7 @@ def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
 def apply_profile_rules(call: Call, guild_id: int, user_id: int) -> None:
     """Apply the profile rules to a member's names and guild tag.
 
-    A quarantine starts when names or tag match a rule, and ends when they no longer match a rule with a quarantine action."""
+    A quarantine starts when names or tag match a rule with a quarantine action, and ends when they no longer match one."""
     member = members.find(call.tx, guild_id, user_id)
     if member is None:
         return

@@ -23,17 +23,17 @@ EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
 
 # The specification does not define spam and raids. These definitions are deliberately simple (decisions/0024).
 SPAM_WINDOW_MS: Final = 30_000
-"""Time within which a user's messages are compared for spam."""
+"""Time in milliseconds within which a user's messages are compared for spam."""
 SPAM_REPEATS: Final = 4
-"""Number of equal messages within the window that count as spam."""
+"""Number of equal messages within `SPAM_WINDOW_MS` that count as spam."""
 SPAM_LINK_MESSAGES: Final = 5
-"""Number of messages with links within the window that count as spam."""
+"""Number of messages with links within `SPAM_WINDOW_MS` that count as spam."""
 SPAM_LINKS: Final = 10
 """Number of links in one message that count as spam."""
 SPAM_MESSAGES_READ_MAX: Final = 50
 """Maximum number of earlier messages that a spam check reads."""
 RAID_WINDOW_MS: Final = 30_000
-"""Time within which the mentions of all members are counted for a raid."""
+"""Time in milliseconds within which the mentions of all members are counted for a raid."""
 RAID_MEMBERS: Final = 5
 """Minimum number of members whose mentions can form a raid."""
 RAID_MENTIONS: Final = 20
@@ -43,7 +43,7 @@ _KEYWORD_TRIGGERS: Final = frozenset({AutoModerationTriggerType.KEYWORD, AutoMod
 
 
 class PreparedRule(NamedTuple):
-    """A rule prepared for matching."""
+    """An auto moderation rule, decoded from its row, with compiled keywords and patterns."""
 
     id: int
     name: str
@@ -56,7 +56,7 @@ class PreparedRule(NamedTuple):
 
 
 class RuleMatch(NamedTuple):
-    """A matched rule and the part of the text that it matched."""
+    """A rule that matched a text, and its match."""
 
     rule: PreparedRule
     hit: Hit
@@ -73,10 +73,10 @@ class ProfileMatch(NamedTuple):
 
 @lru_cache(maxsize=256)
 def prepare_rule(row: RuleRow, config: AutoModerationConfig) -> PreparedRule:
-    """Return a rule prepared for matching. `config` holds the keywords that the operator adds to the presets.
+    """Decode a rule and compile its keywords and patterns. `config` has the keywords that the operator adds to presets.
 
-    The cache key is the row and the configuration, so a changed rule, or the rule of another App in the process,
-    is never served from the cache."""
+    The cache key is the row and the configuration, so the cache never returns an outdated rule or, with several Apps in
+    the process, a rule with the keywords of another App."""
     metadata = row.metadata
     keywords = presets.list_keywords(metadata.presets, config) if metadata.presets else metadata.keyword_filter or ()
     return PreparedRule(
@@ -94,7 +94,9 @@ def prepare_rule(row: RuleRow, config: AutoModerationConfig) -> PreparedRule:
 def match_message(
     call: Call, channel_access: ChannelAccess, message_id: MessageId, text: str
 ) -> tuple[list[RuleMatch], int]:
-    """Return the rules that a message matches, and its number of mentions, or 0 if no rule detects mention raids."""
+    """Return the rules that a message matches, and its number of mentions.
+
+    The number is 0 if no rule that applies to the caller detects mention raids."""
     matches = []
     mention_count = 0
     for rule in _applicable_rules(call, channel_access):
@@ -107,7 +109,7 @@ def match_message(
 
 
 def match_title(call: Call, channel_access: ChannelAccess, title: str) -> list[RuleMatch]:
-    """Return the keyword rules that the name of a thread or post matches."""
+    """Return the keyword rules that the name of a thread or post matches. Titles of bots match no rules."""
     if (
         call.actor.is_bot
         or channel_access.guild is None
@@ -121,7 +123,7 @@ def match_title(call: Call, channel_access: ChannelAccess, title: str) -> list[R
 
 
 def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
-    """Return the parts of a member's profile, each with the rules it matches."""
+    """Return the member's names and guild tag, each with the profile rules it matches."""
     row = member.row
     standing = access.find_guild_standing(call.tx, call.now_ms, row.guild_id, row.user_id)
     applicable_rules: list[PreparedRule] = []

@@ -1,4 +1,4 @@
-"""Job that checks quarantined members again after a profile rule changed."""
+"""Job that checks quarantined members again after a profile rule was changed or deleted."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """Match texts against the keywords and patterns of a rule.
 
 Keyword matching is linear in the text and the number of its matches, which is at most the length of the text times the
-length of the longest keyword (60), regardless of the number of keywords. A pattern search is linear in the text;
+length of the longest keyword, regardless of the number of keywords. A pattern search is linear in the text;
 continuing the search after allowed matches is bounded by `PATTERN_CPU_SECONDS_MAX`.
 
 Matching ignores case. Positions refer to the original text, so the matched content can be reported.
@@ -27,7 +27,7 @@ WINDOW_LENGTH: Final = 512
 PATTERN_CPU_SECONDS_MAX: Final = 0.1
 """CPU seconds per rule and text for continuing a pattern search after allowed matches.
 
-Beyond it a match counts even if it is allowed, so that expensive input cannot bypass a rule."""
+Beyond this limit a match counts even if it is allowed or empty, so that expensive input cannot bypass a rule."""
 
 FOLLOWS_WORD: Final = 1
 """Bit of an occurrence that follows a word character."""
@@ -36,7 +36,7 @@ PRECEDES_WORD: Final = 2
 CONTEXT_COUNT: Final = 4
 """Number of combinations of the bits FOLLOWS_WORD and PRECEDES_WORD."""
 WHOLE_WORD_RANK: Final = -1
-"""Rank of all whole words, which are found before other entries. The rank of another entry is its list position."""
+"""Rank of entries that match a whole word, which precede all others. The rank of another entry is its list position."""
 NO_MATCH_RANK: Final = sys.maxsize
 """Rank of an occurrence whose context matches no entry."""
 
@@ -72,7 +72,7 @@ class Keyword(NamedTuple):
     text: str
     """The entry as the list has it, with its stars."""
     needle: str
-    """The lowercase text to search for, without stars."""
+    """The lowercase text to search for, without the wildcard stars at its ends."""
     is_at_word_start: bool
     """Whether the match must start at a word boundary."""
     is_at_word_end: bool
@@ -116,7 +116,9 @@ class KeywordList:
         self._automaton = _compile_needles(ranks_by_needle) if ranks_by_needle else None
 
     def find_first(self, folded: str, allowed_spans: "AllowedSpans") -> tuple[Keyword, Span] | None:
-        """Return the first whole word that is an entry, or else the matching entry that is listed first."""
+        """Return the entry and the span of the first match that is not allowed, or None.
+
+        Whole words precede other entries, which are compared by list position."""
         first_rank, first_start, first_end = NO_MATCH_RANK, 0, 0
         for rank, start, end in self._find_matches(folded):
             is_earlier = rank < first_rank or (rank == first_rank and start < first_start)
@@ -149,7 +151,7 @@ class KeywordList:
         ranks = self._ranks
         word_flags: bytes | None = None
         for offset in range(0, len(folded), WINDOW_LENGTH):
-            # The window ends with the longest needle that can start in it.
+            # The window is extended so that it contains every needle that starts in it.
             window = folded[offset : offset + WINDOW_LENGTH + self._needle_length_max - 1]
             for index, start, end in self._automaton.find_matches_as_indexes(window, overlapping=True):
                 if word_flags is None:
@@ -177,7 +179,7 @@ class AllowedSpans:
         self._furthest_ends: list[int] | None = None
 
     def end_at(self, start: int) -> int:
-        """Return the end of the allowed span that covers `start`, or 0."""
+        """Return the greatest end of the allowed spans that start at or before `start`, or 0."""
         # Most texts match no entry, so the allow list is rarely needed.
         if self._furthest_ends is None:
             self._furthest_ends = self._allow_list.furthest_ends(self._folded)
@@ -186,7 +188,7 @@ class AllowedSpans:
 
 def _compile_needles(needles: Iterable[str]) -> "AhoCorasick":
     """Return one automaton for many strings. A match refers to its string by index."""
-    # The import is local because nodes without the HTTP server never match keywords.
+    # The import is local because only processes that load a rule with keywords need the library.
     from ahocorasick_rs import AhoCorasick
 
     return AhoCorasick(needles)
@@ -197,8 +199,8 @@ class InvalidPattern(Exception):
 
 
 def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern with RE2, which never backtracks. Raise InvalidPattern."""
-    # The import is local because guilds without patterns, and nodes without the HTTP server, never need re2.
+    """Compile a pattern with RE2, which never backtracks. Raise InvalidPattern if RE2 rejects the pattern."""
+    # The import is local because only processes that check or load a rule with patterns need re2.
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()

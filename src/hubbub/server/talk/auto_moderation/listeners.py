@@ -1,4 +1,7 @@
-"""Listeners and port implementations: check messages, titles, names, and the profiles of new and changed members."""
+"""Listeners and port implementations of auto moderation.
+
+They check messages, titles, names, and the profiles of new and changed members, delete the rules of deleted guilds, and
+find the rules that audit log entries refer to."""
 
 from collections.abc import Sequence
 from functools import cache, partial
@@ -30,7 +33,7 @@ _RULE_ACTIONS = frozenset(
 
 
 def check_names(call: Call, names: Sequence[str]) -> None:
-    """Reject names of guilds, channels and stages that contain words banned by the operator.
+    """Reject names and descriptions of guilds, channels and stages that contain words banned by the operator.
 
     Names set by the platform are not checked."""
     banned_words = call.config.auto_moderation.forbidden_in_names
@@ -113,19 +116,21 @@ def on_member_added(call: Call, signal: members.signals.MemberAdded) -> None:
 
 
 def on_member_renamed(call: Call, signal: members.signals.MemberRenamed) -> None:
-    """Check the profile of a member with a new nickname."""
+    """Check the profile of a member whose nickname changed."""
     check_profile(call, signal.guild_id, signal.user_id)
 
 
 def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
-    """Check the profile of a changed user in each of their guilds."""
+    """Check the profile of a changed user in each of their guilds with profile rules. Bots are not checked."""
     if not signal.row.bot:
         for guild_id in store.list_guilds_with_profile_rules(call.tx, signal.row.id):
             check_profile(call, guild_id, signal.row.id)
 
 
 def check_profile(call: Call, guild_id: int, user_id: int) -> None:
-    """Check a member's profile if the guild has profile rules or the member is quarantined."""
+    """Check a member's profile if the guild has profile rules or the member is quarantined.
+
+    Do nothing before the date of `MEMBER_PROFILE_RULES`."""
     if not changes.MEMBER_PROFILE_RULES.is_active(call.now_ms):
         return
     if store.has_rules_for(call.tx, guild_id, store.CHECKS_MEMBERS) or store.is_quarantined(call.tx, guild_id, user_id):

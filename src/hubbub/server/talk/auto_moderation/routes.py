@@ -49,8 +49,8 @@ def update_auto_moderation_rule(
 ) -> wire.AutoModerationRule:
     """Update an auto moderation rule.
 
-    A change of a rule with a timeout action requires MODERATE_MEMBERS, unless it only renames or disables the rule or
-    removes the action."""
+    A request with a timeout action requires MODERATE_MEMBERS, as does a change of a rule that keeps its timeout action,
+    unless the change only renames or disables the rule."""
     before = _get_rule(call, guild_id, rule_id)
     rules.require_timeouts(call, guild_id, body)
     after = rules.apply_update(call, before, body)

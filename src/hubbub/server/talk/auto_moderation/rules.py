@@ -1,4 +1,4 @@
-"""Validation of auto moderation rules: triggers, actions and exemptions (spec/http.md#3.10)."""
+"""Validation of auto moderation rules: permissions, triggers, actions and exemptions (spec/http.md#3.10)."""
 
 from collections.abc import Container, Iterable, Sequence
 from typing import Final, TypeVar
@@ -54,13 +54,13 @@ _PATTERN_ERROR_LENGTH_MAX: Final = 300
 def require_timeouts(
     call: Call, guild_id: int, body: wire.CreateAutoModerationRule | wire.UpdateAutoModerationRule
 ) -> None:
-    """Require MODERATE_MEMBERS of a caller who adds a timeout action to a rule."""
+    """Require MODERATE_MEMBERS of a caller whose request contains a timeout action."""
     if any(action.type == _TIMEOUT for action in body.actions or ()):
         access.require_guild(call, guild_id, Permissions.MODERATE_MEMBERS)
 
 
 def require_timeout_change(call: Call, before: RuleRow, after: RuleRow) -> None:
-    """Require MODERATE_MEMBERS of a caller whose change can time out further members.
+    """Require MODERATE_MEMBERS of a caller who changes a rule with a timeout action.
 
     Renaming or disabling a rule, and removing its timeout action, do not need the permission."""
     if not any(action.type == _TIMEOUT for action in codec.decode(after.actions, list[wire.Action])):
@@ -71,7 +71,9 @@ def require_timeout_change(call: Call, before: RuleRow, after: RuleRow) -> None:
 
 
 def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRow:
-    """Return `row` completed from the body of a request for a new rule; raise one error with all problems of the body."""
+    """Return `row` completed from the body of a request for a new rule; raise one error with all problems of the body.
+
+    An unavailable trigger type is reported alone."""
     form = FormErrors()
     trigger_types = [
         trigger_type
@@ -182,7 +184,7 @@ def _check_keywords(field: str, keywords: list[str], limit: int, form: FormError
     if len(keywords) > limit:
         form.add(("trigger_metadata", field), *errors.bad_length(0, limit))
     for index, keyword in enumerate(keywords):
-        # Stars alone would match every text.
+        # A keyword of stars alone has no text to search for.
         if not keyword_matcher.parse_keyword(keyword).needle.strip("*"):
             form.add(("trigger_metadata", field, index), *errors.bad_length(1, wire.KEYWORD_LENGTH_MAX))
     return keywords

@@ -26,7 +26,7 @@ READS: Final = {
 
 
 class RuleRow(NamedTuple):
-    """An auto moderation rule."""
+    """An auto moderation rule as stored, with lists and metadata as JSON."""
 
     guild_id: int
     id: int
@@ -66,7 +66,7 @@ class RuleRow(NamedTuple):
 
 
 class RecentMessage(NamedTuple):
-    """A recent message of a user."""
+    """A message of a user that a spam check compares with a new one."""
 
     id: int
     content: str
@@ -165,7 +165,7 @@ def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:
 
 
 def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
-    """Return the IDs of a user's guilds that have profile rules."""
+    """Return the IDs of a user's guilds that have enabled profile rules."""
     rows = tx.all(
         "SELECT g.id FROM members m JOIN guilds g ON g.id = m.guild_id "
         "WHERE m.user_id = ? AND (g.moderated & ?) <> 0 ORDER BY g.id",
@@ -194,7 +194,7 @@ def is_quarantined(tx: Tx, guild_id: int, user_id: int) -> bool:
 
 
 def list_messages_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limit: int) -> list[RecentMessage]:
-    """List the messages of a user in a guild since `since_ms` (Unix milliseconds), newest first."""
+    """List at most `limit` messages of a user in a guild since `since_ms` (Unix milliseconds), newest first."""
     return tx.fetch(
         RecentMessage,
         "SELECT m.id, m.content FROM messages m JOIN channels c ON c.id = m.channel_id "
@@ -222,7 +222,7 @@ def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentio
 
 
 def count_mentions_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
-    """Return (user ID, number of mentions) of the members who mentioned others since `since_ms` (Unix milliseconds)."""
+    """Return (user ID, sum of stored mentions) of each author of messages since `since_ms` (Unix milliseconds)."""
     rows = tx.all(
         "SELECT user_id, SUM(mentions) FROM mention_counts WHERE guild_id = ? AND message_id >= ? GROUP BY user_id",
         guild_id,

@@ -1,4 +1,4 @@
-"""Merge the direct messages of a provisional account into a full account (spec/sdk.md#8.5)."""
+"""Move the private channels of a provisional account to a full account when they are merged (spec/sdk.md#8.5)."""
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.server.core.call import Call
@@ -12,7 +12,7 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
     """Move the private channels and messages of a merged account to the full account.
 
     If the full account already has a direct message channel with the same user, the merged account's channel becomes a
-    group of these two."""
+    group of the full account and this user. A direct message channel between the two accounts is hidden."""
     for channel_id in store.list_channel_ids(call.tx, signal.source_id):
         row = channels.find(call.tx, channel_id)
         if row is None:

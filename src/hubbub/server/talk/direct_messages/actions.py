@@ -1,4 +1,4 @@
-"""Open and close private channels, and add and remove group recipients."""
+"""Open and close private channels, show hidden ones again, and add and remove group recipients."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ from hubbub.server.talk.direct_messages.signals import RecipientAdded, Recipient
 
 
 def open_direct_channel(call: Call, other: UserRow) -> PrivateChannel:
-    """Return the caller's channel with a user, creating it or showing it in the caller's list again.
+    """Return the caller's direct message channel with a user. Create it or show it in the caller's list if necessary.
 
     The other user is not notified before the first message."""
     channel_id = store.find_direct_channel_id(call.tx, call.user_id, other.id)
@@ -68,7 +68,7 @@ def _publish_created(call: Call, row: ChannelRow, user_id: int) -> None:
 
 
 def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> None:
-    """Show a hidden private channel again, before the message that causes it is published."""
+    """Show a private channel again to recipients who have hidden it, before the new message is published."""
     if signal.channel.guild_id is not None:
         return
     hidden_recipients = store.list_hidden_recipients(call.tx, signal.channel.id)
@@ -147,7 +147,7 @@ def publish_moved(call: Call, row: ChannelRow, user_id: int, other_ids: Sequence
 
 
 def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
-    """Publish a removal and transfer ownership if the owner left. Delete an empty group and return False."""
+    """Publish a removal, transfer ownership if the owner left, and return True. Delete an empty group and return False."""
     remaining_ids = store.list_recipient_ids(call.tx, [group.id]).get(group.id, [])
     if not remaining_ids:
         call.notify(channels.signals.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))

@@ -1,4 +1,4 @@
-"""Messages of the system user."""
+"""Messages of the system user, in direct message channels and guild channels."""
 
 from hubbub.protocol.enums import MessageType
 from hubbub.server.core.call import Actor, Call
@@ -9,7 +9,7 @@ from hubbub.server.talk.direct_messages import actions
 
 
 def send_notice(call: Call, user_id: int, content: str) -> None:
-    """Send a direct message of the system to a user. Do nothing if the user does not exist."""
+    """Send a direct message of the system user to a user. Do nothing if the user does not exist or is a bot."""
     recipient = users.find(call.tx, user_id)
     if recipient is None or recipient.bot:
         return
@@ -24,7 +24,7 @@ def send_notice(call: Call, user_id: int, content: str) -> None:
 
 
 def send_channel_notice(call: Call, channel_id: int, content: str) -> None:
-    """Send a message of the system to a channel of a guild. Do nothing if the channel does not exist."""
+    """Send a message of the system user to a channel of a guild. Do nothing if the channel does not exist."""
     channel = access.find_channel(call.tx, channel_id)
     if channel is None:
         return

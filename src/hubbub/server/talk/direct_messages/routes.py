@@ -1,6 +1,6 @@
-"""HTTP handlers that open private channels and change the recipients of groups.
+"""HTTP handlers that open and list private channels and change the recipients of groups.
 
-The threads slice handles PATCH and DELETE of every channel, which rename groups and close private channels."""
+The threads slice handles PATCH and DELETE of every channel, which also update groups and close private channels."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, UserId

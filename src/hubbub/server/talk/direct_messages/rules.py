@@ -1,4 +1,4 @@
-"""Rules for private channels: reachable recipients, group members and limits."""
+"""Rules for private channels: reachable recipients, and the members, permissions, nicknames and limits of groups."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -20,7 +20,7 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import store
 
 _NEWEST_MESSAGES: Final = 50
-"""Number of messages among which a message of the recipient allows a new account to respond."""
+"""Number of newest messages of a channel; one of the recipient among them allows a new account to respond."""
 
 
 def require_recipient(call: Call, user_id: int) -> UserRow:
@@ -34,11 +34,11 @@ def require_recipient(call: Call, user_id: int) -> UserRow:
 
 
 def require_reachable(call: Call, recipient_id: int) -> None:
-    """Reject a direct message that the recipient does not accept.
+    """Reject a direct message of the caller that the recipient does not accept.
 
-    It is rejected if either user blocks the other, or if each guild they share has paused direct messages (spec/http.md#4.4,
-    incident actions) or is restricted by the recipient. Friends are exempt from the guild conditions, as are users who
-    share no guild."""
+    It is rejected if either user blocks the other, if the caller's account is new (`_require_established`), or if each
+    guild they share has paused direct messages (spec/http.md#4.4, incident actions) or is restricted by the recipient.
+    Friends are exempt from the guild conditions, as are users who share no guild."""
     if relationships.is_blocked_between(call.tx, call.user_id, recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
     _require_established(call, recipient_id)
@@ -49,7 +49,9 @@ def require_reachable(call: Call, recipient_id: int) -> None:
 
 
 def _require_established(call: Call, recipient_id: int) -> None:
-    """Reject a direct message of a new account, except to friends, bots and users who wrote first (decisions/0138)."""
+    """Reject direct messages of a new account, except to friends, bots and users who recently wrote to the account.
+
+    The reasons are in decisions/0138."""
     if call.config.protection.allow_new_account_dms or not new_accounts.is_limited(call):
         return
     recipient = users.find(call.tx, recipient_id)
@@ -89,7 +91,9 @@ def _has_paused_dms(call: Call, incidents: str | None) -> bool:
 
 
 def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
-    """Require that each user is a friend of the caller or shares a guild with them (decisions/0016)."""
+    """Require that each user exists, is not a bot, and is a friend of the caller or shares a guild with them.
+
+    The reasons are in decisions/0016."""
     users_by_id = users.find_many(call.tx, user_ids)
     if len(users_by_id) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
@@ -102,8 +106,8 @@ def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
 def require_consent(call: Call, token: str) -> UserId:
     """Return the ID of the user whose access token allows the calling application to add them to groups.
 
-    Raise INVALID_OAUTH2_ACCESS_TOKEN for a token of another application, and MISSING_OAUTH2_SCOPE for a token without
-    the scope to join groups."""
+    Raise INVALID_OAUTH2_ACCESS_TOKEN for an invalid token or a token of another application, and MISSING_OAUTH2_SCOPE
+    for a token without the scope to join groups."""
     actor_and_expiry = auth.find_actor(call.tx, token, call.now_ms)
     if actor_and_expiry is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
@@ -124,7 +128,7 @@ def require_nick(nick: str, path: str) -> str | None:
 
 
 def require_group_capacity(call: Call) -> None:
-    """Reject a group if the application or user already owns ten active groups (spec/http.md#8)."""
+    """Reject a new group if the caller already owns ten groups (spec/http.md#8)."""
     if store.count_groups(call.tx, call.user_id) >= wire.GROUPS_MAX:
         raise errors.MAX_GROUP_DMS()
 
@@ -149,7 +153,7 @@ def require_group(call: Call, channel_id: int) -> ChannelRow:
 def require_can_add(call: Call, group: ChannelRow) -> None:
     """Raise MISSING_PERMISSIONS unless the caller may add users to a group (spec/http.md#4.2).
 
-    In an application's group this is the application's bot, in other groups any recipient."""
+    Only the application may add users to its own group; in other groups any recipient may."""
     if group.application_id is not None and group.application_id != call.actor.application_id:
         raise errors.MISSING_PERMISSIONS()
 

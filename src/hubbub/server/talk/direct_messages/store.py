@@ -1,4 +1,4 @@
-"""SQL for direct messages and the recipients of private channels."""
+"""SQL for direct message channels, the recipients of private channels, and the guilds that two users share."""
 
 from collections.abc import Sequence
 from typing import Final

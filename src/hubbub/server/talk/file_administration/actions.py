@@ -1,4 +1,4 @@
-"""Delete files and set quotas, and record it in the audit log of operators."""
+"""Delete files and set quotas, and record each action in the audit log of operators."""
 
 from hubbub.protocol.images import format_bytes
 from hubbub.server.core.call import Call

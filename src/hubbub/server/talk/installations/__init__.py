@@ -1,4 +1,4 @@
-"""Installations: install authorized applications in guilds on behalf of the authorizing user."""
+"""Installations of authorized applications and their webhooks in guilds, on behalf of the authorizing user."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting

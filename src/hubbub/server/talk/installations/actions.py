@@ -1,4 +1,4 @@
-"""Install and uninstall applications in guilds: store, record in the audit log, publish."""
+"""Install and uninstall applications in guilds, and create webhooks of applications."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ApplicationIntegrationType, AuditLogAction, Scope
@@ -89,7 +89,7 @@ def _load_webhook_channel(call: Call, channel_id: int) -> tuple[ChannelRef, Guil
 
 
 def create_webhook(call: Call, application: ApplicationRow, channel_id: int) -> Webhook:
-    """Create an application-owned webhook in a channel where the caller has MANAGE_WEBHOOKS."""
+    """Create a webhook of an application in a channel. Raise unless the caller may create webhooks there."""
     channel, guild_id = _load_webhook_channel(call, channel_id)
     name = application.name[:WEBHOOK_NAME_MAX]
     webhook = webhooks.create(call, channel, guild_id, name, application.icon, application_id=application.id)

@@ -1,4 +1,4 @@
-"""Jobs that fetch the links of messages and add their previews (decisions/0142)."""
+"""Jobs that fetch the links of messages, add their previews and trim the cache of previews (decisions/0142)."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated
 FETCH_JOB: Final = "link_previews.fetch"
 """Kind of the job that fetches a link of a message."""
 TRIM_JOB: Final = "link_previews.trim"
-"""Kind of the job that bounds the cache."""
+"""Kind of the job that deletes expired and surplus previews from the cache."""
 FRESH_MS: Final = 3_600_000
 """Time in milliseconds for which a preview is reused."""
 FAILURE_MS: Final = 600_000
@@ -96,7 +96,7 @@ async def fetch_link(operation: AsyncOperation, job: Job) -> None:
 
 
 def _begin(call: Call, payload: MessageLink) -> Config | None:
-    """Return the settings for a fetch; None if the message needs none, or its preview is in the cache and was added."""
+    """Return the settings for a fetch, or None if no fetch is needed or allowed. Add a preview that is in the cache."""
     found = _find(call, payload)
     if found is None:
         return None
@@ -121,7 +121,7 @@ def _find(call: Call, payload: MessageLink) -> tuple[ChannelRef, MessageRow] | N
 
 
 def _can_embed_links(call: Call, channel: ChannelRef, row: MessageRow) -> bool:
-    """Return whether the author of a message has EMBED_LINKS; webhooks and private channels have no such permission."""
+    """Return whether the author has EMBED_LINKS, which messages of webhooks and in private channels do not need."""
     if channel.guild_id is None or row.webhook_id is not None:
         return True
     author = Actor(user_id=UserId(row.author_id), kind="user")
@@ -168,6 +168,8 @@ def _add_previews(call: Call, channel: ChannelRef, row: MessageRow) -> None:
 
 
 def trim_cache(call: Call, job: Job) -> None:
-    """Delete expired previews from the cache, and the oldest ones if there are too many."""
+    """Delete expired previews from the cache, and the oldest ones if there are too many.
+
+    Schedule the next trim if any previews are left."""
     if store.trim(call.tx, call.now_ms, CACHE_ROWS_MAX):
         call.tx.enqueue(TRIM_JOB, {}, due_ms=call.now_ms + TRIM_MS, key=TRIM_JOB)

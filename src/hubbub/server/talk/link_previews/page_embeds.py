@@ -1,4 +1,4 @@
-"""Embeds from the metadata of web pages: OpenGraph, Twitter cards, oEmbed and the elements of HTML."""
+"""Embeds from image and video files, and from the metadata of web pages: OpenGraph, Twitter cards, oEmbed and HTML."""
 
 import re
 from typing import Final
@@ -74,7 +74,7 @@ def build_page_embed(
 
 
 def build_file_embed(url: URL, media: Media) -> Embed | None:
-    """Return the preview of an image or a video file, or None for another file."""
+    """Return the preview of an image or a video file, or None for another file or an image of unknown size."""
     if (media.content_type or "").startswith("image/") and media.width:
         return Embed(type="image", thumbnail=build_media(url, media))
     if (media.content_type or "").startswith("video/"):
@@ -100,7 +100,7 @@ def find_image_url(url: URL, metadata: PageMetadata, oembed: OembedDocument) -> 
 
 
 def resolve(base: URL, reference: str | None) -> str | None:
-    """Return the absolute http or https URL of a reference in a page, or None if there is none."""
+    """Return the absolute http or https URL of a reference in a page, or None if it is missing, invalid or too long."""
     if not reference:
         return None
     try:
@@ -128,7 +128,7 @@ def _find_type(metadata: PageMetadata, *, has_video: bool) -> str:
 
 def _build_author(url: URL, metadata: PageMetadata, oembed: OembedDocument) -> EmbedAuthor | UnsetType:
     name = _clean(oembed.author_name or _first(metadata, "article:author", "author"), EMBED_AUTHOR_MAX)
-    # Some pages name the profile of the author instead of the name.
+    # Some pages contain the URL of the author's profile in place of the name.
     if not name or "://" in name:
         return UNSET
     return EmbedAuthor(name=name, url=resolve(url, oembed.author_url) or UNSET)
@@ -144,6 +144,6 @@ def _parse_color(text: str) -> int | UnsetType:
 
 
 def _clean(text: str | None, length_max: int) -> str:
-    """Return a text on one line without control characters; a longer one is cut off with an ellipsis."""
+    """Return a text on one line without control characters; cut it off with an ellipsis at `length_max` characters."""
     cleaned = " ".join(_CONTROL_PATTERN.sub("", text or "").split())
     return cleaned if len(cleaned) <= length_max else f"{cleaned[: length_max - 1].rstrip()}…"

@@ -1,4 +1,4 @@
-"""Fetch a link and what its preview needs: the page, its image and its oEmbed document."""
+"""Fetch a link, and the image and the oEmbed document of its page, to build a preview."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ from hubbub.server.talk.link_previews import page_embeds
 from hubbub.server.talk.link_previews.page_embeds import NO_OEMBED, OembedDocument
 
 PAGE_BYTES_MAX: Final = 512 * 1024
-"""Number of bytes at the start of a page that are read."""
+"""Maximum number of bytes that are read of a page, an image or an oEmbed document; the rest is ignored."""
 REQUEST_SECONDS: Final = 5.0
 """Timeout of one request in seconds."""
 PREVIEW_SECONDS: Final = 20.0
@@ -29,7 +29,7 @@ _CHARSET_PATTERN: Final = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.
 
 
 async def fetch_preview(operation: AsyncOperation, config: Config, link: str) -> Embed | None:
-    """Return the preview of a link without its URL, or None if the link has no preview."""
+    """Return the preview of a link without its URL, or None if the link has no preview or cannot be fetched."""
     try:
         async with asyncio.timeout(PREVIEW_SECONDS):
             return await _PreviewFetch(operation, config).run(link)
@@ -71,7 +71,7 @@ class _PreviewFetch:
             return NO_OEMBED
 
     async def _fetch_image(self, url: URL, metadata: PageMetadata, oembed: OembedDocument) -> EmbedMedia | UnsetType:
-        """Return the image of a page with its type and size; UNSET if there is none or it cannot be fetched."""
+        """Return the image of a page with its type and size; UNSET if it is missing, unreachable or of unknown size."""
         image_url = page_embeds.find_image_url(url, metadata, oembed)
         if image_url is None:
             return UNSET

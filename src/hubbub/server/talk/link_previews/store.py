@@ -12,7 +12,7 @@ TABLES: Final = ("link_previews",)
 """Tables that only this slice writes."""
 
 _DELETED_ROWS_MAX: Final = 100_000
-"""Maximum number of rows that one statement deletes."""
+"""Maximum number of surplus rows that one trim deletes."""
 
 
 class _PreviewRow(NamedTuple):
@@ -27,7 +27,7 @@ def hash_link(link: str) -> str:
 
 
 def find_many(tx: Tx, links: Iterable[str], now_ms: int) -> dict[str, Embed | None]:
-    """Return the cached previews that have not expired by link; None stands for a link without a preview."""
+    """Return the unexpired previews in the cache by link; None stands for a link without a preview."""
     links_by_hash: dict[str, list[str]] = {}
     for link in links:
         links_by_hash.setdefault(hash_link(link), []).append(link)
@@ -58,7 +58,7 @@ def replace(tx: Tx, link: str, embed: Embed | None, expires_ms: int) -> None:
 
 
 def trim(tx: Tx, now_ms: int, rows_max: int) -> bool:
-    """Delete the expired previews, and the oldest ones above `rows_max`. Return whether any are left."""
+    """Delete the expired previews, and the ones that expire first above `rows_max`. Return whether any are left."""
     tx.run("DELETE FROM link_previews WHERE expires_ms <= ?", now_ms)
     tx.run(
         "DELETE FROM link_previews WHERE url_hash IN ("

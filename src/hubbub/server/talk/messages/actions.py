@@ -52,13 +52,14 @@ class CreatedMessage(NamedTuple):
 
     view: wire.Message
     encoded: bytes | None
-    """The JSON of the message if the event was built from it, otherwise None."""
+    """The JSON of `view` if the event was built from the same JSON, otherwise None."""
 
 
 def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMessage) -> CreatedMessage:
     """Store a new message, raise MessageCreated, publish the message and return it.
 
-    All messages of all channels are created here. With a `ChannelAccess`, the roles of its user are not read again."""
+    Ephemeral messages raise no signal. All messages except imported ones are created here. With a `ChannelAccess`, the
+    roles of its user are not read again."""
     if isinstance(channel_or_access, ChannelRef):
         channel, standing = channel_or_access, None
     else:
@@ -269,7 +270,9 @@ def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
 
 
 def delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
-    """Delete a message; deleting another user's message is recorded in the audit log (spec/http.md#3.4)."""
+    """Delete a message. If a user deletes another author's message in a guild, record it in the audit log.
+
+    Deletions by bots are not recorded (spec/http.md#3.4)."""
     channel = channel_access.channel
     if row.is_ephemeral:
         store.delete_ephemeral(call.tx, row)
@@ -316,7 +319,7 @@ def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int
 
 
 def bulk_delete(call: Call, channel_access: ChannelAccess, message_ids: Iterable[int]) -> None:
-    """Delete many messages of a channel; unknown and undeletable ones are skipped."""
+    """Delete many messages of a channel and record it in the audit log; unknown and undeletable messages are skipped."""
     channel = channel_access.channel
     rows_by_id = store.find_many(call.tx, channel.id, message_ids)
     rows = [
@@ -350,7 +353,7 @@ def delete_by_author_since(call: Call, guild_id: int, user_id: int, since_ms: in
 
 
 def delete_by_author(call: Call, user_id: int) -> bool:
-    """Delete a batch of a user's messages in all channels. Return whether the user has more messages."""
+    """Delete a batch of a user's messages in all channels. Return whether the user may have more messages."""
     rows = store.list_by_author(call.tx, user_id, 0, store.BATCH_SIZE)
     rows_by_channel: dict[int, list[MessageRow]] = {}
     for row in rows:
@@ -422,7 +425,7 @@ def _emit(
 ) -> None:
     """Publish a message, with a redacted version for sessions without the message content intent.
 
-    In private channels no session gets the redacted version."""
+    Messages in private channels and ephemeral messages are not redacted."""
     if row.is_ephemeral:
         call.tx.emit(event, payload, UserAudience.of(*json_columns.extra(row).seen_by))
         return

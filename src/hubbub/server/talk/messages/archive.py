@@ -21,7 +21,8 @@ from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages.content.records import Extra, StoredSnapshot
 
 CONTENT_MAX: Final = 6000
-"""Maximum length of the content in an archive, in characters. Users may send less, but other servers have other limits."""
+"""Maximum length of the content in an archive, in characters. It exceeds the limit for new messages, because other
+servers may have higher limits."""
 
 ARCHIVE: Final = (
     ArchiveTable(

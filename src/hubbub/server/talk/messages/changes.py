@@ -1,4 +1,4 @@
-"""Changes of stored messages."""
+"""Functions that update, delete and reassign stored messages: the interface for other slices."""
 
 from hubbub.server.talk.messages.actions import (
     delete,

@@ -17,7 +17,7 @@ def list_authored(call: Call, placeholder_id: UserId, limit: int) -> list[tuple[
 def reassign_messages(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
-    """Replace a placeholder account by a user as the author of messages, and in their mentions."""
+    """Replace a placeholder account by a user as the author of messages, and in their content, mentions and `extra`."""
     pattern = re.compile(rf"(?<![0-9]){int(placeholder_id)}(?![0-9])")
 
     def replace(text: str | None) -> str | None:

@@ -70,7 +70,7 @@ def create(
     response: InteractionResponse | None = None,
     origin: ApplicationOrigin | None = None,
 ) -> wire.Message:
-    """Create and publish a message; the caller checks `rules.require_send` first.
+    """Create and publish a message; the calling code must check `rules.require_send` first.
 
     `response` marks an interaction response, `origin` a message that an application sends for its user. Without
     `author`, the caller is the author."""
@@ -133,7 +133,7 @@ def _create(
         origin=origin,
         response=response,
     )
-    # Building the view modifies a decoded poll, so the decoded fields are passed on only for drafts without a poll.
+    # Building the view modifies a decoded poll, so the decoded fields are passed on only for plain drafts.
     new = NewMessage(row, author, mentioned, replied, response, nonce, extra if draft.is_plain else None)
     return actions.create(call, channel_access, new)
 
@@ -147,7 +147,9 @@ def check_draft(
     *,
     is_edited: bool = False,
 ) -> None:
-    """Raise if moderation rejects the texts of a message; bots and webhooks are exempt (spec/http.md#3.10)."""
+    """Raise if moderation rejects the texts of a message (spec/http.md#3.10).
+
+    Private channels, bots and webhooks are exempt."""
     if channel_access.guild is None or author.user.bot or author.webhook_id is not None:
         return
     text = "\n".join(filter(None, texts))

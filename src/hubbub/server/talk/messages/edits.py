@@ -1,4 +1,4 @@
-"""Edits of message content and flags."""
+"""Edits of message content and flags, completion of deferred responses, and crossposting."""
 
 from msgspec import UNSET
 
@@ -83,7 +83,7 @@ def complete_deferred(
 
 
 def _notified_reply_author(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
-    """Return the ID of the replied-to author that a reply still notifies after an edit, or None."""
+    """Return the ID of the replied-to author if a reply may still notify them after an edit, otherwise None."""
     if row.type != MessageType.REPLY or row.reference is None:
         return None
     reference = codec.decode(row.reference, wire.MessageReference)

@@ -1,4 +1,4 @@
-"""Stored messages, and the rules for reading and classifying them."""
+"""Reads of stored messages, and rules for sending and reading messages: the interface for other slices."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.places.guild_administration import GuildUsage
@@ -50,7 +50,7 @@ def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
 
 
 def list_around(call: Call, channel_id: int, message_id: int, *, before: int, after: int) -> list[MessageRow]:
-    """Return at most `before` messages before and `after` messages after a message, oldest first."""
+    """Return at most `before` messages before and `after` messages after a message, oldest first, without the message."""
     earlier = store.list_history_before(call.tx, channel_id, before, message_id)
     later = store.list_history_after(call.tx, channel_id, after, message_id)
     rows = store.find_many(call.tx, channel_id, [row.id for row in (*earlier, *later)])

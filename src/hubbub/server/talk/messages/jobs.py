@@ -1,4 +1,4 @@
-"""Jobs of the messages slice: deletion of messages and files."""
+"""Jobs that delete the messages of deleted channels and the files of messages, and the functions that schedule them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -21,11 +21,11 @@ from hubbub.server.talk.messages.files import store as file_store
 DELETE_CHANNEL_MESSAGES_JOB: Final = "messages.delete_channel_messages"
 """Kind of the job that deletes the messages of a deleted channel."""
 DELETE_FILES_JOB: Final = "messages.delete_files"
-"""Kind of the job that deletes the files of deleted messages."""
+"""Kind of the job that deletes files of deleted messages and files that were removed from messages."""
 MESSAGES_BATCH_SIZE: Final = 500
 """Number of messages deleted in one transaction, so that a large channel does not block other writes."""
 FILES_BATCH_SIZE: Final = 100
-"""Number of files deleted in one job."""
+"""Maximum number of files that one job deletes after the grace time."""
 FILE_GRACE_MS: Final = ATTACHMENT_URL_SECONDS * 1000
 """Time in milliseconds from the deletion of a message to the deletion of its files: the validity of their signed URLs."""
 
@@ -92,6 +92,6 @@ def delete_files_now(call: Call, file_ids: Sequence[int]) -> None:
 
 
 async def delete_files(operation: AsyncOperation, job: Job) -> None:
-    """Delete files of deleted messages; the job is idempotent."""
+    """Delete the content of files that no message contains any more; the job is idempotent."""
     for attachment_id in job.decode(FilesDeletion).attachment_ids:
         await operation.files.delete(cdn_urls.attachment_key(attachment_id))

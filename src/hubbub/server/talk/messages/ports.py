@@ -1,4 +1,4 @@
-"""Ports of the messages slice."""
+"""Ports of the messages slice: checks of messages, SKUs of premium buttons, and prefetches for listeners."""
 
 from collections.abc import Iterable
 
@@ -16,9 +16,9 @@ class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
     channel_access: ChannelAccess
     message_id: MessageId
     text: str
-    """All readable text of the message."""
+    """The texts of the message that rules check, joined by line breaks."""
     is_edited: bool = False
-    """Whether an existing message is edited."""
+    """Whether an existing message is edited; otherwise a new message is created."""
 
 
 @multi_port

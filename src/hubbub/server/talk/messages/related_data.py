@@ -43,7 +43,7 @@ class RelatedData:
         self.signer: AttachmentSigner | None = None
 
     def load(self, rows: Sequence[MessageRow], viewer_id: int = 0) -> None:
-        """Load the data of messages; `viewer_id` is the user whose reactions and votes are marked as `me`."""
+        """Load the data of messages; `viewer_id` is the user whose reactions and votes are marked as `me` and `me_voted`."""
         user_ids: set[int] = set()
         referenced_ids: dict[int, list[int]] = {}
         reacted_message_ids: list[int] = []

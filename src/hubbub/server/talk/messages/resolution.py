@@ -33,7 +33,9 @@ def resolve_mentions(call: Call, channel_access: ChannelAccess, mentioned: Menti
 def resolve_reference(
     call: Call, channel_access: ChannelAccess, body: wire.MessageReferenceRequest
 ) -> ResolvedReference | None:
-    """Resolve a message reference; None if the message is unknown and `fail_if_not_exists` is false."""
+    """Resolve the reference of a reply or forward; raise if it is invalid.
+
+    Return None if the replied-to message is unknown and `fail_if_not_exists` is false."""
     if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.is_active(call.now_ms):
         return _resolve_forward(call, channel_access, body)
     rules.require_repliable(channel_access, body)
@@ -50,7 +52,7 @@ def resolve_reference(
 def _resolve_forward(
     call: Call, channel_access: ChannelAccess, body: wire.MessageReferenceRequest
 ) -> ResolvedReference:
-    """Return a snapshot of a message that the caller may read."""
+    """Return a reference to a message that the caller may forward, with a snapshot; mark its files as shared."""
     source_access = access.require_channel(
         call, body.channel_id or channel_access.channel.id, Permissions.READ_MESSAGE_HISTORY
     )

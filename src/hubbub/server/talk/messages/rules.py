@@ -1,4 +1,4 @@
-"""Rules for sending, reading, editing and deleting messages."""
+"""Rules for sending, reading, forwarding, editing, crossposting and deleting messages."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ _UPLOAD_MAX_MS: Final = 120_000
 """Maximum time from the start of an upload to the creation of the message that contains it, in milliseconds."""
 _LINK: Final = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
 _CLOCK_DIFFERENCE_MAX_MS: Final = 1000
-"""Maximum time by which the ID of the message may precede the ID of its attachment, in milliseconds."""
+"""Maximum time by which the ID of a message may precede the ID of its attachment, in milliseconds."""
 
 
 def require_send(call: Call, channel_access: ChannelAccess) -> Author:
@@ -108,7 +108,7 @@ def _require_verified(call: Call, channel_access: ChannelAccess, author: Author)
 def _require_reachable(call: Call, channel: ChannelRef) -> None:
     """Raise unless the recipients of a direct message can be messaged.
 
-    Bots need a mutual guild and cannot message bots; `ports.check_direct_message` applies further rules."""
+    Bots need a mutual guild and cannot message bots; `ports.check_direct_message` applies the other rules."""
     if channel.type != ChannelType.DM:
         return
     for user_id, is_bot in store.list_recipients(call.tx, channel.id):
@@ -203,7 +203,9 @@ def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None
 
 
 def require_forward_quota(call: Call) -> None:
-    """Raise RATE_LIMITED if the caller forwarded too many messages or bytes recently."""
+    """Raise RATE_LIMITED if the caller forwarded too many messages or bytes recently.
+
+    The limit applies only if the `rate_limits` setting is "real"."""
     if call.config.rate_limits != "real":
         return
     window_ms = round(wire.FORWARD_LIMIT.seconds * 1000)
@@ -245,7 +247,7 @@ def require_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, bod
 
 
 def consume_edit_quotas(call: Call, row: MessageRow) -> None:
-    """Count an edit against the limits for old messages (error 30046) and for crossposted messages (error 20022)."""
+    """Count an edit against the limits for old messages (error 30046) and crossposted messages (error 20022), or raise."""
     if call.now_ms - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
         quotas.consume_quota(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
     if row.flags & MessageFlags.CROSSPOSTED:
@@ -291,7 +293,7 @@ def require_crosspost(call: Call, channel_access: ChannelAccess, row: MessageRow
 def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: str) -> bool:
     """Return whether a message of a channel contains an attachment; only messages sent right after the upload are searched.
 
-    Other messages with the attachment (forwards, edited messages) are not searched, which bounds the cost."""
+    Forwards, and messages to which a later edit added the attachment, are not found, which bounds the cost."""
     created_ms = Snowflake(attachment_id).created_ms
     first_id = Snowflake.at(created_ms - _CLOCK_DIFFERENCE_MAX_MS)
     last_id = Snowflake.at(created_ms + _UPLOAD_MAX_MS)

@@ -1,4 +1,4 @@
-"""Signals of the messages slice, raised inside the transaction before the events."""
+"""Signals of the messages slice about created, changed, crossposted, pinned, imported and deleted messages."""
 
 import msgspec
 
@@ -19,7 +19,7 @@ class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """A message's content or flags changed; its event follows."""
+    """The content, files, link previews or flags of a message changed; its event follows."""
 
     channel: ChannelRef
     row: MessageRow
@@ -35,7 +35,7 @@ class DeferredMessageCompleted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageCrossposted(msgspec.Struct, frozen=True, kw_only=True):
-    """A message was published to the following channels; its event is already emitted."""
+    """A message was marked as crossposted, to be copied to the following channels; its event is already emitted."""
 
     channel: ChannelRef
     row: MessageRow
@@ -49,14 +49,14 @@ class MessagePinned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessagesImported(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages with mentions, polls or files were imported into a guild without members, so there are no events."""
+    """Messages with mentions, polls or files were imported; their guild is not visible yet, so there are no events."""
 
     guild_id: GuildId
     rows: tuple[MessageRow, ...]
 
 
 class MessagesDeleted(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages of a channel were deleted; their event follows."""
+    """Messages of a channel were deleted; their events follow."""
 
     channel: ChannelRef
     rows: tuple[MessageRow, ...]

@@ -1,4 +1,4 @@
-"""SQL for messages, ephemeral messages and nonces, and for data of other slices that is shown with messages.
+"""SQL for messages, ephemeral messages and nonces, and for data of other slices that messages show or depend on.
 
 A message is found by channel and ID, and a channel's history is one range of that key, so reading a channel does not get
 slower as the number of messages grows."""
@@ -34,7 +34,7 @@ READS: Final = {
 
 
 BATCH_SIZE: Final = 500
-"""Number of messages that one query returns when all messages of an author are deleted."""
+"""Maximum number of messages that one query returns when the messages of an author are deleted."""
 
 
 MESSAGE_COLUMNS: Final = ", ".join(MessageRow._fields)
@@ -44,7 +44,7 @@ _INSERT: Final = f"INSERT INTO messages ({MESSAGE_COLUMNS}) VALUES ({_ROW_PLACEH
 _INSERT_PLAIN: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
 )
-# Most interaction responses and webhook messages.
+# Sufficient for most interaction responses and webhook messages.
 _INSERT_RESPONSE: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content, webhook_id, application_id, extra) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -243,7 +243,7 @@ def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
 
 
 def list_by_author_in_guild(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
-    """Return a user's messages in a guild from an ID on, oldest first."""
+    """Return at most `limit` messages of a user in a guild from an ID on, oldest first."""
     columns = ", ".join(f"m.{name}" for name in MessageRow._fields)
     rows = tx.all(
         f"SELECT {columns} FROM messages m JOIN channels c ON c.id = m.channel_id "
@@ -257,7 +257,7 @@ def list_by_author_in_guild(tx: Tx, guild_id: int, author_id: int, since_id: int
 
 
 def list_by_author(tx: Tx, author_id: int, after_id: int, limit: int) -> list[MessageRow]:
-    """Return a user's messages in all channels after an ID, oldest first."""
+    """Return at most `limit` messages of a user in all channels after an ID, oldest first."""
     columns = ", ".join(MessageRow._fields)
     rows = tx.all(
         f"SELECT {columns} FROM messages WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?", author_id, after_id, limit
@@ -286,7 +286,7 @@ def list_forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int
 
 
 def delete_channel_messages(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
-    """Delete the newest messages of a deleted channel; return them."""
+    """Delete the newest messages of a deleted channel, at most `limit`; return them."""
     rows = list_newest(tx, channel_id, limit)
     delete(tx, channel_id, rows)
     return rows
@@ -330,7 +330,6 @@ def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
 
 
 def list_thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Return the user IDs of a thread's members."""
     return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
 
 
@@ -352,7 +351,7 @@ def filter_mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], all
 def claim_nonce(
     tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now_ms: int, window_ms: int
 ) -> int | None:
-    """Record a nonce; return the ID of the message that used it less than `window_ms` milliseconds ago, or None.
+    """Record a nonce and return None, or return the ID of the message that used it less than `window_ms` ago.
 
     The primary key decides which of several concurrent requests is the first. The time of the first request may be later
     than `now_ms`, because the clocks of processes differ and `now_ms` is read before the transaction."""

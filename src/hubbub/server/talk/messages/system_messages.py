@@ -1,4 +1,4 @@
-"""System messages, which the platform creates."""
+"""System messages, which the server creates: the general function, and messages about stages and new members."""
 
 from collections.abc import Sequence
 

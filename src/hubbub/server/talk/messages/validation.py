@@ -47,13 +47,13 @@ __all__ = ["file_bytes_max", "require_emojis"]
 MIB: Final = 1 << 20
 HOUR_MS: Final = 3_600_000
 LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
-"""Maximum size of a webhook's file before `changes.WEBHOOK_UPLOAD_10MIB` (spec/dated-changes.md#2.2)."""
+"""Maximum size of a webhook's file in bytes before `changes.WEBHOOK_UPLOAD_10MIB` (spec/dated-changes.md#2.2)."""
 
 
 def validate_create(
     call: Call, channel_access: ChannelAccess, author: Author, body: wire.CreateMessageContent
 ) -> Draft:
-    """Validate the body of a new message; raise if a part is rejected."""
+    """Return the content of a new message from its body; raise if a part is rejected."""
     if not (
         body.embeds
         or body.components
@@ -129,7 +129,7 @@ def validate_edit(
         own_embeds = _validate_embeds(call, channel_access, body.embeds or [], form)
         draft.embeds = [*own_embeds, *previews][:EMBEDS_MAX]
     if body.content is not UNSET:
-        # A removed link takes its preview with it; a job adds the previews of new links (decisions/0142).
+        # The preview of a removed link is removed here; a job adds the previews of new links (decisions/0142).
         draft.embeds = links.filter_embeds(draft.embeds, draft.content)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         for name, value in (
@@ -212,7 +212,8 @@ def require_emojis(call: Call, references: ComponentReferences, form: errors.For
 def file_bytes_max(call: Call, author: Author, *, is_app: bool = False) -> int:
     """Return the maximum size of a file in bytes for an author, or with `is_app` for an app that responds to the author.
 
-    The maximum depends on the guild's premium tier, the author's premium type and the operator's limits."""
+    The maximum depends on the guild's premium tier, the premium types of the author and the invoking user, and the
+    operator's limits."""
     # Tiers 0 and 1 do not raise the operator's limit.
     tier = min(author.premium_tier, len(ATTACHMENT_BYTES_MAX_BY_TIER) - 1)
     guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[tier] if tier > 1 else 0
@@ -257,7 +258,7 @@ def _new_files(
 def _edited_files(
     call: Call, author: Author, row: MessageRow, body: wire.UpdateMessage, form: errors.FormErrors
 ) -> list[StoredAttachment]:
-    """Return the files after an edit: exactly those listed, or without a list all old and new ones (spec/http.md#1.11)."""
+    """Return the files after an edit: the listed files, or all old and new files without a list (spec/http.md#1.11)."""
     uploads = drafts.uploads_by_index(call.files)
     old_files_by_id = {int(file.id): file for file in json_columns.attachments(row)}
     if body.attachments is UNSET:
@@ -323,7 +324,9 @@ def _build_poll_media(call: Call, channel_access: ChannelAccess, media: PollAnsw
 
 
 def _find_poll_emoji(call: Call, channel_access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
-    """Return a custom emoji that the sender may use in the channel; a webhook may use the emoji of its guild."""
+    """Return a custom emoji that the sender may use in the channel; otherwise raise POLL_CANNOT_USE_EMOJI.
+
+    A webhook may use the emoji of its guild."""
     if call.actor_or_none is not None:
         try:
             return emojis.partial(emojis.require_use(call, channel_access, emoji_id))

@@ -77,7 +77,7 @@ _EMPTY_COLUMN_LIST: Final = list(EMPTY_COLUMNS)
 
 
 class MessageWithMetadata(wire.DispatchedMessage, kw_only=True):
-    """A direct message with the metadata that OAuth2 sessions receive."""
+    """A message of a private channel with the metadata that OAuth2 sessions receive."""
 
     metadata: dict[str, str]
 
@@ -100,7 +100,8 @@ def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Me
 def can_read_all(actor: Actor | None, guild_id: int | None) -> bool:
     """Return whether a caller may read all content.
 
-    Users and jobs (`actor` is None) may, and bots with the message content intent or in private channels."""
+    All callers except bots may, as may jobs (`actor` is None), bots with the message content intent, and all bots in
+    private channels."""
     return (
         actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & CONTENT_INTENT_FLAGS)
     )
@@ -254,7 +255,9 @@ def append_fields(encoded: bytes, fields: bytes) -> bytes:
 
 
 def has_content(message: wire.Message) -> bool:
-    """Return whether a message has fields that require the message content intent (spec/gateway.md#5.2)."""
+    """Return whether a message has fields that require the message content intent, or shows other messages.
+
+    The fields are in spec/gateway.md#5.2."""
     return bool(
         message.content
         or message.embeds
@@ -281,8 +284,8 @@ def build_message(
 ) -> MessageT:
     """Build the wire model `model` of a message, from its row and its loaded related data.
 
-    `includes_referenced` adds the referenced message of a reply. `decoded_extra` is the decoded `row.extra`, if it is
-    available."""
+    `includes_referenced` adds the referenced message of a reply or thread starter message. `decoded_extra` is the
+    decoded `row.extra`, if it is available."""
     (
         channel_id,
         message_id,

@@ -14,7 +14,7 @@ PartialViews = Sequence[tuple[frozenset[int], wire.DispatchedMessage]]
 
 
 def find_reader_ids(call: Call, row: MessageRow, mentioned_user_ids: Iterable[int]) -> frozenset[int]:
-    """Return the IDs of the users who may read a message itself: its author, the webhook's bot and mentioned users."""
+    """Return the IDs of the users who may read a message itself: author, bot of its application, and mentioned users."""
     # The author of an interaction response is already the app's bot: both have the ID of the application.
     has_other_bot = row.application_id is not None and row.application_id != row.author_id
     application = applications.find(call.tx, row.application_id or 0) if has_other_bot else None

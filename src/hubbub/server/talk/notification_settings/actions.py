@@ -1,4 +1,4 @@
-"""Update notification settings and publish them to the user's sessions."""
+"""Update, publish and export notification settings, and delete the settings of deleted channels, guilds and users."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -91,7 +91,6 @@ def _filter_channels(call: Call, guild_id: int, channel_ids: list[ChannelId]) ->
 
 
 def _can_access(call: Call, channel_id: int) -> bool:
-    """Return whether the caller can see a channel."""
     try:
         access.get_channel_standing(call, channel_id)
     except errors.ApiError:
@@ -106,7 +105,7 @@ def _with_level_and_mute(
     form: FormErrors,
     path: tuple[str, ...],
 ) -> RowT:
-    """Return a row with the level and mute of a request; `path` is that of the mute's length in the request."""
+    """Return a row with the level and mute of a request; `path` is the path of `mute_config` for errors."""
     if body.message_notifications is not UNSET:
         level = NotificationLevel.INHERIT if body.message_notifications is None else body.message_notifications
         row = row._replace(level=int(level))
@@ -125,7 +124,9 @@ def _with_level_and_mute(
 def _mute_end(
     call: Call, config: wire.UpdateMuteConfig, form: FormErrors, path: tuple[str, ...]
 ) -> tuple[int | None, int]:
-    """Return the end of a mute in Unix milliseconds, or None for no end, and its length in seconds."""
+    """Return the end of a mute in Unix milliseconds and its length in seconds, or None and -1 for a mute without an end.
+
+    Add an error to the form if the end is too far in the future."""
     seconds = -1 if config.selected_time_window in (UNSET, None) else int(config.selected_time_window or 0)
     if config.end_time is UNSET:
         return (None, -1) if seconds < 0 else (call.now_ms + seconds * 1000, seconds)

@@ -1,4 +1,4 @@
-"""SQL for notification settings. A user with default settings has no row."""
+"""SQL for notification settings. A user who has never changed the settings has no row."""
 
 from collections.abc import Collection, Iterable
 from typing import Final
@@ -93,7 +93,7 @@ def put_guild_row(tx: Tx, row: GuildSettingsRow) -> None:
 
 
 def put_channel_rows(tx: Tx, rows: Collection[ChannelSettingsRow]) -> None:
-    """Insert or update settings of channels."""
+    """Insert or update settings of users for channels."""
     updates = ", ".join(f"{name} = excluded.{name}" for name in ChannelSettingsRow._fields[3:])
     tx.run_many(
         f"INSERT INTO channel_notification_settings ({_CHANNEL_COLUMNS}) "
@@ -110,7 +110,7 @@ def delete_channel_settings(tx: Tx, channel_ids: Collection[int]) -> None:
 
 
 def delete_guild_settings(tx: Tx, guild_id: int) -> None:
-    """Delete the settings of all users for a guild."""
+    """Delete the settings of all users for a guild, except settings for its channels."""
     tx.run("DELETE FROM notification_settings WHERE guild_id = ? AND guild_id <> 0", guild_id)
 
 

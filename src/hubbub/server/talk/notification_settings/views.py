@@ -11,7 +11,7 @@ from hubbub.server.talk.notification_settings.rules import PRIVATE_CHANNELS, Cha
 
 
 def list_settings(tx: Tx, user_id: int) -> list[wire.UserGuildSettings]:
-    """Return all notification settings of a user that differ from the defaults."""
+    """Return all notification settings that are stored for a user, one entry per guild and one for private channels."""
     guild_rows = {row.guild_id: row for row in store.list_guild_rows(tx, user_id)}
     channel_rows: dict[int, list[ChannelSettingsRow]] = {}
     for row in store.list_channel_rows(tx, user_id):

@@ -17,7 +17,9 @@ from hubbub.server.talk.pins import store
 
 
 def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Pin a message and post the system message about it. Do nothing if the message is already pinned."""
+    """Pin a message and post the system message about it. Do nothing if the message is already pinned.
+
+    Raise MAX_PINS if the channel has too many pins."""
     if message.pinned_ms is not None:
         return
     if store.count(call.tx, channel.id) >= wire.PINS_MAX:

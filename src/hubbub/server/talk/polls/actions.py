@@ -56,7 +56,7 @@ def _schedule_end(call: Call, row: MessageRow, *, earliest_ms: int) -> None:
 
 
 def set_votes(call: Call, channel: ChannelRef, row: MessageRow, answer_ids: set[int]) -> None:
-    """Replace the caller's votes with votes for the answer IDs `answer_ids`."""
+    """Replace the caller's votes with votes for the answer IDs `answer_ids`, and publish the differences."""
     previous_ids = store.list_votes(call.tx, row.id, call.user_id)
     removed_ids, added_ids = sorted(previous_ids - answer_ids), sorted(answer_ids - previous_ids)
     store.delete_votes(call.tx, row.id, call.user_id, removed_ids)
@@ -83,7 +83,7 @@ def end_poll(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) 
     """End a poll, store the final state and post the result."""
     jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expiry_job_key(row.id))
     poll.results.is_finalized = True
-    # Counts are not stored; views compute them from the votes.
+    # The message does not contain the counts; views read them from `poll_counts`.
     poll.results.answer_counts = []
     if codec.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now_ms:
         poll.expiry = codec.timestamp(call.now_ms)

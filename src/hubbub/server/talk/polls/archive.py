@@ -1,4 +1,4 @@
-"""Votes in the archive of a guild; the polls are part of the messages."""
+"""Votes and vote counts in the archive of a guild; the polls are part of the messages."""
 
 from typing import Final
 

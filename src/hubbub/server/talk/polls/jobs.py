@@ -1,4 +1,4 @@
-"""Jobs that end polls at their expiry."""
+"""Job that ends a poll at its expiry."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job

@@ -26,7 +26,7 @@ def require_answer(row: MessageRow, answer_id: int) -> None:
 def require_vote(channel_access: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
     """Return the answer IDs to vote for, or raise an error if the vote is not allowed."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:
-        # Members who are timed out or pending have read-only access.
+        # Members who are timed out, pending or quarantined have read-only access.
         raise errors.MISSING_PERMISSIONS()
     if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()

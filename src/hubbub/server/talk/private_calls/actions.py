@@ -1,4 +1,4 @@
-"""Start, ring and end private calls: store them and publish their events."""
+"""Start, ring and end private calls, add and remove their participants, and publish the events."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -119,7 +119,7 @@ def _end_call(call: Call, private_call: CallRow) -> None:
 
 
 def reset(call: Call) -> None:
-    """End every call."""
+    """End all private calls without removing their participants."""
     for private_call in store.list_all(call.tx):
         _end_call(call, private_call)
 
@@ -139,7 +139,7 @@ def ring(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
 
 
 def stop_ringing(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
-    """Stop ringing users of the call `private_call` who declined, or whose caller canceled."""
+    """Stop ringing the users `user_ids` of the call `private_call`, and publish it if one of them was ringing."""
     if store.stop_ringing(call.tx, private_call.channel_id, user_ids):
         _schedule_ring_timeout(call, private_call)
         _publish_ringing(call, private_call)
@@ -154,7 +154,7 @@ def _schedule_ring_timeout(call: Call, private_call: CallRow) -> None:
 
 
 def expire_rings(call: Call, job: jobs.Job) -> None:
-    """End expired rings."""
+    """Stop ringing the users of a call whose rings have expired."""
     private_call = store.find(call.tx, job.decode(RingTimeout).channel_id)
     if private_call is not None:
         ring_ends_by_user = store.list_ringing(call.tx, private_call.channel_id)

@@ -20,7 +20,8 @@ def get_call(call: Call, channel_id: ChannelId) -> wire.CallEligibility:
 def ring_call(call: Call, channel_id: ChannelId, body: wire.RingRecipients) -> None:
     """Ring the recipients of a call.
 
-    The caller must be in the call. Without a list of recipients, all recipients who are not in the call are rung."""
+    The caller must be in the call. Without a list of recipients, all recipients who are not in the call are rung, except
+    bots and blocked users."""
     channel = rules.require_private_channel(call, channel_id)
     private_call = store.find(call.tx, channel_id)
     participants = {

@@ -1,4 +1,4 @@
-"""Permission checks for private calls."""
+"""Rules for private calls: access to the channel, permission to call, and the recipients to ring."""
 
 from collections.abc import Collection, Sequence
 
@@ -49,8 +49,9 @@ def list_ringable(
 ) -> list[int]:
     """Return the IDs of the users to ring: the users `requested_ids`, or all recipients if None, who are not in the call.
 
-    `participant_ids` are the IDs of the users in the call. Raise INVALID_RECIPIENTS if `requested_ids` contains a bot or a
-    user who is not a recipient. A user who blocked the caller, or is blocked by the caller, is skipped without an error."""
+    `participant_ids` are the IDs of the users in the call. Raise INVALID_RECIPIENTS if `requested_ids` contains a bot, the
+    caller, or a user who is not a recipient. A user who blocked the caller, or is blocked by the caller, is skipped
+    without an error."""
     recipient_ids = [
         recipient_id
         for recipient_id in channels.private_channels.list_recipient_ids(call.tx, channel.id)

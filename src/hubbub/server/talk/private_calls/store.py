@@ -17,7 +17,7 @@ READS: Final = {
 
 
 class CallRow(NamedTuple):
-    """An ongoing call."""
+    """The ongoing call of a private channel."""
 
     channel_id: int
     message_id: int
@@ -39,7 +39,7 @@ def list_user_calls(tx: Tx, user_id: int) -> list[CallRow]:
 
 
 def list_all(tx: Tx) -> list[CallRow]:
-    """Return every call."""
+    """Return all ongoing calls, by ascending channel ID."""
     return tx.fetch(CallRow, "SELECT channel_id, message_id FROM private_calls ORDER BY channel_id")
 
 

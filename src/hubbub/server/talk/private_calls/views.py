@@ -61,7 +61,7 @@ def can_read_private_calls(call: Call) -> bool:
 
 
 def ready_fields(call: Call) -> dict[str, Any]:
-    """Return the READY fields of private calls: the ongoing calls of the caller's private channels."""
+    """Return the READY fields of private calls: the ongoing calls of the caller's private channels, if they may be read."""
     if not can_read_private_calls(call):
         return {}
     return {"calls": [build_private_call(call.tx, row) for row in store.list_user_calls(call.tx, call.user_id)]}

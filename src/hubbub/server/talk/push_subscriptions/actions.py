@@ -1,4 +1,4 @@
-"""Create and delete push subscriptions."""
+"""Create, list, export and delete push subscriptions, and create the VAPID key of the server."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from hubbub.server.talk.push_subscriptions.store import PushSubscriptionRow
 
 
 def find_or_create_key(call: Call) -> bytes:
-    """Return the private VAPID key of the server, which the first call creates."""
+    """Return the private VAPID key of the server; create it if it does not exist."""
     if store.find_key(call.tx) is None:
         store.insert_key(call.tx, encryption.generate_key())
     key = store.find_key(call.tx)
@@ -26,7 +26,9 @@ def find_or_create_key(call: Call) -> bytes:
 
 
 def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscription:
-    """Store a subscription of the caller's login session, and delete the oldest ones if there are too many."""
+    """Store a subscription of the caller's login session, or update the caller's subscription with the same endpoint.
+
+    Delete the oldest subscriptions if the caller has too many."""
     form = FormErrors()
     _check_endpoint(form, body.endpoint, allow_private=call.config.allow_private_targets)
     if not encryption.is_public_key(body.keys.p256dh):
@@ -61,7 +63,8 @@ def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscripti
 def _check_endpoint(form: FormErrors, endpoint: str, *, allow_private: bool) -> None:
     """Add an error unless the endpoint is an HTTPS URL without credentials, and its host can be a public one.
 
-    A host name is resolved, and checked again, for each request. With `allow_private` the URL may also be an HTTP URL."""
+    A host name is resolved, and checked again, for each request. With `allow_private`, the URL may also be an HTTP URL,
+    and its host may be private."""
     try:
         parts = urlsplit(endpoint)
         host, has_credentials, _ = parts.hostname, "@" in parts.netloc, parts.port

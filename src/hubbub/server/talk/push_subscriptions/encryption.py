@@ -89,7 +89,7 @@ def derive_topic(key: bytes, subscription_id: int, channel_id: int) -> str:
 
 def encrypt(body: bytes, p256dh: str, auth: str) -> bytes:
     """Pad a JSON text with spaces and encrypt it for a browser, in the content encoding aes128gcm."""
-    # Only workers encrypt, and only on servers with subscriptions.
+    # The import is local because only workers encrypt, and only on servers with subscriptions.
     import http_ece  # type: ignore[import-untyped]
 
     encrypted: bytes = http_ece.encrypt(

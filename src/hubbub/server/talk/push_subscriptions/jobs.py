@@ -74,7 +74,7 @@ class _Delivery(NamedTuple):
 
 
 def on_message_created(call: Call, signal: MessageCreated | DeferredMessageCompleted) -> None:
-    """Enqueue the fan-out of a message, if any browser is subscribed."""
+    """Enqueue the fan-out of a message whose type and flags allow notifications, if any browser is subscribed."""
     row = signal.row
     if (
         call.config.push.enabled
@@ -88,7 +88,9 @@ def on_message_created(call: Call, signal: MessageCreated | DeferredMessageCompl
 
 
 def fan_out(call: Call, job: Job) -> None:
-    """Enqueue a notification for each subscribed browser of the users that a message notifies."""
+    """Enqueue a notification for each subscribed browser of the users that a message notifies.
+
+    Skip users who received too many notifications, and delete subscriptions of browsers that were logged out."""
     key = job.decode(MessageKey)
     channel = access.find_channel(call.tx, key.channel_id)
     row = messages.history.find(call.tx, key.channel_id, key.message_id)
@@ -201,7 +203,9 @@ async def _post(
 
 
 def _compute_retry_delay_ms(job: Job, headers: Mapping[str, str]) -> int:
-    """Return the delay before the next attempt in milliseconds: that of the Retry-After header, or one that doubles."""
+    """Return the delay before the next attempt in milliseconds.
+
+    It is the delay of the Retry-After header, within limits, or else a delay that doubles with each attempt."""
     retry_after = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     if retry_after.isascii() and retry_after.isdigit() and len(retry_after) <= 6:
         return min(max(int(retry_after) * 1000, RETRY_DELAY_MS), RETRY_PERIOD_MS)

@@ -21,11 +21,11 @@ from hubbub.server.talk.push_subscriptions import recipients
 TITLE_MAX: Final = 200
 """Maximum length of the title in characters."""
 BODY_MAX: Final = 300
-"""Maximum length of the text in characters. With the title it stays far below the 4096 bytes that push services accept."""
+"""Maximum length of the text in characters. With the title it stays below the 4096 bytes that push services accept."""
 NOTIFYING_TYPES: Final = frozenset({*USER_MESSAGE_TYPES, MessageType.CALL})
 """Types of messages that are sent as notifications."""
 HIDDEN_TEXT: Final = gettext_noop("New message")
-"""Text of a notification whose message the user cannot read again, or that is too large for the push service."""
+"""Text of a notification that does not show any content of its message."""
 
 _MENTION_PATTERN: Final = re.compile(r"<(@!?|@&|#)(\d{1,19})>", re.ASCII)
 _EMOJI_PATTERN: Final = re.compile(r"<a?:(\w{2,32}):\d{1,19}>", re.ASCII)
@@ -74,7 +74,7 @@ def _build(call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, wi
 
 
 def _display_name(call: Call, channel: ChannelRef, message: wire_messages.Message) -> str:
-    """Return the name of the author in the guild of the message."""
+    """Return the author's nickname in the guild of a message, or else the display name or username."""
     author_id = int(message.author.id)
     if channel.guild_id is not None:
         member = members.find_rows(call.tx, channel.guild_id, [author_id]).get(author_id)

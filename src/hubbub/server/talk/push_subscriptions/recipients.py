@@ -16,14 +16,14 @@ from hubbub.server.talk.push_subscriptions import store
 
 
 def list_candidate_ids(call: Call, channel: ChannelRef) -> list[int]:
-    """Return the users that messages of a channel may notify: its recipients or, in a guild, all subscribed users."""
+    """Return the IDs of users that messages of a channel may notify: its recipients or, in a guild, all subscribed users."""
     if channel.guild_id is None:
         return [user_id for user_id, _ in messages.history.list_recipients(call.tx, channel.id)]
     return store.list_user_ids(call.tx)
 
 
 def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
-    """Return the users among `user_ids` that a message notifies, each with the bits of the message, such as `DIRECT_MENTION`.
+    """Return the IDs among `user_ids` that a message notifies, each with the bits of the message, such as `DIRECT_MENTION`.
 
     `user_ids` are recipients of a private channel, or any users for a channel of a guild. Settings, permissions, blocks
     and presences are those at the time of the call."""
@@ -84,5 +84,5 @@ def find_access(call: Call, channel_id: int, user_id: int) -> ChannelAccess | No
 
 
 def can_read(channel_access: ChannelAccess) -> bool:
-    """Return whether a user with this standing can read stored messages of the channel."""
+    """Return whether a standing allows its user to read stored messages of the channel."""
     return channel_access.can(Permissions.READ_MESSAGE_HISTORY)

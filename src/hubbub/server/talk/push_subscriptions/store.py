@@ -16,7 +16,7 @@ _SELECT_ANY: Final = CachedQuery("SELECT 1 FROM push_subscriptions LIMIT 1")
 
 
 class PushSubscriptionRow(NamedTuple):
-    """A subscription of a browser."""
+    """A Web Push subscription of a browser, with the keys that encrypt notifications for it."""
 
     id: int
     user_id: int

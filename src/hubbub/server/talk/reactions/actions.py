@@ -1,4 +1,4 @@
-"""Add and remove reactions: store them and publish their events."""
+"""Add, remove and reassign reactions, and publish their events."""
 
 from collections.abc import Sequence
 

@@ -16,13 +16,13 @@ from hubbub.server.talk.reactions.store import ReactionRow
 
 
 def require_open(channel_access: ChannelAccess) -> None:
-    """Raise THREAD_ARCHIVED if the channel is an archived thread, whose reactions are frozen (spec/http.md#3.3)."""
+    """Raise THREAD_ARCHIVED if the channel is an archived thread, whose reactions cannot change (spec/http.md#3.3)."""
     if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
 def require_not_read_only(channel_access: ChannelAccess) -> None:
-    """Raise MISSING_PERMISSIONS for members who are timed out or pending.
+    """Raise MISSING_PERMISSIONS for members who are timed out, pending or quarantined.
 
     These members have read-only access, so they may not add to existing reactions either (decisions/0016)."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:

@@ -1,4 +1,4 @@
-"""Update read states and publish them to the user's other sessions."""
+"""Update, export and delete read states and mentions, and publish changed read states to the user's sessions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,8 +20,8 @@ def mark_read(
 ) -> None:
     """Set the read states of the caller; `message_ids_by_channel` has the ID of the last read message by channel ID.
 
-    A lower message ID than the stored one is ignored, since clients may report in any order, unless `allows_backward` is set.
-    Clients request that when a user marks a message as unread."""
+    A lower message ID than the stored one is ignored, since clients may report in any order, unless `allows_backward` is set,
+    which clients request when a user marks a message as unread."""
     current_ids = store.find_many(call.tx, call.user_id, message_ids_by_channel)
     changed_ids = {
         channel_id: message_id

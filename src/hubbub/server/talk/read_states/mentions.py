@@ -1,4 +1,4 @@
-"""Unread mentions: they are stored once per target and counted when a client reads them (decisions/0103)."""
+"""Mentions of users, roles and guilds: stored once per target, counted and listed on request (decisions/0103)."""
 
 from collections.abc import Collection, Mapping
 from typing import Final
@@ -20,7 +20,8 @@ from hubbub.server.talk.read_states.store import MentionTarget
 MENTION_LIFETIME_MS: Final = 90 * 24 * 3_600_000
 """Age in milliseconds up to which mentions are counted and listed."""
 MENTION_ROWS_PER_QUERY: Final = 300
-"""Number of rows that one query reads. One message has fewer rows for the targets of a user, so each query makes progress."""
+"""Maximum number of rows that one query reads. One message has fewer rows for the targets of a user, so each query makes
+progress."""
 MESSAGE_ID_MAX: Final = 2**63 - 1
 
 
@@ -109,7 +110,7 @@ def _count_unread(
     for (id_, _), kinds in kinds_by_message.items():
         if id_ in paths and rules.counts_as_mention(paths[id_], kinds):
             counts[id_] = counts.get(id_, 0) + 1
-    # These counts include the messages with mentions; if the channel is muted, only those with mentions count.
+    # These counts include the messages with mentions; if the channel is muted, only messages with mentions count.
     counts |= {
         id_: count
         for id_, count in private_counts.items()
@@ -137,7 +138,7 @@ def _find_access(call: Call, channel_id: int) -> ChannelAccess | None:
 
 
 def list_mentions(call: Call, query: wire.ListMentions) -> list[wire_messages.Message]:
-    """Return a page of messages that mention the caller, newest first, without those they can no longer read."""
+    """Return a page of messages that mention the caller, newest first, without messages that the caller cannot read."""
     ignored_author_ids = {call.user_id, *relationships.list_blocked_ids(call.tx, call.user_id)}
     memberships = _list_memberships(call)
     guild_ids = {guild_id for guild_id, _, _ in memberships}
@@ -165,7 +166,7 @@ def list_mentions(call: Call, query: wire.ListMentions) -> list[wire_messages.Me
         rows |= _find_readable(call, found, accesses)
         if len(stored) < MENTION_ROWS_PER_QUERY:
             break
-        # The last message may have further rows, so the next query includes it.
+        # The last message may have more rows, so the next query includes it.
         before_id = stored[-1][1].message_id + 1
     newest = [rows[message_id] for message_id in sorted(rows, reverse=True)[: query.limit]]
     return _build_views(call, newest, accesses)

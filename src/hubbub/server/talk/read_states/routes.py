@@ -1,4 +1,4 @@
-"""HTTP handlers for read states. Only users have them; bots and OAuth2 sessions do not."""
+"""HTTP handlers for read states and mentions. Only users have them; bots and OAuth2 sessions do not."""
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import read_states as wire

@@ -25,11 +25,11 @@ class MentionTarget(NamedTuple):
     kind: int
     """Bit of the mention in notification settings."""
     floor_id: int
-    """Message ID of the time at which the user joined the guild; earlier mentions do not concern them. 0 for a user."""
+    """Message ID of the time at which the user joined the guild; earlier mentions do not count. 0 if the target is a user."""
 
 
 class Mention(NamedTuple):
-    """A stored mention."""
+    """A message that mentions a target."""
 
     message_id: int
     channel_id: int
@@ -82,7 +82,7 @@ def delete_user_states(tx: Tx, user_id: int) -> None:
 
 
 def list_private_channel_ids(tx: Tx, user_id: int) -> list[int]:
-    """Return the IDs of the private channels of a user."""
+    """Return the IDs of the private channels of a user, including hidden channels."""
     return [row[0] for row in tx.all("SELECT channel_id FROM recipients WHERE user_id = ?", user_id)]
 
 
@@ -152,7 +152,7 @@ def list_newest_mentions(
 
 
 def delete_mentions(tx: Tx, channel_id: int, message_ids: Collection[int]) -> None:
-    """Delete the mentions of messages."""
+    """Delete the mentions that messages of a channel contain."""
     for batch in batches(message_ids):
         tx.run(
             f"DELETE FROM mentions WHERE channel_id = ? AND message_id IN ({placeholders(batch)})", channel_id, *batch

@@ -1,4 +1,4 @@
-"""Create reports, assign and decide cases, and notify reporters and affected accounts."""
+"""Create reports, assign, decide and delete cases, and notify reporters and affected accounts."""
 
 from typing import Final
 
@@ -95,7 +95,7 @@ def decide(
 
 
 def notify_reporters(call: Call, case_id: int, after_id: int) -> None:
-    """Send the outcome of a case to a batch of its reporters, and schedule the next batch."""
+    """Send the outcome of a case to a batch of its reporters, and schedule the next batch if there may be one."""
     case = store.find_case(call.tx, case_id)
     if case is None or case.action is None:
         return
@@ -114,7 +114,7 @@ def notify_reporters(call: Call, case_id: int, after_id: int) -> None:
 
 
 def delete_expired(call: Call, limit: int) -> bool:
-    """Delete cases whose decision is older than the setting allows. Return whether there may be more."""
+    """Delete at most `limit` cases whose decision is older than `retention.report_days`. Return whether more may be left."""
     oldest_ms = find_oldest_ms(call.now_ms, call.config.retention.report_days)
     return oldest_ms is not None and store.delete_decided_before(call.tx, oldest_ms, limit) == limit
 
@@ -199,7 +199,7 @@ def _apply(call: Call, case: CaseRow, action: CaseAction, note: str, ends_ms: in
 
 
 def _delete_message(call: Call, case: CaseRow) -> None:
-    """Delete the reported message, unless its author already deleted it."""
+    """Delete the reported message, unless it is already deleted."""
     if case.channel_id is not None:
         row = messages.history.find(call.tx, case.channel_id, case.target_id)
         if row is not None:

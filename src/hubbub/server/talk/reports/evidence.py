@@ -26,13 +26,13 @@ class ReportedObject(NamedTuple):
     title: str
     evidence: wire.Evidence
     user_id: int | None
-    """ID of the account that a decision affects; None for a message of a bot or webhook."""
+    """ID of the account that a decision affects; None if the reported user or author is a bot or webhook."""
     channel_id: int | None = None
     guild_id: int | None = None
 
 
 def collect(call: Call, body: wire.CreateReport) -> ReportedObject:
-    """Return the reported object as the caller sees it, or raise if the caller cannot see it."""
+    """Return the reported object as the caller sees it, or raise if the caller cannot see or report it."""
     if body.kind == wire.ReportTarget.MESSAGE:
         if not isinstance(body.channel_id, int):
             raise errors.invalid("channel_id", *errors.required())

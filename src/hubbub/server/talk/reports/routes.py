@@ -1,4 +1,4 @@
-"""HTTP handlers for reports of users."""
+"""HTTP handlers with which users report objects and list their own reports."""
 
 from hubbub.protocol.resources import reports as wire
 from hubbub.server.core.call import Call

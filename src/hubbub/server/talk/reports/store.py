@@ -10,7 +10,7 @@ TABLES: Final = ("report_cases", "reports")
 
 
 class CaseRow(NamedTuple):
-    """All reports on one object until a decision."""
+    """A case: all reports about one object until a decision."""
 
     id: int
     target_kind: str
@@ -19,7 +19,7 @@ class CaseRow(NamedTuple):
     channel_id: int | None
     guild_id: int | None
     user_id: int | None
-    """ID of the account that a decision affects; None for a message of a bot or webhook."""
+    """ID of the account that a decision affects; None if the reported user or author is a bot or webhook."""
     title: str
     assignee_id: int | None = None
     report_count: int = 0
@@ -28,12 +28,12 @@ class CaseRow(NamedTuple):
     note: str | None = None
     operator_id: int | None = None
     decided_ms: int | None = None
-    """Time of the decision; None for an open case."""
+    """Time of the decision in Unix milliseconds; None for an open case."""
     decision_id: int | None = None
 
 
 class ReportRow(NamedTuple):
-    """A report of a user."""
+    """A report that a user sent about an object, with its evidence."""
 
     id: int
     case_id: int
@@ -110,7 +110,7 @@ def list_cases(
 
 
 def count_other_cases(tx: Tx, user_id: int, case_id: int) -> int:
-    """Return the number of cases about an account, without one of them."""
+    """Return the number of cases about an account, without the case `case_id`."""
     count: int = tx.value("SELECT COUNT(*) FROM report_cases WHERE user_id = ? AND id <> ?", user_id, case_id)
     return count
 
@@ -203,7 +203,9 @@ def clear_reporter(tx: Tx, reporter_id: int) -> None:
 
 
 def delete_decided_before(tx: Tx, before_ms: int, limit: int) -> int:
-    """Delete at most `limit` cases that were decided before a time, with their reports. Return the number of cases."""
+    """Delete at most `limit` cases that were decided before `before_ms`, with their reports; return the number of cases.
+
+    `before_ms` is in Unix milliseconds."""
     rows = tx.all("SELECT id FROM report_cases WHERE decided_ms < ? ORDER BY decided_ms LIMIT ?", before_ms, limit)
     tx.run_many("DELETE FROM reports WHERE case_id = ?", rows)
     tx.run_many("DELETE FROM report_cases WHERE id = ?", rows)

@@ -15,7 +15,7 @@ from hubbub.server.talk.reports.store import CaseRow, ReportRow
 REPORTS_MAX: Final = 50
 """Maximum number of reports that are shown with a case."""
 OWN_REPORTS_MAX: Final = 100
-"""Maximum number of own reports in a list."""
+"""Maximum number of a user's own reports in a list or data export."""
 
 
 def report(row: ReportRow, case: CaseRow) -> wire.Report:
@@ -45,12 +45,12 @@ def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
 
 
 def case_list(call: Call, rows: Sequence[CaseRow]) -> list[wire.ReportCase]:
-    """Build the wire models of cases."""
+    """Build the wire models of cases, without their reports."""
     return [wire.ReportCase(**fields) for fields in _case_fields(call, rows)]
 
 
 def case_details(call: Call, row: CaseRow) -> wire.ReportCaseDetails:
-    """Build the wire model of a case with its reports."""
+    """Build the wire model of a case with its oldest reports, at most `REPORTS_MAX`."""
     reports = store.list_reports(call.tx, row.id, limit=REPORTS_MAX)
     reporter_ids = [report.reporter_id for report in reports if report.reporter_id is not None]
     names = {user_id: user.username for user_id, user in users.find_many(call.tx, reporter_ids).items()}

@@ -31,15 +31,13 @@ _PREFIX_LENGTH: Final = 13
 
 _URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
 
+# Marks without a value
 MENTIONS_EVERYONE_MARK: Final = "e"
-"""Mark of messages that mention everyone."""
 PINNED_MARK: Final = "p"
-"""Mark of pinned messages."""
 PRIVATE_THREAD_MARK: Final = "x"
-"""Mark of messages in private threads."""
 
 AUTHOR_TYPE_MARKS: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
-"""Marks of author types."""
+"""Marks of the kind of author, by the values of the search parameter `author_type`."""
 HAS_MARKS: Final = {
     "link": "hl",
     "embed": "he",
@@ -53,7 +51,7 @@ HAS_MARKS: Final = {
 }
 """Marks of content that a message has, by the values of the search parameter `has`."""
 EMBED_TYPE_MARKS: Final = {"image": "ki", "video": "kv", "gif": "kg", "sound": "ks", "article": "ka"}
-"""Marks of embed types."""
+"""Marks of embed types, by the values of the search parameter `embed_type`."""
 _MEDIA_MARKS: Final = {"image": HAS_MARKS["image"], "video": HAS_MARKS["video"], "audio": HAS_MARKS["sound"]}
 
 

@@ -1,8 +1,8 @@
 """Jobs and listeners that maintain the search index.
 
 A guild or private channel is indexed only after its first search. Messages that exist by then are indexed in steps;
-later changes are indexed by jobs that each process a batch. A search indexes pending changes before it runs, so it also
-finds the newest messages."""
+later changes are indexed by jobs that each process a batch. A search indexes a batch of pending changes before it runs,
+so it usually also finds the newest messages."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -29,7 +29,7 @@ REMOVE_JOB: Final = "search.remove"
 """Kind of the job that removes the documents of deleted channels."""
 
 BATCH_SIZE: Final = 250
-"""Number of messages indexed in one transaction, small enough not to block other writers for long."""
+"""Maximum number of messages indexed in one transaction, small enough not to block other writers for long."""
 CHANNELS_PER_STEP_MAX: Final = 100
 """Maximum number of channels visited in one transaction."""
 CATCH_UP_DELAY_MS: Final = 1000
@@ -95,7 +95,7 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
 
 
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
-    """Schedule the removal of the documents of deleted channels."""
+    """Schedule the removal of the documents of deleted channels, and delete the index state of private channels."""
     if signal.guild_id is None:
         for channel_id in signal.channel_ids:
             store.delete_index(call.tx, channel_id)
@@ -121,7 +121,7 @@ def _schedule_catch_up(call: Call, index_id: int) -> None:
 
 
 def start_build(call: Call, index_id: int) -> None:
-    """Start building an index, from the first message on."""
+    """Start building an index, from the first message on. Do nothing if the index exists."""
     if store.insert_index(call.tx, index_id):
         call.tx.enqueue(BUILD_JOB, BuildProgress(guild_id=GuildId(index_id)), key=f"{BUILD_JOB}:{index_id}")
 
@@ -164,7 +164,7 @@ def build_step(call: Call, progress: BuildProgress) -> BuildProgress | None:
 
 
 def index_pending_changes(call: Call, job: Job) -> None:
-    """Index pending changes and reschedule the job while there are more."""
+    """Index a batch of pending changes and reschedule the job while there may be more."""
     index_id = job.decode(CatchUpPayload).guild_id
     if index_changes(call, index_id) == BATCH_SIZE:
         call.tx.enqueue(CATCH_UP_JOB, CatchUpPayload(guild_id=GuildId(index_id)), key=job.key)
@@ -188,7 +188,7 @@ def index_changes(call: Call, index_id: int) -> int:
 
 
 def remove_channel_documents(call: Call, job: Job) -> None:
-    """Remove the documents of deleted channels and reschedule the job while there are more."""
+    """Remove a batch of documents of deleted channels and reschedule the job while there may be more."""
     channel_ids = job.decode(RemovalPayload).channel_ids
     remaining = BATCH_SIZE
     while channel_ids and remaining > 0:

@@ -25,7 +25,7 @@ from hubbub.server.talk.search.store import Query, ThreadRow
 from hubbub.server.talk.search.tokens import Phrase, is_near, parse_query, score, tokenize
 
 COUNTED_HITS_MAX: Final = 2000
-"""Maximum number of counted hits, unless a page needs more."""
+"""Maximum number of counted hits, unless a page or the order by ascending relevance needs more."""
 RANKED_HITS_MAX: Final = 2000
 """Maximum number of newest hits that are ranked by relevance; older hits follow by time."""
 
@@ -130,7 +130,7 @@ def _can_search(scope: SearchScope, row: ChannelRow) -> bool:
 
 
 def _find_ordered_ids(call: Call, query: Query, params: wire.SearchMessages) -> list[int]:
-    """Return the IDs of all hits that pages can reach, in order."""
+    """Return the IDs of the hits in order, up to the maximum number of counted hits."""
     ascending = params.sort_order == wire.SearchSortOrder.ASC
     by_time = params.sort_by == wire.MessageSortBy.TIMESTAMP or not query.phrases
     limit = wire.SEARCH_RESULTS_MAX

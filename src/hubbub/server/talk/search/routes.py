@@ -1,4 +1,6 @@
-"""HTTP handlers for search. A search may have to build or update the index first, so it uses several transactions."""
+"""HTTP handlers that search messages and threads.
+
+A search may have to build or update the index first, so it uses several transactions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -86,7 +88,8 @@ async def _search_with_index(
 ) -> ResultT:
     """Return the result of `search`; if the index is outdated, update the index once and search again.
 
-    `search` returns the index if it is outdated. Its second argument is whether to ignore pending changes."""
+    `search` returns the index if it is outdated. Its second argument is whether to ignore pending changes. Raise
+    INDEX_NOT_AVAILABLE (202) if the index is not built yet."""
     result = await operation.read(lambda call: search(call, False), long=True)
     if isinstance(result, OutdatedIndex):
         await _prepare_index(operation, result.index_id)
@@ -97,10 +100,10 @@ async def _search_with_index(
 
 
 async def _prepare_index(operation: AsyncOperation, index_id: int) -> None:
-    """Index pending changes.
+    """Index a batch of pending changes.
 
-    If the index does not exist, start building it and raise INDEX_NOT_AVAILABLE (202), unless the configuration asks
-    to build it immediately."""
+    If the index is not built yet, start building it and raise INDEX_NOT_AVAILABLE (202), unless the configuration
+    requires that it is built immediately."""
 
     def start_or_update(call: Call) -> tuple[store.IndexState | None, bool]:
         index_jobs.start_build(call, index_id)

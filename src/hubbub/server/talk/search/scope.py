@@ -40,7 +40,7 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     searchable_channels: dict[int, int]
     """The caller's permissions in each channel that the search covers, by channel ID."""
     excluded_channel_ids: frozenset[int]
-    """IDs of the other channels of the guild that can contain messages, with age-restricted channels that were not requested."""
+    """IDs of the other channels of the guild except categories, including age-restricted channels that were not requested."""
     private_thread_ids: frozenset[int]
     """IDs of the private threads that the caller is a member of."""
 

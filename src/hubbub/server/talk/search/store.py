@@ -1,7 +1,7 @@
 """SQL for the search index (FTS5 on SQLite, tsvector and GIN on PostgreSQL) and for its state.
 
-A guild has an index, and so has each private channel. The ID of an index, in columns named `guild_id`, is the ID of the
-guild or private channel (decisions/0123)."""
+Each guild and each private channel has its own index after its first search. The ID of an index, in columns named
+`guild_id`, is the ID of the guild or private channel (decisions/0123)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -120,7 +120,7 @@ def delete_index(tx: Tx, index_id: int) -> None:
 
 
 def find_next_channel_id(tx: Tx, index_id: int, after_id: int) -> int | None:
-    """Return the channel or thread of an index with the next higher ID, or None."""
+    """Return the ID of the next channel or thread of an index after the ID `after_id`, or None."""
     channel_id: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", index_id, after_id)
     if channel_id is None and after_id < index_id:
         channel_id = tx.value("SELECT id FROM channels WHERE id = ? AND guild_id IS NULL", index_id)
@@ -252,7 +252,7 @@ def filter_bots(tx: Tx, user_ids: Iterable[int]) -> set[int]:
 
 
 def find_message_ids(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
-    """Return the IDs of matching messages, ordered by time."""
+    """Return the IDs of at most `limit` matching messages, ordered by time."""
     order = "DESC" if newest_first else "ASC"
     if tx.dialect == "sqlite":
         bounds = f"rowid > ?{'' if query.before_id is None else ' AND rowid < ?'}"

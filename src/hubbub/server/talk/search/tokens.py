@@ -1,4 +1,6 @@
-"""Tokenization of messages and search texts, identical for indexing and searching and on both databases.
+"""Tokenization of messages and search texts, and the proximity and relevance of matches.
+
+Tokenization is identical for indexing and searching, and on both databases.
 
 Case, width and Latin accents are ignored. Scripts that are written without spaces are split into single characters;
 characters that are adjacent in a search text must be adjacent in the message."""
@@ -47,7 +49,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def parse_query(text: str) -> tuple[Phrase, ...]:
-    """Return the distinct words and phrases of a search text."""
+    """Return the distinct words and phrases of a search text, at most `PHRASES_MAX`."""
     phrases: dict[Phrase, None] = {}
     run: list[str] = []
     run_end = -1
@@ -71,7 +73,7 @@ def parse_query(text: str) -> tuple[Phrase, ...]:
 def window_size(phrases: Sequence[Phrase], slop: int) -> int:
     """Return the maximum number of words between the first and the last matched phrase of `phrases`.
 
-    It is the sum of `slop`, the number of other words, and of the number of words of the phrases in the middle."""
+    It is the sum of `slop`, the number of other words, and of the maximum number of words of the phrases in between."""
     lengths = sorted(len(phrase) for phrase in phrases)
     return slop + sum(lengths[2:])
 

@@ -1,4 +1,4 @@
-"""Create, update and delete threads and their memberships: store, record in the audit log, publish."""
+"""Create, update and delete threads and their memberships, and schedule the archiving of inactive threads."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -164,7 +164,7 @@ def remove_member(call: Call, row: ChannelRow, user_id: int) -> bool:
 
 
 def update(call: Call, before: ChannelRow, after: ChannelRow, *, is_audited: bool = True) -> ChannelRow:
-    """Store and publish a thread's new state; `is_audited` also records it in the audit log.
+    """Store and publish a thread's new state, if it differs; `is_audited` also records it in the audit log.
 
     Archiving or unarchiving updates `archive_changed_ms`; archiving also clears the PINNED flag."""
     if after.archived != before.archived:
@@ -252,7 +252,7 @@ def compute_archive_due_ms(row: ChannelRow) -> int | None:
 
 
 def schedule_archive(tx: Tx, row: ChannelRow) -> None:
-    """Schedule the job that archives an inactive thread.
+    """Schedule the job that archives an inactive thread, or cancel the job for an archived thread or a pinned post.
 
     New messages do not reschedule the job; a job that runs too early schedules itself again."""
     jobs.cancel_jobs(tx, ARCHIVE_JOB, _archive_job_key(row.id))

@@ -1,4 +1,4 @@
-"""Jobs that archive inactive threads."""
+"""Job that archives an inactive thread."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
@@ -7,7 +7,9 @@ from hubbub.server.talk.threads import actions
 
 
 def archive(call: Call, job: Job) -> None:
-    """Archive a thread that is inactive for long enough, otherwise schedule the job again."""
+    """Archive a thread that has been inactive for long enough, otherwise schedule the job again.
+
+    Archived threads, pinned posts and deleted threads are skipped."""
     row = channels.find(call.tx, job.decode(actions.ArchiveJob).thread_id)
     if row is None:
         return

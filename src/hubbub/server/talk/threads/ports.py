@@ -1,4 +1,4 @@
-"""Ports of the threads slice."""
+"""Port of the threads slice: the check of the title of a thread or post."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port

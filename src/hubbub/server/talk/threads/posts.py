@@ -15,7 +15,7 @@ from hubbub.server.talk.threads import actions, rules
 def create_post_without_member(
     call: Call, forum_id: int, name: str, tags: Iterable[TagId], *, owner_id: int
 ) -> ChannelRow:
-    """Create a forum post without members. `owner_id` is the ID of a user or a webhook."""
+    """Create a forum post without members. `owner_id` is the ID of the webhook."""
     forum = channels.find(call.tx, forum_id)
     if forum is None:
         raise errors.UNKNOWN_CHANNEL()

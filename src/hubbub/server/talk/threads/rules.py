@@ -1,4 +1,4 @@
-"""Permission and validity checks for threads."""
+"""Permission checks, validity checks and limits for threads, forum posts and thread members."""
 
 from collections.abc import Collection, Iterable
 from typing import Final

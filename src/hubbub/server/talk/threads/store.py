@@ -23,7 +23,7 @@ _MEMBER_COLUMNS: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
 
 
 def list_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Return the user IDs of a thread's members."""
+    """Return the user IDs of a thread's members, in ascending order."""
     rows = tx.all("SELECT user_id FROM thread_members WHERE thread_id = ? ORDER BY user_id", thread_id)
     return [user_id for (user_id,) in rows]
 
@@ -71,7 +71,6 @@ def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
 
 
 def delete_members_of_threads(tx: Tx, thread_ids: Sequence[int]) -> None:
-    """Delete the memberships of threads."""
     for batch in batches(thread_ids):
         tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({placeholders(batch)})", *batch)
 
@@ -121,7 +120,7 @@ def list_archived(
 ) -> list[ChannelRow]:
     """Return archived threads of a channel with one of the types `thread_types`, most recently archived first.
 
-    `before_ms` restricts the list to threads archived before that time."""
+    `before_ms` (Unix milliseconds) restricts the list to threads that were archived earlier."""
     condition = "" if before_ms is None else " AND c.archive_changed_ms < ?"
     return tx.fetch(
         ChannelRow,

@@ -24,7 +24,7 @@ PRIVATE_THREAD: Final = ChannelType.PRIVATE_THREAD
 
 
 def thread_list(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, has_more: bool = False) -> wire.ThreadList:
-    """Return threads with the memberships of the user; `has_more` states whether there are further threads."""
+    """Return threads with the memberships of the user; `has_more` states whether more threads exist."""
     memberships = store.find_memberships(tx, user_id, [row.id for row in rows])
     return wire.ThreadList(
         threads=[thread(row, memberships.get(row.id)) for row in rows],
@@ -75,7 +75,7 @@ def _filter_visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the GUILD_CREATE fields of threads for one member: the active threads that the member can see.
 
-    Each thread contains the member's membership, without the IDs that the thread already has."""
+    A thread that the member has joined contains the membership, without the IDs that the payload already has."""
     rows = [row for row in store.list_active(call.tx, view.guild.id) if row.parent_id in view.visible]
     memberships = store.find_memberships(call.tx, view.member.user_id, [row.id for row in rows])
     threads: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Create, update and delete webhooks, and copy announcements to followers: store, record in the audit log, publish."""
+"""Create, update and delete webhooks, follow announcement channels, and copy their messages to followers."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ from hubbub.server.talk.webhooks import rules, store, tokens
 from hubbub.server.talk.webhooks.store import Crosspost, WebhookRow
 
 BATCH_SIZE: Final = 25
-"""Number of copies made or updated in one transaction, small enough not to block other writers for long."""
+"""Maximum number of copies created or updated in one transaction, small enough not to block other writers for long."""
 
 DELETED_CONTENT: Final = "[Original Message Deleted]"
 """Content of a copy whose source was deleted."""

@@ -18,7 +18,7 @@ ARCHIVE: Final = (
     ArchiveTable(
         name="webhooks",
         key=("id",),
-        # Without a salt a webhook has no token until a member resets it.
+        # The salt is not archived, so an imported webhook has no token.
         columns={
             "id": ID,
             "type": number(2, default=1),

@@ -1,4 +1,4 @@
-"""Ports of the webhooks slice."""
+"""Port of the webhooks slice: applications that use webhook routes with an interaction token."""
 
 from typing import Protocol
 
@@ -13,16 +13,16 @@ class WebhookAuthor(Protocol):
     """An author of messages that uses webhook routes without a webhook: an application that responds to an interaction."""
 
     def create(self, call: Call, body: wire.ExecuteWebhook) -> Message:
-        """Create a message."""
+        """Create a follow-up message of the interaction."""
 
     def get(self, call: Call, message_id: MessageId) -> Message:
-        """Return a message."""
+        """Return a message of the interaction, or raise an error."""
 
     def update(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
-        """Update a message."""
+        """Update a message of the interaction and return it."""
 
     def delete(self, call: Call, message_id: MessageId) -> None:
-        """Delete a message."""
+        """Delete a message of the interaction."""
 
 
 @port

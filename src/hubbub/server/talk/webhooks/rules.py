@@ -1,4 +1,4 @@
-"""Permission and validity checks for webhooks."""
+"""Permission and validity checks for webhooks, and the permissions and author of the messages that they send."""
 
 import hashlib
 import re

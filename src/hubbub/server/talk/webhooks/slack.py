@@ -24,7 +24,7 @@ _NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA3020
 """The colors that Slack has names for."""
 
 OptionalText = str | None | UnsetType
-"""An optional text of a request."""
+"""A text of a request, which may be null or absent."""
 
 
 def convert(body: wire.SlackWebhook) -> wire.ExecuteWebhook:

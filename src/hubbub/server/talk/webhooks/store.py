@@ -19,7 +19,7 @@ _TOKEN_KEY_NAME: Final = "webhook_key"
 
 
 class WebhookRow(NamedTuple):
-    """A stored webhook."""
+    """An incoming webhook, or the follower webhook of a channel that follows an announcement channel."""
 
     id: int
     type: int
@@ -55,7 +55,7 @@ def find(tx: Tx, webhook_id: int) -> WebhookRow | None:
 
 
 def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
-    """Return the webhooks with the given IDs that exist, by ascending ID."""
+    """Return the webhooks with the given IDs that exist, by ascending ID within each batch."""
     rows: list[WebhookRow] = []
     for batch in distinct_batches(webhook_ids):
         sql = f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE id IN ({placeholders(batch)}) ORDER BY id"
@@ -74,12 +74,10 @@ def list_guild_webhooks(tx: Tx, guild_id: int) -> list[WebhookRow]:
 
 
 def count_channel_webhooks(tx: Tx, channel_id: int) -> int:
-    """Return the number of a channel's webhooks."""
     return int(tx.value("SELECT COUNT(*) FROM webhooks WHERE channel_id = ?", channel_id))
 
 
 def count_guild_webhooks(tx: Tx, guild_id: int) -> int:
-    """Return the number of a guild's webhooks."""
     return int(tx.value("SELECT COUNT(*) FROM webhooks WHERE guild_id = ?", guild_id))
 
 
@@ -185,5 +183,5 @@ def find_token_key(tx: Tx) -> bytes | None:
 
 
 def find_or_create_token_key(tx: Tx) -> bytes:
-    """Return the HMAC key from which webhook tokens are derived; the first call creates it."""
+    """Return the HMAC key from which webhook tokens are derived; create it if it does not exist."""
     return meta.find_or_create_key(tx, _TOKEN_KEY_NAME)

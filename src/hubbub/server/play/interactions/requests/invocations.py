@@ -64,7 +64,7 @@ class Invocation(NamedTuple):
     installation_owners: dict[str, Snowflake]
     """Owners of the application's installations that apply in the channel, by integration type."""
     has_skus: bool
-    """Whether the application has SKUs."""
+    """Whether the application has SKUs; otherwise it has no entitlements to load."""
     is_timeout_scheduled: bool
     """Whether the timeout job for interactions created at this time is already scheduled."""
     location: store.InvocationLocation

@@ -67,7 +67,7 @@ class Resolver:
         form: errors.FormErrors,
         requests: Sequence[AttachmentRequest] = (),
     ) -> None:
-        """Resolve all references, and add an error to `form` for each ID that does not exist.
+        """Resolve all references, and add an error to `form` for each ID that does not exist or has the wrong type.
 
         `requests` describe the uploaded files, such as their names."""
         user_references = [reference for reference in references if reference.kind in ("user", "mentionable")]

@@ -1,4 +1,4 @@
-"""Launch activities in response to interactions, for the application or for the platform on its behalf."""
+"""Launch activities in response to interactions, at the application's request or by the platform itself."""
 
 from typing import Final
 
@@ -24,7 +24,8 @@ FAILURE_REASONS: Final = {
 def launch(call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication) -> str:
     """Add the invoking user to the app's activity in the channel of the interaction; return the instance ID."""
     activity_instances.require_launchable(call, application.id, _invoker_access(call, row))
-    # A user leaves the activity with the named session, or with their last session if none was named.
+    # The user leaves the activity when the session of the interaction ends. If the session is unknown or not connected,
+    # the user leaves when their last session ends.
     is_connected = bool(state.session_id) and call.presences.has(row.user_id, state.session_id)
     session_id = activity_instances.public_session_id(state.session_id) if is_connected else ""
     instance = activity_instances.launch(

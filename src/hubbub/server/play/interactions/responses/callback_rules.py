@@ -45,7 +45,8 @@ _UPDATE_CALLBACKS: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, Int
 def require_pending(call: Call, interaction_id: int, token: str) -> PendingInteraction:
     """Return an interaction that still accepts its initial response.
 
-    Raise UNKNOWN_INTERACTION if the token is invalid or expired, INTERACTION_ALREADY_ACKNOWLEDGED if it was used."""
+    Raise UNKNOWN_INTERACTION if the token is invalid or the deadline has passed, and INTERACTION_ALREADY_ACKNOWLEDGED if
+    the application has already responded."""
     pending = store.find_pending(call.tx, token)
     if (
         pending is None

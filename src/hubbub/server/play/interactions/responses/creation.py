@@ -1,4 +1,4 @@
-"""Apply the initial response to an interaction."""
+"""Apply the initial response to an interaction, or launch the activity of an entry point command."""
 
 from typing import Any, Final
 

@@ -14,7 +14,7 @@ from hubbub.server.play.interactions.store import InteractionApplication, Intera
 from hubbub.server.talk import messages
 
 # An app may always respond, so these permissions are granted. Permissions with effects beyond the message (_INHERITED)
-# depend on the permissions of the bot or of @everyone.
+# depend on the permissions of the bot, of @everyone or, for a user-installed app, of the invoking user.
 _ALWAYS_GRANTED: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY

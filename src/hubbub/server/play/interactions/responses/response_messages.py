@@ -39,7 +39,7 @@ _SETTABLE_FLAGS: Final = MessageFlags.SETTABLE
 
 
 class ResponseResult(msgspec.Struct):
-    """The result of an initial response."""
+    """The effect of a response: a message, a launched activity, or neither."""
 
     message: Message | None = None
     """The message that the response created or updated, or None."""

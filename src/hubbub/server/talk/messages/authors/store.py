@@ -34,7 +34,7 @@ _SELECT_CHANNEL_AUTHOR: Final = CachedQuery(
 
 
 def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
-    """Return a user with their membership in one query, or None."""
+    """Return a user with their membership in a guild in one query, or None if the user does not exist."""
     row = tx.one(f"{_SELECT_AUTHOR}= ?", guild_id, guild_id, user_id)
     return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
 
@@ -45,7 +45,7 @@ def prefetch_channel_author(tx: Tx, channel_id: int, user_id: int) -> None:
 
 
 def find_channel_author(tx: Tx, channel_id: int, user_id: int) -> Author | None:
-    """Return a user with their membership in the guild of a channel in one query, or None."""
+    """Return a user with their membership in the guild of a channel in one query, or None if the user does not exist."""
     row = tx.one(_SELECT_CHANNEL_AUTHOR, channel_id, user_id)
     return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
 

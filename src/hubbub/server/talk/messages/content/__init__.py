@@ -1,4 +1,6 @@
-"""The content of messages: drafts, embeds, components, mentions, files and rows. Nothing here accesses the store."""
+"""The content of messages: drafts, embeds, components, mentions, links, files, references and rows.
+
+Nothing here accesses the store."""
 
 from hubbub.server.talk.messages.content.components import (
     INTERACTIVE_TYPES,

@@ -118,7 +118,7 @@ class FieldValidator:
                 self.add_error((*path, key), errors.component_field())
 
     def check_id(self, component: Component, path: FieldPath) -> None:
-        """Validate the ID chosen by the app; a missing ID is assigned later."""
+        """Validate the ID chosen by the app; a missing ID, or an ID of 0, is replaced later."""
         component_id = component.pop("id", None)
         if component_id is None or not self.assigns_ids:
             return
@@ -244,7 +244,9 @@ class FieldValidator:
     def iterate_items(
         self, component: Component, path: FieldPath, key: str, *, max_items: int, min_items: int = 1
     ) -> Iterator[tuple[Component, FieldPath]]:
-        """Iterate over the objects of a list with their paths; report other items as errors."""
+        """Iterate over the objects of a list with their paths.
+
+        Report other items, and a list that is missing, too short or too long, as errors."""
         items = component.get(key)
         if items is None:
             self.add_error((*path, key), errors.required())
@@ -262,7 +264,7 @@ class FieldValidator:
     def check_options(
         self, component: Component, path: FieldPath, *, min_options: int, max_options: int, allow_emoji: bool = False
     ) -> int:
-        """Validate the options of a select; return the number selected by default."""
+        """Validate the options of a select, a radio group or a checkbox group; return the number selected by default."""
         values: set[str] = set()
         default_count = 0
         for option, option_path in self.iterate_items(
@@ -430,7 +432,9 @@ def _set_defaults(component: Component) -> None:
 
 
 def _complete_media(media: Any) -> None:
-    """Set the proxy URL of media; URLs of uploaded files are resolved when the message is shown."""
+    """Set the proxy URL and the ID of media, and sanitize the filename of an uploaded file.
+
+    URLs of uploaded files are resolved when the message is shown."""
     if isinstance(media, dict) and isinstance(media.get("url"), str):
         if media["url"].startswith(ATTACHMENT):
             media["url"] = ATTACHMENT + clean_filename(media["url"].removeprefix(ATTACHMENT))

@@ -1,7 +1,7 @@
 """Validation of message and modal components (spec/webhooks-and-interactions.md#4).
 
-One walk validates every component, reports errors with their exact path, assigns missing IDs and removes keys that the
-type does not have."""
+One walk validates every component, reports errors with their exact path and removes keys that the type does not have.
+Missing IDs and defaults are set after the walk."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
@@ -215,7 +215,7 @@ class _ComponentValidator(FieldValidator):
             self.check_component(child, (*path, "components", index), allowed_types)
         return components
 
-    # Components of messages
+    # Layout, text, media and buttons
 
     def check_row(self, component: Component, path: FieldPath) -> None:
         if self.is_modal:
@@ -303,7 +303,7 @@ class _ComponentValidator(FieldValidator):
         self.validate_number(component, path, "accent_color", minimum=0, maximum=COLOR_MAX)
         self.validate_boolean(component, path, "spoiler")
 
-    # Components of messages and modals
+    # Selects
 
     def check_string_select(self, component: Component, path: FieldPath) -> None:
         default_count = self.check_options(
@@ -339,7 +339,7 @@ class _ComponentValidator(FieldValidator):
         self.check_value_range(component, path, limits.SELECT_VALUES_MAX)
         self.validate_boolean(component, path, "disabled")
 
-    # Components of modals
+    # Labels and inputs of modals
 
     def check_label(self, component: Component, path: FieldPath) -> None:
         self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, is_required=True)

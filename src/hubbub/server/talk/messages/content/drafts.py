@@ -37,7 +37,7 @@ class Draft(msgspec.Struct, kw_only=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the message has content only, apart from its flags."""
+        """Whether the message has nothing but text content and flags."""
         return not (
             self.embeds or self.components or self.files or self.stickers or self.poll or self.theme or self.call
         )
@@ -56,7 +56,7 @@ class Draft(msgspec.Struct, kw_only=True):
             yield from components.text_contents(self.components)
 
     def readable_texts(self) -> Iterator[str]:
-        """Iterate over all texts of the sender that users will read; previews of links are not among them."""
+        """Iterate over the texts of the sender in content, text displays, embeds, poll and files, without link previews."""
         yield from self.mention_texts()
         for embed in self.embeds:
             if is_link_preview(embed):

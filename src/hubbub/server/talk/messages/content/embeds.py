@@ -42,7 +42,9 @@ def validate_embeds(requests: Sequence[EmbedRequest], form: errors.FormErrors, *
 
 
 def mark_embedded_files(embeds: Iterable[Embed], files: Sequence[StoredAttachment]) -> None:
-    """Mark the files that embeds use; the message then does not list them as attachments."""
+    """Mark the image files that embeds refer to, which the message then does not list as attachments.
+
+    Sanitize the filenames in the URLs of the embeds."""
     files_by_name = {file.filename: file for file in files}
     for embed in embeds:
         for media in (embed.image, embed.thumbnail):
@@ -139,7 +141,9 @@ def _stripped(value: str | None | UnsetType) -> str | UnsetType:
 def _check_url(
     value: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, is_media: bool = False
 ) -> str | UnsetType:
-    """Return a URL after checking its form and scheme, or UNSET; `is_media` also allows attachment URLs."""
+    """Return a URL, or UNSET if it is absent or cannot be parsed. Add an error for an invalid form or scheme.
+
+    `is_media` also allows attachment URLs."""
     url = _stripped(value)
     if not url:
         return UNSET

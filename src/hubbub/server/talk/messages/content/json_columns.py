@@ -41,7 +41,7 @@ def embeds(row: MessageRow) -> list[Embed]:
 
 
 def components(row: MessageRow) -> list[dict[str, Any]]:
-    """Return the components of a message, as sent."""
+    """Return the components of a message as stored, with unresolved references to its files."""
     return [] if row.components is None else _components_decoder.decode(row.components)
 
 

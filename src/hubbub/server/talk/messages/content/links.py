@@ -1,4 +1,4 @@
-"""Links in the text of a message that the server shows previews of (decisions/0142)."""
+"""Links in the text of a message that the server shows previews of, and the embeds of the previews (decisions/0142)."""
 
 import re
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _BRACKETS: Final = {")": "(", "]": "["}
 
 
 def find_links(text: str) -> list[str]:
-    """Return the distinct links of a text that have previews, in order, without those in code or between `<` and `>`."""
+    """Return the first `PREVIEWED_LINKS_MAX` distinct links of a text, without links in code or between `<` and `>`."""
     links: dict[str, None] = {}
     for match in _URL_PATTERN.finditer(_without_code(text)):
         if match[1] and match[3]:
@@ -35,7 +35,7 @@ def find_links(text: str) -> list[str]:
 
 
 def is_fetchable(link: str) -> bool:
-    """Return whether a link is an http or https URL with a host and without credentials."""
+    """Return whether a link is an http or https URL with a host, without credentials, and not too long for an embed."""
     if len(link) > EMBED_URL_MAX:
         return False
     try:

@@ -16,7 +16,7 @@ _ROLE_MENTION: Final = re.compile(r"<@&(\d{1,20})>", re.ASCII)
 _EVERYONE_MENTION: Final = re.compile(r"@(?:everyone|here)\b")
 
 MENTIONS_MAX: Final = 500
-"""Maximum number of resolved mentions of each type; further mentions are ignored."""
+"""Maximum number of users, and of roles, that one message mentions; additional mentions are ignored."""
 
 
 class Mentions(NamedTuple):

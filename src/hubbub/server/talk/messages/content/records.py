@@ -24,9 +24,7 @@ from hubbub.server.talk.attachments import StoredAttachment
 
 
 class MessageRow(NamedTuple):
-    """A row of the messages table.
-
-    Columns that most messages lack are None; JSON is decoded only when needed."""
+    """A stored message. Columns that most messages lack are None; JSON is decoded only when needed."""
 
     channel_id: int
     id: int
@@ -47,7 +45,7 @@ class MessageRow(NamedTuple):
     embeds: str | None = None
     """JSON list of Embed; `attachment://` URLs are resolved when the message is shown."""
     components: str | None = None
-    """JSON list of components as sent, each with an ID."""
+    """JSON list of validated components, each with an ID."""
     reference: str | None = None
     """JSON of a MessageReference."""
     snapshots: str | None = None
@@ -101,17 +99,17 @@ _PLAIN_RESPONSE_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[_TTS_INDEX:_WEBHO
 
 
 class HistoryRow(NamedTuple):
-    """A history row, sufficient to show a message that consists of content only."""
+    """The columns of a message that suffice to show it if it consists of content only."""
 
     id: int
     author_id: int
     content: str
     is_plain: int
-    """Whether the message consists of content only."""
+    """1 if the message consists of content only and its type and flags are 0, otherwise 0."""
 
 
 class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A forwarded message as it was.
+    """A forwarded message as it was when it was forwarded.
 
     Stored as JSON: add fields with a default, never rename."""
 
@@ -120,7 +118,7 @@ class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
     message_id: MessageId
     """ID of the original message."""
     author_id: UserId
-    """ID of the original author; never shown, decides which apps may read the snapshot."""
+    """ID of the original author; it is never shown, but decides which apps may read the snapshot."""
     type: int = 0
     flags: int = 0
     content: str = ""
@@ -241,7 +239,7 @@ class Author(NamedTuple):
     moderated_bits: int = 0
     """Bit mask of what the guild's AutoMod rules check; 0 means that no rule has to be loaded."""
     is_bot_response: bool = False
-    """For interaction responses: whether the app's bot is the author, whatever the webhook ID."""
+    """For interaction responses: whether the app's bot is the author, regardless of the webhook ID."""
     invoker_premium_type: int = 0
     """For interaction responses: the invoking user's premium type, which sets the file size limit (spec/http.md#1.11)."""
 

@@ -107,7 +107,9 @@ def build_extra(
     origin: ApplicationOrigin | None = None,
     response: InteractionResponse | None = None,
 ) -> Extra | None:
-    """Return the rarely used fields of a new message, or None if it has none; `position` is the position in a thread."""
+    """Return the rarely used fields of a new message, or None if it has none; `position` is the position in a thread.
+
+    Raise POLL_INVALID_CHANNEL_TYPE for a poll in an ephemeral message."""
     if draft.is_plain and position is None and not (webhook or origin or response):
         return None
     extra = Extra(
