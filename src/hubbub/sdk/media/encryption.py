@@ -103,7 +103,7 @@ class CallEncryption:
     def open(self, user_id: int, frame: bytes) -> bytes | None:
         """Decrypt a frame of a user; return None if that fails or the frame was not encrypted.
 
-        A silence frame is never encrypted and is returned unchanged."""
+        An unencrypted silence frame is returned unchanged."""
         if frame == SILENCE_FRAME:
             return frame
         if not frame.endswith(E2EE_TRAILER):
