@@ -51,13 +51,13 @@ export type Attachment = {
   waveform?: string;
   /** Flags of the attachment, an `AttachmentFlags` bit set; absent if no bit is set. */
   flags?: number;
-  /** ThumbHash placeholder of an image or a video; absent if there is none. */
+  /** ThumbHash placeholder of an image or a video; always absent. */
   placeholder?: string;
-  /** Version of the format of `placeholder`; absent without a placeholder. */
+  /** Version of the format of `placeholder`; always absent. */
   placeholder_version?: number;
-  /** Time the clip was recorded; clips only. */
+  /** Time at which a clip was recorded; always absent. */
   clip_created_at?: string;
-  /** Users in the recorded stream; clips only. */
+  /** Users in the recorded stream of a clip; always absent. */
   clip_participants?: Array<User>;
 };
 
@@ -423,9 +423,9 @@ export type EmbedMedia = {
   height?: number;
   /** Media type of the file, such as `image/png`. */
   content_type?: string;
-  /** ThumbHash placeholder of the media. */
+  /** ThumbHash placeholder of the media; always absent. */
   placeholder?: string;
-  /** Version of the placeholder format. */
+  /** Version of the format of `placeholder`; always absent. */
   placeholder_version?: number;
   /** Alternative text of the image. */
   description?: string;
@@ -463,9 +463,9 @@ export type Entitlement = {
   starts_at: string | null;
   /** Time until which the entitlement is valid; null if it has no end. */
   ends_at: string | null;
-  /** Flags of the gift code; 0 if the entitlement was not a gift. */
+  /** Flags of the gift code; always 0. */
   gift_code_flags?: number;
-  /** ID of the promotion through which the entitlement was acquired; null if none. */
+  /** ID of the promotion through which the entitlement was acquired; always null. */
   promotion_id?: string | null;
   /** ID of the subscription that grants the entitlement; absent if none. */
   subscription_id?: string;
@@ -746,7 +746,7 @@ export type Invite = {
   guild_id?: string;
   /** User who created the invite; absent if there is none. */
   inviter?: User;
-  /** Type of the invite's target in a voice channel, an `InviteTargetType`; absent if there is no target. */
+  /** Type of the invite's target, an `InviteTargetType`; absent if there is no target. */
   target_type?: number;
   /** User whose stream the invite leads to; absent if there is none. */
   target_user?: User;
@@ -863,9 +863,9 @@ export type Member = {
   communication_disabled_until?: string | null;
   /** Permissions of the member: in an interaction those in its channel, for the caller's own member those in the guild. Absent in all other members. */
   permissions?: string;
-  /** Avatar decoration in the guild; null if there is none. */
+  /** Avatar decoration in the guild; always absent. */
   avatar_decoration_data?: AvatarDecoration | null;
-  /** Collectibles shown in the guild; null if there are none. */
+  /** Collectibles shown in the guild; always absent. */
   collectibles?: Collectibles | null;
   /** User account of the member. */
   user: User;
@@ -949,11 +949,11 @@ export type Message = {
   interaction?: MessageInteraction;
   /** Thread started from the message. */
   thread?: Thread;
-  /** Channels mentioned in a crossposted message. */
+  /** Channels mentioned in a crossposted message; always absent. */
   mention_channels?: Array<MentionedChannel>;
   /** Approximate position of the message in its thread, from 0. */
   position?: number;
-  /** Role subscription that the system message announces. */
+  /** Role subscription that the system message announces; always absent. */
   role_subscription_data?: RoleSubscription;
   /** Objects referenced by ID in the message's select menus. */
   resolved?: Record<string, unknown>;
@@ -991,7 +991,7 @@ export type MessageApplication = {
   type: number | null;
   /** Hash of the cover image. */
   cover_image?: string;
-  /** ID of the SKU of the game; absent if there is none. */
+  /** ID of the SKU of the game; always absent. */
   primary_sku_id?: string;
   /** ID of the publisher's application; sent with invites to a game. */
   parent_id?: string;
@@ -1201,9 +1201,9 @@ export type PartialMember = {
   communication_disabled_until?: string | null;
   /** Permissions of the member: in an interaction those in its channel, for the caller's own member those in the guild. Absent in all other members. */
   permissions?: string;
-  /** Avatar decoration in the guild; null if there is none. */
+  /** Avatar decoration in the guild; always absent. */
   avatar_decoration_data?: AvatarDecoration | null;
-  /** Collectibles shown in the guild; null if there are none. */
+  /** Collectibles shown in the guild; always absent. */
   collectibles?: Collectibles | null;
 };
 
@@ -1362,7 +1362,7 @@ export type PublicApplication = {
   flags_new?: string;
   /** Hash of the cover image for rich presence invites; absent if none. */
   cover_image?: string;
-  /** ID of the SKU of the game; absent if the application is not sold as a game. */
+  /** ID of the SKU of the game; always absent. */
   primary_sku_id?: string;
   /** Bot user of the application; absent if it has none. */
   bot?: User;
@@ -1751,7 +1751,7 @@ export type Sticker = {
   format_type: number;
   /** Description of the sticker; null if there is none. */
   description: string | null;
-  /** Whether the sticker can be used; false if the guild lost the boosts for its slot. Absent for standard stickers. */
+  /** Whether the sticker can be used; always true, absent for standard stickers. */
   available?: boolean;
   /** ID of the guild; absent for standard stickers. */
   guild_id?: string;
@@ -2038,9 +2038,9 @@ export type User = {
   banner?: string | null;
   /** Color of the profile as an RGB number; null if there is none. */
   accent_color?: number | null;
-  /** Avatar decoration; null if there is none. */
+  /** Avatar decoration of the user; always absent. */
   avatar_decoration_data?: AvatarDecoration | null;
-  /** Collectibles of the user; null if there are none. */
+  /** Collectibles of the user; always absent. */
   collectibles?: Collectibles | null;
   /** Guild whose tag the user shows; null if there is none. */
   primary_guild?: PrimaryGuild | null;

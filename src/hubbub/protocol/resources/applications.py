@@ -119,7 +119,7 @@ class PublicApplication(Struct, kw_only=True):
     cover_image: str | UnsetType = UNSET
     """Hash of the cover image for rich presence invites; absent if none."""
     primary_sku_id: Snowflake | UnsetType = UNSET
-    """ID of the SKU of the game; absent if the application is not sold as a game."""
+    """ID of the SKU of the game; always absent."""
     bot: User | UnsetType = UNSET
     """Bot user of the application; absent if it has none."""
     slug: str | UnsetType = UNSET

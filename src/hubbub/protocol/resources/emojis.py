@@ -28,7 +28,7 @@ EmojiName = Annotated[str, Meta(min_length=EMOJI_NAME_MIN, max_length=EMOJI_NAME
 
 
 class EmojiImage(ImageData):
-    """Image of an emoji."""
+    """Image of an emoji, at most 256 KiB; sides longer than 128 pixels are scaled down."""
 
     __slots__ = ()
 

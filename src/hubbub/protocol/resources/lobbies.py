@@ -405,7 +405,7 @@ LOBBY_MESSAGE_DELETE = Event(
 )
 
 _LOBBY_ERRORS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
-"""Errors of every operation on a lobby: the lobby does not exist, or belongs to another application."""
+"""Errors of operations on a lobby: the lobby does not exist, or the caller has no access to it."""
 _PLAYER_SCOPES: Final = (Scope.LOBBIES_WRITE,)
 
 # spec/sdk.md#16: maximum numbers of calls per route in two hours while the application is not approved.

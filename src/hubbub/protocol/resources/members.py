@@ -75,9 +75,9 @@ class PartialMember(Struct, kw_only=True):
     """Permissions of the member: in an interaction those in its channel, for the caller's own member those in the guild.
     Absent in all other members."""
     avatar_decoration_data: AvatarDecoration | None | UnsetType = UNSET
-    """Avatar decoration in the guild; null if there is none."""
+    """Avatar decoration in the guild; always absent."""
     collectibles: Collectibles | None | UnsetType = UNSET
-    """Collectibles shown in the guild; null if there are none."""
+    """Collectibles shown in the guild; always absent."""
 
 
 class Member(PartialMember, kw_only=True):

@@ -54,7 +54,7 @@ class MessageApplication(Struct, kw_only=True):
     cover_image: str | UnsetType = UNSET
     """Hash of the cover image."""
     primary_sku_id: Snowflake | UnsetType = UNSET
-    """ID of the SKU of the game; absent if there is none."""
+    """ID of the SKU of the game; always absent."""
     parent_id: ApplicationId | UnsetType = UNSET
     """ID of the publisher's application; sent with invites to a game."""
     bot: User | UnsetType = UNSET

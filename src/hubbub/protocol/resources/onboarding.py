@@ -81,7 +81,7 @@ class Onboarding(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     prompts: list[OnboardingPrompt]
-    """Prompts shown to new members."""
+    """Prompts of the guild, in onboarding or only in Channels & Roles."""
     default_channel_ids: list[ChannelId]
     """IDs of the channels that every new member starts with."""
     enabled: bool

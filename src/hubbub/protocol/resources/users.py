@@ -92,9 +92,9 @@ class User(Struct, kw_only=True):
     accent_color: int | None | UnsetType = UNSET
     """Color of the profile as an RGB number; null if there is none."""
     avatar_decoration_data: AvatarDecoration | None | UnsetType = UNSET
-    """Avatar decoration; null if there is none."""
+    """Avatar decoration of the user; always absent."""
     collectibles: Collectibles | None | UnsetType = UNSET
-    """Collectibles of the user; null if there are none."""
+    """Collectibles of the user; always absent."""
     primary_guild: PrimaryGuild | None = None
     """Guild whose tag the user shows; null if there is none."""
 
