@@ -220,7 +220,7 @@ export type CommandChoice = {
   name: string;
   /** Value of the choice, of the option's type; strings have at most 100 characters. */
   value: string | number;
-  /** Translations of the name by locale; null if none. */
+  /** Translations of the name by locale; null if none, absent in lists without `with_localizations`. */
   name_localizations?: Record<string, string> | null;
   /** Name in the caller's locale; absent without a translation, outside lists, and with `with_localizations`. */
   name_localized?: string;
@@ -909,7 +909,7 @@ export type Message = {
   mentions: Array<User>;
   /** IDs of the roles mentioned in the message. */
   mention_roles: Array<string>;
-  /** Complete stickers of the message; absent if there are none. */
+  /** Complete stickers of the message; always absent. */
   stickers?: Array<Sticker>;
   /** Stickers of the message with the fields needed to render them; absent if there are none. */
   sticker_items?: Array<StickerItem>;
@@ -955,7 +955,7 @@ export type Message = {
   position?: number;
   /** Role subscription that the system message announces; always absent. */
   role_subscription_data?: RoleSubscription;
-  /** Objects referenced by ID in the message's select menus. */
+  /** Objects referenced by ID in the message's select menus; always absent. */
   resolved?: Record<string, unknown>;
   /** Poll of the message. */
   poll?: Poll;
@@ -987,7 +987,7 @@ export type MessageApplication = {
   icon: string | null;
   /** Description of the application. */
   description: string;
-  /** Type of the application; null for most applications. */
+  /** Type of the application; always null. */
   type: number | null;
   /** Hash of the cover image. */
   cover_image?: string;
@@ -995,7 +995,7 @@ export type MessageApplication = {
   primary_sku_id?: string;
   /** ID of the publisher's application; sent with invites to a game. */
   parent_id?: string;
-  /** Bot user of the application. */
+  /** Bot user of the application; always absent. */
   bot?: User;
 };
 
@@ -1029,7 +1029,7 @@ export type MessageContent = {
   mentions: Array<User>;
   /** IDs of the roles mentioned in the message. */
   mention_roles: Array<string>;
-  /** Complete stickers of the message; absent if there are none. */
+  /** Complete stickers of the message; always absent. */
   stickers?: Array<Sticker>;
   /** Stickers of the message with the fields needed to render them; absent if there are none. */
   sticker_items?: Array<StickerItem>;
@@ -1045,7 +1045,7 @@ export type MessageInteraction = {
   name: string;
   /** User who invoked the command. */
   user: User;
-  /** Name of the command in the user's locale; absent if there is no translation. */
+  /** Name of the command in the user's locale; always absent. */
   name_localized?: string;
   /** Member who invoked the command; sent in gateway events of guilds. */
   member?: PartialMember;
@@ -1352,7 +1352,7 @@ export type PublicApplication = {
   description: string;
   /** Always empty; kept because interactions.py reads the key. */
   summary?: string;
-  /** Type of the application: 4 for a guild's role subscriptions, otherwise null. */
+  /** Type of the application; always null. */
   type: number | null;
   /** Hexadecimal Ed25519 public key that verifies interaction and webhook event signatures. */
   verify_key: string;
@@ -1366,9 +1366,9 @@ export type PublicApplication = {
   primary_sku_id?: string;
   /** Bot user of the application; absent if it has none. */
   bot?: User;
-  /** URL slug of the store page; absent if there is none. */
+  /** URL slug of the store page; always absent. */
   slug?: string;
-  /** ID of the guild linked to the application; absent if none. */
+  /** ID of the guild linked to the application; always absent. */
   guild_id?: string;
   /** Web origins that may connect to the local agent over RPC; absent if none. */
   rpc_origins?: Array<string>;
@@ -1388,7 +1388,7 @@ export type PublicApplication = {
   integration_types_config?: Record<string, IntegrationTypeConfiguration>;
   /** Maximum number of participants of an activity instance; -1 or null for no limit. */
   max_participants?: number | null;
-  /** Tags that describe the application, at most 5 of at most 20 characters each; absent if none. */
+  /** Tags that describe the application, at most 5 of at most 20 characters each; absent in invites. */
   tags?: Array<string>;
 };
 
@@ -1467,7 +1467,7 @@ export type Reaction = {
   me: boolean;
   /** Whether the current user added a super reaction with the emoji. */
   me_burst?: boolean;
-  /** Colors of the super reaction. */
+  /** Colors of the super reaction; always empty. */
   burst_colors: Array<string>;
 };
 
@@ -2028,7 +2028,7 @@ export type User = {
   avatar?: string | null;
   /** Public flags of the user; a `UserFlags` bit set. */
   public_flags?: number;
-  /** Flags of the user; a `UserFlags` bit set. */
+  /** Flags of the user, a `UserFlags` bit set; the public flags, or all flags in the current user. */
   flags?: number;
   /** Whether the user is a bot; absent if it is not. */
   bot?: boolean;

@@ -134,14 +134,14 @@ class Suspension(Struct, kw_only=True):
 
 
 class ScheduledDeletion(Struct, kw_only=True):
-    """The scheduled deletion of an account."""
+    """The scheduled deletion of an account or guild."""
 
     reason: str
     """Reason that the operator gave."""
     created_at: Timestamp
     """Time at which the deletion was scheduled."""
     due_at: Timestamp
-    """Time at which the account and its messages are deleted."""
+    """Time at which the account or guild is deleted, with its messages."""
 
 
 class AdministeredUser(Struct, kw_only=True):

@@ -174,7 +174,7 @@ class TargetUsersJob(Struct, kw_only=True):
     completed_at: Timestamp | None
     """Time at which the import completed; null until then."""
     error_message: str | None
-    """Description of the failure; null unless the import failed."""
+    """Description of the failure; always null."""
 
 
 class CreateChannelInvite(Struct, kw_only=True):

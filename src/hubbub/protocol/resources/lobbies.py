@@ -85,7 +85,7 @@ class LobbyMember(Struct, kw_only=True):
 
 
 class Lobby(Struct, kw_only=True):
-    """A lobby in the form seen by the application's backend."""
+    """A lobby in HTTP responses."""
 
     id: LobbyId
     """ID of the lobby."""
@@ -100,7 +100,7 @@ class Lobby(Struct, kw_only=True):
     linked_channel: Channel | UnsetType = UNSET
     """Guild channel linked to the lobby; absent if there is none."""
     override_event_webhooks_url: str | UnsetType = UNSET
-    """URL that receives webhook events of this lobby instead of the application's URL; absent if there is none."""
+    """URL that receives webhook events of this lobby instead of the application's URL; absent if none, and for players."""
 
 
 class GatewayLobbyMember(Struct, kw_only=True):
@@ -119,7 +119,7 @@ class GatewayLobbyMember(Struct, kw_only=True):
     additional_name: str | UnsetType = UNSET
     """Additional display name, such as the name of the player's character; absent if there is none."""
     user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
-    """Profiles of the user in the application's family; absent if there are none."""
+    """Profiles of the user in the application's family; absent if there are none, or if the recipient already has them."""
 
 
 class LobbyVoiceState(Struct, kw_only=True):
@@ -219,7 +219,7 @@ class LobbyMessage(Struct, kw_only=True):
     timestamp: Timestamp | UnsetType = UNSET
     """Time at which the message was sent."""
     edited_timestamp: Timestamp | None | UnsetType = UNSET
-    """Time of the last edit; null if the message was never edited."""
+    """Time of the last edit; absent if the message was never edited."""
 
 
 class LinkedLobbyMessage(DispatchedMessage, kw_only=True):

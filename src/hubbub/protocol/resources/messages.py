@@ -149,7 +149,7 @@ class MessageContent(Struct, kw_only=True):
     mention_roles: list[RoleId]
     """IDs of the roles mentioned in the message."""
     stickers: list[Sticker] | UnsetType = UNSET
-    """Complete stickers of the message; absent if there are none."""
+    """Complete stickers of the message; always absent."""
     sticker_items: list[StickerItem] | UnsetType = UNSET
     """Stickers of the message with the fields needed to render them; absent if there are none."""
 
@@ -210,7 +210,7 @@ class Message(MessageContent, kw_only=True):
     role_subscription_data: RoleSubscription | UnsetType = UNSET
     """Role subscription that the system message announces; always absent."""
     resolved: dict[str, Any] | UnsetType = UNSET
-    """Objects referenced by ID in the message's select menus."""
+    """Objects referenced by ID in the message's select menus; always absent."""
     poll: Poll | UnsetType = UNSET
     """Poll of the message."""
     call: MessageCall | UnsetType = UNSET

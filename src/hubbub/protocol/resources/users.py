@@ -82,7 +82,7 @@ class User(Struct, kw_only=True):
     public_flags: int = 0
     """Public flags of the user; a `UserFlags` bit set."""
     flags: int = 0
-    """Flags of the user; a `UserFlags` bit set."""
+    """Flags of the user, a `UserFlags` bit set; the public flags, or all flags in the current user."""
     bot: bool | UnsetType = UNSET
     """Whether the user is a bot; absent if it is not."""
     system: bool | UnsetType = UNSET
@@ -115,7 +115,7 @@ class PartialUser(Struct, kw_only=True):
     public_flags: int | UnsetType = UNSET
     """Public flags of the user; a `UserFlags` bit set."""
     flags: int | UnsetType = UNSET
-    """Flags of the user; a `UserFlags` bit set."""
+    """Flags of the user, a `UserFlags` bit set; the public flags, or all flags in the current user."""
     bot: bool | UnsetType = UNSET
     """Whether the user is a bot."""
 

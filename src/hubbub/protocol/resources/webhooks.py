@@ -81,7 +81,7 @@ class Webhook(Struct, kw_only=True):
     application_id: ApplicationId | None
     """ID of the application whose bot created the webhook; null if there is none."""
     user: User | UnsetType = UNSET
-    """User who created the webhook; absent if the webhook was read with its token."""
+    """User who created the webhook; absent if unknown, in the audit log, and if the webhook was read with its token."""
     token: str | UnsetType = UNSET
     """Token of an incoming webhook. If an application created the webhook, only this application receives the token."""
     url: str | UnsetType = UNSET
