@@ -121,7 +121,7 @@ class RequestGuildMembers(Struct, kw_only=True):
     guild_id: str | int | list[str | int]
     """ID of the guild; users may send a list of IDs."""
     query: str | None | UnsetType = UNSET
-    """Prefix of the username or nickname; an empty string with `limit` 0 requests all members.
+    """Prefix of the username, display name or nickname; an empty string with `limit` 0 requests all members.
 
     Without the GUILD_MEMBERS intent, the response to a request for all members contains only the caller."""
     limit: int | None | UnsetType = UNSET

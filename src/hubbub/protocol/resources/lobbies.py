@@ -264,21 +264,23 @@ class CreateLobby(Struct, kw_only=True):
     """A new lobby, created by the application's backend."""
 
     metadata: Metadata | None | UnsetType = UNSET
-    """Metadata of the lobby; null if there is none."""
+    """Metadata of the lobby; null or absent for none."""
     members: Annotated[list[LobbyMemberRequest], Meta(max_length=LOBBY_MEMBERS_PER_REQUEST_MAX)] | None | UnsetType = (
         UNSET
     )
-    """Members of the lobby; null for none."""
+    """Members of the lobby, at most 25; null or absent for none."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
     """Seconds without connected members after which the lobby is deleted; default 300."""
     flags: Bits | None | UnsetType = UNSET
     """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel."""
     override_event_webhooks_url: OverrideUrl | None | UnsetType = UNSET
-    """URL that receives webhook events of this lobby instead of the application's URL; null removes it."""
+    """URL that receives webhook events of this lobby instead of the application's URL; null for none."""
 
 
 class UpdateLobby(CreateLobby, kw_only=True):
-    """Changes to a lobby; absent fields keep their value, and `members` replaces all members."""
+    """Changes to a lobby; absent fields keep their value, as do null members, timeouts and flags.
+
+    A list of members replaces all members."""
 
 
 class CreateOrJoinLobby(Struct, kw_only=True):
@@ -291,9 +293,13 @@ class CreateOrJoinLobby(Struct, kw_only=True):
     member_metadata: Metadata | None | UnsetType = UNSET
     """Metadata of the caller in the lobby, which replaces the stored metadata; null clears it, absent keeps it."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
-    """Seconds without connected members after which the lobby is deleted; default 300."""
+    """Seconds without connected members after which the lobby is deleted.
+
+    If absent or null, 300 for a new lobby; an existing lobby keeps its value."""
     flags: Bits | None | UnsetType = UNSET
-    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel."""
+    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel.
+
+    If absent or null, 0 for a new lobby; an existing lobby keeps its value."""
 
 
 class AddLobbyMember(Struct, kw_only=True):

@@ -132,10 +132,10 @@ class ListGuildMembers(Struct, kw_only=True):
 
 
 class SearchGuildMembers(Struct, kw_only=True):
-    """A search for members by the beginning of their username or nickname."""
+    """A search for members by the beginning of their username, display name or nickname."""
 
     query: Annotated[str, Meta(min_length=1, max_length=SEARCH_QUERY_MAX)]
-    """Beginning of the username or nickname."""
+    """Beginning of the username, display name or nickname; case is ignored."""
     limit: PageLimit = 1
     """Maximum number of members to return."""
 

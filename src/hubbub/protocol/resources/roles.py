@@ -115,7 +115,7 @@ class SetRoleColors(Struct, kw_only=True):
 
 
 class UpdateRole(Struct, kw_only=True):
-    """Changes to a role; absent fields keep their value."""
+    """Changes to a role; absent fields keep their value, and null resets a field to its value in a new role."""
 
     name: RoleName | None | UnsetType = UNSET
     """Name of the role."""
