@@ -268,7 +268,7 @@ class UpdateCommand(Struct, kw_only=True):
     """Contexts in which the command can be used; ignored for guild commands.
     Null for GUILD and BOT_DM, and for PRIVATE_CHANNEL if users can install the command."""
     integration_types: Annotated[list[ApplicationIntegrationType], Meta(min_length=1)] | None | UnsetType = UNSET
-    """Installation contexts in which the command is available; null for all contexts of the application."""
+    """Installation contexts in which the command is available; null for all of the application. Ignored for guild commands."""
     nsfw: bool | None | UnsetType = UNSET
     """Whether the command is age-restricted; null means false."""
     handler: CommandHandlerType | None | UnsetType = UNSET

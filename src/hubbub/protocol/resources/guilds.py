@@ -294,7 +294,7 @@ class CreateGuild(Struct, kw_only=True):
     system_channel_flags: Bits | None | UnsetType = UNSET
     """Bit set of `SystemChannelFlags`: the system messages to suppress."""
     roles: Annotated[list[InitialRole], Meta(max_length=ROLES_MAX)] | None | UnsetType = UNSET
-    """Roles to create, at most 250; the first one sets the properties of @everyone."""
+    """Roles to create, at most 250; the first one sets the permissions of @everyone."""
     channels: Annotated[list[InitialChannel], Meta(max_length=GUILD_CHANNELS_MAX)] | None | UnsetType = UNSET
     """Channels to create, at most 500; if absent or null, a text and a voice channel, each in a category."""
     afk_channel_id: Snowflake | None | UnsetType = UNSET

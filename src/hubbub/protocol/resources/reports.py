@@ -80,7 +80,7 @@ class CaseAction(StrEnum):
     SUSPEND_USER = "suspend_user"
     """Suspend the account."""
     SUSPEND_GUILD = "suspend_guild"
-    """Suspend the reported guild."""
+    """Suspend the reported guild, or the guild of the reported message."""
 
 
 class CreateReport(Struct, kw_only=True):
