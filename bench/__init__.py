@@ -1,1 +1,1 @@
-"""Benchmarks. Results are ratios against a reference in the same run, because machines differ and are noisy."""
+"""Benchmarks. Most results are ratios against a reference in the same run, because machines differ and are noisy."""

@@ -1,4 +1,4 @@
-"""`make bench`: run the named benchmarks (all by default), print ratios, and store them in bench/results/.
+"""`make bench`: run the named benchmarks (all by default), print figures, and store them in bench/results/.
 
 python -m bench [BENCHMARK ...] [--quick]
 
@@ -130,7 +130,7 @@ async def requests_bench(benchmarks: set[str], quick: bool) -> None:
 
 
 async def growth_bench(quick: bool) -> None:
-    """Measure POST into a channel with a thousand and with a million messages."""
+    """Measure POST into a channel with few stored messages and with a million, or 100,000 in a quick run."""
     count = 2_000 if quick else 6_000
     stored_count = 100_000 if quick else 1_000_000
     costs = {}
@@ -169,7 +169,7 @@ def insert_old_messages(database: Path, channel_id: int, author_id: int, count: 
 
 
 async def connect(subject: Subject, count: int, query: str = "") -> list[GatewayConnection]:
-    """Open gateway connections and identify."""
+    """Open gateway connections, identify, and wait until READY and GUILD_CREATE have arrived."""
     host, _, port = subject.info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     connections = []
@@ -180,7 +180,6 @@ async def connect(subject: Subject, count: int, query: str = "") -> list[Gateway
         connections.append(protocol)
         if number % 50 == 49:
             await asyncio.sleep(0.02)
-    # Wait for READY and GUILD_CREATE.
     await wait_until_idle(connections, bytes_min=count * (300 if query else 1500))
     return connections
 
@@ -234,7 +233,7 @@ async def measure_plain_writes(session_count: int, message_count: int) -> float:
 
 
 async def fanout_bench(quick: bool) -> None:
-    """Measure the delivery of a message to a thousand sessions."""
+    """Measure the delivery of a message to many sessions, plain against bare writes, and compressed against plain."""
     session_count, message_count = (300, 40) if quick else (1000, 100)
     baseline = await measure_plain_writes(session_count, message_count)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
@@ -365,7 +364,9 @@ def store_figures() -> None:
 
 
 async def main() -> int:
-    """Run the benchmarks, and print and store the figures. Return 1 if a limit was exceeded."""
+    """Run the benchmarks, and print and store the figures.
+
+    Return the exit status: 0, 1 if a limit was exceeded, or 2 for an unknown benchmark."""
     all_benchmarks = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
     all_benchmarks |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile", "postgres", "client"}
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and print ratios.")

@@ -56,7 +56,7 @@ def run_game(web_base: str, token: str, frame_count: int) -> dict[str, Any]:
 
 
 def next_frame(frame_at: float) -> float:
-    """Sleep until the next frame. Missed frames are skipped."""
+    """Sleep until the next frame and return its time; missed frames are skipped."""
     now = time.monotonic()
     frame_at = max(frame_at + 1 / FRAMES_PER_SECOND, now)
     time.sleep(frame_at - now)

@@ -49,7 +49,9 @@ class HopCounter:
 
     @contextlib.contextmanager
     def count(self, side: str, *, includes_shared: bool) -> Iterator[None]:
-        """Count the hops of a side, the name of a package, inside the context."""
+        """Count the hops inside the context; `side` is the package whose hops count.
+
+        With `includes_shared`, calls to the shared packages count as well."""
         self.hop_count, self.modules = 0, set()
         self._side, self._packages = side, (side, *SHARED_PACKAGES) if includes_shared else (side,)
         sys.setprofile(self._record)

@@ -1,6 +1,7 @@
 """The cost of input that is written to be slow: twice the length must cost about twice the time, not four times.
 
-Each figure is the worst ratio of a set of texts; the best of several tries counts, in CPU time.
+Each figure is the worst ratio of a set of texts. The fastest of several tries counts: in CPU time, or in elapsed time for
+the markdown parser, which runs in Node.
 """
 
 import json
@@ -33,7 +34,7 @@ MARKDOWN_DELIMITERS = (
     "||`",
 )
 TEXT_LENGTH_MAX = 4000
-"""Maximum length of the longest text in characters: the maximum of all text displays of a message."""
+"""Length of the longest markdown text in characters: the maximum of all text displays of a message."""
 
 MARKDOWN_TIMER_SCRIPT = """
 import { readFileSync } from "node:fs";

@@ -21,7 +21,7 @@ async def identity_bench(
     message_request_factory: Callable[[Subject], Callable[[int], bytes]],
     quick: bool,
 ) -> None:
-    """Measure token verification on the request path, and one code exchange."""
+    """Measure token verification, and code exchanges without and with an ID token."""
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:

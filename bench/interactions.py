@@ -58,7 +58,7 @@ class RecordingApp(GatewayConnection):
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true."""
+    """Poll a condition until it is true; raise TimeoutError after 30 seconds."""
     async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.001)

@@ -236,7 +236,9 @@ class PlainConnection(asyncio.Protocol):
 
 
 async def wait_until_idle(connections: list[Any], *, bytes_min: int = 0, timeout_seconds: float = 60.0) -> int:
-    """Wait until no more data arrives and return the number of bytes received."""
+    """Wait until at least `bytes_min` bytes were received and no more arrive; return the number of bytes received.
+
+    Raise TimeoutError after `timeout_seconds`."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_seconds
     previous_total = -1

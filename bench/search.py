@@ -96,7 +96,7 @@ class PostgresStore:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def arguments(self, folder: str) -> tuple[str, ...]:
-        """Return the command line arguments of a server with this folder."""
+        """Return the command line arguments of a server with this folder; create its database on the first call."""
         if folder not in self._databases:
             name = self._databases[folder] = f"bench_{len(self._databases)}"
             with psycopg.connect(self._url, autocommit=True) as connection:
@@ -136,7 +136,7 @@ class TimedClient:
         self._address = host, int(port)
 
     async def open(self) -> None:
-        """Open the connection."""
+        """Open the connection; call this before `send`."""
         self._reader, self._writer = await asyncio.open_connection(*self._address)
 
     async def send(self, data: bytes) -> tuple[float, int, Any]:
@@ -162,12 +162,11 @@ async def wait_indexed(client: TimedClient, search: bytes) -> float:
 
 
 def percentile_99(values: list[float]) -> float:
-    """Return the 99th percentile."""
     return statistics.quantiles(values, n=100)[98]
 
 
 async def search_bench(record_figure: Callable[..., None], quick: bool) -> None:
-    """Measure the duration of searches and the cost of the index."""
+    """Measure the duration of searches and the cost of the index, on SQLite and on PostgreSQL."""
     stores: tuple[Store, ...] = (EmbeddedStore(), PostgresStore())
     for store_context in stores:
         with store_context as store:

@@ -41,7 +41,7 @@ async def social_bench(benchmarks: set[str], record_figure: Callable[..., None],
 
 
 async def _measure_lobby(subject: Subject, record_figure: Callable[..., None], message_count: int) -> None:
-    """Measure a message to a full lobby."""
+    """Measure a message to a lobby with `LOBBY_MEMBER_COUNT` members."""
     tokens = subject.info["player_tokens"][:LOBBY_MEMBER_COUNT]
     url = subject.info["url"]
     join_requests = [

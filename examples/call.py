@@ -153,7 +153,7 @@ def main() -> None:
                 client.run_callbacks()
                 time.sleep(FRAME_SECONDS)
         except (KeyboardInterrupt, MissingExtraError) as error:
-            # The text of a KeyboardInterrupt is empty, so that Ctrl-C is not a problem.
+            # The text of a KeyboardInterrupt is empty, so Ctrl-C is not reported as a problem.
             participant.problem = str(error) or None
     sys.exit(participant.problem)
 

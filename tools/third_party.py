@@ -27,11 +27,11 @@ DOWNLOAD_TIMEOUT_SECONDS: Final = 30.0
 
 
 class HashMismatchError(Exception):
-    """A package or a fetched file does not have its pinned hash."""
+    """Raised when a package or a fetched file does not have its pinned hash."""
 
 
 class RegistryUnknownError(Exception):
-    """No npm registry is known on this machine."""
+    """Raised when no npm registry is known on this machine."""
 
 
 @dataclass(frozen=True)

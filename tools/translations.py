@@ -52,7 +52,7 @@ Message = tuple[str | tuple[str, ...], list[str]]
 
 
 def javascript_modules() -> list[Path]:
-    """Return the scripts that we wrote, without the tools of the API reference."""
+    """Return the scripts of the web pages and the chat client, without third-party files and the API reference."""
     paths = [path for path in STATIC.rglob("*.js") if "third_party" not in path.parts]
     return sorted(path for path in paths if not path.name.startswith("docs"))
 

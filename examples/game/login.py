@@ -1,4 +1,4 @@
-"""Login of a player: with a browser, as a guest through the game's own server, or with a token."""
+"""Login of a player: with a browser, with a password, as a guest through the game's own server, or with a token."""
 
 import argparse
 import json

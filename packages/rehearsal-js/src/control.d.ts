@@ -51,13 +51,13 @@ export type Attachment = {
   waveform?: string;
   /** Flags of the attachment, an `AttachmentFlags` bit set; absent if no bit is set. */
   flags?: number;
-  /** ThumbHash placeholder of an image or a video; absent if there is none. */
+  /** ThumbHash placeholder of an image or a video; always absent. */
   placeholder?: string;
-  /** Version of the format of `placeholder`; absent without a placeholder. */
+  /** Version of the format of `placeholder`; always absent. */
   placeholder_version?: number;
-  /** Time the clip was recorded; clips only. */
+  /** Time at which a clip was recorded; always absent. */
   clip_created_at?: string;
-  /** Users in the recorded stream; clips only. */
+  /** Users in the recorded stream of a clip; always absent. */
   clip_participants?: Array<User>;
 };
 
@@ -220,7 +220,7 @@ export type CommandChoice = {
   name: string;
   /** Value of the choice, of the option's type; strings have at most 100 characters. */
   value: string | number;
-  /** Translations of the name by locale; null if none. */
+  /** Translations of the name by locale; null if none, absent in lists without `with_localizations`. */
   name_localizations?: Record<string, string> | null;
   /** Name in the caller's locale; absent without a translation, outside lists, and with `with_localizations`. */
   name_localized?: string;
@@ -423,9 +423,9 @@ export type EmbedMedia = {
   height?: number;
   /** Media type of the file, such as `image/png`. */
   content_type?: string;
-  /** ThumbHash placeholder of the media. */
+  /** ThumbHash placeholder of the media; always absent. */
   placeholder?: string;
-  /** Version of the placeholder format. */
+  /** Version of the format of `placeholder`; always absent. */
   placeholder_version?: number;
   /** Alternative text of the image. */
   description?: string;
@@ -463,9 +463,9 @@ export type Entitlement = {
   starts_at: string | null;
   /** Time until which the entitlement is valid; null if it has no end. */
   ends_at: string | null;
-  /** Flags of the gift code; 0 if the entitlement was not a gift. */
+  /** Flags of the gift code; always 0. */
   gift_code_flags?: number;
-  /** ID of the promotion through which the entitlement was acquired; null if none. */
+  /** ID of the promotion through which the entitlement was acquired; always null. */
   promotion_id?: string | null;
   /** ID of the subscription that grants the entitlement; absent if none. */
   subscription_id?: string;
@@ -746,7 +746,7 @@ export type Invite = {
   guild_id?: string;
   /** User who created the invite; absent if there is none. */
   inviter?: User;
-  /** Type of the invite's target in a voice channel, an `InviteTargetType`; absent if there is no target. */
+  /** Type of the invite's target, an `InviteTargetType`; absent if there is no target. */
   target_type?: number;
   /** User whose stream the invite leads to; absent if there is none. */
   target_user?: User;
@@ -863,9 +863,9 @@ export type Member = {
   communication_disabled_until?: string | null;
   /** Permissions of the member: in an interaction those in its channel, for the caller's own member those in the guild. Absent in all other members. */
   permissions?: string;
-  /** Avatar decoration in the guild; null if there is none. */
+  /** Avatar decoration in the guild; always absent. */
   avatar_decoration_data?: AvatarDecoration | null;
-  /** Collectibles shown in the guild; null if there are none. */
+  /** Collectibles shown in the guild; always absent. */
   collectibles?: Collectibles | null;
   /** User account of the member. */
   user: User;
@@ -909,7 +909,7 @@ export type Message = {
   mentions: Array<User>;
   /** IDs of the roles mentioned in the message. */
   mention_roles: Array<string>;
-  /** Complete stickers of the message; absent if there are none. */
+  /** Complete stickers of the message; always absent. */
   stickers?: Array<Sticker>;
   /** Stickers of the message with the fields needed to render them; absent if there are none. */
   sticker_items?: Array<StickerItem>;
@@ -949,13 +949,13 @@ export type Message = {
   interaction?: MessageInteraction;
   /** Thread started from the message. */
   thread?: Thread;
-  /** Channels mentioned in a crossposted message. */
+  /** Channels mentioned in a crossposted message; always absent. */
   mention_channels?: Array<MentionedChannel>;
   /** Approximate position of the message in its thread, from 0. */
   position?: number;
-  /** Role subscription that the system message announces. */
+  /** Role subscription that the system message announces; always absent. */
   role_subscription_data?: RoleSubscription;
-  /** Objects referenced by ID in the message's select menus. */
+  /** Objects referenced by ID in the message's select menus; always absent. */
   resolved?: Record<string, unknown>;
   /** Poll of the message. */
   poll?: Poll;
@@ -987,15 +987,15 @@ export type MessageApplication = {
   icon: string | null;
   /** Description of the application. */
   description: string;
-  /** Type of the application; null for most applications. */
+  /** Type of the application; always null. */
   type: number | null;
   /** Hash of the cover image. */
   cover_image?: string;
-  /** ID of the SKU of the game; absent if there is none. */
+  /** ID of the SKU of the game; always absent. */
   primary_sku_id?: string;
   /** ID of the publisher's application; sent with invites to a game. */
   parent_id?: string;
-  /** Bot user of the application. */
+  /** Bot user of the application; always absent. */
   bot?: User;
 };
 
@@ -1029,7 +1029,7 @@ export type MessageContent = {
   mentions: Array<User>;
   /** IDs of the roles mentioned in the message. */
   mention_roles: Array<string>;
-  /** Complete stickers of the message; absent if there are none. */
+  /** Complete stickers of the message; always absent. */
   stickers?: Array<Sticker>;
   /** Stickers of the message with the fields needed to render them; absent if there are none. */
   sticker_items?: Array<StickerItem>;
@@ -1045,7 +1045,7 @@ export type MessageInteraction = {
   name: string;
   /** User who invoked the command. */
   user: User;
-  /** Name of the command in the user's locale; absent if there is no translation. */
+  /** Name of the command in the user's locale; always absent. */
   name_localized?: string;
   /** Member who invoked the command; sent in gateway events of guilds. */
   member?: PartialMember;
@@ -1201,9 +1201,9 @@ export type PartialMember = {
   communication_disabled_until?: string | null;
   /** Permissions of the member: in an interaction those in its channel, for the caller's own member those in the guild. Absent in all other members. */
   permissions?: string;
-  /** Avatar decoration in the guild; null if there is none. */
+  /** Avatar decoration in the guild; always absent. */
   avatar_decoration_data?: AvatarDecoration | null;
-  /** Collectibles shown in the guild; null if there are none. */
+  /** Collectibles shown in the guild; always absent. */
   collectibles?: Collectibles | null;
 };
 
@@ -1352,7 +1352,7 @@ export type PublicApplication = {
   description: string;
   /** Always empty; kept because interactions.py reads the key. */
   summary?: string;
-  /** Type of the application: 4 for a guild's role subscriptions, otherwise null. */
+  /** Type of the application; always null. */
   type: number | null;
   /** Hexadecimal Ed25519 public key that verifies interaction and webhook event signatures. */
   verify_key: string;
@@ -1362,13 +1362,13 @@ export type PublicApplication = {
   flags_new?: string;
   /** Hash of the cover image for rich presence invites; absent if none. */
   cover_image?: string;
-  /** ID of the SKU of the game; absent if the application is not sold as a game. */
+  /** ID of the SKU of the game; always absent. */
   primary_sku_id?: string;
   /** Bot user of the application; absent if it has none. */
   bot?: User;
-  /** URL slug of the store page; absent if there is none. */
+  /** URL slug of the store page; always absent. */
   slug?: string;
-  /** ID of the guild linked to the application; absent if none. */
+  /** ID of the guild linked to the application; always absent. */
   guild_id?: string;
   /** Web origins that may connect to the local agent over RPC; absent if none. */
   rpc_origins?: Array<string>;
@@ -1388,7 +1388,7 @@ export type PublicApplication = {
   integration_types_config?: Record<string, IntegrationTypeConfiguration>;
   /** Maximum number of participants of an activity instance; -1 or null for no limit. */
   max_participants?: number | null;
-  /** Tags that describe the application, at most 5 of at most 20 characters each; absent if none. */
+  /** Tags that describe the application, at most 5 of at most 20 characters each; absent in invites. */
   tags?: Array<string>;
 };
 
@@ -1467,7 +1467,7 @@ export type Reaction = {
   me: boolean;
   /** Whether the current user added a super reaction with the emoji. */
   me_burst?: boolean;
-  /** Colors of the super reaction. */
+  /** Colors of the super reaction; always empty. */
   burst_colors: Array<string>;
 };
 
@@ -1751,7 +1751,7 @@ export type Sticker = {
   format_type: number;
   /** Description of the sticker; null if there is none. */
   description: string | null;
-  /** Whether the sticker can be used; false if the guild lost the boosts for its slot. Absent for standard stickers. */
+  /** Whether the sticker can be used; always true, absent for standard stickers. */
   available?: boolean;
   /** ID of the guild; absent for standard stickers. */
   guild_id?: string;
@@ -2028,7 +2028,7 @@ export type User = {
   avatar?: string | null;
   /** Public flags of the user; a `UserFlags` bit set. */
   public_flags?: number;
-  /** Flags of the user; a `UserFlags` bit set. */
+  /** Flags of the user, a `UserFlags` bit set; the public flags, or all flags in the current user. */
   flags?: number;
   /** Whether the user is a bot; absent if it is not. */
   bot?: boolean;
@@ -2038,9 +2038,9 @@ export type User = {
   banner?: string | null;
   /** Color of the profile as an RGB number; null if there is none. */
   accent_color?: number | null;
-  /** Avatar decoration; null if there is none. */
+  /** Avatar decoration of the user; always absent. */
   avatar_decoration_data?: AvatarDecoration | null;
-  /** Collectibles of the user; null if there are none. */
+  /** Collectibles of the user; always absent. */
   collectibles?: Collectibles | null;
   /** Guild whose tag the user shows; null if there is none. */
   primary_guild?: PrimaryGuild | null;

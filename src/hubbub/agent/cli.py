@@ -184,7 +184,7 @@ def parse_url(url: str) -> str:
 
 
 def parse_index(text: str | None) -> int | None:
-    """Parse the index of the socket; raise SettingError if it is invalid."""
+    """Return the index of the socket, or None if none is given; raise SettingError if it is invalid."""
     if text is None:
         return None
     if not text.isdecimal() or int(text) not in rpc.SOCKET_INDEXES:

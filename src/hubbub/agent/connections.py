@@ -1,6 +1,6 @@
 """Connection of one program: its scopes, its queue of commands and its event subscriptions (spec/rpc.md#3 to 5).
 
-It is independent of the transport: a `Transport` sends its frames.
+A connection is independent of the transport: a `Transport` sends the frames.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class ProgramConnection:
         self.activity_throttle: Throttle | None = None
         """Rate limit of activity updates."""
         self.pending_activities: dict[int, dict[str, Any] | None] = {}
-        """Activities by process ID that are set but not published yet."""
+        """Activities by process ID that are set but not published yet; None removes the activity of the process."""
         self.is_closed = False
         self._queue: asyncio.Queue[rpc.Request] = asyncio.Queue(QUEUED_REQUESTS_MAX)
         self._worker: asyncio.Task[None] | None = None
@@ -112,7 +112,9 @@ class ProgramConnection:
     # Receiving
 
     def receive(self, body: bytes) -> None:
-        """Queue the command in a received frame, or reply with an error."""
+        """Queue the command in a received frame, or reply with an error.
+
+        A frame that is not JSON, and a frame for which the queue has no room, close the connection."""
         try:
             payload = codec.decode_any(body)
         except msgspec.DecodeError:

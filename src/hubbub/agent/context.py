@@ -137,7 +137,7 @@ class AgentContext:
         return self.publish("AUTHORIZE_REQUEST", None, application_id=application_id)
 
     async def fetch_linked_game_ids(self) -> set[str]:
-        """Return the IDs of the games that the user authorized for the social layer (spec/sdk.md#6.4)."""
+        """Return the IDs of the games that the user authorized for the social layer; empty if the request fails."""
         try:
             grants = await self.account.request(LIST_OAUTH2_AUTHORIZATIONS)
         except (ApiError, RpcError) as error:

@@ -42,7 +42,7 @@ class GameLauncher:
     async def join_game(self, application_id: str, data: Any) -> bool:
         """Send ACTIVITY_JOIN to a game once it subscribes, and launch the game if needed.
 
-        `data` is the payload of the event. Return False if the game is not running and has no launch command."""
+        `data` is the payload of the event. Return False if the game is not running and cannot be launched."""
         is_already_pending = application_id in self._pending
         self._add_pending(application_id, data)
         if is_already_pending or self._is_connected(application_id) or await self._launch(application_id):

@@ -1,4 +1,4 @@
-"""The user that owns the other end of a local TCP connection."""
+"""Lookup of the user that owns the other end of a local TCP connection."""
 
 import socket
 import struct

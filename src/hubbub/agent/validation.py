@@ -17,7 +17,7 @@ Check = Callable[[Any, str], Any]
 
 
 class InvalidValue(Exception):
-    """Raised for an invalid value."""
+    """Raised by a check; the message names the value and the problem."""
 
 
 def child_error(name: str, problem: object) -> InvalidValue:
@@ -78,7 +78,7 @@ def number(minimum: float | None = None, maximum: float | None = None, *, is_who
 
 
 def boolean(value: Any, name: str) -> bool:
-    """Check a boolean."""
+    """Return the value if it is a boolean; raise `InvalidValue` otherwise."""
     if not isinstance(value, bool):
         raise InvalidValue(f'"{name}" must be a boolean')
     return value
@@ -96,7 +96,7 @@ def one_of(*choices: Any) -> Check:
 
 
 def snowflake(value: Any, name: str) -> str:
-    """Check an ID, given as a string of digits or as a number."""
+    """Return an ID as a string of digits; raise `InvalidValue` if the value is neither such a string nor a 64-bit number."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
         return str(value)
     if not isinstance(value, str):

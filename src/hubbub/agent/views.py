@@ -37,14 +37,14 @@ def user(payload: Data) -> Data:
 
 
 def avatar_url(web_url: str, payload: Data) -> str | None:
-    """Return the URL of a user's avatar image, or None."""
+    """Return the URL of a user's avatar image; None for a default avatar."""
     if not payload.get("avatar"):
         return None
     return f"{web_url}/cdn/avatars/{payload['id']}/{payload['avatar']}.png"
 
 
 def guild(web_url: str, payload: Data) -> Data:
-    """Build a guild object."""
+    """Build a guild object with the URL of the icon, or None for a guild without an icon."""
     icon = f"{web_url}/cdn/icons/{payload['id']}/{payload['icon']}.png" if payload.get("icon") else None
     return {"id": payload["id"], "name": payload.get("name", ""), "icon_url": icon}
 
@@ -111,7 +111,7 @@ def channel(state: SessionState, voice: VoiceSettings, payload: Data, messages: 
 
 
 def message(state: SessionState, payload: Data) -> Data:
-    """Build a message object."""
+    """Build a message object; a partial message without an author has no `author`, `nick` and `blocked`."""
     author = payload.get("author")
     view: Data = {name: payload[name] for name in MESSAGE_FIELDS if name in payload}
     if author is not None:

@@ -62,7 +62,7 @@ USER_SETTINGS_CHECKS: Final[dict[str, Check]] = {
 
 
 class VoiceSettings:
-    """The voice settings of the user."""
+    """The voice settings of the user, and the program that controls them."""
 
     def __init__(self, on_change: Callable[[dict[str, Any]], None]) -> None:
         """`on_change` is called with the settings that changed."""
@@ -77,7 +77,7 @@ class VoiceSettings:
         self._saved_settings: dict[str, dict[str, Any]] = {}
         """Settings of disconnected applications by ID, which are restored on their next connection."""
         self.devices: list[dict[str, Any]] = []
-        """Certified devices registered by programs."""
+        """Certified devices that a program registered last."""
 
     def get_settings(self) -> dict[str, Any]:
         """Return the current settings."""

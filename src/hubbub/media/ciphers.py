@@ -76,7 +76,7 @@ class Cipher(ABC):
         """Encrypt a body; return the whole packet, which starts with the unencrypted `header`."""
 
     def encrypt_control(self, packet: bytes) -> bytes:
-        """Encrypt an RTCP packet."""
+        """Encrypt an RTCP packet after its first `RTCP_HEADER_BYTES` bytes, which stay unencrypted."""
         return self.encrypt(packet[:RTCP_HEADER_BYTES], packet[RTCP_HEADER_BYTES:])
 
     def _next_nonce(self) -> bytes:

@@ -145,7 +145,9 @@ class ActorClient:
         return Result(data)
 
     async def expect_none(self, event: str, where: EventPredicate | None, fields: Mapping[str, Any]) -> Result:
-        """Raise `EventNotReceived` if an earlier action caused such an event; wait only until pending events arrived."""
+        """Raise `EventNotReceived` if an earlier action caused a matching event that was not returned before.
+
+        This waits only until pending events have arrived."""
         __tracebackhide__ = True
         require_event_name(event)
         session = await self.ensure_session()

@@ -75,11 +75,13 @@ class PlatformContext:
     # Names
 
     def find_application(self, application: str | Application) -> Application:
-        """Return an application of the world, given its name or the application itself."""
+        """Return an application, given its name or the application itself; raise `UnknownNameError` for an unknown name."""
         return self.applications[application] if isinstance(application, str) else application
 
     def find_id(self, object_type: str, name: str) -> str:
-        """Return the ID of the channel, role, user or mentionable (user or role) with this name."""
+        """Return the ID of the channel, role, user or mentionable (user or role) with this name.
+
+        Raise `InvalidArgument` if the world has no such object, or several."""
         if object_type == "channel":
             return self.channel_id(name)
         is_user = name in self.ready.users or name in self.applications
@@ -88,7 +90,9 @@ class PlatformContext:
         return self.role_id(name)
 
     def user_id(self, name: str) -> str:
-        """Return the ID of the user with this name, or of the bot of the application with this name."""
+        """Return the ID of the user with this name, or of the bot of the application with this name.
+
+        Raise `InvalidArgument` if the world has neither."""
         if name in self.ready.users:
             return self.ready.users[name].id
         application = self.applications.get(name)
@@ -99,7 +103,7 @@ class PlatformContext:
         return application.bot.id
 
     def guild_id(self, guild: str) -> str:
-        """Return the ID of a guild of the world, given its name or its ID."""
+        """Return the ID of a guild, given its name in the world or its ID; raise `InvalidArgument` for an unknown name."""
         world_guild = self.ready.guilds.get(guild)
         if world_guild is None and not guild.isdigit():
             available = ", ".join(self.ready.guilds) or "none"
@@ -107,11 +111,15 @@ class PlatformContext:
         return guild if world_guild is None else world_guild.id
 
     def channel_id(self, name: str) -> str:
-        """Return the ID of the channel with this name in any guild of the world."""
+        """Return the ID of the channel with this name in any guild of the world.
+
+        Raise `InvalidArgument` if no guild or several guilds have one."""
         return self._find_unique_id("channel", name, {key: guild.channels for key, guild in self.ready.guilds.items()})
 
     def role_id(self, name: str) -> str:
-        """Return the ID of the role with this name in any guild of the world."""
+        """Return the ID of the role with this name in any guild of the world.
+
+        Raise `InvalidArgument` if no guild or several guilds have one."""
         return self._find_unique_id("role", name, {key: guild.roles for key, guild in self.ready.guilds.items()})
 
     def _find_unique_id(self, object_type: str, name: str, ids_by_guild: Mapping[str, Mapping[str, str]]) -> str:

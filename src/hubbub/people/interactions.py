@@ -134,7 +134,9 @@ class InteractionClient(MessagingClient):
         )
 
     def find_latest_component(self, identifier: str, types: Sequence[int]) -> Mapping[str, Any]:
-        """Return the latest received message that has a component with this custom_id, label or placeholder."""
+        """Return the latest received message that has a component with this custom_id, label or placeholder.
+
+        Raise `InvalidArgument` if there is none."""
         messages: dict[str, dict[str, Any]] = {}
         for event in self.received_events:
             if event.name in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
@@ -225,7 +227,9 @@ class InteractionClient(MessagingClient):
         *,
         wait_for_answer: bool = True,
     ) -> Result:
-        """Send an interaction and return the response."""
+        """Send an interaction and return the response; raise `InteractionFailed` if the application does not respond.
+
+        Without a new message, the response is the message of the component, or an empty object."""
         __tracebackhide__ = True
         session = await self.ensure_session()
         nonce, first_position = f"hubbub.people.{next(_nonce_numbers)}", len(session.received)
@@ -273,7 +277,7 @@ class InteractionClient(MessagingClient):
     async def _wait_for_answer(
         self, session: ActorSession, deferred: Result, application_id: str, timeout_seconds: float
     ) -> Result:
-        """Return the message that replaces a deferred response."""
+        """Return the message that replaces a deferred response; raise `InteractionFailed` on timeout or if it is deleted."""
         __tracebackhide__ = True
 
         def is_answer(data: dict[str, Any]) -> bool:

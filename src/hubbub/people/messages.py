@@ -1,4 +1,4 @@
-"""Clients that send and read messages."""
+"""Clients that send, edit, delete, read and react to messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ from hubbub.protocol.resources.messages import (
 from hubbub.protocol.resources.reactions import ADD_MY_MESSAGE_REACTION
 
 ChannelReference: TypeAlias = str | Identified | Mapping[str, Any]
-"""A channel by its name in the world, its ID, or an object with its ID; or a user or `@name`, for direct messages."""
+"""A channel by its name in the world, its ID or its API object; or a user or `@name`, for direct messages."""
 
 MessageReference: TypeAlias = str | Mapping[str, Any]
 """A message, or the ID of a message that the user has received."""
@@ -34,7 +34,7 @@ File: TypeAlias = tuple[str, bytes]
 
 
 class MessagingClient(ActorClient):
-    """Client of a user who sends and reads messages."""
+    """Client of a user who sends, edits, deletes, reads and reacts to messages."""
 
     async def send_message(
         self, channel: ChannelReference, body: Mapping[str, Any], files: Mapping[str, bytes]
@@ -73,7 +73,7 @@ class MessagingClient(ActorClient):
         return edited
 
     async def delete(self, message: MessageReference, channel: ChannelReference | None = None) -> Result:
-        """Delete a message."""
+        """Delete a message of this user, or of another user with the permission for it."""
         __tracebackhide__ = True
         session = await self.ensure_session()
         found = await self.find_message(message, channel)
@@ -99,7 +99,9 @@ class MessagingClient(ActorClient):
     async def find_message(
         self, message: MessageReference, channel: ChannelReference | None = None
     ) -> Mapping[str, Any]:
-        """Return a message: the given object, or by its ID from the received events, or else from its channel."""
+        """Return a message: the given object, or by its ID from the received events, or else from its channel.
+
+        Raise `InvalidArgument` if the user has not received the message and `channel` is None."""
         __tracebackhide__ = True
         if isinstance(message, Mapping):
             return message
@@ -148,7 +150,9 @@ class MessagingClient(ActorClient):
         return await self.send(operation, body, query=query, data=None, **parameters) or Result()
 
     async def resolve_channel(self, channel: ChannelReference) -> tuple[str, str | None]:
-        """Return the ID of a channel and of its guild, which is None for a direct message channel."""
+        """Return the ID of a channel and of its guild, which is None for a direct message channel.
+
+        For a user, the direct message channel is created if it does not exist."""
         if isinstance(channel, str) and channel.startswith("@"):
             return await self._open_direct_channel(self.context.user_id(channel[1:])), None
         if isinstance(channel, Mapping):

@@ -73,7 +73,7 @@ class VoiceServerInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadyDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The ready document of a platform."""
+    """URLs, control token, world and voice server of a platform, with the keys of the ready file."""
 
     api: str
     gateway: str

@@ -199,7 +199,7 @@ class ActorSession:
 
     @property
     def kept_events(self) -> list[ReceivedEvent]:
-        """The latest received events, in order."""
+        """The latest received events, at most `EVENTS_KEPT_MAX`, in order."""
         return self.received[self._first_position :]
 
     def consume(self, position: int) -> Any:
@@ -210,9 +210,10 @@ class ActorSession:
     async def wait_event(
         self, name: str, where: EventPredicate | None = None, *, timeout_seconds: float, match_description: str = ""
     ) -> Any:
-        """Wait for the first matching event, consume it and return its data; raise `EventNotReceived` after `timeout_seconds`.
+        """Wait for the first matching event, consume it and return its data.
 
-        `match_description` describes `where` in the error message."""
+        Raise `EventNotReceived` after `timeout_seconds`, or if the session has ended. `match_description` describes `where`
+        in the error message."""
         __tracebackhide__ = True
         if not await self.wait_until(lambda: self.find(name, where) is not None, timeout_seconds):
             raise EventNotReceived(

@@ -195,7 +195,7 @@ class UserClient(InteractionClient):
         return await super().disconnect()
 
     async def leave_voice(self) -> Result:
-        """Leave the current voice channel."""
+        """Leave the current voice channel; return the new voice state. Raise `InvalidArgument` outside of voice channels."""
         __tracebackhide__ = True
         session = await self.ensure_session()
         states = [

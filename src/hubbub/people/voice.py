@@ -1,6 +1,6 @@
 """A user's connection to a voice server: plays Opus packets, and records those of other users (spec/voice.md#7 to 10).
 
-Calls are end-to-end encrypted, so it needs davey, which the extra `voice` installs.
+Calls are end-to-end encrypted, so this module needs davey, which the extra `voice` installs.
 """
 
 import asyncio
@@ -116,7 +116,9 @@ class VoiceClient(asyncio.DatagramProtocol):
     # Audio
 
     async def play(self, packets: Sequence[bytes], timeout_seconds: float) -> None:
-        """Send Opus packets in real time, once another user is in the call."""
+        """Send Opus packets in real time, once another user is in the call.
+
+        Raise `VoiceFailed` if no other user connects within `timeout_seconds`, or if the connection ends."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._wait_until(lambda: self._dave.ready)
@@ -140,7 +142,7 @@ class VoiceClient(asyncio.DatagramProtocol):
         """Return recorded frames of a user, or of the first user who speaks, and remove them from the recording.
 
         Wait `timeout_seconds` for the first frame; then until the user is quiet for `quiet_seconds`, or until frames of
-        `duration_seconds` are recorded.
+        `duration_seconds` are recorded. Raise `VoiceFailed` if no frame arrives, or if the connection ends.
         """
         try:
             async with asyncio.timeout(timeout_seconds):

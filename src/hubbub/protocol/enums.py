@@ -56,7 +56,7 @@ class Status(StrEnum):
     IDLE = "idle"
     DND = "dnd"
     INVISIBLE = "invisible"
-    """Status that other users see as offline; used in requests only."""
+    """Status that other users see as offline; only the user's own clients receive it."""
     OFFLINE = "offline"
 
 
@@ -82,7 +82,7 @@ class ConnectionVisibility(IntEnum):
 
 
 class VerificationLevel(IntEnum):
-    """Criteria that members must meet before they may send messages; each level includes those below it."""
+    """Criteria that members without roles must meet before they may send messages; each level includes those below it."""
 
     NONE = 0
     LOW = 1
@@ -276,7 +276,7 @@ class InGameMessages(IntEnum):
 
 
 class InviteTargetType(IntEnum):
-    """Target of an invite to a voice channel."""
+    """Kind of object that an invite leads to, in addition to its channel."""
 
     STREAM = 1
     EMBEDDED_APPLICATION = 2
@@ -986,7 +986,6 @@ class AuditLogAction(IntEnum):
 THREAD_TYPES: Final = frozenset(
     {ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD}
 )
-"""Types of threads."""
 
 VOICE_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
 """Types of guild channels with voice."""

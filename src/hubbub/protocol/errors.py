@@ -23,7 +23,7 @@ class ErrorCode:
     code: int
     """JSON error code; 0 for generic errors, which differ by status."""
     status: int
-    """HTTP status."""
+    """HTTP status of the response."""
     message: str
     """Default message."""
 
@@ -57,7 +57,7 @@ class ApiError(Exception):
         return _iter_field_messages(self.errors or {}, names)
 
     def describe(self, names: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Return all errors as one line, such as `name: This field is required`, or the error's message."""
+        """Return all form errors as one line, such as `name: This field is required`; without form errors, the message."""
         messages = [
             f"{path}: {text}" if path else text for path, texts in self.messages_by_field(names) for text in texts
         ]

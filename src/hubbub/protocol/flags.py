@@ -57,7 +57,7 @@ class UserFlags:
     HYPESQUAD: Final = 1 << 2
     """Participant of community events."""
     BUG_HUNTER_LEVEL_1: Final = 1 << 3
-    """Bug hunter."""
+    """User who reported bugs to the platform, on the first level."""
     HYPESQUAD_ONLINE_HOUSE_1: Final = 1 << 6
     """Member of the house of bravery."""
     HYPESQUAD_ONLINE_HOUSE_2: Final = 1 << 7
@@ -71,9 +71,9 @@ class UserFlags:
     SYSTEM: Final = 1 << 12
     """User that represents the platform."""
     BUG_HUNTER_LEVEL_2: Final = 1 << 14
-    """Bug hunter of the second level."""
+    """User who reported bugs to the platform, on the second level."""
     VERIFIED_BOT: Final = 1 << 16
-    """Verified bot."""
+    """Bot whose application the platform verified."""
     VERIFIED_DEVELOPER: Final = 1 << 17
     """Developer who verified a bot early."""
     CERTIFIED_MODERATOR: Final = 1 << 18
@@ -154,7 +154,7 @@ class MessageFlags:
     SUPPRESS_NOTIFICATIONS: Final = 1 << 12
     """The message does not trigger push and desktop notifications."""
     IS_VOICE_MESSAGE: Final = 1 << 13
-    """The message is a voice message."""
+    """The message consists of one audio attachment with a duration and a waveform."""
     HAS_SNAPSHOT: Final = 1 << 14
     """The message is a forward and contains a snapshot of the original."""
     IS_COMPONENTS_V2: Final = 1 << 15
@@ -198,11 +198,11 @@ class MemberFlags:
     DID_REJOIN: Final = 1 << 0
     """The member left the guild and joined again."""
     COMPLETED_ONBOARDING: Final = 1 << 1
-    """The member completed onboarding."""
+    """The member submitted responses to onboarding."""
     BYPASSES_VERIFICATION: Final = 1 << 2
     """The member is exempt from the verification requirements; the only bit that can be edited."""
     STARTED_ONBOARDING: Final = 1 << 3
-    """The member started onboarding."""
+    """The member joined while onboarding was enabled, or submitted responses to it."""
     IS_GUEST: Final = 1 << 4
     """The member is a guest, who may only use the voice channel of their invite."""
     STARTED_HOME_ACTIONS: Final = 1 << 5
@@ -238,7 +238,7 @@ class InviteFlags:
 
 
 class SystemChannelFlags:
-    """System messages that a guild suppresses."""
+    """System messages and buttons on them that a guild suppresses."""
 
     SUPPRESS_JOIN_NOTIFICATIONS: Final = 1 << 0
     """Suppress messages about new members."""

@@ -1,6 +1,7 @@
-"""Snowflakes and other 64-bit integers: strings on the wire, integers in code, with a distinct type per resource.
+"""Types of IDs, other 64-bit integers and timestamps.
 
-Also the type of timestamps in responses."""
+IDs are strings on the wire and integers in code, with a distinct type per resource.
+"""
 
 from typing import Final, NewType, Self, TypeVar
 
@@ -162,7 +163,7 @@ WideIntT = TypeVar("WideIntT", bound=WideInt)
 
 
 def parse_wide(integer_type: type[WideIntT], value: object) -> WideIntT:
-    """Parse a wide integer from a string or number; raise ValueError if the value is not from 0 to WIDE_MAX."""
+    """Parse a wide integer from a string or number; raise ValueError if it is not an integer from 0 to WIDE_MAX."""
     if (
         type(value) is str
         and len(value) < 20

@@ -1,4 +1,4 @@
-"""Images in JSON: data URIs whose media type is detected from the bytes."""
+"""Images in requests, their limits and media types, and the decoding of data URIs of images and sounds."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ _MAGIC: Final = (
     (b"GIF89a", "image/gif"),
 )
 _DATA_URI_PREFIX_MAX: Final = 64
-"""Maximum number of characters of a data URI before its data."""
+"""Maximum number of characters of a data URI before the comma."""
 
 DEFAULT_AVATAR_COUNT: Final = 6
 """Number of avatars for users without an image (spec/http.md#1.12)."""
@@ -98,12 +98,12 @@ class ImageData:
         )
 
     def replace_content(self, data: bytes, content_type: str, *, is_animated: bool, duration_ms: int = 0) -> None:
-        """Replace the content of the image."""
+        """Set the bytes and properties of the image, and derive its hash from the bytes."""
         self.data = data
         self.content_type = content_type
         self.is_animated = is_animated
         self.duration_ms = duration_ms
-        """Duration of one loop of the animation, in milliseconds."""
+        """Duration of one loop of the animation in milliseconds; 0 for a still image, and before the image is re-encoded."""
         digest = hashlib.sha256(data).hexdigest()[:32]
         self.hash = f"a_{digest}" if is_animated else digest
         """Name of the image in assets and CDN URLs; animated images have the prefix `a_`."""
@@ -121,7 +121,7 @@ class ImageData:
 
     @classmethod
     def from_data_uri(cls, text: object) -> Self:
-        """Parse `data:image/png;base64,...`; raise ValueError for any other input.
+        """Parse a data URI such as `data:image/png;base64,...`; raise ValueError for invalid input.
 
         The media type is detected from the bytes; the one in the data URI is ignored.
         """
@@ -131,7 +131,7 @@ class ImageData:
     def from_bytes(cls, data: bytes) -> Self:
         """Return the image with the content of a file.
 
-        Raise TooLargeError above the maximum size, and ValueError if the file is not an image.
+        Raise TooLargeError above the maximum size, and ValueError if the file is not an image of a supported type.
         """
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)

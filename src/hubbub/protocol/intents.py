@@ -7,9 +7,9 @@ class Intents:
     """Intent bits, as plain integers."""
 
     GUILDS: Final = 1 << 0
-    """Guilds, roles, channels, pins, threads and stage instances."""
+    """Guilds, roles, channels, pins, threads, stage instances, and the status and start time of voice channels."""
     GUILD_MEMBERS: Final = 1 << 1
-    """Members who join, change and leave; privileged."""
+    """Members of guilds who join, change and leave, and members of threads; privileged."""
     GUILD_MODERATION: Final = 1 << 2
     """Audit log entries, bans and join requests."""
     GUILD_EXPRESSIONS: Final = 1 << 3
@@ -61,7 +61,7 @@ class Intents:
     DIRECT_EMBEDDED_ACTIVITIES: Final = 1 << 26
     """Activities in private channels."""
     LOBBIES: Final = 1 << 27
-    """Lobbies; not for bots."""
+    """Lobbies, their members, messages and calls; not for bots."""
     LOBBY_DELETE: Final = 1 << 28
     """Deletion of lobbies; not for bots."""
 

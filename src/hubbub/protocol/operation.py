@@ -99,10 +99,10 @@ class Uploads:
 
 @dataclass(frozen=True, eq=False)
 class Operation(Generic[BodyT, ResultT]):
-    """An HTTP call: method, path, models, accepted callers and possible outcomes."""
+    """An HTTP call: its route, models, accepted callers, possible outcomes and limits."""
 
     method: str
-    """HTTP method."""
+    """HTTP method in upper case."""
     path: str
     """Path below the API version, with parameters in braces."""
     body: type[BodyT] = NoneType  # type: ignore[assignment]
@@ -176,10 +176,10 @@ class Operation(Generic[BodyT, ResultT]):
 
 @dataclass(frozen=True, eq=False)
 class Event(Generic[PayloadT]):
-    """A gateway dispatch event: name, payload, summary and required intents."""
+    """A gateway dispatch event: its payload, and the conditions under which sessions receive it."""
 
     name: str
-    """Name of the event."""
+    """Name of the event, such as MESSAGE_CREATE."""
     payload: type[PayloadT]
     """Type of the payload."""
     summary: str = ""
@@ -199,9 +199,9 @@ class Command(Generic[PayloadT]):
     """A gateway command that a client may send after Identify."""
 
     name: str
-    """Name of the command."""
+    """Name of the command, such as REQUEST_GUILD_MEMBERS."""
     opcode: int
-    """Opcode of the command."""
+    """Opcode of the frames that contain the command; a `GatewayOpcode`."""
     payload: type[PayloadT]
     """Type of the payload."""
     allows_bots: bool = True

@@ -116,7 +116,7 @@ class Permissions(WideInt):
     SEND_POLLS: Final = 1 << 49
     """Send polls."""
     USE_EXTERNAL_APPS: Final = 1 << 50
-    """Let user-installed applications send public responses."""
+    """Let user-installed applications send public responses, and launch activities that are not installed in the guild."""
     PIN_MESSAGES: Final = 1 << 51
     """Pin and unpin messages."""
     BYPASS_SLOWMODE: Final = 1 << 52
@@ -231,7 +231,7 @@ class Permissions(WideInt):
     )
     """Bits that apply in overwrites of stage channels."""
     CHANNEL: Final = TEXT | VOICE | STAGE
-    """Bits that overwrites can change in any channel."""
+    """Bits that overwrites can change in at least one type of channel."""
 
 
 PERMISSIONS_BY_NAME: Final[dict[str, int]] = {
@@ -253,7 +253,10 @@ def permission_names(bits: int) -> list[str]:
 
 
 def base_permissions(is_owner: bool, everyone_bits: int, role_bits: Iterable[int]) -> int:
-    """Return a member's permissions in a guild, from the permissions of @everyone and of the member's roles."""
+    """Return a member's permissions in a guild, from the permissions of @everyone and of the member's roles.
+
+    The owner and administrators have all permissions.
+    """
     if is_owner:
         return Permissions.ALL
     bits = everyone_bits

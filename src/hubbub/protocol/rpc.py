@@ -1,4 +1,4 @@
-"""Local RPC: frames, close codes and errors (spec/rpc.md#3).
+"""Local RPC: addresses, limits, frames, commands, close codes and errors (spec/rpc.md#3).
 
 The scopes of commands and events are in `rpc_scopes.py`, which games do not load.
 

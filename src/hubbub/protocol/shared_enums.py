@@ -1,4 +1,4 @@
-"""Enumerations that the SDK shares with the wire protocol.
+"""Enumerations that the SDK shares with the wire protocol, and the close codes after which a reconnect cannot succeed.
 
 They are in a separate module from `enums.py`, so that games do not import all other enumerations. Subclasses of `Enumeration`
 have the member names of the SDK's specification, and the SDK exports the classes themselves. For channel and activity types,
@@ -120,7 +120,7 @@ class ActivityPartyPrivacy(Enumeration):
     PRIVATE = 0
     """Users must be invited or send a join request."""
     PUBLIC = 1
-    """Friends may join without asking."""
+    """Friends and users in the same voice channel may join without asking, as far as the host's settings allow it."""
 
 
 class DisclosureType(Enumeration):

@@ -156,7 +156,7 @@ class SoundData:
 
     @classmethod
     def from_data_uri(cls, text: object) -> "SoundData":
-        """Parse `data:audio/ogg;base64,...`; raise ValueError for any other input.
+        """Parse a data URI such as `data:audio/ogg;base64,...`; raise ValueError for invalid input.
 
         The media type is detected from the bytes; the one in the data URI is ignored.
         """

@@ -1,4 +1,4 @@
-"""Voice gateway: opcodes, encryption modes and payloads (spec/voice.md#3). Its close codes are in `enums.VoiceCloseCode`."""
+"""Voice gateway: opcodes, encryption modes, frames and payloads (spec/voice.md#3). `enums.VoiceCloseCode` has its close codes."""
 
 from enum import IntEnum, IntFlag
 from typing import Any, Final
@@ -277,9 +277,9 @@ class SessionDescription(Struct, kw_only=True):
     media_session_id: str
     """ID of the media session."""
     audio_codec: str = "opus"
-    """Audio codec."""
+    """Audio codec; always "opus"."""
     video_codec: str = "H264"
-    """Video codec."""
+    """Video codec; always "H264"."""
 
 
 class WebRtcDescription(Struct, kw_only=True):
@@ -292,9 +292,9 @@ class WebRtcDescription(Struct, kw_only=True):
     media_session_id: str
     """ID of the media session."""
     audio_codec: str = "opus"
-    """Audio codec."""
+    """Audio codec; always "opus"."""
     video_codec: str = "H264"
-    """Video codec."""
+    """Video codec of the offer; "H264" if the offer has none."""
 
 
 class HeartbeatAck(Struct, kw_only=True):

@@ -61,7 +61,7 @@ class ActivityAssets(Record):
 
 
 class ActivityTimestamps(Record):
-    """Start and end of an activity, as Unix milliseconds; smaller numbers are taken as Unix seconds (decisions/0041)."""
+    """Start and end of an activity, as Unix milliseconds; a value below `SECONDS_MAX` is read as Unix seconds."""
 
     start: int = 0
     """Start time as Unix milliseconds; 0 if unset."""

@@ -1,4 +1,4 @@
-"""Low-level API client: every operation of the HTTP API through one typed `call`.
+"""Low-level API client: every operation of the HTTP API through one typed `call`, and requests without a model.
 
     async with Api("https://social.example", token, "bot") as api:
         message = await api.call(CREATE_MESSAGE, channel_id=channel, body=CreateMessage(content="hello"))
@@ -47,11 +47,11 @@ class File(NamedTuple):
 class Api:
     """HTTP API client of one platform with one token.
 
-    `base_url` is the URL of the platform or of its API, and `kind` is the kind of `token`. `timeout_ms` limits each
-    request, `tries` the attempts after a transient error, and `wait_most_ms` the time to wait for a rate limit. Pass
-    `session` to share an aiohttp session, which `close` then leaves open. `sleep` waits before a retry, and `clock` is
-    updated from the responses; tests replace both. Close the client with `close`, or use it as an asynchronous context
-    manager."""
+    `base_url` is the URL of the platform or of its API, and `kind` is the kind of `token`. `timeout_ms` limits the time of a
+    request with its retries, `tries` the number of its attempts, and `wait_most_ms` the delay after which a rate limited
+    request is retried. Pass `session` to share an aiohttp session, which `close` then leaves open. `sleep` waits before a
+    retry, and `clock` is updated from the responses; tests replace both. Close the client with `close`, or use it as an
+    asynchronous context manager."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Api:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, unless the caller provided the session."""
         await self._http.close()
 
     async def call(
@@ -103,10 +103,11 @@ class Api:
         reason: str | None = None,
         **path: int | str,
     ) -> "ResultT":
-        """Send an operation to the platform and return the decoded response, or None if it has no content.
+        """Send an operation to the platform and return its result.
 
-        `path` are the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raise
-        `errors.ApiError` for an error response."""
+        The result is the decoded response, the bytes of a response that is not JSON, or None without content. `path` are
+        the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raise `errors.ApiError` for
+        an error response, and TypeError for wrong parameters or files that the operation does not accept."""
         if files and operation.uploads is None:
             raise TypeError(f"{operation.method} {operation.path} does not accept files")
         headers = {"User-Agent": USER_AGENT}
@@ -179,7 +180,7 @@ class Api:
 
     @property
     def timeout_ms(self) -> int:
-        """Timeout of a request in milliseconds."""
+        """Timeout of a request including its retries, in milliseconds."""
         return self._http.timeout_ms
 
     @timeout_ms.setter

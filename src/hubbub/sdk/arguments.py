@@ -23,7 +23,7 @@ UINT64_MAX: Final = 2**64 - 1
 
 
 class Range(NamedTuple):
-    """Range of an integer."""
+    """Inclusive range of an integer."""
 
     minimum: int
     maximum: int
@@ -101,7 +101,7 @@ def _check_for(annotation: Any) -> Check:
 
 
 def _class_check(kind: type[Any]) -> Check:
-    """Build the check of a class."""
+    """Build the check of an annotation that is a class; a class without a rule accepts every value."""
     if kind is int:
         return _integer_check(UINT64)
     if issubclass(kind, Enumeration):
@@ -197,7 +197,7 @@ def _check_platforms(name: str, value: Any) -> Any:
 
 
 def _union_check(annotations: tuple[Any, ...]) -> Check:
-    """Build the check of a union; the error of the last type is reported, with "or None" if None is allowed."""
+    """Build the check of a union; it raises the TypeError of the last type, with "or None" if None is allowed."""
     checks = [_check_for(annotation) for annotation in annotations if annotation is not NoneType]
     is_optional = NoneType in annotations
 

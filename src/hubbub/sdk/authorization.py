@@ -159,7 +159,7 @@ class Authorization:
             self._authorization_task = None
 
     async def _run_authorization(self, args: AuthorizationArgs, client_id: int) -> Authorized:
-        """Authorize with the chat client or, if none is running or the redirect has a custom scheme, with a browser."""
+        """Authorize with the chat client or, if that is not possible or the redirect has a custom scheme, with a browser."""
         state = args.state if args.state is not None else secrets.token_urlsafe(STATE_BYTES)
         uses_custom_scheme = args.custom_scheme_param is not None or sys.platform in MOBILE_PLATFORMS
         if not uses_custom_scheme:
@@ -177,7 +177,7 @@ class Authorization:
             return self._check_redirect(await loopback.redirect_query, state, loopback.redirect_uri)
 
     async def _authorize_in_chat_client(self, args: AuthorizationArgs, client_id: int, state: str) -> Authorized | None:
-        """Authorize through the local chat client; return None if none is running."""
+        """Authorize through the local chat client; return None if none is running or accepts the connection."""
         try:
             connection = await self._rpc().connect(client_id)
         except SdkError:

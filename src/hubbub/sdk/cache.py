@@ -159,7 +159,9 @@ class CachedMessage(Struct, eq=False, weakref=True):
     """Value of `DisclosureTypes` for a message that the SDK inserted; None for a message of a user."""
 
     def update(self, payload: "AnyMessage") -> None:
-        """Merge a payload into the message; missing and null fields stay unchanged, except a null `moderation_metadata`."""
+        """Merge a payload into the message; missing and null fields stay unchanged, with two exceptions.
+
+        A null `moderation_metadata` clears the metadata, and a `lobby_member` without an additional name clears the name."""
         self.channel_id = payload.channel_id or self.channel_id
         self.author_id = payload.author.id if payload.author else self.author_id
         self.content = value_or(payload.content, self.content)
@@ -244,7 +246,7 @@ class Cache:
             entries.clear()
 
     def start_session(self) -> None:
-        """Reset the cache for a new session, whose READY repeats everything."""
+        """Remove everything except users and recent messages, because the READY of a new session repeats the rest."""
         users, recent = dict(self.users), dict(self._recent)
         self.clear()
         # READY may name known users by ID only, and messages stay readable. Histories may have a gap and are dropped.
@@ -282,7 +284,7 @@ class Cache:
         return True
 
     def update_presence(self, payload: "Presence") -> tuple[int, bool]:
-        """Store a presence of another user; return the user's ID and whether anything changed."""
+        """Store a presence of another user; return the user's ID, or 0 if it is missing, and whether anything changed."""
         user_id = payload.user.id if payload.user else payload.user_id or 0
         if not user_id:
             return 0, False
@@ -292,9 +294,9 @@ class Cache:
         return user_id, self.store_presence(user_id, presence) or user_changed
 
     def store_presence(self, user_id: int, presence: CachedPresence) -> bool:
-        """Store the presence of a user; return whether its status or activities changed."""
+        """Store the presence of a user if its status or its activities changed; return whether they did."""
         for activity in presence.activities:
-            # A game cannot read these, and they change if the user shows the same activity in a new session.
+            # A game cannot read these two fields, and they change if the user shows the same activity in a new session.
             activity.created_at, activity.id = 0, UNSET
         previous = self.presences.get(user_id)
         if previous is not None:
@@ -342,7 +344,7 @@ class Cache:
         return relationship
 
     def update_game_relationship(self, payload: "GameRelationship") -> CachedRelationship:
-        """Store a game relationship."""
+        """Store a game relationship, its user and the user's application profiles."""
         self.update_user(payload.user or None)
         self.update_profiles(payload.id, payload.user_application_profiles)
         relationship = self.relationships.setdefault(payload.id, CachedRelationship())
@@ -530,7 +532,7 @@ def member_user_id(payload: "GatewayLobbyMember | LobbyMember") -> int:
 
 
 def cached_member(payload: "GatewayLobbyMember | LobbyMember", previous: CachedMember | None) -> CachedMember:
-    """Return the record of a lobby member; a missing connection state is that of the previous record."""
+    """Return the record of a lobby member; a missing connection state is taken from the previous record."""
     connected = payload.connected if isinstance(payload, resources.lobbies.GatewayLobbyMember) else None
     return CachedMember(
         payload.metadata or {},

@@ -1,6 +1,7 @@
-"""Signaling of lobby calls over the gateway: opcode 17 and the two voice events of lobbies (spec/sdk.md#13.4, spec/voice.md#1).
+"""Signaling of lobby calls over the gateway: opcodes 17 and 42, and two voice events (spec/sdk.md#13.4, spec/voice.md#1).
 
-Opcode 17 replaces the list of calls that the client is in, so it is always sent with all of them.
+Opcode 17 replaces the list of calls that the client is in, so it is always sent with all of them. Opcode 42 reports an
+unresponsive voice server.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ LOBBY_VOICE_STATES: Final = GatewayOpcode.LOBBY_VOICE_STATES
 LOBBY_VOICE_SERVER_PING: Final = GatewayOpcode.LOBBY_VOICE_SERVER_PING
 """Gateway opcode that reports an unresponsive voice server."""
 UPDATE_INTERVAL_SECONDS: Final = 1.0
-"""Minimum interval between updates in seconds, however often the game mutes and unmutes."""
+"""Minimum interval in seconds between updates that `refresh` schedules, however often the game mutes and unmutes."""
 
 
 class CallSignaling:
@@ -42,7 +43,7 @@ class CallSignaling:
         self._needs_update = False
         """Whether the calls changed since the last update."""
         self._is_in_calls = False
-        """Whether the last sent list of calls was not empty."""
+        """Whether the last list of calls was not empty."""
         self._update_task: asyncio.Task[None] | None = None
         events.on_voice_state = self._voice_state_changed
         events.on_voice_server = self._voice_server_changed
@@ -132,7 +133,8 @@ class CallSignaling:
     ) -> None:
         """Expel the client if it was removed or rejected, or if another device of the user took the call over.
 
-        A new session repeats the voice state of the previous one, which is none of these."""
+        The caller ignores events that arrive before a new session is ready, because they repeat the voice state of the
+        previous session."""
         if state.ticket is None:
             # Without a ticket, leaving refers to an earlier call. Being absent without having been in the call is a
             # rejection.
@@ -181,7 +183,7 @@ class CallSignaling:
                     self.refresh()
 
     def _expel(self, state: CallState) -> None:
-        """Mark a call as ended by the platform; its voice connection then ends."""
+        """Mark a call as ended without the game having ended it; its voice connection then ends."""
         state.should_be_joined = False
         state.is_expelled = True
         state.updated.set()

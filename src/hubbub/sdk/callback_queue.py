@@ -1,4 +1,4 @@
-"""Queues of completions and events, which are delivered in order when the game calls `run_callbacks`."""
+"""Queues of completions and events, which are delivered in order by `run_callbacks` or by the event loop of the client."""
 
 import threading
 from collections import deque
@@ -40,7 +40,8 @@ class CallbackQueue:
     def run(self) -> int:
         """Call everything that was queued before this call, and return how many calls were made.
 
-        An exception raised by a callback propagates; the remaining callbacks stay queued."""
+        An exception raised by a callback propagates; the remaining callbacks stay queued. Raise RuntimeError if the
+        client belongs to another thread."""
         self.check_thread()
         delivered = 0
         for _ in range(len(self._queue)):
@@ -55,7 +56,7 @@ class CallbackQueue:
         return delivered
 
     def check_thread(self) -> None:
-        """Raise RuntimeError if another thread owns the client and `set_free_threaded` was not called."""
+        """Raise RuntimeError if the client belongs to another thread."""
         if self.owner_thread is not None and threading.get_ident() != self.owner_thread:
             raise RuntimeError(
                 "This client belongs to another thread; call set_free_threaded() before creating the client to share it"

@@ -21,7 +21,7 @@ class VoiceTicket(NamedTuple):
     token: str
     """Voice token."""
     session_id: str
-    """Session ID in the current user's voice state."""
+    """Session ID in the current user's voice state, or the ID of the gateway session if the voice state has none."""
 
 
 class GlobalCallSettings:
@@ -61,15 +61,15 @@ class CallState:
         self.callbacks: dict[str, Callable[..., object]] = {}
         """Callbacks by event name: `status`, `participant`, `voice_state` and `speaking`."""
         self.on_settings_changed: Callable[[], None] = lambda: None
-        """Function called when `self_mute` or `self_deaf` changes."""
+        """Function called when the game sets `self_mute` or `self_deaf`."""
         self.should_be_joined = False
         """Whether the client wants to be in the call; `call_signaling.CallSignaling` sends these calls to the platform."""
         self.ticket: VoiceTicket | None = None
         """Credentials for the voice server; None until they arrive."""
         self.is_expelled = False
-        """Whether the platform removed the current user from the call."""
+        """Whether the call ended because the platform removed the user, the lobby was removed, or the client disconnected."""
         self.updated = asyncio.Event()
-        """Set when `ticket` or `is_expelled` changes, or a gateway session becomes ready."""
+        """Set when a ticket arrives or is withdrawn, `is_expelled` becomes true, or a gateway session becomes ready."""
         self._speaking: dict[int, bool] = {}
         """Whether a user speaks now, by user ID."""
         self._delivered_speakers: set[int] = set()

@@ -1,4 +1,4 @@
-"""The `Client` of a game: every operation of the specification under its PEP 8 name.
+"""The `Client` of a game with every operation of the specification under its PEP 8 name, and `reset_callbacks`.
 
     async with Client(ClientCreateOptions(web_base="https://social.example")) as client:    # inside asyncio
         await client.update_token(AuthorizationTokenType.BEARER, token)
@@ -12,7 +12,7 @@
 
 `Client` delegates to one part class per subject; each assignment in its body names the method of a part. Calling an
 operation starts it. Await the returned `Completion` to get its value or an `SdkError`, or pass a callback, which is
-called once with `(result, outputs...)` inside `run_callbacks`.
+called once with `(result, outputs...)`: inside `run_callbacks`, or by the event loop of an asyncio program.
 """
 
 import sys

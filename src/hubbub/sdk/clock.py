@@ -14,7 +14,7 @@ Clock = Callable[[], int]
 """Function that returns the current time as Unix milliseconds."""
 
 DATE_TOLERANCE_MS: Final = 3000
-"""Tolerance of the Date header in milliseconds. A smaller difference does not change the estimate.
+"""Tolerance of the Date header in milliseconds: an estimate that is ahead of the header by less than this is kept.
 
 The header has whole seconds and arrives late."""
 JUMP_MIN_MS: Final = 1000

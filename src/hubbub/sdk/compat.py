@@ -7,10 +7,10 @@
     args.SetScopes(sdk.Client.GetDefaultCommunicationScopes())
     client.Authorize(args, lambda result, code, redirect_uri: ...)
 
-Every class is derived from its PEP 8 original when this module is imported. A method keeps its arguments and gets a
-Pascal-case name. A field `x_y` becomes `XY()` and, on value records, `SetXY(value)`. An enumerator has the
-specification's name, except `None_`, because `None` is a Python keyword. A client of this module returns objects of
-these classes.
+Every class except the enumerations is derived from its PEP 8 original when this module is imported. A method keeps its
+arguments and gets a Pascal-case name. A field `x_y` becomes `XY()` and, on value records, `SetXY(value)`. An enumeration
+becomes a namespace whose members have the specification's names, except `None_`, because `None` is a Python keyword. A
+client of this module returns objects of these classes.
 """
 
 from collections.abc import Callable

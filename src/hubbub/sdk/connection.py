@@ -1,4 +1,4 @@
-"""Connection, status and users of the client (spec/sdk.md#4, 5)."""
+"""Connection, status, application ID, settings and users of the client (spec/sdk.md#4, 5)."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -92,7 +92,9 @@ class Connection:
             return self._core.application_id
 
     def set_http_request_timeout(self, http_timeout_in_milliseconds: Int32) -> None:
-        """Set the timeout of HTTP requests, including retries but not rate limit waits; the default is 30000 ms."""
+        """Set the timeout of HTTP requests, including retries but not rate limit waits; the default is 30000 ms.
+
+        Raise ValueError if it is not greater than 0."""
         if http_timeout_in_milliseconds <= 0:
             raise ValueError("The timeout must be greater than 0")
         self._core.api.timeout_ms = http_timeout_in_milliseconds
@@ -151,7 +153,7 @@ class Connection:
         return self._core.lock
 
     def set_user_updated_callback(self, callback: Callable[[int], object]) -> None:
-        """Set the callback for changes of a user's name, avatar, status or activity; it receives the user ID."""
+        """Set the callback for changes of a user, application profiles and presence included; it receives the user ID."""
         self._core.set_callback("user_updated", callback)
 
     def get_platform_client_connected_user(
@@ -181,7 +183,9 @@ class Connection:
     def open_connected_games_settings_in_platform(
         self, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
-        """Open the connected games settings of the chat client; does nothing for a provisional account."""
+        """Open the connected games settings of the chat client.
+
+        This does nothing for a provisional account, before the client status is `READY`, or if no chat client is running."""
         return self._core.run("OpenConnectedGamesSettingsInPlatform", callback, (), self._open_settings)
 
     async def _open_settings(self) -> None:

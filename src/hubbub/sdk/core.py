@@ -62,7 +62,7 @@ class Core:
         self.options = options
         self.web_base: Final = (options.web_base or _origin(options.api_base) or WEB_BASE).rstrip("/")
         self.clock: Final = PlatformClock(clock)
-        """The platform's clock. The machine's clock is used for log lines only."""
+        """The platform's clock; log lines use the machine's clock."""
         self.api: Final = Api(options.api_base or self.web_base, clock=self.clock)
         self._class_variants = class_variants or {}
         self.lock: Final = threading.RLock()
@@ -99,7 +99,7 @@ class Core:
         self.close_hooks: Final[list[Callable[[], Awaitable[None]]]] = []
         """Coroutine functions with which the parts release their resources when the client closes."""
         self.status_watchers: Final[list[Callable[[ClientStatus], None]]] = []
-        """Functions called on every change of `status`."""
+        """Functions called with the status when `set_status` changes it or reports an error."""
         self.is_destroyed = False
 
     # Objects
@@ -161,9 +161,10 @@ class Core:
             self.callback_queue.clear()
 
     def set_status(self, status: ClientStatus, error: ClientError = ClientError.NONE, detail: int = 0) -> None:
-        """Set the status, call the status watchers and emit `status_changed`; do nothing if nothing changed.
+        """Set the status, call the status watchers and emit `status_changed`.
 
-        `detail` is a gateway close code or an HTTP status, or 0."""
+        Do nothing if the status is the same and there is no error. `detail` is a gateway close code or an HTTP status, or
+        0."""
         with self.lock:
             if self.status is status and error is ClientError.NONE:
                 return
@@ -277,7 +278,7 @@ class Core:
         return callback is not None
 
     def _outcome(self, task: "asyncio.Task[Any] | None") -> "tuple[Any, ClientResult | BaseException]":
-        """Return the value and the result of an operation; the result is an exception if that was unexpected."""
+        """Return the value and the result of an operation; the result of an unexpected exception is the exception."""
         if task is None or (task.cancelled() and self.is_destroyed):
             return None, result_of_exception(client_destroyed_error())
         if task.cancelled():

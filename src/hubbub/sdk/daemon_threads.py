@@ -1,7 +1,8 @@
-"""Runs blocking calls on daemon threads, so that awaiting code can be canceled without waiting for the call to end.
+"""Blocking calls on daemon threads: awaiting code can be canceled without waiting for the call to end.
 
 The loop's own executor is not suitable: the loop and the program wait for its threads when they end, and starting a
-browser or resolving a host name cannot be interrupted.
+browser or resolving a host name cannot be interrupted. `new_session` creates an HTTP session that resolves host names on
+daemon threads.
 """
 
 import asyncio

@@ -14,13 +14,13 @@ class Diagnostics:
     def add_log_callback(self, callback: LogCallback, min_severity: LoggingSeverity) -> None:
         """Add a callback for log messages of at least `min_severity`, except those of the voice log.
 
-        `callback(message, severity)` runs inside `run_callbacks`. Several callbacks may be added."""
+        `callback(message, severity)` is delivered like the callbacks of operations. Several callbacks may be added."""
         self._core.logs.add_callback(callback, min_severity)
 
     def add_voice_log_callback(self, callback: LogCallback, min_severity: LoggingSeverity) -> None:
         """Add a callback for messages of the voice log of at least `min_severity`.
 
-        `callback(message, severity)` runs inside `run_callbacks`. Several callbacks may be added."""
+        `callback(message, severity)` is delivered like the callbacks of operations. Several callbacks may be added."""
         self._core.logs.add_callback(callback, min_severity, is_voice=True)
 
     def set_log_dir(self, path: str, min_severity: LoggingSeverity) -> bool:

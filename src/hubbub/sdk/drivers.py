@@ -1,7 +1,7 @@
 """Drivers that run the network code on the event loop of an asyncio program, or on a separate thread for a game loop.
 
 Both run the same coroutines. With `LoopDriver` the event loop delivers callbacks; with `ThreadDriver` the game does, by
-calling `run_callbacks`.
+calling `run_callbacks`. A `Completion` is the result of an operation that a driver runs.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class Driver(Protocol):
         """Run the coroutine function `work` and pass its finished task to `on_done`; pass None if the driver has stopped."""
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
-        """Call a function on the network loop; do nothing if the driver has stopped."""
+        """Call a function on the network loop; do nothing if the loop does not run."""
 
     def stop(self, final_work: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
         """Reject new coroutines, run the coroutine function `final_work`, stop, and complete `completion`."""
@@ -115,7 +115,7 @@ class LoopDriver:
         task.add_done_callback(on_done)
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
-        """Call a function on the loop; safe to call from any thread."""
+        """Call a function on the loop, unless it is closed; safe to call from any thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *args)
 
@@ -177,7 +177,9 @@ class ThreadDriver:
                 self._loop.call_soon_threadsafe(function, *args)
 
     def stop(self, final_work: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
-        """Run `final_work` on the network thread and wait for the thread to end."""
+        """Run `final_work` on the network thread, if it was started, and wait for the thread to end.
+
+        The wait is limited by `JOIN_TIMEOUT_SECONDS`; `completion` is completed in any case."""
         with self._lock:
             was_stopped, self._is_stopped = self._is_stopped, True
             loop, thread = self._loop, self._thread

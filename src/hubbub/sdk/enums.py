@@ -96,7 +96,7 @@ class ErrorType(Enumeration):
     CLIENT_DESTROYED = 5
     """The client was closed before the operation ended."""
     VALIDATION_ERROR = 6
-    """An argument is invalid; no request was sent."""
+    """An argument is invalid, the client cannot run the operation now, or the operation raised an unexpected exception."""
     ABORTED = 7
     """The operation was canceled, or the player declined."""
     AUTHORIZATION_FAILED = 8
@@ -301,9 +301,9 @@ class ClientError(Enumeration):
 
     NONE = 0
     CONNECTION_FAILED = 1
-    """The platform could not be reached."""
+    """The platform could not be reached or responded with an error, or no token is set."""
     UNEXPECTED_CLOSE = 2
-    """The platform or the network closed the connection."""
+    """The connection was closed, or the platform rejected the token."""
     CONNECTION_CANCELED = 3
     """`disconnect` was called while connecting."""
 
@@ -321,7 +321,7 @@ class ClientStatus(Enumeration):
     """The connection was lost and is being restored."""
     DISCONNECTING = 5
     HTTP_WAIT = 6
-    """The platform could not be reached; the client waits before the next attempt."""
+    """The platform could not be reached or responded with an error; the client waits before the next attempt."""
 
 
 class ClientThread(Enumeration):
@@ -341,7 +341,7 @@ class CallError(Enumeration):
     SIGNALING_UNEXPECTED_CLOSE = 2
     """The connection to the voice server was closed."""
     VOICE_CONNECTION_FAILED = 3
-    """The audio transport could not be established."""
+    """The audio transport could not be established, or the voice server does not offer end-to-end encryption."""
     JOIN_TIMEOUT = 4
     """The platform did not admit the user in time."""
     FORBIDDEN = 5

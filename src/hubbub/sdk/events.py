@@ -76,7 +76,7 @@ class Events:
         self.on_disclosed: Callable[[], None] = lambda: None
         """Function called when `is_disclosed` becomes true."""
         self.on_voice_state: VoiceStateListener = lambda lobby_id, user_id, new, previous: None
-        """Function called when a voice state in a lobby's call changed."""
+        """Function called with each voice state that is received for a lobby's call, and when a participant leaves."""
         self.on_voice_server: Callable[[LobbyVoiceServer], None] = lambda payload: None
         """Function called with the voice server of a lobby's call."""
         self.on_lobby_removed: Callable[[int], None] = lambda lobby_id: None
@@ -111,7 +111,7 @@ class Events:
 
     @event_table.handles(lambda: resources.gateway.READY)
     def ready(self, payload: "Ready") -> EmittedEvents:
-        """Replace the cache with the state of a new session."""
+        """Replace the state of the previous session with that of a new one; users and recent messages stay cached."""
         core, cache = self.core, self.cache
         previous_voice_states = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
         if cache.current_user_id not in (0, payload.user.id):
@@ -235,7 +235,7 @@ class Events:
 
     @event_table.handles(lambda: resources.relationships.RELATIONSHIP_REMOVE)
     def relationship_remove(self, payload: "RemovedRelationship") -> EmittedEvents:
-        """Remove a platform relationship."""
+        """Remove a platform relationship, and the presence of a user who is no longer a friend."""
         self.cache.remove_relationship(payload.id, is_game_relationship=False)
         yield "relationship_deleted", payload.id, True
         yield "relationship_groups_updated", payload.id
@@ -250,7 +250,7 @@ class Events:
 
     @event_table.handles(lambda: resources.relationships.GAME_RELATIONSHIP_REMOVE)
     def game_relationship_remove(self, payload: "GameRelationship") -> EmittedEvents:
-        """Remove a game relationship."""
+        """Remove a game relationship, and the presence of a user who is no longer a friend."""
         self.cache.remove_relationship(payload.id, is_game_relationship=True)
         yield "relationship_deleted", payload.id, False
         yield "relationship_groups_updated", payload.id
@@ -276,7 +276,7 @@ class Events:
 
     @event_table.handles(lambda: resources.channels.CHANNEL_DELETE)
     def channel_delete(self, payload: "AnyChannel") -> EmittedEvents:
-        """Remove a channel."""
+        """Remove a channel from the cache; its messages stay cached."""
         self.cache.channels.pop(payload.id, None)
         return ()
 
@@ -303,7 +303,7 @@ class Events:
         lambda: resources.messages.MESSAGE_CREATE, lambda: resources.user_messages.DispatchedUserMessage
     )
     def message_create(self, payload: "DispatchedUserMessage") -> EmittedEvents:
-        """Add a direct message; emit an activity invite or a new message."""
+        """Add a direct message, and emit it as an activity invite or as a new message."""
         self.core.clock.update_from_id(payload.id)
         if payload.channel and payload.channel.type != ChannelType.EPHEMERAL_DM:
             self.cache.update_channel(payload.channel)
@@ -330,7 +330,7 @@ class Events:
         return self._update_message(payload)
 
     def _update_message(self, payload: "AnyMessage") -> EmittedEvents:
-        """Update a message if it is cached, and emit the update."""
+        """Update a message if it is cached; emit the update in any case."""
         message = self.cache.find_message(payload.id)
         if message is not None:
             message.update(payload)
@@ -338,13 +338,13 @@ class Events:
 
     @event_table.handles(lambda: resources.messages.MESSAGE_DELETE)
     def message_delete(self, payload: "MessageDeleted") -> EmittedEvents:
-        """Remove a message."""
+        """Remove a direct message from the cache, and emit its ID and channel ID."""
         message = self.cache.remove_message(payload.id, payload.channel_id or 0)
         yield "message_deleted", payload.id, payload.channel_id or (message.channel_id if message else 0)
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_MESSAGE_CREATE, lambda: resources.lobbies.LinkedLobbyMessage)
     def lobby_message_create(self, payload: "LinkedLobbyMessage") -> EmittedEvents:
-        """Add a lobby message."""
+        """Add a message to the recent messages of its lobby."""
         self.core.clock.update_from_id(payload.id)
         self.cache.add_lobby_message(payload)
         yield "message_created", payload.id
@@ -356,7 +356,7 @@ class Events:
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_MESSAGE_DELETE)
     def lobby_message_delete(self, payload: "LobbyMessageDeleted") -> EmittedEvents:
-        """Remove a lobby message."""
+        """Remove a lobby message from the cache, and emit its ID and channel ID."""
         # The message may belong to the linked channel; report the channel ID that its handles return.
         channel_id = payload.lobby_id or 0
         message, lobby = self.cache.remove_message(payload.id, channel_id), self.cache.lobbies.get(channel_id)
@@ -367,7 +367,7 @@ class Events:
         yield "message_deleted", payload.id, channel_id
 
     def _disclose(self, message: CachedMessage) -> EmittedEvents:
-        """Insert a local message, once, which informs the player that the chat client shows these messages as well."""
+        """Insert a local message that informs the player, once, that the chat client shows the conversation as well."""
         self.is_disclosed = True
         self.on_disclosed()
         # The preceding ID places the notice directly before the message.
@@ -385,7 +385,9 @@ class Events:
 
     @event_table.handles(lambda: resources.user_messages.ACTIVITY_INVITE_CREATE)
     def activity_invite_create(self, payload: "InvitePayload") -> EmittedEvents:
-        """Add an invite; sent to sessions whose scopes do not allow reading messages."""
+        """Add an invite, unless this client accepted it.
+
+        The platform sends this event to sessions that do not receive messages, and when another device accepts an invite."""
         if payload.message_id in self.accepted_message_ids:
             return ()
         return self._add_invite(payload.message_id or 0, payload)
@@ -462,7 +464,7 @@ class Events:
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_CREATE)
     def lobby_create(self, payload: "GatewayLobby") -> EmittedEvents:
-        """Add or replace a lobby."""
+        """Add a lobby, or merge it into the cached lobby."""
         cached_lobby = self.cache.lobbies.get(payload.id)
         previous_voice_states = None if cached_lobby is None else dict(cached_lobby.voice_states)
         _, is_new = self.cache.update_lobby(payload)
@@ -472,7 +474,7 @@ class Events:
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_UPDATE)
     def lobby_update(self, payload: "GatewayLobby") -> EmittedEvents:
-        """Update a lobby."""
+        """Merge changes into a lobby; a lobby that is not cached is added."""
         return self.lobby_create(payload)
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_DELETE)
@@ -485,12 +487,12 @@ class Events:
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_ADD)
     def lobby_member_add(self, payload: "LobbyMemberChange") -> EmittedEvents:
-        """Add a lobby member."""
+        """Cache a new lobby member; the current user's own join is not emitted."""
         return self._update_member(payload, "lobby_member_added")
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_UPDATE)
     def lobby_member_update(self, payload: "LobbyMemberChange") -> EmittedEvents:
-        """Update a lobby member."""
+        """Replace the cached record of a lobby member."""
         return self._update_member(payload, "lobby_member_updated")
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_CONNECT)
@@ -523,7 +525,7 @@ class Events:
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_MEMBER_REMOVE)
     def lobby_member_remove(self, payload: "LobbyMemberChange") -> EmittedEvents:
-        """Remove a lobby member."""
+        """Remove a lobby member and, for another user, the voice state; the current user's removal is not emitted."""
         lobby = self.cache.lobbies.get(payload.lobby_id)
         if lobby is None or not payload.member:
             return

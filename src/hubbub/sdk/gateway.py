@@ -91,7 +91,7 @@ class ConnectionLost(Exception):
 
 
 class ResumableSession(NamedTuple):
-    """A session that can be resumed."""
+    """ID and resume URL of a session."""
 
     id: str
     url: str | None
@@ -155,7 +155,9 @@ class Gateway:
     # Public interface
 
     async def connect(self) -> None:
-        """Connect and stay connected; return once the status is Ready, or raise `ConnectionLost` on a terminal error."""
+        """Connect and stay connected; return once the status is Ready.
+
+        Raise `ConnectionLost` after a terminal error or a call of `disconnect`."""
         if self._task is not None and self._core.status is ClientStatus.DISCONNECTING:
             await asyncio.wait([self._task])
         if self._task is None or self._task.done():
@@ -191,7 +193,7 @@ class Gateway:
         await self._socket.send_str(msgspec.json.encode({"op": op, "d": data}).decode())
 
     async def restart_session(self) -> None:
-        """End the session and start a new one with the current token."""
+        """End the session and start a new one with the current token; do nothing without a connection."""
         if self._socket is not None:
             self._session, self._is_restarting = None, True
             await self._socket.close(code=END_CLOSE_CODE)
@@ -239,13 +241,15 @@ class Gateway:
                     await self._back_off()
 
     async def _back_off(self, retry_after_seconds: float = 0.0) -> None:
-        """Wait 1 to 60 seconds, growing exponentially with jitter, but not less than the platform's `retry_after`."""
+        """Wait 0.5 to 60 seconds, growing exponentially with jitter, but not less than the platform's `retry_after`."""
         delay_seconds = min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2**self._attempts)
         self._attempts += 1
         await self.sleep(max(retry_after_seconds, delay_seconds * (0.5 + random.random() / 2)))
 
     async def _find_url(self) -> str:
-        """Return the gateway URL, and retry with the status HttpWait until the platform responds."""
+        """Return the gateway URL, and retry with the status HttpWait until the platform responds.
+
+        Raise `ConnectionLost` if the platform rejects the token."""
         while True:
             if self._session is not None and self._session.url is not None:
                 return self._session.url

@@ -54,7 +54,7 @@ class Request(NamedTuple):
 
 
 class HttpResponse(NamedTuple):
-    """A successful response."""
+    """A response with a status below 400; redirects are not followed."""
 
     status: int
     headers: Mapping[str, str]
@@ -98,10 +98,9 @@ class RateLimitWindow:
 
 
 class Http:
-    """HTTP client that waits for rate limits and retries idempotent requests.
+    """HTTP client that waits for rate limits, and retries rate limited requests and idempotent requests.
 
-    The parameters are those of `api.Api`: `rate_limit_wait_max_ms` is the longest rate limit wait, and `tries` the number of
-    attempts."""
+    The parameters are those of `api.Api`, except that `rate_limit_wait_max_ms` is called `wait_most_ms` there."""
 
     def __init__(
         self,
@@ -140,7 +139,7 @@ class Http:
             await self._session.close()
 
     async def send(self, request: Request) -> HttpResponse:
-        """Send a request and return the successful response.
+        """Send a request, with retries, and return the response.
 
         Raise ApiError for an error response, and TimeoutError or aiohttp.ClientError if there is no response."""
         tries, loop_time = request.tries or self._tries, asyncio.get_running_loop().time
@@ -195,7 +194,9 @@ class Http:
             raise aiohttp.ClientConnectionError(f"Could not read the response: {error.message}") from None
 
     def _retry_delay(self, request: Request, error: ApiError, backoff_seconds: float) -> tuple[float | None, bool]:
-        """Return the delay before a retry, or None for no retry, and whether the delay counts toward the timeout."""
+        """Return the delay before a retry, or None for no retry, and whether the delay counts toward the timeout.
+
+        A global rate limit is recorded for all requests."""
         if error.extra.get("retry_after") is not None and (error.status == 429 or request.method in IDEMPOTENT_METHODS):
             wait_seconds = float(error.extra["retry_after"])
             if wait_seconds > self._wait_max_seconds:

@@ -51,8 +51,8 @@ class Invites:
     ) -> Completion[None]:
         """Invite a user to join the current user's game session.
 
-        The current user's activity must be joinable: see `Activity.joinable`. `content` is the text of the invite
-        message."""
+        The current user's activity must be joinable: see `Activity.joinable`. `content` is the text of the invite message; a
+        token without the scope for messages sends none. Without a session the chat client on this machine sends the invite."""
         return self._core.run("SendActivityInvite", callback, (), self._send_invite, user_id, content)
 
     def send_activity_join_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:

@@ -52,7 +52,7 @@ def register_steam(application_id: int, steam_app_id: int) -> bool:
 
 
 def find_launch(application_id: str) -> LaunchCommand | None:
-    """Return the launch command of a game, or None if there is no entry or the ID is not a number."""
+    """Return the launch command of a game; None if there is no entry, the ID is not a number, or the system is not Linux."""
     if sys.platform != "linux" or not (application_id.isascii() and application_id.isdecimal()):
         return None
     try:

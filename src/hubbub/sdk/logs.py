@@ -119,7 +119,9 @@ class Logs:
             self.warning("Debug messages are logged; turn them off in released games")
 
     def set_directory(self, path: str, min_severity: LoggingSeverity) -> bool:
-        """Write messages to `hubbub.log` in a directory, overwriting it; return False if it cannot be opened."""
+        """Write messages to `hubbub.log` in a directory, overwriting it; return False if it cannot be opened.
+
+        An empty path is the directory of the library; the severity NONE closes the log file."""
         with self._lock:
             if self._file is not None:
                 self._file.close()
@@ -135,7 +137,9 @@ class Logs:
         return True
 
     def set_voice_directory(self, path: str, min_severity: LoggingSeverity) -> None:
-        """Write voice messages to `hubbub-webrtc_0` in a directory, and rename the logs of the previous run."""
+        """Write voice messages to `hubbub-webrtc_0` in a directory, and rename the logs of the previous run.
+
+        An empty path is the directory of the library; the severity NONE closes the log file. Log a warning on failure."""
         with self._lock:
             if self._voice_file is not None:
                 self._voice_file.close()

@@ -8,7 +8,7 @@ from hubbub.sdk.results import sdk_error
 
 
 class Merges:
-    """Component of the client through which operations wait for an account merge of the game."""
+    """Component of the client through which operations wait until the game has merged an account."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -22,7 +22,9 @@ class Merges:
         self._core.driver.post(self._resolve_waiting, success)
 
     async def require_merge(self, callback: OneShotCallback) -> None:
-        """Ask the game to merge the account and wait for its report; fail if the callback was reset."""
+        """Ask the game to merge the account and wait for its report.
+
+        Raise `SdkError` of type ABORTED if the merge failed or the callback was reset."""
         outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append(outcome)
         if not self._core.call_once(callback):

@@ -107,9 +107,9 @@ class Messages:
     def get_lobby_messages_with_limit(
         self, lobby_id: int, limit: Int32, callback: MessagesCallback | None = None
     ) -> Completion[list[MessageHandle]]:
-        """Fetch the newest messages of a lobby, newest first: at most 200, not older than 72 hours.
+        """Fetch the newest messages of a lobby, newest first, not older than 72 hours.
 
-        This always sends a request."""
+        `limit` is 1 to 200. This always sends a request."""
         return self._core.run_in_session(
             "GetLobbyMessagesWithLimit", callback, ([],), self._fetch_lobby_messages, lobby_id, limit
         )
@@ -142,9 +142,9 @@ class Messages:
         return find_channel(self._core, channel_id)
 
     def can_open_message_in_platform(self, message_id: int) -> bool:
-        """Return whether the chat client can show a message.
+        """Return whether the chat client can show a message; False if the message is not cached.
 
-        The chat client cannot show messages of a lobby without a linked channel, ephemeral direct messages and disclosures."""
+        The chat client cannot show a message of a lobby without a linked channel, an ephemeral direct message or a disclosure."""
         with self._core.lock:
             message = self._core.cache.find_message(message_id)
             if message is None or message.disclosure is not None:

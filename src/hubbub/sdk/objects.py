@@ -43,8 +43,8 @@ class Object:
         # Type checkers must not see these methods: they would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            # Python calls this method for missing attributes only. An invalid object has an empty __dict__, so it is called
-            # for every read of a field.
+            # Python calls this method for missing attributes only. An invalid object has an empty __dict__, so every read of
+            # a field calls the method.
             if self._valid or name.startswith("__"):
                 raise AttributeError(f"{type(self).__name__} has no {name}")
             raise InvalidObjectError(f"Cannot read {name}: this {type(self).__name__} is null or was moved from")

@@ -1,4 +1,4 @@
-"""Rich presence and online status (spec/sdk.md#10.2)."""
+"""Rich presence, online status and launch commands (spec/sdk.md#10.2)."""
 
 import asyncio
 import contextlib
@@ -40,7 +40,7 @@ SESSION_STATUSES: Final = frozenset(
 
 
 class Presence:
-    """Component of the client that publishes the current user's activity and online status.
+    """Component of the client that publishes the activity and the status of the current user, and registers launch commands.
 
     `rpc` returns the RPC client of the client, which is created on first use."""
 
@@ -49,7 +49,7 @@ class Presence:
         self._gateway = gateway
         self._rpc = rpc
         self.activity: Activity | None = None
-        """The activity that is currently shown, or None."""
+        """The activity that the game set, or None; connecting clears it."""
         self._online_status = StatusType.ONLINE
         self._is_showing_chat = False
         self._is_shown_locally = False
@@ -99,7 +99,7 @@ class Presence:
     def register_launch_command(self, application_id: int, command: str) -> bool:
         """Register the shell command with which the chat client launches the game.
 
-        An empty command is the path of the current executable. Return False if the command could not be registered."""
+        An empty command is the command line of the current process. Return False if the command could not be registered."""
         from hubbub.sdk import launch_entries
 
         return launch_entries.register_command(application_id, command)
@@ -146,7 +146,7 @@ class Presence:
         return payload
 
     def _presence_for_identify(self) -> dict[str, Any] | None:
-        """Return the presence to send in Identify, or None if it is the default."""
+        """Return the presence to send in Identify, or None if it is the default; it counts as sent."""
         self._sent_revision = self._revision
         if self.activity is None and self._online_status == StatusType.ONLINE and not self._is_showing_chat:
             return None
@@ -204,7 +204,7 @@ class Presence:
         await self._send_presence()
 
     async def _send_presence(self) -> None:
-        """Send the current presence within the rate limit; of several waiting calls only the last one sends."""
+        """Send the current presence within the rate limit; of several waiting calls only one sends, with the newest presence."""
         revision = self._revision
         async with self._send_lock:
             if self._sent_revision >= revision:

@@ -81,7 +81,7 @@ class Fields:
         return record
 
     if not TYPE_CHECKING:
-        # Type checkers would accept every attribute.
+        # Type checkers must not see this method: they would accept every attribute name.
 
         def __setattr__(self, name: str, value: Any) -> None:
             """Set a field; raise TypeError or ValueError if the value does not match the type of the field."""
@@ -282,7 +282,7 @@ class ClientCreateOptions(Record):
     """Options of a new `Client`."""
 
     web_base: str = ""
-    """URL of the platform; empty uses `http://127.0.0.1:8080`, the default of `hubbub dev` and `hubbub serve`."""
+    """URL of the platform; empty uses the origin of `api_base` or, if that is empty as well, `http://127.0.0.1:8080`."""
     api_base: str = ""
     """URL of the HTTP API; empty derives it from `web_base`."""
     experimental_audio_system: AudioSystem = AudioSystem.STANDARD

@@ -1,4 +1,7 @@
-"""Getting, refreshing and revoking tokens (spec/sdk.md#6.2, 7, 8); these operations do not require a session."""
+"""Grants, provisional accounts, device authorization, and the token of the client (spec/sdk.md#6.2, 7, 8).
+
+These operations do not require a session, except setting the display name of a provisional account.
+"""
 
 import asyncio
 import contextlib
@@ -92,7 +95,7 @@ class Tokens:
         self._poll_task: asyncio.Task[TokenExchange] | None = None
         """The running device authorization, or None."""
         self._expiry_timer: asyncio.TimerHandle | None = None
-        """Timer of the expiration callback; None if none is scheduled."""
+        """Timer of the expiration callback, also after it has run; None if none was scheduled for the current token."""
         self._expiry_callback_at_ms: float | None = None
         """Time of the expiration callback by the platform's clock, as Unix milliseconds; None if none is scheduled."""
         self._lifetimes: dict[str, int] = {}
@@ -426,7 +429,9 @@ class Tokens:
         return CurrentUser(user.id, user.global_name or user.username)
 
     async def inspect_token(self) -> int:
-        """Read the application and the expiry of the client's token; return the ID of its user, or 0 if unknown."""
+        """Set the application ID and schedule the expiration callback from the grant of the client's token.
+
+        Return the ID of the token's user, or 0 if it is unknown."""
         response = await self._core.request(resources.oauth2.GET_MY_OAUTH2_AUTHORIZATION, tries=1)
         grant = decode(response, resources.oauth2.CurrentAuthorization)
         if grant.application:
@@ -438,7 +443,7 @@ class Tokens:
         return grant.user.id if grant.user else 0
 
     def cancel_expiry_callback(self) -> None:
-        """Cancel the expiration callback of the current token, because it was replaced or revoked."""
+        """Cancel the expiration callback of the current token; without a callback, do nothing."""
         if self._expiry_timer is not None:
             self._expiry_timer.cancel()
             self._expiry_timer = None

@@ -1,9 +1,8 @@
 """Decoding of payloads into tolerant subclasses of the protocol's models, which are derived on first use (decisions/0041).
 
 A game must work with older and newer platforms than its SDK. A tolerant model therefore accepts missing and null fields,
-unknown fields, unknown values of enumerations, integers in strings and strings as integers. A value of any other
-unexpected type counts as missing.
-Only a missing `id` is an error, because the object cannot be identified.
+unknown fields, unknown values of enumerations, strings in place of integers, and integers in place of strings. A value
+of any other unexpected type counts as missing. Only a missing `id` is an error, because the object cannot be identified.
 
 `decode` and `convert` return an instance of the model, but any of its fields except `id` may be UNSET or None, whatever
 the model declares. Both are false, so read a field with `or`, with `value_or` if a false value has a meaning, or with

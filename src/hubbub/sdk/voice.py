@@ -89,6 +89,7 @@ class VoiceCalls:
     def start_call(self, channel_id: int) -> Call | None:
         """Start or join the call of a lobby; return None if the current user is already in it.
 
+        A call that is not allowed is returned with the status `DISCONNECTED`; its status callback gets the error `FORBIDDEN`.
         Raise `audio.MissingExtraError` if the `hubbub[voice]` extra is not installed."""
         return self._start_call(channel_id, None, None)
 
@@ -191,7 +192,7 @@ class VoiceCalls:
             self._signaling.refresh()
 
     async def _shared_resources(self) -> "tuple[AudioEngine, aiohttp.ClientSession, ssl.SSLContext | bool]":
-        """Create and return the resources that all calls of a client share."""
+        """Return the resources that all calls of a client share, which are created on first use."""
         if self._engine is None:
             await run_in_daemon_thread(importlib.import_module, "hubbub.sdk.media.engine")
             from hubbub.sdk.media.engine import AudioEngine

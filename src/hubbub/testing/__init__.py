@@ -1,4 +1,4 @@
-"""Pytest plugin: a platform for each test, with users to act as, a clock and faults (docs/testing.md).
+"""Pytest plugin: a platform for each test, whose users, bots, clock and faults the test controls (docs/testing.md).
 
 pytest discovers the plugin itself. The names exported here are for annotations and `pytest.raises`. They are imported
 lazily, so that the plugin costs nothing in a test run that does not use it.

@@ -14,7 +14,7 @@ from hubbub.testing import libraries
 BotT = TypeVar("BotT")
 
 GUILD_READY_TIMEOUT_SECONDS: Final = 0.3
-"""Time that a library of the discord.py family waits for further guilds; its default of 2 seconds suits many guilds."""
+"""Maximum time in seconds that a library of the discord.py family waits for the next guild; the library's default is 2."""
 READY_TIMEOUT_SECONDS: Final = 30.0
 """Default time limit until a bot is ready."""
 
@@ -28,7 +28,7 @@ async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: floa
     client: Any = bot
     with libraries.pointed_at(library, ready):
         if library == "hikari":
-            # It has its own token, and `start` returns when all shards are ready.
+            # A hikari bot has its own token, and its `start` returns when all shards are ready.
             await asyncio.wait_for(client.start(), timeout_seconds)
             try:
                 yield bot
@@ -39,7 +39,7 @@ async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: floa
             if library != "interactions_py":
                 _prepare(client, ready)
             if library == "discord_py":
-                # Prepares the client for `wait_until_ready` before it logs in.
+                # Entering the client makes `wait_until_ready` usable before the login.
                 await stack.enter_async_context(client)
             start = client.astart if library == "interactions_py" else client.start
             running = asyncio.ensure_future(start(token))
@@ -51,13 +51,13 @@ async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: floa
 
 
 async def _stop(library: str, client: Any, running: "asyncio.Future[None]") -> None:
-    """Stop a bot. Raise its error if it failed before; errors of the shutdown are those of the library."""
+    """Stop a bot. Raise the error of a bot that stopped by itself; ignore errors of the shutdown."""
     if running.done() or (library != "interactions_py" and client.is_closed()):
         # The bot stopped by itself, or is doing so.
         await running
         return
     if library == "interactions_py":
-        # Its `stop` waits for a heartbeat; cancellation calls it, too.
+        # The `stop` of interactions.py waits for a heartbeat; canceling the task ends the bot without this wait.
         running.cancel()
     else:
         await client.close()

@@ -1,4 +1,4 @@
-"""Context managers that point client libraries at the platform of a test.
+"""Client libraries in tests: a context manager that points a library at a platform, and the library of a bot.
 
 A library is imported only if a test needs it, and its code is not modified: only its base URLs are patched.
 """
@@ -16,7 +16,7 @@ Patch = tuple[Any, str, Any]
 
 
 def _discord_py(ready: ReadyDocument) -> list[Patch]:
-    """Return the API, gateway and CDN URLs of discord.py."""
+    """Return the patches of the API, gateway and CDN URLs of discord.py."""
     from discord.asset import Asset
     from discord.gateway import DiscordWebSocket
     from discord.http import Route
@@ -30,7 +30,7 @@ def _discord_py(ready: ReadyDocument) -> list[Patch]:
 
 
 def _py_cord(ready: ReadyDocument) -> list[Patch]:
-    """Return the API and CDN URLs of py-cord, which has the package name of discord.py."""
+    """Return the patches of the API and CDN URLs of py-cord, which has the package name of discord.py."""
     http, asset = import_module("discord.http"), import_module("discord.asset")
     return [(http.Route, "API_BASE_URL", ready.api), (asset.Asset, "BASE", ready.cdn)]
 
@@ -55,7 +55,7 @@ def _interactions_py(ready: ReadyDocument) -> list[Patch]:
 
 
 def _hikari(ready: ReadyDocument) -> list[Patch]:
-    """Return the REST and CDN URLs of hikari, which gets the gateway URL from the platform."""
+    """Return the patches of the REST and CDN URLs of hikari, which gets the gateway URL from the platform."""
     import hikari.urls
 
     return [(hikari.urls, "REST_API_URL", ready.api), (hikari.urls, "CDN_URL", ready.cdn)]
@@ -69,7 +69,7 @@ LIBRARIES: Final[dict[str, Callable[[ReadyDocument], list[Patch]]]] = {
     "nextcord": _nextcord,
     "py_cord": _py_cord,
 }
-"""The URLs of each library, by the name of its fixture without the prefix `hubbub_`."""
+"""Functions that return the patches of a library, by the name of its fixture without the prefix `hubbub_`."""
 
 
 @contextmanager

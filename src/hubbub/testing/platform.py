@@ -1,4 +1,4 @@
-"""The platform of a test: URLs, users, bots, clock and faults."""
+"""The platform of a test: URLs, users, bots, bots under test, diagnostics, clock and faults."""
 
 import asyncio
 from collections.abc import Callable
@@ -92,7 +92,8 @@ class Platform:
 
         The block starts when the bot is ready, at most `within` seconds later, and the bot stops with the block. Errors
         of the bot itself are raised. `application` is the name of the application whose token the bot uses, by default
-        the first one of the world with a bot. The bot trusts the platform's voice server.
+        the first one of the world with a bot. Except with interactions.py and hikari, the bot trusts the certificate
+        authority of the platform's voice server.
         """
         name = application or next(iter(self.bots), "")
         return bots.run(self.ready, bot, self.bots[name].token, within)
@@ -100,17 +101,17 @@ class Platform:
     # Diagnostics
 
     def trace(self, **query: str) -> Result:
-        """Return the delivery trace: its `events`, and the rejected requests as `refused` (docs/control.md)."""
+        """Return the delivery trace: `events`, rejected requests as `refused`, and `closed` connections (docs/control.md)."""
         __tracebackhide__ = True
         return self.background.run(self.context.get("/trace", query), "trace")
 
     def rate_limits(self) -> Result:
-        """Return the rate limit report."""
+        """Return the requests that a rate limit rejected, or would have rejected in the mode `report` (docs/control.md)."""
         __tracebackhide__ = True
         return self.background.run(self.context.get("/rate-limits", {}), "rate limits")
 
     def report(self) -> Result:
-        """Return the `findings` about applications: rate limits, deprecated routes, missing permissions, unused intents."""
+        """Return the `findings` about applications, such as reached rate limits and unused intents (docs/control.md)."""
         __tracebackhide__ = True
         return self.background.run(self.context.get("/report", {}), "report")
 
@@ -198,7 +199,7 @@ class Faults:
     def rate_limit(
         self, method: str | None = None, route: str | None = None, retry_after: float = 1.0, **options: Any
     ) -> Result:
-        """Fail requests with 429."""
+        """Fail requests with the status 429 and a `retry_after` in seconds."""
         __tracebackhide__ = True
         fault = {"method": method, "route": route, "status": 429, "retry_after": retry_after}
         return self._add_fault("http", "status", **fault, **options)
@@ -216,7 +217,9 @@ class Faults:
         return self._add_fault("http", "delay", method=method, route=route, delay_ms=delay_ms, **options)
 
     def close_session(self, user: Any = None, code: int = 4000, **options: Any) -> Result:
-        """Close the gateway connections of a user, or of all users without `user`; the sessions can be resumed."""
+        """Close the gateway connections of a user, or of all users without `user`.
+
+        `code` is the close code; with the default code the sessions can be resumed."""
         __tracebackhide__ = True
         return self._add_fault("gateway", "close", user=user, code=code, **options)
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures, marker, options, and a report section for failed tests.
+"""The pytest plugin: fixtures, marker, options, a report section for failed tests, and the findings of a test run.
 
 pytest imports this module in every test run of an environment in which Hubbub is installed. Other Hubbub modules are
 therefore imported only when a test needs a platform.

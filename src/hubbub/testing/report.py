@@ -1,4 +1,7 @@
-"""The report section of a failed test: rejected requests, connections, events, sessions, rate limits and faults."""
+"""The report section of a failed test.
+
+It lists rejected requests, closed connections, events, sessions, rate limits and faults, and ends with the platform's log.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -17,7 +20,7 @@ QUERY_TIMEOUT_SECONDS: Final = 10.0
 
 
 def format_report(platform: Platform) -> str:
-    """Return the text of the report section."""
+    """Return the text of the report section; an error of the platform becomes a line of the text."""
     try:
         lines = platform.background.run_and_wait(_report_lines(platform.context), QUERY_TIMEOUT_SECONDS)
     except Exception as error:

@@ -16,9 +16,9 @@ from hubbub.testing.actors import Actor
 from hubbub.testing.background import Background
 
 HEAR_SECONDS_MAX: Final = 300.0
-"""Default maximum duration of a recording."""
+"""Default maximum duration of a recording, in seconds."""
 QUIET_SECONDS: Final = 0.5
-"""Default pause that ends a recording."""
+"""Default pause in seconds that ends a recording."""
 
 
 class User(Actor):
@@ -34,7 +34,7 @@ class User(Actor):
     def send_message(
         self, channel: ChannelReference, content: str = "", *, files: Mapping[str, bytes] | None = None, **body: Any
     ) -> Result:
-        """Send a message, with optional files by name and further fields of the API's body; return the message."""
+        """Send a message, with optional files by name and other fields of the API's body; return the message."""
         __tracebackhide__ = True
         action = self._client.send_message(channel, {"content": content, **body}, files or {})
         return self._run_action(action, "send_message")
@@ -135,7 +135,7 @@ class User(Actor):
         quiet: float = QUIET_SECONDS,
         within: float | None = None,
     ) -> Result:
-        """Return what this user hears in the call from `user`, or from the first user who speaks.
+        """Return the audio that this user receives in the call from `user`, or from the first user who speaks.
 
         The result has the `user_id`, the Ogg Opus `file`, its number of `frames` and its `duration_ms`. The recording
         ends after `duration` seconds, or when the user is quiet for `quiet` seconds.
@@ -214,7 +214,7 @@ class User(Actor):
     ) -> Result:
         """Choose values in a select, given its custom_id or placeholder; return the response.
 
-        Values may be strings, users, or names of channels and roles.
+        Values may be strings, users, or names of users, channels and roles.
         """
         __tracebackhide__ = True
         action = self._client.use_component(

@@ -18,7 +18,7 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 INVITE_CONTENT_MAX: Final = 1024
 PROCESS_ID_CHECK: Final = number(0, (1 << 31) - 1)
 ATTEMPT_DELAYS_SECONDS: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
-"""Delays before each attempt to send an invite, because the platform may not have processed the activity yet."""
+"""Delays in seconds before the attempts to send an invite; the platform may not have processed the activity yet."""
 
 
 @handles_command("SET_ACTIVITY")

@@ -1,4 +1,7 @@
-"""Commands that return guilds, channels and users, mostly from the cached state (spec/rpc.md#6)."""
+"""Commands for guilds, channels, permissions, channel invites, users, relationships and avatars (spec/rpc.md#6).
+
+Most responses come from the cached state.
+"""
 
 import base64
 from typing import Any, Final
@@ -21,7 +24,7 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 from hubbub.sdk.daemon_threads import new_session
 
 WAIT_SECONDS_MAX: Final = 60
-"""Upper limit of the argument `timeout`."""
+"""Upper limit of the argument `timeout`, in seconds."""
 MESSAGES_MAX: Final = 50
 """Maximum number of messages in the view of a channel."""
 IMAGE_BYTES_MAX: Final = 8 << 20
@@ -103,7 +106,7 @@ async def build_channel_view(
 
 @handles_command("GET_CHANNEL")
 async def get_channel(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Get a channel."""
+    """Get a channel, with its newest messages if the program may read them."""
     channel_id = parse_arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
     return await build_channel_view(context, connection, find_channel(context, connection, channel_id))
 
@@ -169,12 +172,12 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
 
 @handles_command("GET_USER")
 async def get_user(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Get a user by ID."""
+    """Get a user from the cached state or from the platform."""
     return views.user(await find_user(context, parse_arguments(request.args, {"id": snowflake}, "id")["id"]))
 
 
 async def find_user(context: AgentContext, user_id: str) -> dict[str, Any]:
-    """Return a user from the cached state or from the platform; raise RpcError INVALID_USER if the user does not exist."""
+    """Return a user from the cached state or from the platform; raise RpcError INVALID_USER if neither has the user."""
     cached_user = context.account.state.users.get(user_id)
     if cached_user is not None:
         return cached_user

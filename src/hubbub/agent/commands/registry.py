@@ -1,4 +1,4 @@
-"""Registry of RPC command handlers."""
+"""Registry of RPC command handlers, and the error for missing scopes."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final

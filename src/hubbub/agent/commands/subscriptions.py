@@ -13,7 +13,7 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 MESSAGE_EVENTS: Final = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE")
 LOBBY_EVENTS: Final = ("SPEAKING_START", "SPEAKING_STOP")
-"""Events of a channel or a lobby."""
+"""Events for which a program subscribes to a channel or to a lobby."""
 
 
 def _parse_subscription(request: Request) -> Subscription:
@@ -67,7 +67,7 @@ async def subscribe(context: AgentContext, connection: ProgramConnection, reques
 
 @handles_command("UNSUBSCRIBE")
 async def unsubscribe(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Unsubscribe from an event."""
+    """Remove a subscription to an event, if it exists."""
     subscription = _parse_subscription(request)
     connection.subscriptions.discard(subscription)
     return {"evt": subscription.event}

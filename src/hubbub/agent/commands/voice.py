@@ -35,7 +35,7 @@ _DEVICE_CHECK: Final = fields(
 
 @handles_command("GET_VOICE_SETTINGS")
 async def get_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Get the user's voice settings."""
+    """Get the user's voice settings, including the changes of the program that controls them."""
     return context.voice.get_settings()
 
 
@@ -76,7 +76,7 @@ async def push_to_talk(context: AgentContext, connection: ProgramConnection, req
 
 @handles_command("SET_CERTIFIED_DEVICES")
 async def set_certified_devices(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
-    """Store the certified devices of a hardware vendor."""
+    """Store the certified devices of a hardware vendor in place of the previous ones."""
     args = parse_arguments(request.args, {"devices": items(_DEVICE_CHECK, 0, DEVICES_MAX)}, "devices")
     context.voice.devices = args["devices"]
 

@@ -234,7 +234,7 @@ class Harvest(Struct, kw_only=True):
     """Data that each resource stores about the user, by resource name."""
 
 
-# The client details of an `AccountSession` come from this header.
+# The `user_agent` of an `AccountSession` comes from this header.
 _LOGIN_HEADERS: Final = ("User-Agent",)
 
 AUTH_REGISTER = Operation(

@@ -30,7 +30,7 @@ class ProxyConfig(Struct, kw_only=True):
     """URL mappings of an application's activity proxy."""
 
     url_map: Annotated[list[UrlMapping], Meta(max_length=URL_MAPPINGS_MAX)]
-    """Mappings in order of precedence, at most 50; the first match applies, so longer prefixes come first."""
+    """Mappings in order of precedence, at most 50; the first match applies, so list longer prefixes first."""
 
 
 class CreateProxyTicket(Struct, kw_only=True):

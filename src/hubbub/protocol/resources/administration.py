@@ -39,9 +39,9 @@ class OperatorRole(StrEnum):
     """Role of an operator. Each role includes the rights of the roles after it."""
 
     OWNER = "owner"
-    """Manages operators."""
+    """Manages operators, and switches features on and off."""
     MODERATOR = "moderator"
-    """Suspends, deletes and restores accounts, and retries jobs."""
+    """Acts on accounts, guilds, applications, announcements, files, quotas, reports, appeals and jobs."""
     AUDITOR = "auditor"
     """Reads everything and changes nothing."""
 
@@ -78,7 +78,7 @@ class SetOperator(Struct, kw_only=True):
 
 
 class AdministrativeAction(Struct, kw_only=True):
-    """Request body of an action that needs no other input."""
+    """Request body of an action that needs no input except a reason."""
 
     reason: Reason | None = None
     """Reason for the audit log; null or absent for none."""
@@ -104,7 +104,7 @@ class OperatorAuditEntry(Struct, kw_only=True):
     target_name: str
     """Name of the target at the time of the action."""
     detail: str
-    """Further information about the action; empty for none."""
+    """Additional information about the action; empty for none."""
     reason: str | None
     """Reason that the operator gave; null for none."""
 
@@ -134,14 +134,14 @@ class Suspension(Struct, kw_only=True):
 
 
 class ScheduledDeletion(Struct, kw_only=True):
-    """The scheduled deletion of an account."""
+    """The scheduled deletion of an account or guild."""
 
     reason: str
     """Reason that the operator gave."""
     created_at: Timestamp
     """Time at which the deletion was scheduled."""
     due_at: Timestamp
-    """Time at which the account and its messages are deleted."""
+    """Time at which the account or guild is deleted, with its messages."""
 
 
 class AdministeredUser(Struct, kw_only=True):
@@ -226,13 +226,13 @@ class JobQueue(Struct, kw_only=True):
     kind: str
     """Kind of the jobs."""
     waiting: int
-    """Number of jobs that were not tried yet, including jobs for later."""
+    """Number of jobs that were not tried yet, including jobs that become due later."""
     retrying: int
     """Number of jobs that failed at least once and wait for the next attempt."""
     failed: int
     """Number of jobs that failed permanently."""
     oldest_due_at: Timestamp | None
-    """Time at which the oldest unfinished job became due; null if no job with a time is due."""
+    """Earliest due time of the unfinished jobs that are due; null if there is none. Jobs without a due time do not count."""
 
 
 class AdministeredJob(Struct, kw_only=True):

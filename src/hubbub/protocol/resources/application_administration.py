@@ -19,7 +19,7 @@ from hubbub.protocol.resources.administration import (
 
 
 class DisabledState(Struct, kw_only=True):
-    """The reason why an application is disabled."""
+    """The reason why an application is disabled, and the time at which it was disabled."""
 
     reason: str
     """Reason that the operator gave."""
@@ -45,7 +45,7 @@ class AdministeredApplication(Struct, kw_only=True):
     created_at: Timestamp
     """Time at which the application was created."""
     disabled: DisabledState | None
-    """Reason why the application is disabled; null if it is enabled."""
+    """Reason why the application is disabled, with the time; null if it is enabled."""
 
 
 class AdministeredApplicationDetails(AdministeredApplication, kw_only=True):

@@ -109,7 +109,7 @@ class PublicApplication(Struct, kw_only=True):
     summary: str = ""
     """Always empty; kept because interactions.py reads the key."""
     type: int | None
-    """Type of the application: 4 for a guild's role subscriptions, otherwise null."""
+    """Type of the application; always null."""
     verify_key: str
     """Hexadecimal Ed25519 public key that verifies interaction and webhook event signatures."""
     flags: int
@@ -119,13 +119,13 @@ class PublicApplication(Struct, kw_only=True):
     cover_image: str | UnsetType = UNSET
     """Hash of the cover image for rich presence invites; absent if none."""
     primary_sku_id: Snowflake | UnsetType = UNSET
-    """ID of the SKU of the game; absent if the application is not sold as a game."""
+    """ID of the SKU of the game; always absent."""
     bot: User | UnsetType = UNSET
     """Bot user of the application; absent if it has none."""
     slug: str | UnsetType = UNSET
-    """URL slug of the store page; absent if there is none."""
+    """URL slug of the store page; always absent."""
     guild_id: GuildId | UnsetType = UNSET
-    """ID of the guild linked to the application; absent if none."""
+    """ID of the guild linked to the application; always absent."""
     rpc_origins: list[str] | UnsetType = UNSET
     """Web origins that may connect to the local agent over RPC; absent if none."""
     bot_public: bool | UnsetType = UNSET
@@ -145,7 +145,7 @@ class PublicApplication(Struct, kw_only=True):
     max_participants: int | None | UnsetType = UNSET
     """Maximum number of participants of an activity instance; -1 or null for no limit."""
     tags: list[str] | UnsetType = UNSET
-    """Tags that describe the application, at most 5 of at most 20 characters each; absent if none."""
+    """Tags that describe the application, at most 5 of at most 20 characters each; absent in invites."""
 
 
 class Application(PublicApplication, kw_only=True):
@@ -159,7 +159,7 @@ class Application(PublicApplication, kw_only=True):
     owner: User
     """User who owns the application."""
     team: Team | None
-    """Team that owns the application; null if a single user owns it."""
+    """Team that owns the application; always null, because users own applications."""
     redirect_uris: list[str]
     """Registered OAuth2 redirect URIs."""
     interactions_endpoint_url: str | None
@@ -175,7 +175,7 @@ class Application(PublicApplication, kw_only=True):
     explicit_content_filter: int
     """Level of the explicit content filter for content of the application: 0 or 1."""
     eligible_oauth2_scopes: list[str]
-    """OAuth2 scopes that the application may request."""
+    """OAuth2 scopes that the application may request; always empty."""
     event_webhooks_url: str | None | UnsetType = UNSET
     """URL that receives webhook events; null or absent if none."""
     event_webhooks_status: int | UnsetType = UNSET

@@ -87,13 +87,13 @@ class Attachment(Struct, kw_only=True):
     flags: int | UnsetType = UNSET
     """Flags of the attachment, an `AttachmentFlags` bit set; absent if no bit is set."""
     placeholder: str | UnsetType = UNSET
-    """ThumbHash placeholder of an image or a video; absent if there is none."""
+    """ThumbHash placeholder of an image or a video; always absent."""
     placeholder_version: int | UnsetType = UNSET
-    """Version of the format of `placeholder`; absent without a placeholder."""
+    """Version of the format of `placeholder`; always absent."""
     clip_created_at: Timestamp | UnsetType = UNSET
-    """Time the clip was recorded; clips only."""
+    """Time at which a clip was recorded; always absent."""
     clip_participants: list[User] | UnsetType = UNSET
-    """Users in the recorded stream; clips only."""
+    """Users in the recorded stream of a clip; always absent."""
 
 
 class AttachmentRequest(Struct, kw_only=True):

@@ -249,7 +249,7 @@ class ActionExecution(Struct, kw_only=True):
     matched_keyword: str | None
     """Keyword or pattern of the rule that matched; null if the rule matches other content."""
     matched_content: str | None
-    """Part of the content that matched; null without the MESSAGE_CONTENT intent."""
+    """Part of the content that matched; null without the MESSAGE_CONTENT intent, and for MENTION_SPAM rules."""
     channel_id: ChannelId | UnsetType = UNSET
     """ID of the channel of the message; absent for a member profile."""
     message_id: MessageId | UnsetType = UNSET

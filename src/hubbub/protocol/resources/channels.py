@@ -258,7 +258,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     """Request body for creating a guild channel; absent and null fields get their default."""
 
     name: ChannelName
-    """Name of the channel, 1 to 100 characters; names of text channels become lower case, spaces become `-`."""
+    """Name of the channel, 1 to 100 characters; except in voice, stage and category names, upper case and spaces are replaced."""
     type: ChannelType | None | UnsetType = UNSET
     """Type of the channel; GUILD_TEXT if absent or null."""
     topic: Topic | None | UnsetType = UNSET
@@ -296,7 +296,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     available_tags: ForumTags | None | UnsetType = UNSET
     """Tags that posts can have, at most 20."""
     flags: Bits | None | UnsetType = UNSET
-    """Flags of the channel; a `ChannelFlags` bit set."""
+    """Flags of the channel, a `ChannelFlags` bit set; flags that its type does not allow are ignored."""
 
 
 class UpdateChannel(Struct, kw_only=True):
@@ -341,7 +341,7 @@ class UpdateChannel(Struct, kw_only=True):
     available_tags: ForumTags | None | UnsetType = UNSET
     """New tags that posts can have, at most 20; tags that the list does not contain are deleted, null deletes all."""
     flags: Bits | None | UnsetType = UNSET
-    """New flags of the channel or thread; a `ChannelFlags` bit set. Null removes all."""
+    """New flags of the channel or thread, a `ChannelFlags` bit set; only flags that its type allows change. Null removes them."""
     archived: bool | None | UnsetType = UNSET
     """Whether the thread is archived; threads only. Null keeps the value."""
     locked: bool | None | UnsetType = UNSET

@@ -80,7 +80,7 @@ class CommandChoice(Struct, kw_only=True, omit_defaults=True):
     value: ChoiceValue
     """Value of the choice, of the option's type; strings have at most 100 characters."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
-    """Translations of the name by locale; null if none."""
+    """Translations of the name by locale; null if none, absent in lists without `with_localizations`."""
     name_localized: str | UnsetType = UNSET
     """Name in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
 
@@ -97,11 +97,11 @@ class CommandOption(Struct, kw_only=True, omit_defaults=True):
     description: str
     """Description of the option, 1 to 100 characters."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
-    """Translations of the name by locale; null if none."""
+    """Translations of the name by locale; null if none, absent in lists without `with_localizations`."""
     name_localized: str | UnsetType = UNSET
     """Name in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
     description_localizations: dict[str, str] | None | UnsetType = UNSET
-    """Translations of the description by locale; null if none."""
+    """Translations of the description by locale; null if none, absent in lists without `with_localizations`."""
     description_localized: str | UnsetType = UNSET
     """Description in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
     required: bool | UnsetType = UNSET
@@ -142,13 +142,13 @@ class ApplicationCommand(Struct, kw_only=True):
     name: str
     """Name of the command, 1 to 32 characters."""
     name_localizations: dict[str, str] | None | UnsetType = UNSET
-    """Translations of the name by locale; null if none."""
+    """Translations of the name by locale; null if none, absent in lists without `with_localizations`."""
     name_localized: str | UnsetType = UNSET
     """Name in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
     description: str
     """Description of a chat input command, 1 to 100 characters; empty for other types."""
     description_localizations: dict[str, str] | None | UnsetType = UNSET
-    """Translations of the description by locale; null if none."""
+    """Translations of the description by locale; null if none, absent in lists without `with_localizations`."""
     description_localized: str | UnsetType = UNSET
     """Description in the caller's locale; absent without a translation, outside lists, and with `with_localizations`."""
     guild_id: GuildId | UnsetType = UNSET
@@ -272,7 +272,7 @@ class UpdateCommand(Struct, kw_only=True):
     """Contexts in which the command can be used; ignored for guild commands.
     Null for GUILD and BOT_DM, and for PRIVATE_CHANNEL if users can install the command."""
     integration_types: Annotated[list[ApplicationIntegrationType], Meta(min_length=1)] | None | UnsetType = UNSET
-    """Installation contexts in which the command is available; null for all contexts of the application."""
+    """Installation contexts in which the command is available; null for all of the application. Ignored for guild commands."""
     nsfw: bool | None | UnsetType = UNSET
     """Whether the command is age-restricted; null means false."""
     handler: CommandHandlerType | None | UnsetType = UNSET

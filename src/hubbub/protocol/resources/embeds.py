@@ -86,9 +86,9 @@ class EmbedMedia(Struct, kw_only=True):
     content_type: str | UnsetType = UNSET
     """Media type of the file, such as `image/png`."""
     placeholder: str | UnsetType = UNSET
-    """ThumbHash placeholder of the media."""
+    """ThumbHash placeholder of the media; always absent."""
     placeholder_version: int | UnsetType = UNSET
-    """Version of the placeholder format."""
+    """Version of the format of `placeholder`; always absent."""
     description: str | UnsetType = UNSET
     """Alternative text of the image."""
     flags: int | UnsetType = UNSET

@@ -28,7 +28,7 @@ EmojiName = Annotated[str, Meta(min_length=EMOJI_NAME_MIN, max_length=EMOJI_NAME
 
 
 class EmojiImage(ImageData):
-    """Image of an emoji."""
+    """Image of an emoji, at most 256 KiB; sides longer than 128 pixels are scaled down."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ class Emoji(Struct, kw_only=True):
     available: bool = True
     """Whether the emoji can be used; always true."""
     user: User | UnsetType = UNSET
-    """User who created the emoji; absent for callers who may not manage it."""
+    """User who created the emoji; in guilds, sent to holders of CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS only."""
 
 
 class ApplicationEmojis(Struct, kw_only=True):

@@ -50,9 +50,9 @@ class Entitlement(Struct, kw_only=True):
     ends_at: Timestamp | None
     """Time until which the entitlement is valid; null if it has no end."""
     gift_code_flags: int = 0
-    """Flags of the gift code; 0 if the entitlement was not a gift."""
+    """Flags of the gift code; always 0."""
     promotion_id: Snowflake | None = None
-    """ID of the promotion through which the entitlement was acquired; null if none."""
+    """ID of the promotion through which the entitlement was acquired; always null."""
     subscription_id: SubscriptionId | UnsetType = UNSET
     """ID of the subscription that grants the entitlement; absent if none."""
 

@@ -43,7 +43,7 @@ class ForumTagRequest(Struct, kw_only=True):
     name: Annotated[str, Meta(max_length=FORUM_TAG_NAME_MAX)]
     """Name of the tag, at most 20 characters."""
     id: TagId | None | UnsetType = UNSET
-    """ID of an existing tag to update; absent or null for a new tag."""
+    """ID of an existing tag of the channel to update; absent, null or any other ID creates a tag."""
     moderated: bool | None | UnsetType = UNSET
     """Whether only members with MANAGE_THREADS may apply or remove the tag; false if absent or null."""
     emoji_id: EmojiId | None | UnsetType = UNSET

@@ -121,13 +121,13 @@ class RequestGuildMembers(Struct, kw_only=True):
     guild_id: str | int | list[str | int]
     """ID of the guild; users may send a list of IDs."""
     query: str | None | UnsetType = UNSET
-    """Prefix of the username or nickname; an empty string with `limit` 0 requests all members.
+    """Prefix of the username, display name or nickname; an empty string with `limit` 0 requests all members.
 
-    Without the GUILD_MEMBERS intent, the response to it contains only the caller."""
+    Without the GUILD_MEMBERS intent, the response to a request for all members contains only the caller."""
     limit: int | None | UnsetType = UNSET
     """Maximum number of members to return; values above 100 count as 100. 0 is allowed only with an empty `query`."""
     user_ids: str | int | list[str | int] | None | UnsetType = UNSET
-    """ID or list of IDs of the users to return, at most 100; cannot be combined with `query`."""
+    """ID or list of IDs of the users to return; IDs after the first 100 are ignored. Cannot be combined with `query`."""
     presences: bool | None = False
     """Whether to include presences; requires the GUILD_PRESENCES intent."""
     nonce: str | None | UnsetType = UNSET
@@ -178,7 +178,9 @@ class Ready(Struct, kw_only=True):
     user: MyUser
     """The current user."""
     guilds: list[UnavailableGuild]
-    """Guilds of the user, marked unavailable; a GUILD_CREATE follows for each."""
+    """Guilds of the session, marked unavailable; a GUILD_CREATE follows for each.
+
+    OAuth2 sessions with the scope `guilds` receive the ID and name of each guild instead, without a GUILD_CREATE."""
     session_id: str
     """ID of the session, used for resuming."""
     resume_gateway_url: str
@@ -188,19 +190,19 @@ class Ready(Struct, kw_only=True):
     shard: list[int] | UnsetType = UNSET
     """Shard ID and number of shards; absent if Identify had none."""
     private_channels: list[ReadyChannel] = []
-    """Private channels of the user; empty for bots."""
+    """Private channels of the user; empty for bots and for OAuth2 sessions without a scope that reads them."""
     relationships: list[Relationship] = []
-    """Relationships of the user; empty for bots."""
+    """Relationships of the user; empty for bots and for OAuth2 sessions without the scope `relationships.read`."""
     presences: list[Presence] = []
-    """Presences of the user's friends; empty for bots."""
+    """Presences of the user's friends; empty for bots, and with `Capabilities.PRIORITIZED_READY_PAYLOAD`."""
     user_settings: dict[str, Any] = {}
-    """Settings of the user; empty for bots."""
+    """Settings of the user; empty in sessions of bots and in OAuth2 sessions."""
     session_type: str = "normal"
     """Type of the session; always `normal`."""
     geo_ordered_rtc_regions: list[str] = []
-    """IDs of the voice regions, nearest first."""
+    """IDs of the voice regions, nearest first; always empty."""
     guild_join_requests: list[JoinRequest] = []
-    """Pending join requests of the user; empty for bots."""
+    """Pending join requests of the user; always empty."""
     scopes: list[str] | UnsetType = UNSET
     """Scopes granted to the session, with umbrella scopes expanded; OAuth2 sessions only."""
     users: list[User] | UnsetType = UNSET
@@ -216,7 +218,7 @@ class Ready(Struct, kw_only=True):
     user_application_profiles: dict[str, list[UserApplicationProfile]] | UnsetType = UNSET
     """Application profiles by user ID; OAuth2 sessions only."""
     game_invites: list[ActivityInvite] | UnsetType = UNSET
-    """Pending activity invites of the user; absent with `Capabilities.PRIORITIZED_READY_PAYLOAD`."""
+    """Pending activity invites of the user; absent for bots, and with `Capabilities.PRIORITIZED_READY_PAYLOAD`."""
     feature_flags: FeatureFlags | UnsetType = UNSET
     """SDK features that the operator has disabled; OAuth2 sessions only."""
     av_sf_protocol_floor: int | UnsetType = UNSET
@@ -229,7 +231,7 @@ class MergedPresences(Struct, kw_only=True):
     """Presences at the start of a session."""
 
     guilds: list[list[Presence]] = []
-    """Presences of guild members: one list per guild, in the order of the guilds in READY."""
+    """Presences of guild members by guild; always empty, because GUILD_CREATE contains them."""
     friends: list[Presence] = []
     """Presences of friends."""
 
@@ -238,9 +240,9 @@ class ReadySupplemental(Struct, kw_only=True):
     """Second part of READY for clients with `Capabilities.PRIORITIZED_READY_PAYLOAD`."""
 
     merged_presences: MergedPresences
-    """Presences of guild members and friends."""
+    """Presences of the user's friends."""
     lazy_private_channels: list[ReadyChannel] = []
-    """Private channels that READY left out."""
+    """Private channels that READY left out; always empty."""
     game_invites: list[ActivityInvite] = []
     """Pending activity invites of the user."""
 

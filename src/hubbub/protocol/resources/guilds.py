@@ -81,7 +81,7 @@ class Guild(Struct, kw_only=True):
     description: str | None = None
     """Description of the guild; null if none."""
     home_header: str | None = None
-    """Hash of the header image of the guild's home page; null if none."""
+    """Hash of the header image of the guild's home page; always null."""
     splash: str | None = None
     """Hash of the invite background image; null if none."""
     discovery_splash: str | None = None
@@ -113,7 +113,7 @@ class Guild(Struct, kw_only=True):
     explicit_content_filter: int = 0
     """Members whose media is scanned: 0 none, 1 members without roles, 2 all."""
     max_presences: int | None = None
-    """Maximum number of presences; null for no limit."""
+    """Maximum number of presences; always null, for no limit."""
     max_members: int = MEMBERS_MAX
     """Maximum number of members."""
     max_stage_video_channel_users: int = STAGE_VIDEO_USERS_MAX
@@ -200,7 +200,7 @@ class GuildPreview(Struct, kw_only=True):
     description: str | None
     """Description of the guild; null if none."""
     home_header: str | None
-    """Hash of the header image of the guild's home page; null if none."""
+    """Hash of the header image of the guild's home page; always null."""
     splash: str | None
     """Hash of the invite background image; null if none."""
     discovery_splash: str | None
@@ -294,7 +294,7 @@ class CreateGuild(Struct, kw_only=True):
     system_channel_flags: Bits | None | UnsetType = UNSET
     """Bit set of `SystemChannelFlags`: the system messages to suppress."""
     roles: Annotated[list[InitialRole], Meta(max_length=ROLES_MAX)] | None | UnsetType = UNSET
-    """Roles to create, at most 250; the first one sets the properties of @everyone."""
+    """Roles to create, at most 250; the first one sets the permissions of @everyone."""
     channels: Annotated[list[InitialChannel], Meta(max_length=GUILD_CHANNELS_MAX)] | None | UnsetType = UNSET
     """Channels to create, at most 500; if absent or null, a text and a voice channel, each in a category."""
     afk_channel_id: Snowflake | None | UnsetType = UNSET

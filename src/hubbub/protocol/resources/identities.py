@@ -45,7 +45,7 @@ PROVISIONAL_SCOPES: Final = (Scope.OPENID.value, Scope.SDK_SOCIAL_LAYER.value)
 """Scopes of a provisional account's token, as responses list them."""
 
 HIDDEN_PROVISIONAL_SCOPES: Final = (Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value,)
-"""Further scopes of a provisional account's token, which responses do not list (spec/sdk.md#7.5)."""
+"""Scopes of a provisional account's token that responses do not list (spec/sdk.md#7.5)."""
 
 
 class ProvisionalToken(Struct, kw_only=True):

@@ -1,4 +1,4 @@
-"""Incident actions: temporarily disable the invites or direct messages of a guild."""
+"""Incident actions, which temporarily disable the invites or the direct messages of a guild."""
 
 from datetime import datetime
 from typing import Final

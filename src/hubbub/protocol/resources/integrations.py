@@ -194,7 +194,8 @@ LIST_GUILD_INTEGRATIONS = Operation(
 )
 
 # The next three operations are for integrations of external accounts, which do not exist: only applications can be
-# integrated (decisions/0035). Users receive UNKNOWN_INTEGRATION, bots BOTS_CANNOT_USE_ENDPOINT (spec/http.md#5).
+# integrated (decisions/0035). Users receive UNKNOWN_INTEGRATION, or INVALID_FORM_BODY for the integration of an application;
+# bots receive BOTS_CANNOT_USE_ENDPOINT (spec/http.md#5).
 CREATE_GUILD_INTEGRATION = Operation(
     "POST",
     "/guilds/{guild_id}/integrations",

@@ -1,6 +1,7 @@
 """Interactions: requests of users' clients, payloads to applications, results, and the routes of responses.
 
-`interaction_callbacks` has the bodies of the initial responses.
+The module also has the index of the commands in a channel, and the list of failed interactions. The bodies of the initial
+responses are in `interaction_callbacks`.
 """
 
 from typing import Annotated, Any, Final

@@ -86,7 +86,7 @@ class Invite(Struct, kw_only=True):
     inviter: User | UnsetType = UNSET
     """User who created the invite; absent if there is none."""
     target_type: int | UnsetType = UNSET
-    """Type of the invite's target in a voice channel, an `InviteTargetType`; absent if there is no target."""
+    """Type of the invite's target, an `InviteTargetType`; absent if there is no target."""
     target_user: User | UnsetType = UNSET
     """User whose stream the invite leads to; absent if there is none."""
     target_application: PublicApplication | UnsetType = UNSET
@@ -136,11 +136,11 @@ class InviteCreated(Struct, kw_only=True):
     type: int = 0
     """Type of the invite: 0 guild, 1 group, 2 friend."""
     guild_id: GuildId | UnsetType = UNSET
-    """ID of the guild; absent for groups."""
+    """ID of the guild; never absent, because the event is not sent for groups."""
     inviter: User | UnsetType = UNSET
     """User who created the invite; absent if there is none."""
     target_type: int | UnsetType = UNSET
-    """Type of the invite's target in a voice channel, an `InviteTargetType`; absent if there is no target."""
+    """Type of the invite's target, an `InviteTargetType`; absent if there is no target."""
     target_user: User | UnsetType = UNSET
     """User whose stream the invite leads to; absent if there is none."""
     target_application: PublicApplication | UnsetType = UNSET
@@ -150,14 +150,14 @@ class InviteCreated(Struct, kw_only=True):
 
 
 class InviteDeleted(Struct, kw_only=True):
-    """An invite that was revoked, used up or expired."""
+    """An invite that was revoked, used up or expired, or whose channel was deleted."""
 
     channel_id: ChannelId
     """ID of the channel the invite led to."""
     code: str
     """Code of the invite."""
     guild_id: GuildId | UnsetType = UNSET
-    """ID of the guild; absent for groups."""
+    """ID of the guild; never absent, because the event is not sent for groups."""
 
 
 class TargetUsersJob(Struct, kw_only=True):
@@ -174,7 +174,7 @@ class TargetUsersJob(Struct, kw_only=True):
     completed_at: Timestamp | None
     """Time at which the import completed; null until then."""
     error_message: str | None
-    """Description of the failure; null unless the import failed."""
+    """Description of the failure; always null."""
 
 
 class CreateChannelInvite(Struct, kw_only=True):
@@ -191,7 +191,7 @@ class CreateChannelInvite(Struct, kw_only=True):
     unique: bool | None | UnsetType = UNSET
     """Whether to create a new invite even if an equal one exists; false or absent may return the existing one."""
     target_type: InviteTargetType | None | UnsetType = UNSET
-    """Type of the invite's target in a voice channel; absent or null for no target."""
+    """Type of the invite's target in a voice channel, STREAM or EMBEDDED_APPLICATION; absent or null for no target."""
     target_user_id: UserId | None | UnsetType = UNSET
     """ID of the user whose stream the invite leads to; required for the target type STREAM."""
     target_application_id: ApplicationId | None | UnsetType = UNSET

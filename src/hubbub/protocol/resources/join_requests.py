@@ -168,7 +168,7 @@ class GuildJoinRequest(Struct, kw_only=True):
 
 
 class JoinRequestDeleted(Struct, kw_only=True):
-    """A join request that was withdrawn, or whose user no longer exists."""
+    """A join request that its user withdrew, or whose user left the guild."""
 
     id: JoinRequestId
     """ID of the request."""

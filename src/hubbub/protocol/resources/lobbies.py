@@ -85,7 +85,7 @@ class LobbyMember(Struct, kw_only=True):
 
 
 class Lobby(Struct, kw_only=True):
-    """A lobby in the form seen by the application's backend."""
+    """A lobby in HTTP responses."""
 
     id: LobbyId
     """ID of the lobby."""
@@ -100,7 +100,7 @@ class Lobby(Struct, kw_only=True):
     linked_channel: Channel | UnsetType = UNSET
     """Guild channel linked to the lobby; absent if there is none."""
     override_event_webhooks_url: str | UnsetType = UNSET
-    """URL that receives webhook events of this lobby instead of the application's URL; absent if there is none."""
+    """URL that receives webhook events of this lobby instead of the application's URL; absent if none, and for players."""
 
 
 class GatewayLobbyMember(Struct, kw_only=True):
@@ -119,7 +119,7 @@ class GatewayLobbyMember(Struct, kw_only=True):
     additional_name: str | UnsetType = UNSET
     """Additional display name, such as the name of the player's character; absent if there is none."""
     user_application_profiles: list[UserApplicationProfile] | UnsetType = UNSET
-    """Profiles of the user in the application's family; absent if there are none."""
+    """Profiles of the user in the application's family; absent if there are none, or if the recipient already has them."""
 
 
 class LobbyVoiceState(Struct, kw_only=True):
@@ -219,7 +219,7 @@ class LobbyMessage(Struct, kw_only=True):
     timestamp: Timestamp | UnsetType = UNSET
     """Time at which the message was sent."""
     edited_timestamp: Timestamp | None | UnsetType = UNSET
-    """Time of the last edit; null if the message was never edited."""
+    """Time of the last edit; absent if the message was never edited."""
 
 
 class LinkedLobbyMessage(DispatchedMessage, kw_only=True):
@@ -264,21 +264,23 @@ class CreateLobby(Struct, kw_only=True):
     """A new lobby, created by the application's backend."""
 
     metadata: Metadata | None | UnsetType = UNSET
-    """Metadata of the lobby; null if there is none."""
+    """Metadata of the lobby; null or absent for none."""
     members: Annotated[list[LobbyMemberRequest], Meta(max_length=LOBBY_MEMBERS_PER_REQUEST_MAX)] | None | UnsetType = (
         UNSET
     )
-    """Members of the lobby; null for none."""
+    """Members of the lobby, at most 25; null or absent for none."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
     """Seconds without connected members after which the lobby is deleted; default 300."""
     flags: Bits | None | UnsetType = UNSET
     """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel."""
     override_event_webhooks_url: OverrideUrl | None | UnsetType = UNSET
-    """URL that receives webhook events of this lobby instead of the application's URL; null removes it."""
+    """URL that receives webhook events of this lobby instead of the application's URL; null for none."""
 
 
 class UpdateLobby(CreateLobby, kw_only=True):
-    """Changes to a lobby; absent fields keep their value, and `members` replaces all members."""
+    """Changes to a lobby; absent fields keep their value, as do null members, timeouts and flags.
+
+    A list of members replaces all members."""
 
 
 class CreateOrJoinLobby(Struct, kw_only=True):
@@ -291,9 +293,13 @@ class CreateOrJoinLobby(Struct, kw_only=True):
     member_metadata: Metadata | None | UnsetType = UNSET
     """Metadata of the caller in the lobby, which replaces the stored metadata; null clears it, absent keeps it."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
-    """Seconds without connected members after which the lobby is deleted; default 300."""
+    """Seconds without connected members after which the lobby is deleted.
+
+    If absent or null, 300 for a new lobby; an existing lobby keeps its value."""
     flags: Bits | None | UnsetType = UNSET
-    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel."""
+    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel.
+
+    If absent or null, 0 for a new lobby; an existing lobby keeps its value."""
 
 
 class AddLobbyMember(Struct, kw_only=True):
@@ -405,7 +411,7 @@ LOBBY_MESSAGE_DELETE = Event(
 )
 
 _LOBBY_ERRORS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
-"""Errors of every operation on a lobby: the lobby does not exist, or belongs to another application."""
+"""Errors of operations on a lobby: the lobby does not exist, or the caller has no access to it."""
 _PLAYER_SCOPES: Final = (Scope.LOBBIES_WRITE,)
 
 # spec/sdk.md#16: maximum numbers of calls per route in two hours while the application is not approved.

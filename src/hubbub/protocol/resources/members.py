@@ -75,9 +75,9 @@ class PartialMember(Struct, kw_only=True):
     """Permissions of the member: in an interaction those in its channel, for the caller's own member those in the guild.
     Absent in all other members."""
     avatar_decoration_data: AvatarDecoration | None | UnsetType = UNSET
-    """Avatar decoration in the guild; null if there is none."""
+    """Avatar decoration in the guild; always absent."""
     collectibles: Collectibles | None | UnsetType = UNSET
-    """Collectibles shown in the guild; null if there are none."""
+    """Collectibles shown in the guild; always absent."""
 
 
 class Member(PartialMember, kw_only=True):
@@ -132,10 +132,10 @@ class ListGuildMembers(Struct, kw_only=True):
 
 
 class SearchGuildMembers(Struct, kw_only=True):
-    """A search for members by the beginning of their username or nickname."""
+    """A search for members by the beginning of their username, display name or nickname."""
 
     query: Annotated[str, Meta(min_length=1, max_length=SEARCH_QUERY_MAX)]
-    """Beginning of the username or nickname."""
+    """Beginning of the username, display name or nickname; case is ignored."""
     limit: PageLimit = 1
     """Maximum number of members to return."""
 

@@ -50,15 +50,15 @@ class MessageApplication(Struct, kw_only=True):
     description: str
     """Description of the application."""
     type: int | None
-    """Type of the application; null for most applications."""
+    """Type of the application; always null."""
     cover_image: str | UnsetType = UNSET
     """Hash of the cover image."""
     primary_sku_id: Snowflake | UnsetType = UNSET
-    """ID of the SKU of the game; absent if there is none."""
+    """ID of the SKU of the game; always absent."""
     parent_id: ApplicationId | UnsetType = UNSET
     """ID of the publisher's application; sent with invites to a game."""
     bot: User | UnsetType = UNSET
-    """Bot user of the application."""
+    """Bot user of the application; always absent."""
 
 
 class MessageInteraction(Struct, kw_only=True):
@@ -73,7 +73,7 @@ class MessageInteraction(Struct, kw_only=True):
     user: User
     """User who invoked the command."""
     name_localized: str | UnsetType = UNSET
-    """Name of the command in the user's locale; absent if there is no translation."""
+    """Name of the command in the user's locale; always absent."""
     member: PartialMember | UnsetType = UNSET
     """Member who invoked the command; sent in gateway events of guilds."""
 

@@ -1,4 +1,4 @@
-"""Messages: operations that create, list, edit, delete and crosspost them, and their events."""
+"""Messages: their models and events, and the operations that create, read, edit, delete and crosspost them."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -149,7 +149,7 @@ class MessageContent(Struct, kw_only=True):
     mention_roles: list[RoleId]
     """IDs of the roles mentioned in the message."""
     stickers: list[Sticker] | UnsetType = UNSET
-    """Complete stickers of the message; absent if there are none."""
+    """Complete stickers of the message; always absent."""
     sticker_items: list[StickerItem] | UnsetType = UNSET
     """Stickers of the message with the fields needed to render them; absent if there are none."""
 
@@ -204,13 +204,13 @@ class Message(MessageContent, kw_only=True):
     thread: Thread | UnsetType = UNSET
     """Thread started from the message."""
     mention_channels: list[MentionedChannel] | UnsetType = UNSET
-    """Channels mentioned in a crossposted message."""
+    """Channels mentioned in a crossposted message; always absent."""
     position: int | UnsetType = UNSET
     """Approximate position of the message in its thread, from 0."""
     role_subscription_data: RoleSubscription | UnsetType = UNSET
-    """Role subscription that the system message announces."""
+    """Role subscription that the system message announces; always absent."""
     resolved: dict[str, Any] | UnsetType = UNSET
-    """Objects referenced by ID in the message's select menus."""
+    """Objects referenced by ID in the message's select menus; always absent."""
     poll: Poll | UnsetType = UNSET
     """Poll of the message."""
     call: MessageCall | UnsetType = UNSET
@@ -420,13 +420,13 @@ SEND_ERRORS: Final = (
     errors.REQUEST_ENTITY_TOO_LARGE,
     errors.INVALID_FORM_BODY,
 )
-"""Errors of every operation that sends a message."""
+"""Errors of operations that send a message to a channel."""
 USER_SEND_ERRORS: Final = (
     errors.VERIFICATION_LEVEL_TOO_HIGH,
     errors.SLOWMODE_RATE_LIMIT,
     errors.AUTO_MODERATION_BLOCKED_MESSAGE,
 )
-"""Additional errors of messages sent by users; webhooks and interaction responses are exempt."""
+"""Additional errors of messages that users and bots send; webhooks and interaction responses are exempt."""
 
 LIST_MESSAGES = Operation(
     "GET",

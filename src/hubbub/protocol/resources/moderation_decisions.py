@@ -153,7 +153,7 @@ AUTH_APPEAL = Operation(
     raises=(errors.FORBIDDEN,),
     limit=RateLimit(10, 60.0),
 )
-"""For a suspended account, which cannot log in. The password is verified like at login."""
+"""Accepts the appeal of a suspended account, which cannot log in. The password is verified as at login."""
 
 LIST_DECISIONS = Operation(
     "GET",

@@ -89,7 +89,7 @@ class UpdateChannelNotificationSettings(Struct, kw_only=True):
     message_notifications: NotificationLevel | None | UnsetType = UNSET
     """Messages that notify; null or 3 for the level of the parent."""
     muted: bool | UnsetType = UNSET
-    """Whether the channel is muted."""
+    """Whether the channel is muted; without `mute_config`, the mute has no end."""
     mute_config: UpdateMuteConfig | None | UnsetType = UNSET
     """End or length of the mute; null for a mute without an end."""
     collapsed: bool | UnsetType = UNSET
@@ -116,7 +116,7 @@ class UpdateUserGuildSettings(Struct, kw_only=True):
     suppress_roles: bool | UnsetType = UNSET
     """Whether mentions of roles do not notify."""
     muted: bool | UnsetType = UNSET
-    """Whether the guild is muted."""
+    """Whether the guild is muted; without `mute_config`, the mute has no end."""
     mute_config: UpdateMuteConfig | None | UnsetType = UNSET
     """End or length of the mute; null for a mute without an end."""
     mobile_push: bool | UnsetType = UNSET

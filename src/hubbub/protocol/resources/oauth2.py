@@ -88,7 +88,7 @@ class AuthorizeQuery(Struct, kw_only=True):
     client_id: ApplicationId
     """ID of the application."""
     response_type: str | UnsetType = UNSET
-    """`code` or `token`; may be absent only for an installation without further scopes."""
+    """Type of the response: `code` or `token`; may be absent only if all scopes are scopes of an installation."""
     scope: str | UnsetType = UNSET
     """Requested scopes, separated by spaces; absent uses the application's install settings."""
     redirect_uri: str | UnsetType = UNSET

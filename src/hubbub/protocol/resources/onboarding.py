@@ -81,7 +81,7 @@ class Onboarding(Struct, kw_only=True):
     guild_id: GuildId
     """ID of the guild."""
     prompts: list[OnboardingPrompt]
-    """Prompts shown to new members."""
+    """Prompts of the guild, in onboarding or only in Channels & Roles."""
     default_channel_ids: list[ChannelId]
     """IDs of the channels that every new member starts with."""
     enabled: bool
@@ -104,7 +104,7 @@ class SetOnboardingOption(Struct, kw_only=True):
     emoji_name: Annotated[str, Meta(max_length=100)] | None | UnsetType = UNSET
     """Unicode emoji, or name of the custom emoji."""
     emoji_animated: bool | None | UnsetType = UNSET
-    """Whether the custom emoji is animated."""
+    """Whether the custom emoji is animated; accepted and ignored."""
     role_ids: Annotated[list[RoleId], Meta(max_length=OPTION_ROLES_MAX)] | None | UnsetType = UNSET
     """IDs of the roles granted to members who choose the option."""
     channel_ids: Annotated[list[ChannelId], Meta(max_length=OPTION_CHANNELS_MAX)] | None | UnsetType = UNSET
@@ -134,13 +134,13 @@ class SetOnboarding(Struct, kw_only=True):
     """Changes to the onboarding of a guild; absent fields keep their value."""
 
     prompts: Annotated[list[SetOnboardingPrompt], Meta(max_length=PROMPTS_MAX)] | None | UnsetType = UNSET
-    """New prompts, which replace all existing prompts."""
+    """New prompts, which replace all existing prompts; null removes all."""
     default_channel_ids: Annotated[list[ChannelId], Meta(max_length=DEFAULT_CHANNELS_MAX)] | None | UnsetType = UNSET
-    """IDs of the channels that every new member starts with."""
+    """IDs of the channels that every new member starts with; null removes all."""
     enabled: bool | None | UnsetType = UNSET
-    """Whether onboarding is enabled."""
+    """Whether onboarding is enabled; null keeps the value."""
     mode: OnboardingMode | None | UnsetType = UNSET
-    """Channels that count toward the requirements: 0 default channels only, 1 also those of options."""
+    """Channels that count toward the requirements: 0 default channels only, 1 also those of options. Null resets it to 0."""
 
 
 class OnboardingResponses(Struct, kw_only=True):

@@ -27,7 +27,7 @@ class RingRecipients(Struct, kw_only=True):
     """The users to ring or to stop ringing."""
 
     recipients: Annotated[list[UserId], Meta(max_length=GROUP_RECIPIENTS_MAX)] | None | UnsetType = UNSET
-    """IDs of the users. Null or absent rings all users who are not in the call, or stops ringing the current user."""
+    """IDs of the users. Null, absent or empty rings all users who are not in the call, or stops ringing the current user."""
 
 
 class RingingCall(Struct, kw_only=True):

@@ -43,7 +43,7 @@ class Reaction(Struct, kw_only=True):
     me_burst: bool = False
     """Whether the current user added a super reaction with the emoji."""
     burst_colors: list[str]
-    """Colors of the super reaction."""
+    """Colors of the super reaction; always empty."""
 
 
 class ListReactions(Struct, kw_only=True):
@@ -91,7 +91,7 @@ class ReactionAdded(ReactionRemoved, kw_only=True):
     message_author_id: UserId | UnsetType = UNSET
     """ID of the message's author; absent for webhooks."""
     burst_colors: list[str] | UnsetType = UNSET
-    """Colors of a super reaction; absent for normal reactions."""
+    """Colors of a super reaction; always empty, absent for normal reactions."""
 
 
 class ReactionsCleared(Struct, kw_only=True):

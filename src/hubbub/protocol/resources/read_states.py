@@ -1,5 +1,6 @@
-"""Read states: the last message a user has read in each channel, synchronized between their clients; the mentions inbox.
+"""Read states and the mentions inbox.
 
+A read state is the last message that a user has read in a channel; the user's clients synchronize it.
 MESSAGE_ACK is described in spec/gateway.md#10, the rest in decisions/0057 and decisions/0103.
 """
 

@@ -10,7 +10,7 @@ _ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS
 
 
 class Release(Struct, kw_only=True):
-    """A published release."""
+    """A published release of the SDK."""
 
     version: str
     """Version number of the release."""

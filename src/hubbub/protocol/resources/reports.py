@@ -76,11 +76,11 @@ class CaseAction(StrEnum):
     WARN = "warn"
     """Warn the account in a direct message of the system."""
     DELETE_MESSAGE = "delete_message"
-    """Delete the reported message and tell its author."""
+    """Delete the reported message and notify its author."""
     SUSPEND_USER = "suspend_user"
     """Suspend the account."""
     SUSPEND_GUILD = "suspend_guild"
-    """Suspend the reported guild."""
+    """Suspend the reported guild, or the guild of the reported message."""
 
 
 class CreateReport(Struct, kw_only=True):

@@ -43,7 +43,7 @@ class RoleColors(Struct, kw_only=True):
 
 
 class RoleTags(Struct, kw_only=True):
-    """The origin of a managed role; IDs that do not apply are absent.
+    """The origin of a managed role and the mark of a linked role; IDs that do not apply are absent.
 
     Fields of type null are true if present and false if absent.
     """
@@ -100,7 +100,7 @@ class Role(PartialRole, kw_only=True):
     flags: int
     """Flags of the role; a `RoleFlags` bit set."""
     tags: RoleTags | UnsetType = UNSET
-    """Origin of the role; absent if it is not managed."""
+    """Origin of a managed role, or the mark of a linked role; absent for other roles."""
 
 
 class SetRoleColors(Struct, kw_only=True):
@@ -115,7 +115,7 @@ class SetRoleColors(Struct, kw_only=True):
 
 
 class UpdateRole(Struct, kw_only=True):
-    """Changes to a role; absent fields keep their value."""
+    """Changes to a role; absent fields keep their value, and null resets a field to its value in a new role."""
 
     name: RoleName | None | UnsetType = UNSET
     """Name of the role."""

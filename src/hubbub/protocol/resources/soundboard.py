@@ -43,7 +43,7 @@ class SoundboardSound(Struct, kw_only=True):
     emoji_name: str | None
     """Unicode emoji of the sound; null if there is none."""
     available: bool
-    """Whether the sound can be used; false if the guild lost the boosts for its slot."""
+    """Whether the sound can be used; always true."""
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild; absent for default sounds."""
     user: User | UnsetType = UNSET
@@ -113,7 +113,7 @@ class SoundboardSounds(Struct, kw_only=True):
 
 
 class VoiceChannelEffect(Struct, kw_only=True):
-    """A sound or an emoji effect in a voice channel; fields of the other kind of effect are absent."""
+    """A sound that a user plays in a voice channel; the server sends no emoji effects."""
 
     channel_id: ChannelId
     """ID of the voice channel."""
@@ -122,11 +122,11 @@ class VoiceChannelEffect(Struct, kw_only=True):
     user_id: UserId
     """ID of the user who sent the effect."""
     emoji: PartialEmoji | None | UnsetType = UNSET
-    """Emoji of the effect; null or absent if there is none."""
+    """Emoji of the sound; null if there is none."""
     animation_type: int | None | UnsetType = UNSET
-    """Type of the animation; a `VoiceEffectAnimationType`."""
+    """Type of the animation, a `VoiceEffectAnimationType`; always absent."""
     animation_id: int | UnsetType = UNSET
-    """ID of the animation."""
+    """ID of the animation; always absent."""
     sound_id: str | int | UnsetType = UNSET
     """ID of the sound: a string, or a number for a default sound."""
     sound_volume: float | UnsetType = UNSET

@@ -57,7 +57,8 @@ class StickerData(ImageData):
     def from_bytes(cls, data: bytes) -> Self:
         """Return the sticker with the content of an image or Lottie file.
 
-        Raise TooLargeError above the maximum size, and ValueError for any other file.
+        A file that starts with a brace is treated as Lottie without further checks. Raise TooLargeError above the maximum
+        size, and ValueError for any other file that is not an image.
         """
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)
@@ -96,7 +97,7 @@ class Sticker(Struct, kw_only=True):
     description: str | None
     """Description of the sticker; null if there is none."""
     available: bool | UnsetType = UNSET
-    """Whether the sticker can be used; false if the guild lost the boosts for its slot. Absent for standard stickers."""
+    """Whether the sticker can be used; always true, absent for standard stickers."""
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild; absent for standard stickers."""
     user: User | UnsetType = UNSET
@@ -123,7 +124,7 @@ class StickerPack(Struct, kw_only=True):
     cover_sticker_id: StickerId | UnsetType = UNSET
     """ID of the sticker shown as the pack's icon; absent if there is none."""
     banner_asset_id: Snowflake | UnsetType = UNSET
-    """ID of the banner image; absent if there is none."""
+    """ID of the banner image; always absent."""
 
 
 class StickerPacks(Struct, kw_only=True):

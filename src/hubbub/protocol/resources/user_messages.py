@@ -96,16 +96,18 @@ class UserMessage(Message, kw_only=True):
 
 
 class DispatchedUserMessage(DispatchedMessage, kw_only=True):
-    """A direct message in gateway events of games."""
+    """A direct message in gateway events and webhook events of games."""
 
     channel: PrivateChannel | UnsetType = UNSET
-    """Private channel of the message. For a message that is not stored, the channel's ID is the ID of the other player."""
+    """Private channel of the message; absent in gateway events of stored messages.
+
+    For a message that is not stored, the channel's ID is the ID of the other player."""
     recipient_id: UserId | UnsetType = UNSET
-    """ID of the user who receives the message."""
+    """ID of the user who receives the message; absent in gateway events of stored messages."""
     metadata: dict[str, str] | UnsetType = UNSET
     """Metadata sent with the message; absent if there is none."""
     moderation_metadata: dict[str, str] | UnsetType = UNSET
-    """Moderation metadata set by the application's backend; absent if there is none."""
+    """Moderation metadata set by the application's backend; empty or absent if there is none."""
 
 
 class UserMessageSummary(Struct, kw_only=True):

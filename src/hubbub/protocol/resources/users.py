@@ -82,7 +82,7 @@ class User(Struct, kw_only=True):
     public_flags: int = 0
     """Public flags of the user; a `UserFlags` bit set."""
     flags: int = 0
-    """Flags of the user; a `UserFlags` bit set."""
+    """Flags of the user, a `UserFlags` bit set; the public flags, or all flags in the current user."""
     bot: bool | UnsetType = UNSET
     """Whether the user is a bot; absent if it is not."""
     system: bool | UnsetType = UNSET
@@ -92,9 +92,9 @@ class User(Struct, kw_only=True):
     accent_color: int | None | UnsetType = UNSET
     """Color of the profile as an RGB number; null if there is none."""
     avatar_decoration_data: AvatarDecoration | None | UnsetType = UNSET
-    """Avatar decoration; null if there is none."""
+    """Avatar decoration of the user; always absent."""
     collectibles: Collectibles | None | UnsetType = UNSET
-    """Collectibles of the user; null if there are none."""
+    """Collectibles of the user; always absent."""
     primary_guild: PrimaryGuild | None = None
     """Guild whose tag the user shows; null if there is none."""
 
@@ -115,7 +115,7 @@ class PartialUser(Struct, kw_only=True):
     public_flags: int | UnsetType = UNSET
     """Public flags of the user; a `UserFlags` bit set."""
     flags: int | UnsetType = UNSET
-    """Flags of the user; a `UserFlags` bit set."""
+    """Flags of the user, a `UserFlags` bit set; the public flags, or all flags in the current user."""
     bot: bool | UnsetType = UNSET
     """Whether the user is a bot."""
 

@@ -141,7 +141,7 @@ class UpdateSelfVoiceState(UpdateVoiceState, kw_only=True):
     """Changes to the caller's own voice state on a stage."""
 
     request_to_speak_timestamp: datetime | None | UnsetType = UNSET
-    """Time of the request to speak, now or in the future; null withdraws it."""
+    """Time of the request to speak; a time in the past counts as now. Null withdraws the request."""
 
 
 class UpdateVoiceChannelStatus(Struct, kw_only=True):

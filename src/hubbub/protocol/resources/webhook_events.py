@@ -97,7 +97,7 @@ EVENT_DATA_TYPES: Final[dict[WebhookEventType, Any]] = {
 
 
 class FailedWebhookEvent(Struct, kw_only=True):
-    """An event that could not be delivered, stored until it is retried."""
+    """An event that could not be delivered, stored until it is retried or an operator discards it."""
 
     id: Snowflake
     """ID of the failed event."""

@@ -81,7 +81,7 @@ class Webhook(Struct, kw_only=True):
     application_id: ApplicationId | None
     """ID of the application whose bot created the webhook; null if there is none."""
     user: User | UnsetType = UNSET
-    """User who created the webhook; absent if the webhook was read with its token."""
+    """User who created the webhook; absent if unknown, in the audit log, and if the webhook was read with its token."""
     token: str | UnsetType = UNSET
     """Token of an incoming webhook. If an application created the webhook, only this application receives the token."""
     url: str | UnsetType = UNSET
@@ -132,7 +132,7 @@ class UpdateWebhook(UpdateWebhookByToken, kw_only=True):
     """Changes to a webhook; absent fields keep their value."""
 
     channel_id: ChannelId | None | UnsetType = UNSET
-    """ID of the channel to move the webhook to; must be in the same guild."""
+    """ID of the channel to move the webhook to; must be in the same guild. Null keeps the channel."""
 
 
 class FollowChannel(Struct, kw_only=True):
@@ -153,19 +153,16 @@ class ExecuteQuery(WebhookQuery, kw_only=True):
     """The query parameters of executing a webhook."""
 
     wait: bool = False
-    """Whether to wait for the message and return it; false returns 204."""
+    """Whether to return the message; false returns 204. A follow-up to an interaction is always returned."""
     with_components: bool = False
     """Whether to accept components from a webhook that no application owns; otherwise they are ignored."""
 
 
 class CompatibleQuery(WebhookQuery, kw_only=True):
-    """The query parameters of executing a webhook in the format of another service.
-
-    The Slack format waits by default, so both formats do.
-    """
+    """The query parameters of executing a webhook in the format of another service."""
 
     wait: bool = True
-    """Whether to wait for the message; errors are returned only then."""
+    """Whether to wait for the message; accepted and ignored, because errors are always returned."""
 
 
 class UpdateMessageQuery(WebhookQuery, kw_only=True):
@@ -195,7 +192,9 @@ class ExecuteWebhook(Struct, kw_only=True):
     attachments: Annotated[list[AttachmentRequest], Meta(max_length=ATTACHMENTS_MAX)] | None | UnsetType = UNSET
     """Metadata of the uploaded files."""
     flags: Bits | None | UnsetType = UNSET
-    """Message flags: SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS and IS_COMPONENTS_V2 can be set."""
+    """Message flags: SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS and IS_COMPONENTS_V2 can be set.
+
+    A follow-up to an interaction can also set EPHEMERAL."""
     thread_name: Annotated[str, Meta(max_length=THREAD_NAME_MAX)] | None | UnsetType = UNSET
     """Title of the post to create; only in forum and media channels."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
@@ -424,7 +423,7 @@ DELETE_WEBHOOK_BY_TOKEN = Operation(
     audits=(AuditLogAction.WEBHOOK_DELETE,),
 )
 
-# The status is 204 instead of 200 unless `wait` is true.
+# The status is 204 instead of 200 unless `wait` is true or the token belongs to an interaction.
 EXECUTE_WEBHOOK = Operation(
     "POST",
     "/webhooks/{webhook_id}/{webhook_token}",

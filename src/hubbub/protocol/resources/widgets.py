@@ -34,7 +34,7 @@ class UpdateWidgetSettings(Struct, kw_only=True):
 
 
 class WidgetChannel(Struct, kw_only=True):
-    """A voice channel that @everyone can view."""
+    """A voice channel that @everyone can view and connect to."""
 
     id: ChannelId
     """ID of the channel."""
@@ -69,17 +69,17 @@ class WidgetMember(Struct, kw_only=True):
     activity: WidgetActivity | UnsetType = UNSET
     """Activity of the member; absent if there is none."""
     channel_id: ChannelId | UnsetType = UNSET
-    """ID of the voice channel the member is in; absent if they are in none."""
+    """ID of the voice channel the member is in; absent if they are in none of the widget's channels."""
     deaf: bool | UnsetType = UNSET
-    """Whether the member is deafened by the guild; absent outside voice channels."""
+    """Whether the member is deafened by the guild; absent without `channel_id`."""
     mute: bool | UnsetType = UNSET
-    """Whether the member is muted by the guild; absent outside voice channels."""
+    """Whether the member is muted by the guild; absent without `channel_id`."""
     self_deaf: bool | UnsetType = UNSET
-    """Whether the member deafened themselves; absent outside voice channels."""
+    """Whether the member deafened themselves; absent without `channel_id`."""
     self_mute: bool | UnsetType = UNSET
-    """Whether the member muted themselves; absent outside voice channels."""
+    """Whether the member muted themselves; absent without `channel_id`."""
     suppress: bool | UnsetType = UNSET
-    """Whether the member is in the audience of a stage; absent outside voice channels."""
+    """Whether the member is in the audience of a stage; absent without `channel_id`, otherwise false."""
 
 
 class Widget(Struct, kw_only=True):
@@ -90,9 +90,9 @@ class Widget(Struct, kw_only=True):
     name: str
     """Name of the guild."""
     instant_invite: str | None
-    """URL of an invite to the guild; null if no channel is set."""
+    """URL of an invite to the guild; null if no channel is set, or if the guild cannot have another invite."""
     channels: list[WidgetChannel]
-    """Voice channels that @everyone can view."""
+    """Voice channels that @everyone can view and connect to."""
     members: list[WidgetMember]
     """At most 100 of the members who are online."""
     presence_count: int

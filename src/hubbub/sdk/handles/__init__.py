@@ -1,7 +1,7 @@
 """Live handles, which read the client's cache on every access (spec/sdk.md#1.1).
 
-A handle holds no data, so later changes are visible through it. After its client is destroyed a handle returns default
-values.
+A handle holds no copy of the data, so later changes are visible through it. After its client is destroyed a handle
+returns default values.
 """
 
 from hubbub.sdk.handles.lobbies import (

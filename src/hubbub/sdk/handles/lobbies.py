@@ -1,4 +1,4 @@
-"""Handles of lobbies, lobby members and call participants (spec/sdk.md#12.1)."""
+"""Handles of lobbies, lobby members, lobby calls and voice states (spec/sdk.md#12.1)."""
 
 from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.sdk.arguments import checks_arguments
@@ -120,7 +120,7 @@ class LobbyHandle(Handle):
 
     @property
     def lobby_members(self) -> list[LobbyMemberHandle]:
-        """Members of the lobby."""
+        """Handles of the lobby's members, including the current user."""
         return [self._core.make(LobbyMemberHandle, self._core, user_id, self._id) for user_id in self.lobby_member_ids]
 
     @checks_arguments

@@ -30,7 +30,7 @@ _EMOJI_PATTERN: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
 
 
 class ChannelHandle(Handle):
-    """A channel: a direct message conversation, a lobby, or the guild channel linked to a lobby."""
+    """A channel: a direct message conversation, a group, a lobby, or the guild channel linked to a lobby."""
 
     def _data(self) -> CachedChannel | None:
         with self._core.lock:
@@ -38,13 +38,13 @@ class ChannelHandle(Handle):
 
     @property
     def name(self) -> str:
-        """Name of the channel; empty for a direct message conversation."""
+        """Name of the channel; empty for a direct message conversation or a lobby."""
         data = self._data()
         return data.name if data else ""
 
     @property
     def type(self) -> ChannelType:
-        """Kind of channel."""
+        """Kind of channel; `DM` if the channel is no longer cached."""
         data = self._data()
         return member_or_default(ChannelType, data.type, ChannelType.DM) if data else ChannelType.DM
 
@@ -83,7 +83,7 @@ class MessageHandle(Handle):
 
     @property
     def channel(self) -> ChannelHandle | None:
-        """The channel that the message was sent to; None for an ephemeral conversation."""
+        """The channel that the message was sent to; None if it is not cached, such as an ephemeral conversation."""
         return find_channel(self._core, self.channel_id)
 
     @property

@@ -33,7 +33,7 @@ STATUSES_BY_WIRE_VALUE: Final = {
 
 
 class UserHandle(Handle):
-    """A user."""
+    """A user in the client's cache."""
 
     def _data(self) -> CachedUser | None:
         with self._core.lock:
@@ -83,7 +83,7 @@ class UserHandle(Handle):
 
     @property
     def status(self) -> StatusType:
-        """Online status of the user; `OFFLINE` if unknown."""
+        """Online status of the user; `OFFLINE` without a presence, `UNKNOWN` for a status that the SDK does not know."""
         if not self._alive:
             return StatusType.OFFLINE
         with self._core.lock:
@@ -196,7 +196,7 @@ class UserApplicationProfileHandle(Handle):
 
     @property
     def provider_type(self) -> ExternalIdentityProviderType:
-        """Kind of identity provider."""
+        """Kind of identity provider; `NONE` without an external identity, `UNKNOWN` for a kind that the SDK does not know."""
         external_id = self._external_id()
         if external_id is None or not external_id.provider_type:
             return ExternalIdentityProviderType.NONE

@@ -74,7 +74,7 @@ class RemoteParticipant:
 
     @property
     def is_speaking(self) -> bool:
-        """Whether the participant is speaking."""
+        """Whether audio was played in one of the last `QUIET_FRAMES_MAX` frames; a silence frame ends speech at once."""
         return self.quiet_frames < QUIET_FRAMES_MAX
 
     def next_frame(self, open_frame: Callable[[int, bytes], bytes | None]) -> "array[int] | None":
@@ -157,7 +157,7 @@ class AudioStream:
     # Methods for the network thread; each makes a single atomic assignment
 
     def set_user(self, ssrc: int, user_id: int) -> None:
-        """Record the user of an SSRC."""
+        """Record the user of an SSRC; ignore a new SSRC if there are already `SPEAKERS_MAX`."""
         if ssrc in self._users or len(self._users) < SPEAKERS_MAX:
             self._users[ssrc] = user_id
 
@@ -252,7 +252,7 @@ class AudioStream:
             self._send_packet(keepalive(self._keepalives_sent))
 
     def receive_frames(self) -> "list[array[int]]":
-        """Return the next 20 ms of each audible participant, with the participant's volume applied."""
+        """Return the next 20 ms of each audible participant, after the audio callback and with the participant's volume."""
         deaf, user_ids = self._settings.deaf, self._users
         frames: list[array[int]] = []
         for ssrc, speaker in list(self._speakers.items()):

@@ -91,7 +91,7 @@ class CallEncryption:
                 raise GroupError(str(error)) from error
 
     def seal(self, frame: bytes) -> bytes | None:
-        """Encrypt a frame for the group; return None without a group, because frames are never sent unencrypted."""
+        """Encrypt a frame for the group; return None without a group or on failure, so that no frame is sent unencrypted."""
         with self._lock:
             if not self._session.ready:
                 return None
@@ -101,7 +101,9 @@ class CallEncryption:
                 return None
 
     def open(self, user_id: int, frame: bytes) -> bytes | None:
-        """Decrypt a frame of a user; return None if that fails or the frame was not encrypted."""
+        """Decrypt a frame of a user; return None if that fails or the frame was not encrypted.
+
+        An unencrypted silence frame is returned unchanged."""
         if frame == SILENCE_FRAME:
             return frame
         if not frame.endswith(E2EE_TRAILER):

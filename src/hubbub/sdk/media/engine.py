@@ -1,7 +1,7 @@
 """The voice thread: every 20 ms it captures a frame, sends it to each call, and plays the mixed audio of all calls.
 
-A client has one voice thread while it has a call. An exception of an audio callback or an audio backend is logged once,
-and the thread continues.
+A client has one voice thread while it has a call. Of the exceptions that an audio callback or an audio backend raises,
+the first one of each action is logged, and the thread continues.
 """
 
 import selectors

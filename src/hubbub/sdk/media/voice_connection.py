@@ -221,7 +221,9 @@ class VoiceConnection:
                 )
 
     async def _get_ticket(self, error: CallError, code: int = 0) -> VoiceTicket:
-        """Wait for a ticket from the platform; raise `CallEnded` with `error` on timeout."""
+        """Wait for a ticket from the platform; raise `CallEnded` with `error` on timeout or if the user was removed.
+
+        A user who is removed while joining gets the error FORBIDDEN instead of JOIN_TIMEOUT."""
         state = self._state
         try:
             async with asyncio.timeout(TICKET_TIMEOUT_SECONDS):
@@ -235,7 +237,9 @@ class VoiceConnection:
         return state.ticket
 
     async def _wait_for_session(self, deadline: float, code: int) -> None:
-        """Wait until the gateway session is ready, because only then can a ticket be requested."""
+        """Wait until the gateway session is ready, because only then can a ticket be requested.
+
+        Return early if the user was removed from the call; raise `CallEnded` after the deadline."""
         state, loop = self._state, asyncio.get_running_loop()
         while not state.is_session_ready() and not state.is_expelled:
             if loop.time() > deadline:
@@ -243,7 +247,7 @@ class VoiceConnection:
             await self._wait_for_update(CHECK_INTERVAL_SECONDS)
 
     async def _wait_for_update(self, timeout_seconds: float) -> None:
-        """Wait until the ticket changes or the user is removed from the call, or until the timeout."""
+        """Wait until `CallState.updated` is set, or until the timeout, and clear it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 await self._state.updated.wait()
@@ -252,7 +256,8 @@ class VoiceConnection:
     async def _wait_for_move(self, ticket: VoiceTicket, deadline: float) -> VoiceTicket:
         """Wait for a new ticket after `VoiceCloseCode.DISCONNECTED`.
 
-        The timeout starts again while the gateway session is not ready or the platform assigns another voice server."""
+        The timeout starts again while the gateway session is not ready or the platform assigns another voice server. Raise
+        `CallEnded` on timeout or if the user was removed."""
         state, loop = self._state, asyncio.get_running_loop()
         give_up_at = loop.time() + MOVE_TIMEOUT_SECONDS
         while state.ticket is None or state.ticket == ticket:
@@ -265,9 +270,10 @@ class VoiceConnection:
         return state.ticket
 
     def _raise_if_expelled(self, code: int) -> None:
-        """Raise `CallEnded` if the platform removed the user.
+        """Raise `CallEnded` if the user was removed from the call.
 
-        `code` is the close code of the connection, or 0; the error has it only if the voice server sent it."""
+        `code` is the close code of the connection, or 0. The error has it if the voice server sent it, and
+        `VoiceCloseCode.DISCONNECTED` otherwise."""
         if self._state.is_expelled:
             server_code = int(VoiceCloseCode.DISCONNECTED)
             if code >= SERVER_CLOSE_CODE_MIN and code != UNRESPONSIVE_CLOSE_CODE:

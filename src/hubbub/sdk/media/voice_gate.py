@@ -34,7 +34,7 @@ class VoiceGate:
     def __init__(self, settings: GateSettings) -> None:
         self._settings = settings
         self._open_frames = 0
-        """Number of further frames that are sent although they are not loud or the key is not pressed; negative if closed."""
+        """Number of frames that will be sent although they are not loud or the key is not pressed; 0 or less if closed."""
         self._noise_floor = NOISE_FLOOR_MAX_DBFS
         """Estimated level of the background noise in dBFS."""
 

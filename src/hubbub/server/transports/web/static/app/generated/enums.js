@@ -360,7 +360,7 @@ export const InteractionType = Object.freeze({
   SOCIAL_LAYER_SKU_PURCHASE_ELIGIBILITY: 6,
 });
 
-/** Target of an invite to a voice channel. */
+/** Kind of object that an invite leads to, in addition to its channel. */
 export const InviteTargetType = Object.freeze({
   STREAM: 1,
   EMBEDDED_APPLICATION: 2,
@@ -502,7 +502,7 @@ export const TextInputStyle = Object.freeze({
   PARAGRAPH: 2,
 });
 
-/** Criteria that members must meet before they may send messages; each level includes those below it. */
+/** Criteria that members without roles must meet before they may send messages; each level includes those below it. */
 export const VerificationLevel = Object.freeze({
   NONE: 0,
   LOW: 1,
