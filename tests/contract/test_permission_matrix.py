@@ -121,6 +121,7 @@ CALLER_STATE = {"assign_guild_role_connection", "update_self_voice_state"}
 
 GROUP = "a group DM has recipients, not permissions: tested below"
 LOBBY = "a lobby belongs to an application, not to a guild: tests/server/play/test_lobbies.py"
+TEAM = "members of the team: tests/server/identity/test_teams.py"
 LINKED = "a lobby's linked channel: tests/server/play/test_linked_channels.py"
 INVOKER = "uses the permissions of the invoking user: tests/server/play/test_interaction_responses.py"
 BY_TOKEN = "the token in the path authorizes: tests/server/talk/test_webhooks.py"
@@ -164,6 +165,12 @@ EXEMPT = {
     "delete_original_webhook_message": INVOKER,
     "create_interaction_response": "the token in the path authorizes: tests/server/play/test_interactions.py",
     "create_purchase": "buys for a guild of the caller: tests/server/play/test_entitlements.py",
+    "update_team": TEAM,
+    "delete_team": TEAM,
+    "invite_team_member": TEAM,
+    "update_team_member": TEAM,
+    "delete_team_member": TEAM,
+    "transfer_team": TEAM,
     "create_lobby": LOBBY,
     "get_lobby": LOBBY,
     "edit_lobby": LOBBY,

@@ -295,7 +295,7 @@ async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
 
 
 async def create_friends_with_activity(world: World) -> tuple[Player, Player, CallbackRecorder]:
-    """Create two friends, the second of whom sees the activity of the first.
+    """Create two friends. The second sees the activity of the first.
 
     Return the friends and the recorder of the user updates of the second.
     """

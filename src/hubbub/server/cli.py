@@ -22,6 +22,7 @@ from hubbub.server.terminal import print_error, print_missing_package
 SERVE_DEFAULTS: Final[dict[str, Any]] = {
     "data": "./hubbub-data",
     "link_previews.enabled": True,
+    "log.slow_ms": 1000,
     "protection.raid_joins_max": 60,
 }
 """Defaults of all commands except `hubbub dev` that differ from those of `Config`."""

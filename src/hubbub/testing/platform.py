@@ -101,7 +101,7 @@ class Platform:
     # Diagnostics
 
     def trace(self, **query: str) -> Result:
-        """Return the delivery trace: `events`, rejected requests as `refused`, and `closed` connections (docs/control.md)."""
+        """Return the delivery trace: `events`, rejected requests as `refused`, and closed connections (docs/control.md)."""
         __tracebackhide__ = True
         return self.background.run(self.context.get("/trace", query), "trace")
 

@@ -44,7 +44,7 @@ async def run_endpoint(handler: Handler, tls: ssl.SSLContext | None = None) -> A
         await runner.cleanup()
 
 
-def respond(status: int, text: str = "", headers: dict[str, str] | None = None) -> Handler:
+def fixed_response(status: int, text: str = "", headers: dict[str, str] | None = None) -> Handler:
     """Return a handler that responds to every request in the same way, without verifying signatures."""
 
     async def handler(_: web.Request) -> web.Response:
@@ -56,14 +56,22 @@ def respond(status: int, text: str = "", headers: dict[str, str] | None = None) 
 @pytest.mark.parametrize(
     ("handler", "reason", "next_step"),
     [
-        (respond(302, headers={"Location": "/elsewhere"}), "a redirect (status 302) to “/elsewhere”", "the final URL"),
-        (respond(404, "no\npage\x07"), "status 404 instead of 200: “no page”", "accepts POST"),
-        (respond(500, "x" * 1000), f"status 500 instead of 200: “{'x' * 199}…”", "the log of your server"),
-        (respond(401), "status 401 instead of 200.", "this application's public key"),
-        (respond(204), "status 204 instead of 200.", "type 1"),
-        (respond(200, "[1]"), "without a PONG: “[1]”", 'Respond with the JSON {"type": 1}.'),
-        (respond(200), "without a PONG: the body is empty", 'Respond with the JSON {"type": 1}.'),
-        (respond(200, '{"type": 1}'), "status 200 instead of 401 to a PING with an invalid signature", "X-Signature"),
+        (
+            fixed_response(302, headers={"Location": "/elsewhere"}),
+            "a redirect (status 302) to “/elsewhere”",
+            "the final URL",
+        ),
+        (fixed_response(404, "no\npage\x07"), "status 404 instead of 200: “no page”", "accepts POST"),
+        (fixed_response(500, "x" * 1000), f"status 500 instead of 200: “{'x' * 199}…”", "the log of your server"),
+        (fixed_response(401), "status 401 instead of 200.", "this application's public key"),
+        (fixed_response(204), "status 204 instead of 200.", "type 1"),
+        (fixed_response(200, "[1]"), "without a PONG: “[1]”", 'Respond with the JSON {"type": 1}.'),
+        (fixed_response(200), "without a PONG: the body is empty", 'Respond with the JSON {"type": 1}.'),
+        (
+            fixed_response(200, '{"type": 1}'),
+            "status 200 instead of 401 to a PING with an invalid signature",
+            "X-Signature",
+        ),
     ],
 )
 async def test_a_wrong_response_is_named_with_the_next_step(
@@ -91,7 +99,7 @@ async def test_an_endpoint_that_checks_signatures_has_no_problem(client: Outboun
 
 
 async def test_a_refused_connection_names_host_and_port(client: OutboundClient) -> None:
-    async with run_endpoint(respond(204)) as url:
+    async with run_endpoint(fixed_response(204)) as url:
         pass
 
     problem = await endpoints.find_events_problem(client, url, SIGNER)
@@ -139,7 +147,7 @@ async def test_an_untrusted_certificate_is_a_tls_problem(client: OutboundClient,
     files = certificates.issue(tmp_path, [])
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(files.certificate, files.key)
-    async with run_endpoint(respond(204), tls) as url:
+    async with run_endpoint(fixed_response(204), tls) as url:
         problem = await endpoints.find_events_problem(client, url, SIGNER)
 
     assert problem is not None

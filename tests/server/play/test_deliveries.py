@@ -12,12 +12,6 @@ from tests.server.play.test_webhook_events import send_event
 from tests.world import Actor, World
 
 
-async def deliver(world: World) -> None:
-    """Run the deliveries that are due."""
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
-
-
 async def list_deliveries(owner: Actor, bot: Actor, query: str = "") -> list[Any]:
     """List the logged deliveries as the application's owner."""
     found: list[Any] = (await owner.get(f"/applications/{bot.application_id}/deliveries{query}")).ok()
@@ -34,7 +28,7 @@ async def test_an_event_is_logged_with_its_attempts_and_sent_again(
     receiver.next_statuses = [500]
     await send_event(world, bot, 1, {"a": 1})
 
-    await deliver(world)
+    await world.run_due_jobs()
 
     [waiting] = await list_deliveries(owner, bot)
     assert (waiting["kind"], waiting["name"], waiting["state"]) == ("event", "ENTITLEMENT_CREATE", "waiting")
@@ -43,7 +37,7 @@ async def test_an_event_is_logged_with_its_attempts_and_sent_again(
     assert waiting["next_attempt_at"] > waiting["attempted_at"]
     path = f"/applications/{bot.application_id}/deliveries/{waiting['id']}"
     assert (await owner.post(f"{path}/resend")).status == 204
-    await deliver(world)
+    await world.run_due_jobs()
     details = (await owner.get(path)).ok()
     assert (details["state"], details["attempts"], details["next_attempt_at"]) == ("delivered", 2, None)
     assert '"a":1' in details["body"]
@@ -52,7 +46,7 @@ async def test_an_event_is_logged_with_its_attempts_and_sent_again(
 
     # A delivered event is sent again as a new delivery with the same body.
     assert (await owner.post(f"{path}/resend")).status == 204
-    await deliver(world)
+    await world.run_due_jobs()
     assert [event["data"] for event in receiver.events] == [{"a": 1}] * 3
     again, _ = await list_deliveries(owner, bot, "?state=delivered")
     assert again["id"] != waiting["id"]
@@ -68,16 +62,16 @@ async def test_a_failed_event_is_retried_by_its_job(private_targets_world: World
     await receiver.close()
     await send_event(world, bot, 1)
     for _ in range(12):
-        await deliver(world)
+        await world.run_due_jobs()
         world.clock.advance(120_000)
-    await deliver(world)
+    await world.run_due_jobs()
     [failed] = await list_deliveries(owner, bot)
     assert (failed["state"], failed["status"], failed["next_attempt_at"]) == ("failed", None, None)
     assert failed["error"]
 
     await receiver.open()
     (await owner.post(f"/applications/{bot.application_id}/deliveries/{failed['id']}/resend")).ok()
-    await deliver(world)
+    await world.run_due_jobs()
 
     [delivered] = await list_deliveries(owner, bot)
     assert (delivered["id"], delivered["state"], delivered["error"]) == (failed["id"], "delivered", None)
@@ -93,7 +87,7 @@ async def test_an_interaction_is_logged_without_its_token_and_not_sent_again(
     command = await setup.create_command()
 
     await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": command["name"]})
-    await deliver(world)
+    await world.run_due_jobs()
 
     [logged] = await list_deliveries(owner, setup.bot)
     assert logged["name"] == f"APPLICATION_COMMAND {command['name']}"
@@ -118,7 +112,7 @@ async def test_only_developers_of_the_application_see_the_log(private_targets_wo
     owner = await sign_in_owner(world, bot)
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     await send_event(world, bot, 1)
-    await deliver(world)
+    await world.run_due_jobs()
     [logged] = await list_deliveries(owner, bot)
     path = f"/applications/{bot.application_id}/deliveries"
 
@@ -136,14 +130,14 @@ async def test_the_log_is_bounded_by_count_and_age(private_targets_world: World,
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     for number in range(DELIVERIES_MAX + 5):
         await send_event(world, bot, number)
-    await deliver(world)
+    await world.run_due_jobs()
 
     pages = [await list_deliveries(owner, bot, "?limit=100")]
     pages.append(await list_deliveries(owner, bot, f"?limit=100&before={pages[0][-1]['id']}"))
     assert [len(page) for page in pages] == [100, 100]
     assert await list_deliveries(owner, bot, f"?before={pages[1][-1]['id']}") == []
     await world.clock.run_for((DELIVERY_DAYS + 2) * DAY_MS)
-    await deliver(world)
+    await world.run_due_jobs()
     assert await list_deliveries(owner, bot) == []
 
 
@@ -156,7 +150,7 @@ async def test_the_portal_lists_opens_and_resends_deliveries(private_targets_wor
     assert "Nothing has been sent yet." in (await browser.open(path)).text
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     await send_event(world, bot, 1, {"note": "<b>"})
-    await deliver(world)
+    await world.run_due_jobs()
 
     page = await browser.open(path)
 
@@ -167,6 +161,6 @@ async def test_the_portal_lists_opens_and_resends_deliveries(private_targets_wor
     assert "X-Signature-Ed25519" in opened.text
     page = await browser.submit(opened, "Resend")
     assert "The event is being sent again." in page.text
-    await deliver(world)
+    await world.run_due_jobs()
     assert len(receiver.events) == 2
     assert "No deliveries match the filter." in (await browser.open(f"{path}?state=failed")).text

@@ -27,12 +27,7 @@ async def create_indexed_guild(world: World, *members: Actor) -> Guild:
 async def build_index(world: World, guild: Guild) -> None:
     """Build the index of a guild; the first search enqueues the job that builds it."""
     (await guild.owner.get(search_path(guild))).rejected(202, 110000)
-    await run_due_jobs(world)
-
-
-async def run_due_jobs(world: World) -> None:
-    assert world.app.worker is not None
-    await world.app.worker.run_due()
+    await world.run_due_jobs()
 
 
 def private_search_path(private_id: object, /, **query: Any) -> str:

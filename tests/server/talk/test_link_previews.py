@@ -21,7 +21,7 @@ from hubbub.server.talk.messages.content.links import find_links
 from tests.media import animated_image, png
 from tests.server.identity.operators import create_operator
 from tests.server.identity.test_features import switch_off, switch_on
-from tests.server.talk.message_search import build_index, run_due_jobs, search_messages
+from tests.server.talk.message_search import build_index, search_messages
 from tests.server.talk.private_channels import open_dm
 from tests.server.talk.test_webhooks import create_webhook
 from tests.website import Website, build_page, meta
@@ -59,7 +59,7 @@ async def get_message(actor: Actor, message: Any) -> Any:
 async def preview(guild: Guild, content: str, actor: Actor | None = None, **body: Any) -> list[Any]:
     """Send a message, run all due jobs and return the embeds of the message."""
     message = await guild.send_message(actor or guild.owner, content, **body)
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     return list((await get_message(guild.owner, message))["embeds"])
 
 
@@ -109,7 +109,7 @@ async def test_a_page_with_a_title_gets_a_preview_that_is_published(guild: Guild
 
     message = await guild.send_message(guild.owner, f"Look: {link}")
     assert message["embeds"] == []
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
 
     event = await session.next("MESSAGE_UPDATE")
     assert event["embeds"] == [{"type": "link", "title": "A lighthouse", "url": link}]
@@ -383,7 +383,7 @@ async def test_bots_webhooks_and_direct_messages_have_previews(guild: Guild, web
     friend = await guild.member()
     private = await open_dm(guild.owner, friend)
     direct = (await guild.owner.post(f"/channels/{private['id']}/messages", json={"content": link})).ok()
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     assert len((await get_message(guild.owner, message))["embeds"]) == 1
     assert len((await get_message(friend, direct))["embeds"]) == 1
 
@@ -394,16 +394,16 @@ async def test_suppressed_embeds_are_not_fetched_and_return_with_the_flag_remove
     link = website.add_page("/", TITLE)
     message = await guild.send_message(guild.owner, link, flags=int(MessageFlags.SUPPRESS_EMBEDS))
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     assert website.requests == []
 
     (await guild.owner.patch(path, json={"flags": 0})).ok()
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     assert len((await get_message(guild.owner, message))["embeds"]) == 1
 
     moderator = await guild.member(Permissions.MANAGE_MESSAGES)
     (await moderator.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).ok()
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     shown = await get_message(guild.owner, message)
     assert (shown["embeds"], shown["edited_timestamp"]) == ([], None)
 
@@ -415,11 +415,11 @@ async def test_an_edit_adds_previews_of_new_links_and_removes_those_of_removed_l
     second = website.add_page("/2", build_page("<title>Second</title>"))
     message = await guild.send_message(guild.owner, first)
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
 
     edited = (await guild.owner.patch(path, json={"content": f"{second} {first}"})).ok()
     assert [embed["title"] for embed in edited["embeds"]] == ["First"]
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     titles = [embed["title"] for embed in (await get_message(guild.owner, message))["embeds"]]
     assert titles == ["Second", "First"]
 
@@ -427,7 +427,7 @@ async def test_an_edit_adds_previews_of_new_links_and_removes_those_of_removed_l
     assert [embed["title"] for embed in edited["embeds"]] == ["Second"]
     edited = (await guild.owner.patch(path, json={"content": "nothing"})).ok()
     assert edited["embeds"] == []
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     assert (await get_message(guild.owner, message))["embeds"] == []
     assert website.paths == ["/1", "/2"]
 
@@ -436,7 +436,7 @@ async def test_a_bot_replaces_its_embeds_and_keeps_the_previews(guild: Guild, we
     link = website.add_page("/", TITLE)
     bot = await guild.world.bot(guild)
     message = await guild.send_message(bot, link, embeds=[{"title": "Old"}])
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
 
     path = f"/channels/{guild.general}/messages/{message['id']}"
     edited = (await bot.patch(path, json={"embeds": [{"title": "New"}]})).ok()
@@ -456,7 +456,7 @@ async def test_a_message_that_was_deleted_or_edited_meanwhile_gets_no_preview(gu
     deleted = await guild.send_message(guild.owner, link)
     edited = await guild.send_message(guild.owner, link)
     session = await guild.owner.connect()
-    running = asyncio.create_task(run_due_jobs(guild.world))
+    running = asyncio.create_task(guild.world.run_due_jobs())
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await has_arrived.wait()
     path = f"/channels/{guild.general}/messages"
@@ -474,12 +474,12 @@ async def test_a_forward_copies_the_previews(guild: Guild, website: Website) -> 
     website.add_page("/image.png", png(), "image/png")
     link = website.add_page("/", build_page("<title>A lighthouse</title>", meta("og:image", "/image.png")))
     message = await guild.send_message(guild.owner, link)
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
 
     reference = {"type": 1, "channel_id": str(guild.general), "message_id": message["id"]}
     body = {"message_reference": reference}
     forward = (await guild.owner.post(f"/channels/{guild.general}/messages", json=body)).ok()
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
 
     (snapshot,) = (await get_message(guild.owner, forward))["message_snapshots"]
     (embed,) = snapshot["message"]["embeds"]
@@ -491,7 +491,7 @@ async def test_auto_moderation_checks_the_text_and_not_the_preview(guild: Guild,
     link = website.add_page("/", build_page("<title>forbidden</title>"))
     member = await guild.member()
     message = await guild.send_message(member, link)
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     rule = {
         "name": "words",
         "event_type": 1,
@@ -524,7 +524,7 @@ async def test_previews_are_found_by_search(guild: Guild, website: Website) -> N
 async def test_messages_with_the_same_link_share_a_fetch_until_it_expires(guild: Guild, website: Website) -> None:
     link = website.add_page("/", TITLE)
     messages = [await guild.send_message(guild.owner, f"{link}#{number}") for number in range(3)]
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
     for number, message in enumerate(messages):
         (embed,) = (await get_message(guild.owner, message))["embeds"]
         assert embed["url"] == f"{link}#{number}"
@@ -555,13 +555,13 @@ async def test_the_cache_is_trimmed(guild: Guild, website: Website, monkeypatch:
         guild.world.clock.advance(1)
 
     guild.world.clock.advance(jobs.TRIM_MS)
-    await run_due_jobs(guild.world)
+    await guild.world.run_due_jobs()
 
     world = guild.world
     cached = await world.write(lambda call: store.find_many(call.tx, links, call.now_ms))
     assert sorted(cached) == links[2:]
     world.clock.advance(20 * jobs.TRIM_MS)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     assert not await world.write(lambda call: store.trim(call.tx, call.now_ms, 10))
 
 

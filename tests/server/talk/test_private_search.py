@@ -5,7 +5,6 @@ from typing import Any
 from tests.server.talk.message_search import (
     create_indexed_guild,
     private_search_path,
-    run_due_jobs,
     search_messages,
     search_private,
 )
@@ -20,7 +19,7 @@ async def test_the_first_search_of_a_private_channel_builds_its_index(world: Wor
         await send_message(alice, channel, f"hello {number}")
 
     (await bob.get(private_search_path(channel, content="hello"))).rejected(202, 110000)
-    await run_due_jobs(world)
+    await world.run_due_jobs()
 
     assert await search_private(bob, channel, content="hello") == ["hello 2", "hello 1", "hello 0"]
     assert await search_private(alice, channel, content="hello", sort_order="asc", limit=2) == ["hello 0", "hello 1"]
@@ -30,7 +29,7 @@ async def test_changes_in_a_private_channel_are_found_immediately(world: World) 
     alice, bob = await world.user(), await world.user()
     channel = (await open_dm(alice, bob))["id"]
     await alice.get(private_search_path(channel))
-    await run_due_jobs(world)
+    await world.run_due_jobs()
 
     first = await send_message(alice, channel, "a green apple")
     second = await send_message(bob, channel, f"see <@{alice.id}> https://a.example/pear")
@@ -56,7 +55,7 @@ async def test_a_private_search_finds_no_messages_of_other_channels(world: World
     for channel in (first, second):
         await send_message(alice, channel, f"hello {channel}")
         await alice.get(private_search_path(channel))
-    await run_due_jobs(world)
+    await world.run_due_jobs()
 
     assert await search_private(alice, first, content="hello") == [f"hello {first}"]
     assert await search_private(alice, first, channel_id=second) == []
@@ -71,7 +70,7 @@ async def test_only_recipients_search_a_private_channel(world: World) -> None:
     group = (await create_group(alice, bob, carol))["id"]
     await send_message(alice, group, "a secret")
     await bob.get(private_search_path(group))
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     assert await search_private(bob, group, content="secret") == ["a secret"]
 
     (await bob.delete(f"/channels/{group}")).ok()
@@ -91,11 +90,11 @@ async def test_deleting_a_group_deletes_its_index(world: World) -> None:
     group = (await create_group(alice, bob, carol))["id"]
     await send_message(alice, group, "hello")
     await alice.get(private_search_path(group))
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     await send_message(alice, group, "hello again")
     for user in (alice, bob, carol):
         (await user.delete(f"/channels/{group}")).ok()
-    await run_due_jobs(world)
+    await world.run_due_jobs()
 
     def count_rows(call: Any) -> int:
         tables = ("search_documents", "search_guilds", "search_changes", "search_builds")

@@ -16,7 +16,6 @@ from hubbub.server.core.config_sections import PushConfig
 from hubbub.server.talk.push_subscriptions import jobs
 from tests.push_service import PUSH_SUBSCRIPTIONS_PATH, PushService, list_endpoints
 from tests.server.identity.accounts import PASSWORD, register_user
-from tests.server.talk.message_search import run_due_jobs
 from tests.server.talk.private_channels import create_group, open_dm
 from tests.server.talk.test_notification_settings import ALL, MENTIONS, NOTHING, change_settings
 from tests.server.talk.test_read_states import send_text
@@ -62,7 +61,7 @@ async def deliver_notifications(world: World, service: PushService) -> list[str]
     """Run all due jobs, return the texts of the new notifications, and clear the recorded requests.
 
     The order is defined only for notifications of the same channel."""
-    await run_due_jobs(world)
+    await world.run_due_jobs()
     texts = [request.notification["body"] for request in service.requests]
     service.requests.clear()
     return texts
@@ -87,7 +86,7 @@ async def test_a_mention_is_sent_encrypted_and_authorized(
 
     message_id = await send_text(alice, guild.general, f"<@{bob.id}>  hello\n<#{guild.general}> <:wave:1> ||secret||")
 
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     (request,) = service.requests
     assert request.notification == {
         "title": "alice (#general, Guild)",
@@ -114,7 +113,7 @@ async def test_the_size_of_a_request_does_not_depend_on_the_length_of_a_short_te
     await send_text(alice, private_channel_id, "b" * 300)
     await send_text(alice, private_channel_id, "𝄞" * 2000)
 
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
 
     short, long, longest = service.requests
     assert len(short.body) == len(long.body)
@@ -128,7 +127,7 @@ async def test_notifications_of_a_channel_have_the_same_topic_which_does_not_rev
     for channel in (guild.general, guild.general, private_channel_id):
         await send_text(alice, channel, "hello")
 
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
 
     topics = {request.notification["channel_id"]: request.headers["Topic"] for request in service.requests}
     assert [request.headers["Topic"] for request in service.requests].count(topics[str(guild.general)]) == 2
@@ -157,7 +156,7 @@ async def test_titles_name_the_place_and_bodies_describe_messages_without_text(
         poll={"question": {"text": "When?"}, "answers": [{"poll_media": {"text": "Now"}}]},
     )
 
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
 
     texts = {
         (request.notification["title"], request.notification["body"], request.headers["Urgency"])
@@ -190,13 +189,13 @@ async def test_settings_decide_which_messages_notify(
 ) -> None:
     await change_settings(bob, guild, message_notifications=NOTHING)
     await send_text(alice, guild.general, "@everyone not sent")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     await change_settings(bob, guild, message_notifications=MENTIONS)
     await send_text(alice, guild.general, "not a mention")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     await change_settings(bob, guild, mobile_push=False)
     await send_text(alice, guild.general, "@everyone not pushed")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     await change_settings(bob, guild, mobile_push=True, muted=True)
     await send_text(alice, guild.general, f"<@{bob.id}> muted")
     await send_text(bob, private_channel_id, "own message")
@@ -247,7 +246,7 @@ async def test_a_retried_notification_shows_only_what_the_user_can_still_read(
     edited, deleted, hidden, unreadable, read = channels
     service.statuses = [503]
     ids = {channel: await send_text(alice, channel, f"secret {channel}") for channel in channels}
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     service.requests.clear()
 
     (await alice.patch(f"/channels/{edited}/messages/{ids[edited]}", json={"content": "new text"})).ok()
@@ -299,7 +298,7 @@ async def test_a_failed_notification_is_retried_in_order_until_it_is_too_old(
 
     service.statuses = [500] * 100
     await send_text(alice, private_channel_id, "third")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     await private_targets_world.clock.run_for(jobs.RETRY_PERIOD_MS + jobs.RETRY_DELAY_MAX_MS)
     assert 5 < len(await deliver_notifications(private_targets_world, service)) < 20
     service.statuses = []
@@ -333,7 +332,7 @@ async def test_a_rejected_notification_is_not_retried(
 ) -> None:
     service.statuses = [403]
     await send_text(alice, private_channel_id, "hello")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     await private_targets_world.clock.run_for(3600 * SECOND_MS)
     assert await deliver_notifications(private_targets_world, service) == ["hello"]
     assert len(await list_endpoints(bob)) == 1
@@ -346,7 +345,7 @@ async def test_a_push_service_with_a_private_address_is_never_called(world: Worl
     (await bob.post(PUSH_SUBSCRIPTIONS_PATH, json=subscription)).ok()
 
     await send_text(alice, private_channel_id, "hello")
-    await run_due_jobs(world)
+    await world.run_due_jobs()
 
     assert await list_endpoints(bob) == []
 
@@ -362,7 +361,7 @@ async def test_a_logged_out_browser_is_not_notified(
     await service.subscribe(bob, "old")
     service.statuses = [503]
     await send_text(alice, private_channel_id, "hello")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
     service.requests.clear()
     (await bob.post("/auth/logout")).ok()
     login = (
@@ -373,7 +372,7 @@ async def test_a_logged_out_browser_is_not_notified(
 
     await private_targets_world.clock.run_for(3600 * SECOND_MS)
     await send_text(alice, private_channel_id, "hello again")
-    await run_due_jobs(private_targets_world)
+    await private_targets_world.run_due_jobs()
 
     assert [request.path for request in service.requests] == ["/new"]
     assert await list_endpoints(bob) == [f"{service.url}/new"]

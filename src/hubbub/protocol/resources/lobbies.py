@@ -278,9 +278,7 @@ class CreateLobby(Struct, kw_only=True):
 
 
 class UpdateLobby(CreateLobby, kw_only=True):
-    """Changes to a lobby; absent fields keep their value, as do null members, timeouts and flags.
-
-    A list of members replaces all members."""
+    """Changes to a lobby; absent fields keep their value, as do null members, timeouts and flags."""
 
 
 class CreateOrJoinLobby(Struct, kw_only=True):
@@ -293,13 +291,9 @@ class CreateOrJoinLobby(Struct, kw_only=True):
     member_metadata: Metadata | None | UnsetType = UNSET
     """Metadata of the caller in the lobby, which replaces the stored metadata; null clears it, absent keeps it."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
-    """Seconds without connected members after which the lobby is deleted.
-
-    If absent or null, 300 for a new lobby; an existing lobby keeps its value."""
+    """Seconds without connected members after which the lobby is deleted; 300 for a new lobby if absent or null."""
     flags: Bits | None | UnsetType = UNSET
-    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel.
-
-    If absent or null, 0 for a new lobby; an existing lobby keeps its value."""
+    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel. Default 0."""
 
 
 class AddLobbyMember(Struct, kw_only=True):

@@ -27,8 +27,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """JSON lines or key=value lines; auto is text on a terminal and JSON otherwise."""
     requests: bool = False
     """Whether to log every HTTP request."""
-    slow_ms: Annotated[int, Meta(ge=0)] = 1000
-    """The duration from which an operation is logged as slow; 0 logs none."""
+    slow_ms: Annotated[int, Meta(ge=0)] = 0
+    """The duration from which an operation is logged as slow; 0 logs none. `hubbub serve`: 1000."""
 
 
 class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -440,14 +440,18 @@ class Worker:
             raise
         except Exception as error:
             outcome = await self._db.write(partial(self._record_failure, job=job, error=error))
+            # These exceptions state an outcome; all others are defects.
+            is_expected = isinstance(error, (DropJob, PermanentFailure, RetryLater))
+            failure_level = logging.WARNING if is_expected else logging.ERROR
             log.log(
-                logging.ERROR if outcome == "failed" else logging.INFO,
-                "Job %d (%s) %s after attempt %d",
+                failure_level if outcome == "failed" else logging.INFO,
+                "Job %d (%s) %s after attempt %d%s",
                 job.id,
                 job.kind,
                 outcome,
                 job.attempts + 1,
-                exc_info=error,
+                f": {error}" if is_expected else "",
+                exc_info=None if is_expected else error,
             )
         else:
             outcome = "done"
