@@ -16,7 +16,8 @@ from hubbub.server.places.members.signals import MemberRemoved
 def launch(
     call: Call, application_id: int, user_id: int, channel_id: int, guild_id: int | None, *, session_id: str = ""
 ) -> InstanceRow:
-    """Add a user to an application's activity in a channel, starting the activity if none is running.
+    """Add a user to an application's activity in a channel, starting the activity if none is running. Raise if it is full.
+    The session leaves any other activity that it takes part in.
 
     The caller must have checked the permissions (spec/activities.md#2 and 3). `session_id` is a value of
     `store.public_session_id`; if empty, the user participates until their last session ends."""

@@ -1,4 +1,4 @@
-"""Record audit log entries and publish their events, in the transaction of the audited action."""
+"""Record and publish audit log entries in the transaction of the audited action, compare wire models, and delete logs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Create, change and delete guild channels and their overwrites, and close private channels."""
+"""Create, change and delete guild channels and their overwrites, split permissions, and change and close private channels."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -200,14 +200,14 @@ def _record_overwrites(
 
 
 def put_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
-    """Set the overwrite of a role or member in a channel. `old_overwrites` are the channel's current ones."""
+    """Set the overwrite of a role or member in a channel. `old_overwrites` are the channel's current overwrites."""
     other_overwrites = [other for other in old_overwrites if other.target_id != overwrite.target_id]
     new_overwrites = sorted([*other_overwrites, overwrite], key=lambda entry: entry.target_id)
     update(call, row, row, old_overwrites, new_overwrites)
 
 
 def delete_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], target_id: int) -> None:
-    """Delete the overwrite of a role or member in a channel. `old_overwrites` are the channel's current ones."""
+    """Delete the overwrite of a role or member in a channel. `old_overwrites` are the channel's current overwrites."""
     update(
         call, row, row, old_overwrites, [overwrite for overwrite in old_overwrites if overwrite.target_id != target_id]
     )
@@ -216,7 +216,8 @@ def delete_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[Overw
 def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
     """Add the permissions that were split off older ones (`permission_split`) to a guild's roles and overwrites.
 
-    Return the number of changed roles and the number of changed overwrites."""
+    Return the number of changed roles and the number of changed overwrites. Overwrites that a channel copies from its
+    changed category are not counted."""
     added_bits = changed_role_count = changed_overwrite_count = 0
     for role in roles.list_guild_roles(call.tx, guild_id):
         permissions = role.permissions | permission_split.implied_bits(role.permissions)

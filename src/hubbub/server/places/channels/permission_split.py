@@ -32,5 +32,5 @@ def split(row: OverwriteRow) -> OverwriteRow:
 
 
 def implied_bits(bits: int) -> int:
-    """Return the newer bits that any of the older bits in `bits` imply."""
+    """Return the newer bits that the older bits in `bits` imply."""
     return sum(new for old, new in _SPLITS if bits & old)

@@ -86,7 +86,7 @@ class ChannelRow(NamedTuple):
 
 
 class OverwriteRow(NamedTuple):
-    """The permissions of a role or member in one channel."""
+    """The permissions that one channel allows and denies to a role or member."""
 
     channel_id: int
     target_id: int
@@ -304,7 +304,7 @@ def find_overwrite_targets(tx: Tx, guild_id: int, target_ids: Sequence[int]) -> 
 
 
 def find_role_permissions(tx: Tx, role_id: int) -> int:
-    """Return the permissions of a role. The @everyone role has the guild's ID."""
+    """Return the permissions of a role, or 0 if it does not exist. The @everyone role has the guild's ID."""
     return int(tx.value("SELECT permissions FROM roles WHERE id = ?", role_id) or 0)
 
 

@@ -208,7 +208,6 @@ def partial_channel(row: ChannelRow) -> wire.PartialChannel:
 
 
 def overwrite(row: OverwriteRow) -> channel_overwrites.Overwrite:
-    """Build a permission overwrite."""
     return channel_overwrites.Overwrite(
         id=Snowflake(row.target_id), type=row.type, allow=Permissions(row.allow), deny=Permissions(row.deny)
     )

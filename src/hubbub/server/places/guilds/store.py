@@ -17,7 +17,7 @@ READS: Final = {
 
 
 class GuildRow(NamedTuple):
-    """A row of the guilds table. Images are hashes."""
+    """A guild. Images are hashes. The column `moderated` is not part of the row."""
 
     id: int
     name: str
@@ -268,7 +268,7 @@ _CHANNEL_REFERENCE_COLUMNS: Final = (
 
 
 def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
-    """Clear a guild's references to a channel (system channel, AFK channel, ...). Return whether there were any."""
+    """Clear the columns of a guild that refer to a channel. Return whether there were any."""
     assignments = ", ".join(
         f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _CHANNEL_REFERENCE_COLUMNS
     )

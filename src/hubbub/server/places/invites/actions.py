@@ -1,4 +1,4 @@
-"""Create, accept and delete invites: write, audit, publish."""
+"""Create, accept and delete invites, and store their target users."""
 
 import secrets
 import string
@@ -36,7 +36,7 @@ _CODE_ALPHABET: Final = string.digits + string.ascii_letters
 
 
 class InviteExpiry(msgspec.Struct):
-    """Payload of the expiry job."""
+    """Payload of the job that deletes an expired invite."""
 
     code: str
 

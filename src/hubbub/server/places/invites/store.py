@@ -36,7 +36,7 @@ class TargetsProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
     completed_ms: int | None = None
     """Time at which the last user was stored, in Unix milliseconds; None before."""
     header: str | None = None
-    """First line of the uploaded file; None if it was an ID."""
+    """First line of the uploaded file; None if it is empty or starts with a digit."""
 
 
 class InviteRow(NamedTuple):
@@ -173,7 +173,6 @@ def find_vanity_channel(tx: Tx, guild_id: int) -> int | None:
 
 
 def increment_uses(tx: Tx, code: str) -> None:
-    """Increment the number of uses of an invite."""
     tx.run("UPDATE invites SET uses = uses + 1 WHERE code = ?", code)
 
 
@@ -194,7 +193,7 @@ def list_target_ids(tx: Tx, code: str) -> list[int]:
 
 
 def add_targets(tx: Tx, code: str, user_ids: Sequence[int]) -> None:
-    """Add target users to an invite."""
+    """Add target users to an invite. Existing target users are ignored."""
     tx.run_many(
         "INSERT INTO invite_targets (code, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
         [(code, user_id) for user_id in user_ids],

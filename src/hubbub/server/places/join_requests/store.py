@@ -33,7 +33,7 @@ class FormRow(NamedTuple):
 
 
 class JoinRequestRow(NamedTuple):
-    """A row of the join_requests table; a user has at most one request per guild."""
+    """A request of a user to become a full member of a guild. A user has at most one request per guild."""
 
     id: int
     guild_id: int

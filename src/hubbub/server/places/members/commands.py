@@ -66,7 +66,8 @@ def _find_by_id(
 def _find_by_name(call: Call, guild_id: GuildId, prefix: str, limit: int) -> list[Membership] | None:
     """Return at most `limit` members whose name begins with `prefix`, or None if the request is invalid.
 
-    Without prefix and limit these are all members, which requires the intent GUILD_MEMBERS, or only the caller."""
+    Without a prefix and a limit, return all members if the session has the intent GUILD_MEMBERS, otherwise only the
+    caller."""
     if limit < 0 or (prefix and limit == 0):
         return None
     if prefix:

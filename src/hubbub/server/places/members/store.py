@@ -30,7 +30,7 @@ READS: Final = {
 
 
 class MemberRow(NamedTuple):
-    """A row of the members table; columns that `VIEW_COLUMNS` leaves out come last."""
+    """A member of a guild. The columns that `VIEW_COLUMNS` leaves out come last."""
 
     guild_id: GuildId
     user_id: UserId

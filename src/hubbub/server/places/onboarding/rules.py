@@ -36,8 +36,8 @@ def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> Onboard
 def require_valid_responses(prompts: Sequence[wire.OnboardingPrompt], option_ids: Sequence[int]) -> None:
     """Raise form errors unless the chosen options, given by their IDs, are valid responses to the prompts.
 
-    Each option must exist and be listed once, a single-select prompt takes one option, and required prompts need at
-    least one."""
+    Each option must exist and be listed once. A single-select prompt takes one option. A required prompt that is part of
+    onboarding needs at least one option."""
     form = FormErrors()
     prompt_by_option = {option.id: prompt for prompt in prompts for option in prompt.options}
     answered_prompt_ids: set[Snowflake] = set()
@@ -174,7 +174,6 @@ def require_channels(call: Call, contents: GuildContents, before: OnboardingRow,
         return
     offered_ids = set(after.decoded_channel_ids)
     if after.mode == OnboardingMode.ADVANCED:
-        # In advanced mode the channels of prompt options count as well.
         offered_ids |= {
             channel_id
             for prompt in after.decoded_prompts
