@@ -16,6 +16,7 @@ from hubbub.server.places.standing import access
 
 def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
     """Return the state of a guild for filtering events and building GUILD_CREATE.
+
     Return None if the guild does not exist or is suspended."""
     row = guilds.find(tx, guild_id)
     if row is None or row.suspension_reason is not None:

@@ -17,6 +17,7 @@ def launch(
     call: Call, application_id: int, user_id: int, channel_id: int, guild_id: int | None, *, session_id: str = ""
 ) -> InstanceRow:
     """Add a user to an application's activity in a channel, starting the activity if none is running. Raise if it is full.
+
     The session leaves any other activity that it takes part in.
 
     The caller must have checked the permissions (spec/activities.md#2 and 3). `session_id` is a value of

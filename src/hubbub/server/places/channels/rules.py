@@ -237,6 +237,7 @@ def _encode_tags(
 
 def _updated_flags(row: ChannelRow, requested_flags: int) -> int:
     """Return the flags after an edit. Flags that cannot be set for the channel type stay unchanged (spec/http.md#3.2).
+
     A channel with an age restriction never has IS_SPOILER_CHANNEL."""
     settable = 0
     if row.type in FORUM_TYPES:
@@ -355,6 +356,7 @@ def bits_by_target(rows: Sequence[OverwriteRow]) -> dict[int, AllowDenyBits]:
 
 def require_type_change(row: ChannelRow, new_type: int, guild: GuildTraits) -> None:
     """Reject a change to the type `new_type` other than between text and announcement channels.
+
     The guild must be able to have announcement channels, and must not require the channel as a community."""
     convertible = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
     if row.type not in convertible or new_type not in convertible or not has_announcements(guild):

@@ -46,6 +46,7 @@ def _publish(
     call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, before: RowT | None, after: RowT | None
 ) -> None:
     """Publish the event of a change. `before` is None for a new expression, `after` is None for a deleted expression.
+
     Both may be None for emojis, because their event contains all emojis of the guild."""
     event, payload = kind.event(call.tx, guild_id, before, after)
     call.tx.emit(event, payload, GuildAudience(guild_id))

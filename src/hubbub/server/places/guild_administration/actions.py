@@ -43,6 +43,7 @@ def unsuspend(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool
 
 def unsuspend_by_id(call: Call, guild_id: int, reason: str) -> None:
     """Lift the suspension of a guild. Do nothing if the guild does not exist or is not suspended.
+
     Raise FORBIDDEN if the guild is being deleted."""
     guild = guilds.find(call.tx, guild_id)
     if guild is not None:

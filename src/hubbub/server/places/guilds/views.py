@@ -63,6 +63,7 @@ def guild(
 
 def preview(tx: Tx, row: GuildRow, online_count: int) -> wire.GuildPreview:
     """Build the preview of a guild for members and, if it is discoverable, for other users.
+
     `online_count` is the number of online members."""
     return wire.GuildPreview(
         id=GuildId(row.id),

@@ -33,6 +33,7 @@ def require_channel_type(channel: ChannelRef) -> None:
 
 def parse_role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
     """Return the distinct role IDs of a request body, in ascending order. The body has a list or a comma-separated text.
+
     Raise a form error if the text is invalid."""
     requested_ids = body.role_ids or []
     if isinstance(requested_ids, str):
@@ -47,6 +48,7 @@ def parse_role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
 
 def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvite) -> None:
     """Raise a form error if the invite's target is invalid. An invite without a target is valid.
+
     A target is a user who streams in the channel or, for a voice or stage channel, an embedded application."""
     target_type = body.target_type or None
     form = errors.FormErrors()
@@ -131,7 +133,7 @@ def can_manage(channel_access: ChannelAccess | None) -> bool:
 def can_read_targets(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> bool:
     """Return whether the caller may read an invite's target users.
 
-    The inviter may while in the guild, as may members with MANAGE_GUILD or VIEW_AUDIT_LOG."""
+    The caller must be a member of the guild, and the inviter or a member with MANAGE_GUILD or VIEW_AUDIT_LOG."""
     if channel_access is None:
         return False
     return row.inviter_id == call.user_id or has_guild_permission(

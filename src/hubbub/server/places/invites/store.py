@@ -47,7 +47,7 @@ class InviteRow(NamedTuple):
     """Guild ID; None for a group invite."""
     channel_id: int
     inviter_id: int | None
-    """ID of the user who created the invite; None for a vanity code."""
+    """ID of the user who created the invite; None for a vanity code and for the invite of a widget."""
     created_ms: int
     """Creation time in Unix milliseconds; 0 for a vanity code."""
     expires_ms: int | None

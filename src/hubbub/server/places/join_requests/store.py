@@ -15,7 +15,7 @@ TABLES: Final = (
 
 
 class FormRow(NamedTuple):
-    """A row of the member_verification_forms table.
+    """The member verification form of a guild.
 
     The guild's features, not this row, decide whether new members must complete the form."""
 

@@ -160,9 +160,7 @@ def update(
 
 
 def admit(call: Call, guild_id: int, user_ids: Iterable[int]) -> None:
-    """Make pending members full members.
-
-    No audit log entry is written, since no moderator changes the members."""
+    """Make pending members full members, without audit log entries."""
     for membership in store.find_many(call.tx, guild_id, user_ids).values():
         update(call, membership, membership.row._replace(pending=0), is_audited=False)
 
@@ -313,9 +311,10 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
 
 
 def transfer_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
-    """Give a user the membership of a placeholder account, with its roles and its nickname.
+    """Give a user the membership of a placeholder account, with its roles and its nickname, and remove the account.
 
-    A member only gets the roles. No join message is posted. If the account is not a member, nothing changes."""
+    A user who is already a member only gets the roles. No join message is posted. If the account is not a member, nothing
+    changes."""
     before = store.find(call.tx, guild_id, placeholder_id)
     if before is None:
         return

@@ -30,6 +30,7 @@ class MemberRemoved(msgspec.Struct, frozen=True, kw_only=True):
 
 class VoiceModerated(msgspec.Struct, frozen=True, kw_only=True):
     """A moderator changed the mute or deafening of a member, who need not be connected to voice.
+
     The member's row is already updated."""
 
     guild_id: GuildId

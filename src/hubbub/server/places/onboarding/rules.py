@@ -98,10 +98,10 @@ def build_prompts(
     stored_prompts: Iterable[wire.OnboardingPrompt],
     form: FormErrors,
 ) -> list[wire.OnboardingPrompt]:
-    """Build the prompts to store and add form errors for invalid ones.
+    """Build the prompts to store, and add form errors for invalid options.
 
-    `requested_prompts` are the prompts of the request, `stored_prompts` the stored ones. Stored prompts and options keep
-    their IDs, others get new ones."""
+    `requested_prompts` are the prompts of the request. Prompts and options that are in `stored_prompts` keep their IDs,
+    others get new IDs."""
     previous_prompts = {prompt.id: prompt for prompt in stored_prompts}
     built_prompts = []
     for index, prompt in enumerate(requested_prompts):
@@ -167,9 +167,10 @@ def _list_or_empty(values: Sequence[int] | UnsetType | None) -> list[int]:
 
 
 def require_channels(call: Call, contents: GuildContents, before: OnboardingRow, after: OnboardingRow) -> None:
-    """Raise an error if enabled onboarding lacks channels.
+    """Raise an error if onboarding is enabled and lacks channels.
 
-    It needs 7 default channels; @everyone must be able to send messages in 5 of them."""
+    Onboarding needs 7 default channels; @everyone must be able to send messages in 5 of them. In advanced mode the
+    channels of prompt options count as well."""
     if not after.enabled:
         return
     offered_ids = set(after.decoded_channel_ids)

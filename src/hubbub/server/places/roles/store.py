@@ -17,7 +17,7 @@ READS: Final = {
 
 
 class RoleRow(NamedTuple):
-    """A row of the roles table."""
+    """A role of a guild. The @everyone role has the ID of the guild."""
 
     id: int
     guild_id: int

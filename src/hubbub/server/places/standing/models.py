@@ -70,12 +70,12 @@ class ChannelRef(NamedTuple):
 
     id: ChannelId
     guild_id: GuildId | None
-    """The guild; None for a private channel."""
+    """ID of the guild; None for a private channel."""
     type: int
     parent_id: ChannelId | None
-    """The category of a channel, or the channel of a thread; None if there is none."""
+    """ID of the category of a channel, or of the channel of a thread; None if there is none."""
     owner_id: UserId | None
-    """The creator of a thread, or the owner of a group; None for other channels."""
+    """ID of the creator of a thread, or of the owner of a group; None for other channels."""
     name: str | None
     """The name; None for direct messages and unnamed groups."""
     nsfw: int
@@ -118,7 +118,7 @@ class ChannelAccess(msgspec.Struct, kw_only=True):
     permissions: int
     """The computed permission bits, as shown in `app_permissions`."""
     allowed: int
-    """The bits to check against: the computed bits without those removed by a timeout or implied denials."""
+    """The bits to check against: the computed bits without the bits that a timeout or an implied denial removes."""
 
     @property
     def guild_id(self) -> GuildId:

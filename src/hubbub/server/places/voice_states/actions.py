@@ -123,7 +123,8 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
 def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
     """Schedule the move of an inactive member to the AFK channel (spec/gateway.md#7).
 
-    A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
+    A member who deafened themselves counts as inactive (decisions/0018). Any change of the voice state restarts the
+    timeout."""
     key = _afk_job_key(row)
     jobs.cancel_jobs(call.tx, MOVE_TO_AFK_JOB, key)
     guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
@@ -190,7 +191,7 @@ def reset(call: Call) -> None:
 
 
 def refresh(call: Call, row: VoiceStateRow) -> None:
-    """Publish a voice state again after the member's mute or deafen changed."""
+    """Publish a voice state again after a moderator changed the mute or deafening of the member."""
     _publish_state(call, row, _member_view(call, row))
     notify_voice_server(call, row.guild_id, row.user_id)
 

@@ -64,8 +64,8 @@ def find_voice_channel_standing(call: Call, guild_id: int, channel_id: int, user
 def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) -> bool:
     """Return whether a member may connect (spec/gateway.md#7).
 
-    They must see the channel and have CONNECT. The user limit applies if `is_joining`, except to members with
-    MOVE_MEMBERS."""
+    They must see the channel and have CONNECT. If `is_joining`, the feature VOICE must be enabled, and the user limit
+    applies, except to members with MOVE_MEMBERS."""
     if not channel_access.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
         return False
     if is_joining and not features.is_enabled(call, Feature.VOICE):

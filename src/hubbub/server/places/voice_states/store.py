@@ -27,7 +27,7 @@ READS: Final = {
 
 
 class VoiceStateRow(NamedTuple):
-    """A row of the voice_states table: a user's connection to a guild's voice channel."""
+    """A user's connection to a guild's voice channel."""
 
     guild_id: GuildId
     user_id: UserId
@@ -82,7 +82,7 @@ def list_user_states(tx: Tx, user_id: int) -> list[VoiceStateRow]:
 
 
 def list_channel_states(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
-    """Return the voice states of all these channels, in order of joining."""
+    """Return the voice states of the given channels. The states of one channel are in the order of joining."""
     rows: list[VoiceStateRow] = []
     for batch in batches(channel_ids):
         rows += tx.fetch(
@@ -108,7 +108,6 @@ def put(tx: Tx, row: VoiceStateRow) -> None:
 
 
 def delete(tx: Tx, guild_id: int, user_id: int) -> None:
-    """Delete a voice state."""
     tx.run("DELETE FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 
@@ -130,7 +129,7 @@ def find_user_limit(tx: Tx, channel_id: int) -> int:
 
 
 class VoiceChannelRow(NamedTuple):
-    """A row of the voice_channels table: the status and start time of a voice channel, deleted when the last user leaves."""
+    """The status and start time of a voice channel, deleted when the last user leaves."""
 
     channel_id: ChannelId
     guild_id: GuildId
@@ -196,7 +195,7 @@ class CallKind(IntEnum):
 
 
 class CallStateRow(NamedTuple):
-    """A row of the call_states table: a user's connection to the call of a lobby or a private channel."""
+    """A user's connection to the call of a lobby or a private channel."""
 
     call_id: Snowflake
     """The ID of the lobby or channel."""
@@ -265,7 +264,7 @@ def delete_participant(tx: Tx, call_id: int, user_id: int) -> None:
 
 
 class TicketRow(NamedTuple):
-    """A row of the voice_tickets table: a credential with which a user connects to the voice server."""
+    """A credential with which a user connects to the voice server."""
 
     server_id: int
     """The ID of a guild, lobby or private channel."""
