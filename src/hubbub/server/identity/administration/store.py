@@ -20,11 +20,11 @@ class OperatorRow(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """An action of an operator."""
+    """An entry of the audit log of operators."""
 
     id: int
     operator_id: int | None
-    """ID of the operator; None for the command line."""
+    """ID of the operator; None for the command line, a job and the server itself."""
     action: str
     target_kind: str
     target_id: int | None
