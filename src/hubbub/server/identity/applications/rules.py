@@ -100,8 +100,8 @@ def _is_owner_or_member(call: Call, row: ApplicationRow, role: TeamRole) -> bool
 def require_own(call: Call, application_id: int) -> ApplicationRow:
     """Return the application if the caller has one of its tokens or is its owner.
 
-    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION. Tokens of an application include those of the users who authorized
-    it."""
+    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION. Tokens of an application include the access tokens of users who
+    authorized it."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -186,7 +186,7 @@ def require_family_client_type(call: Call, row: ApplicationRow, is_public: bool)
 
 
 def require_origins(origins: list[str]) -> list[str]:
-    """Return the origins if all are valid, or raise a form error for each invalid one.
+    """Return the origins if all are valid, or raise a form error for each invalid origin.
 
     An origin has a scheme, a host and an optional port, as browsers send it."""
     form = errors.FormErrors()

@@ -1,4 +1,4 @@
-"""Request, grant and expire approvals, and delete applications."""
+"""Request, decide and expire approvals, check the size of applications, and delete applications."""
 
 from hubbub.protocol import changes
 from hubbub.protocol.ids import ApplicationId
@@ -36,7 +36,9 @@ def request_approval(call: Call, row: ApplicationRow, body: wire.RequestApproval
 
 
 def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
-    """Approve a request, or grant an approval without one. A privileged intent is granted for a year."""
+    """Approve a request, or grant an approval without a request.
+
+    The grant of a privileged intent ends after `INTENT_GRANT_DAYS` days; before 10 June 2026 it had no end."""
     previous = store.find_approval(call.tx, row.id, kind, name)
     ends_ms = None
     if kind == "scope":
@@ -48,7 +50,7 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         if previous is not None and previous.ends_ms is not None and row.flags & granted_flag:
             starts_ms = max(starts_ms, previous.ends_ms)
         applications.management.update(call, row._replace(flags=row.flags | granted_flag))
-        # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
+        # spec/dated-changes.md#3
         if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
             call.tx.enqueue(
@@ -89,7 +91,8 @@ def _save_decision(
 def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application.
 
-    Its players are deleted first, so that no provisional account is created for the identities of linked accounts."""
+    The players of an application without a publisher are deleted first, so that no provisional account is created for the
+    identities of linked accounts."""
     if row.parent_id is None:
         identities.delete_players(call, row)
     applications.management.delete(call, row)

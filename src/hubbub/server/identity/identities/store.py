@@ -1,4 +1,4 @@
-"""SQL for external identities, provisional accounts, merges and application families."""
+"""SQL for external identities, provisional accounts and merges, and the access tokens of publishers."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -162,12 +162,11 @@ def list_provisional_user_ids(tx: Tx, family_id: int) -> list[UserId]:
 
 
 def insert_provisional(tx: Tx, row: ProvisionalRow) -> None:
-    """Insert a provisional account."""
     tx.run(f"INSERT INTO provisional_accounts ({_PROVISIONAL_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def delete_provisional(tx: Tx, user_id: int) -> None:
-    """Delete a provisional account."""
+    """Delete the row that makes an account provisional. The user is not deleted."""
     tx.run("DELETE FROM provisional_accounts WHERE user_id = ?", user_id)
 
 

@@ -34,7 +34,7 @@ def prepare(call: Call, row: ApplicationRow) -> None:
 
 
 def schedule_switch(call: Call, row: ApplicationRow, at_ms: int | None) -> None:
-    """Switch to the next key at a time in Unix milliseconds, or immediately if it is None."""
+    """Switch to the next key at `at_ms` (Unix milliseconds), or immediately if `at_ms` is None."""
     other = _require_other_key(call, row, is_next=True)
     if at_ms is not None and not call.now_ms < at_ms <= call.now_ms + OVERLAP_MS:
         text = f"Choose a time within the next {wire.KEY_OVERLAP_DAYS} days."
@@ -91,7 +91,7 @@ def view(call: Call, row: ApplicationRow) -> wire.KeyRollover:
 
 
 def _swap(call: Call, row: ApplicationRow, other: OtherKeyRow) -> None:
-    """Use the next key; the key in use becomes the previous one until the overlap ends."""
+    """Use the next key; the key in use becomes the previous key until the overlap ends."""
     ends_ms = call.now_ms + OVERLAP_MS
     _set_key(call, row, other, OtherKeyRow(row.id, 0, _current_key(call, row), row.verify_key, None, ends_ms))
     call.tx.enqueue(KEY_JOB, int(row.id), due_ms=ends_ms, key=_job_key(row.id))
