@@ -1,6 +1,6 @@
-"""The token endpoint, with one function per grant.
+"""The token endpoint, with one function per grant, the revocation of tokens, RPC tokens and device authorizations.
 
-A returned error commits the transaction; a raised one rolls it back."""
+A returned error commits the transaction; a raised error rolls it back."""
 
 import base64
 import hashlib
@@ -308,7 +308,7 @@ def revoke_tokens(call: Call, body: wire.RevokeRequest) -> None:
 
 
 def issue_rpc_token(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
-    """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (spec/rpc.md#7)."""
+    """Issue an RPC token to a backend that authenticates with a client secret (spec/rpc.md#7)."""
     client = clients.require_client(call, body.client_id, body.client_secret, requires_secret=True)
     _require_device_capacity(call, client, store.RPC_TOKEN_STATE)
     token = actions.new_secret()

@@ -302,7 +302,7 @@ def _require_integration_type(
 def require_installer(call: Call, request: AuthorizationRequest) -> None:
     """Raise NOT_AUTHORIZED_ON_APPLICATION unless the caller may install the application.
 
-    Only the owner and members of its team may install a private one."""
+    Only the owner and members of its team may install a private application."""
     if request.integration_type is not None and not request.application.bot_public:
         application = request.application
         is_member = applications.teams.has_role(call.tx, application.team_id, call.user_id, TeamRole.READ_ONLY)

@@ -216,7 +216,9 @@ def upsert_authorization(tx: Tx, row: AuthorizationRow) -> None:
 
 
 def delete_grants(tx: Tx, user_id: int, application_id: int) -> int:
-    """Delete a user's grants to an application, except access tokens; return the number of deleted rows."""
+    """Delete a user's grants to an application, except access tokens, and its installation for the user.
+
+    Return the number of deleted rows."""
     deleted_count = 0
     for table in ("authorizations", "authorization_codes", "refresh_tokens", "device_codes"):
         deleted_count += tx.run(
@@ -341,7 +343,9 @@ def find_refresh_token(tx: Tx, token: str) -> RefreshTokenRow | None:
 
 
 def use_refresh_token(tx: Tx, row: RefreshTokenRow, now_ms: int) -> bool:
-    """Mark a refresh token as used; return False if it was already used."""
+    """Mark a refresh token as used; return False if it was already used.
+
+    Tokens of the family that were used more than USED_TOKEN_RETENTION_MS ago are deleted."""
     tx.run(
         "DELETE FROM refresh_tokens WHERE family_id = ? AND used_ms < ?",
         row.family_id,
@@ -449,7 +453,7 @@ def record_poll(tx: Tx, row: DeviceAuthorizationRow, interval_seconds: int, now_
 
 
 def record_device_decision(tx: Tx, row: DeviceAuthorizationRow, state: str, user_id: int) -> bool:
-    """Record the user's decision as the new `state`, granted or denied; return False if there was one before."""
+    """Record the user's decision as the new `state`, granted or denied; return False if the request was already decided."""
     return bool(
         tx.run(
             "UPDATE device_codes SET state = ?, user_id = ? WHERE hash = ? AND state = 'pending'",

@@ -1,4 +1,4 @@
-"""Build the wire models of applications, authorizations and OpenID Connect claims."""
+"""Build the wire models of applications, authorizations and OpenID Connect claims, and the data export of authorizations."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Requests for registration that wait for an operator."""
+"""Registration requests that wait for an operator or were rejected, and the lookups of invites that operators need."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import UserId

@@ -52,7 +52,7 @@ def find(tx: Tx, user_id: int) -> UserRow | None:
 
 
 def find_many(tx: Tx, user_ids: Iterable[int]) -> dict[int, UserRow]:
-    """Return the users that exist, by ID."""
+    """Return the existing users among `user_ids`, by ID."""
     unique_ids = list(dict.fromkeys(user_ids))
     users_by_id: dict[int, UserRow] = {}
     for batch in batches(unique_ids):
@@ -109,7 +109,6 @@ def update(tx: Tx, row: UserRow) -> None:
 
 
 def set_premium(tx: Tx, user_id: int, premium_type: int) -> None:
-    """Update a user's premium type."""
     tx.run("UPDATE users SET premium_type = ? WHERE id = ?", premium_type, user_id)
 
 
