@@ -58,7 +58,7 @@ def record(
             reason,
         ),
     )
-    # spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
+    # spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired entries, so that the log
     # shrinks.
     store.delete_expired(call.tx, guild_id, audit_log.oldest_entry_id(call.now_ms), limit=2)
     call.tx.emit(

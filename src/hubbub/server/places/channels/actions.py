@@ -58,8 +58,8 @@ def create(
     """Create a channel without permission checks.
 
     `guild` is read if None, and `channel_id` is generated if None. If `overwrites` is None, the channel gets the overwrites
-    of its category. `form` holds the errors that the caller found; they are raised with those found while the body is
-    applied. With `is_published=False`, for example while a world is loaded, there is no audit log entry and no event."""
+    of its category. `form` contains the errors that the caller found; the function adds the errors of the body and raises
+    all of them. With `is_published=False`, for example while a world is loaded, there is no audit log entry and no event."""
     form = form or FormErrors()
     guild = guild or store.find_guild_traits(call.tx, guild_id)
     if guild is None:
@@ -214,7 +214,7 @@ def delete_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[Overw
 
 
 def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
-    """Add the permissions that were split off older ones (`permission_split`) to a guild's roles and overwrites.
+    """Add the permissions that were split off older permissions (`permission_split`) to a guild's roles and overwrites.
 
     Return the number of changed roles and the number of changed overwrites. Overwrites that a channel copies from its
     changed category are not counted."""

@@ -1,4 +1,6 @@
-"""HTTP handlers for channels. PATCH and DELETE of a channel may address a thread, so the threads slice handles them."""
+"""HTTP handlers for channels and their permission overwrites.
+
+PATCH and DELETE of a channel may address a thread, so the threads slice handles them."""
 
 from msgspec import UNSET
 

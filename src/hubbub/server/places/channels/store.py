@@ -56,7 +56,7 @@ class ChannelRow(NamedTuple):
     linked_lobby: str | None = None
     """JSON of a `LinkedLobby`; None if no lobby is linked."""
     last_message_id: int | None = None
-    """ID of the newest message, or of the newest post in forums. It is computed by the queries and not a column."""
+    """ID of the newest message, or of the newest post in forums. The queries compute it; the table has no such column."""
     bitrate: int | None = None
     user_limit: int | None = None
     rtc_region: str | None = None
@@ -294,7 +294,7 @@ def list_ids_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
 
 
 def find_overwrite_targets(tx: Tx, guild_id: int, target_ids: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Return the IDs among `target_ids` that are roles of the guild, and those that are users, members or not."""
+    """Return the IDs among `target_ids` that are roles of the guild, and the IDs that are users, members or not."""
     if not target_ids:
         return set(), set()
     id_placeholders = placeholders(target_ids)

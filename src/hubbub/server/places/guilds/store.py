@@ -17,7 +17,7 @@ READS: Final = {
 
 
 class GuildRow(NamedTuple):
-    """A guild. Images are hashes. The column `moderated` is not part of the row."""
+    """A guild without its auto moderation bits (`set_moderation_rule_bits`). Images are hashes."""
 
     id: int
     name: str

@@ -119,7 +119,7 @@ def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None
 
 
 def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> InviteRow:
-    """Store the first batch of target users, schedule the others, and return the updated invite."""
+    """Store the first batch of target users, schedule the other batches, and return the updated invite."""
     user_ids = [int(user_id) for user_id in target_list.user_ids]
     first_batch = user_ids[:TARGETS_BATCH_SIZE]
     store.add_targets(call.tx, row.code, first_batch)

@@ -243,7 +243,7 @@ def remove(call: Call, guild_id: int, user_id: int) -> bool:
 
 
 def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[UserId]:
-    """Remove users from a guild; return the IDs of those who were members."""
+    """Remove users from a guild; return the IDs of the users who were members."""
     rows_by_user = store.find_rows(call.tx, guild_id, user_ids)
     removed_ids = [UserId(user_id) for user_id in rows_by_user]
     if not removed_ids:

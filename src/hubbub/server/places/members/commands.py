@@ -21,7 +21,7 @@ from hubbub.server.places.members.store import Membership
 
 @handles_command(REQUEST_GUILD_MEMBERS)
 def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
-    """Reply with chunks of members: all members, those with a name prefix, or those with the given IDs.
+    """Reply with chunks of members: all members, members with a name prefix, or members with the given IDs.
 
     Invalid requests get no reply (spec/gateway.md#6.1, decisions/0014)."""
     try:

@@ -1,4 +1,4 @@
-"""Permission and validity checks for roles."""
+"""Permission and validity checks for roles, and changes of their colors and order."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -133,7 +133,7 @@ def _start_stage(call: Call, row: EventRow) -> EventRow:
 def _move_to_next_occurrence(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> EventRow:
     """Return a recurring event moved to its next occurrence that is not canceled.
 
-    The event is returned unchanged if it does not recur or has no further occurrence."""
+    The event is returned unchanged if it does not recur or has no later occurrence."""
     rule = row.rule
     if rule is None:
         return row

@@ -1,4 +1,4 @@
-"""HTTP handlers for scheduled events."""
+"""HTTP handlers for scheduled events, their exceptions and the responses of users."""
 
 from msgspec import UNSET, UnsetType
 

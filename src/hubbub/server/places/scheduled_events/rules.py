@@ -83,7 +83,7 @@ def require_open(row: EventRow) -> None:
 
 
 def check_event(row: EventRow, before: EventRow | None, now_ms: int, form: FormErrors) -> None:
-    """Add form errors for an invalid event. Times are checked only if they differ from those of `before`."""
+    """Add form errors for an invalid event. Times are checked only if they differ from the times of `before`."""
     if row.entity_type == EventEntityType.EXTERNAL:
         if row.channel_id is not None:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_CHANNEL", "An external event has no channel.")

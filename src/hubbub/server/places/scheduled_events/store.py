@@ -57,7 +57,7 @@ class EventRow(NamedTuple):
         return None if self.recurrence is None else codec.decode(self.recurrence, wire.RecurrenceRule)
 
     def with_rule(self, rule: wire.RecurrenceRule | None) -> "EventRow":
-        """Return a copy of the event with another rule, or without one."""
+        """Return a copy of the event with another recurrence rule, or without a rule if `rule` is None."""
         return self._replace(recurrence=None if rule is None else codec.encode(rule).decode())
 
 

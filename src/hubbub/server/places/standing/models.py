@@ -48,11 +48,11 @@ class GuildAccess(msgspec.Struct, kw_only=True):
         return self.permissions & Permissions.TIMED_OUT if self.is_read_only else self.permissions
 
     def can(self, bits: int) -> bool:
-        """Return whether the member has all of these bits in the guild."""
+        """Return whether the member has all permissions in `bits` in the guild."""
         return not bits & ~self.allowed
 
     def require(self, bits: int) -> None:
-        """Raise MISSING_PERMISSIONS unless the member has all of these bits in the guild."""
+        """Raise MISSING_PERMISSIONS unless the member has all permissions in `bits` in the guild."""
         if bits & ~self.allowed:
             raise errors.MISSING_PERMISSIONS()
 
@@ -128,10 +128,10 @@ class ChannelAccess(msgspec.Struct, kw_only=True):
         return self.guild.guild_id
 
     def can(self, bits: int) -> bool:
-        """Return whether the user has all of these bits in the channel."""
+        """Return whether the user has all permissions in `bits` in the channel."""
         return not bits & ~self.allowed
 
     def require(self, bits: int) -> None:
-        """Raise MISSING_PERMISSIONS unless the user has all of these bits in the channel."""
+        """Raise MISSING_PERMISSIONS unless the user has all permissions in `bits` in the channel."""
         if bits & ~self.allowed:
             raise errors.MISSING_PERMISSIONS()

@@ -39,7 +39,7 @@ _CHANNEL_SETTINGS: Final = (
 
 
 def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
-    """Return the structure of a guild: its settings, its roles without managed ones, and its channels.
+    """Return the structure of a guild: its settings, its roles without managed roles, and its channels.
 
     Roles and channels have small numbers in place of their IDs; @everyone is role 0, and channels start at 1."""
     guild = guilds.find(tx, guild_id)

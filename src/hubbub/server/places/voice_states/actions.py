@@ -84,7 +84,7 @@ def send_voice_server(call: Call, row: VoiceStateRow, game_session_id: str | Non
 def reallocate(call: Call, endpoint: str) -> None:
     """Move all users of a voice server that was lost or shuts down to another server.
 
-    If no server is available, the new tickets have no endpoint, and the users wait for one."""
+    If no server is available, the new tickets have no endpoint, and the users wait for a server."""
     store.delete_server(call.tx, endpoint)
     for row in store.list_server_states(call.tx, endpoint):
         send_voice_server(call, row)
@@ -134,7 +134,7 @@ def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
 
 
 def move_to_afk(call: Call, job: jobs.Job) -> None:
-    """Move a member who is still inactive to the guild's AFK channel, if there is one. Stages are exempt."""
+    """Move a member who is still inactive to the guild's AFK channel. Do nothing in stage channels, or without an AFK channel."""
     afk_job = job.decode(AfkJobPayload)
     row = store.find(call.tx, afk_job.guild_id, afk_job.user_id)
     guild = guilds.find(call.tx, afk_job.guild_id)

@@ -63,7 +63,7 @@ def remove(call: Call, row: CallStateRow) -> None:
 
 
 def notify_voice_server(call: Call, row: CallStateRow, *, has_voice_call_ended: bool = False) -> None:
-    """Let the voice server reload a participant's ticket, which closes the socket of a participant without one.
+    """Make the voice server reload a participant's ticket. It closes the socket of a participant without a ticket.
 
     Call this after all other events are published. `has_voice_call_ended` is True if the voice call ended for all
     participants."""

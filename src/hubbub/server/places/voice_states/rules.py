@@ -17,7 +17,7 @@ from hubbub.server.places.voice_states.store import VoiceStateRow
 FAILURES_BEFORE_DELAY: Final = 2
 """Number of consecutive rejected voice connections after which joins are delayed."""
 JOIN_DELAY_MIN_MS: Final = 1_000
-"""Initial join delay in milliseconds; it doubles with each further rejection."""
+"""Initial join delay in milliseconds. The delay doubles with each later rejection, up to `JOIN_DELAY_MAX_MS`."""
 JOIN_DELAY_MAX_MS: Final = 8_000
 """Maximum join delay in milliseconds."""
 FAILURES_EXPIRE_MS: Final = 60_000
@@ -27,7 +27,7 @@ FAILURES_EXPIRE_MS: Final = 60_000
 def compute_join_delay_ms(call: Call, failure_count: int, last_failure_ms: int) -> int:
     """Return the delay of a join in milliseconds after rejected voice connections (spec/voice.md#1).
 
-    `failure_count` is the number of rejections and `last_failure_ms` the time of the last one in Unix milliseconds. The
+    `failure_count` is the number of rejections, `last_failure_ms` the time of the last rejection in Unix milliseconds. The
     delay limits the rate of client libraries that retry immediately and without end."""
     elapsed_ms = call.now_ms - last_failure_ms
     if (

@@ -98,7 +98,7 @@ def list_all(tx: Tx) -> list[VoiceStateRow]:
 
 
 def put(tx: Tx, row: VoiceStateRow) -> None:
-    """Insert or update a voice state; a user has one in each guild."""
+    """Insert or update a voice state; a user has at most one in each guild."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in VoiceStateRow._fields[2:])
     tx.run(
         f"INSERT INTO voice_states ({COLUMNS}) VALUES ({placeholders(row)}) "
@@ -278,7 +278,7 @@ class TicketRow(NamedTuple):
 
 
 def put_ticket(tx: Tx, row: TicketRow) -> None:
-    """Insert a ticket or replace the user's earlier one."""
+    """Insert a ticket, or replace the user's earlier ticket for the guild, lobby or private channel."""
     names = TicketRow._fields
     assignments = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
     tx.run(
@@ -403,7 +403,7 @@ def delete_expired_failures(tx: Tx, before_ms: int) -> None:
 
 
 def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now_ms: int) -> None:
-    """Set the number of rejected connections, the last one at `now_ms` (Unix milliseconds); 0 deletes the row."""
+    """Set the number of rejected connections; 0 deletes the row. `now_ms` (Unix milliseconds) is the time of the last one."""
     if not count:
         tx.run("DELETE FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id)
         return
