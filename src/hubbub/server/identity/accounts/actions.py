@@ -102,7 +102,7 @@ def sign_in(call: Call, user_id: UserId) -> str:
 
 
 def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except_id: int | None = None) -> int:
-    """Revoke user tokens: the one with `token_id`, all except `except_id`, or all if both are None.
+    """Revoke user tokens: the token `token_id`, all tokens except `except_id`, or all tokens if both are None.
 
     Return the number of revoked tokens."""
     revoked_count = auth.revoke(call.tx, user_id, kind="user", token_id=token_id, except_id=except_id)

@@ -239,7 +239,7 @@ def set_authenticator(tx: Tx, user_id: int, secret: str, step: int) -> None:
 
 
 def consume_step(tx: Tx, user_id: int, step: int) -> bool:
-    """Record a TOTP step as used. Return False if this step or a later one was already used."""
+    """Record a TOTP step as used. Return False if this step or a later step was already used."""
     return bool(
         tx.run("UPDATE authenticators SET last_step = ? WHERE user_id = ? AND last_step < ?", step, user_id, step)
     )
@@ -252,7 +252,7 @@ def delete_authenticator(tx: Tx, user_id: int) -> None:
 
 
 def set_backup_codes(tx: Tx, user_id: int, hashes: Sequence[bytes]) -> None:
-    """Replace the backup codes of a user by codes with these hashes."""
+    """Replace the backup codes of a user by the codes with the hashes `hashes`."""
     tx.run("DELETE FROM backup_codes WHERE user_id = ?", user_id)
     tx.run_many("INSERT INTO backup_codes (user_id, hash) VALUES (?, ?)", [(user_id, digest) for digest in hashes])
 

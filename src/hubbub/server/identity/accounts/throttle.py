@@ -1,7 +1,7 @@
 """Limit password and code guessing: failures are counted per username, user and IP address in the database.
 
 An attempt is counted before it is checked and refunded if it was right, so parallel attempts cannot bypass the limit.
-Unknown usernames are counted like existing ones, so a rejection does not reveal which accounts exist.
+Unknown usernames are counted like existing usernames, so a rejection does not reveal which accounts exist.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ class FailureCounter(NamedTuple):
     key: str
     """Kind and hash of the counted username, user ID or IP address."""
     failures_max: int
-    """Maximum number of failures in one window; further attempts are rejected."""
+    """Maximum number of failures in one window. Attempts above the maximum are rejected."""
     is_shared: bool = False
     """Whether several users share the counter, so that the success of one user must not reset it."""
 

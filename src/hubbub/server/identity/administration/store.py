@@ -64,7 +64,7 @@ def list_operators(tx: Tx) -> list[OperatorRow]:
 
 
 def upsert_operator(tx: Tx, row: OperatorRow) -> None:
-    """Insert an operator or replace the role of one."""
+    """Insert an operator, or replace the role of an existing operator."""
     tx.run(
         f"INSERT INTO operators ({_OPERATOR_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (user_id) DO UPDATE "
         "SET role = excluded.role, granted_by = excluded.granted_by, granted_ms = excluded.granted_ms",

@@ -113,7 +113,7 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
 def apply_requested_flags(call: Call, row: ApplicationRow, requested_flags: int) -> int:
     """Return the flags of an application after an edit that requested `requested_flags`.
 
-    Only the three bits of limited intents change. Setting one raises a form error unless `ApplicationSize.is_free`."""
+    Only the three bits of limited intents change. Raise a form error if a bit is set and `ApplicationSize.is_free` is False."""
     flags = row.flags & ~ApplicationFlags.EDITABLE | requested_flags & ApplicationFlags.EDITABLE
     if flags & ~row.flags:
         size = measure_size(call, row)
@@ -173,7 +173,7 @@ def _check_install_scopes(
 
 
 def require_family_client_type(call: Call, row: ApplicationRow, is_public: bool) -> None:
-    """Reject a client type that differs from the rest of the application's family (spec/sdk.md#8.7)."""
+    """Reject a client type that differs from the client type of the application's family (spec/sdk.md#8.7)."""
     if (
         bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not is_public
         and len(store.list_family_ids(call.tx, row.id)) > 1

@@ -9,9 +9,10 @@ TABLES: Final = ("connections",)
 
 
 SCHEME_NEW: Final = "new"
-"""Publisher scheme of connections that are never listed."""
+"""Publisher scheme of connections that are never listed if they have a publisher connection type."""
 SCHEME_LEGACY: Final = "legacy"
-"""Publisher scheme of connections that are listed until the date in spec/dated-changes.md#2.7."""
+"""Publisher scheme of connections that are listed until the date in spec/dated-changes.md#2.7 if they have a publisher
+connection type."""
 
 
 class ConnectionRow(NamedTuple):

@@ -107,5 +107,5 @@ def find_publisher_problem(call: Call, child: ApplicationRow, parent: Applicatio
 
 
 def is_publisher(flags: int) -> bool:
-    """Return whether application flags are those of a publisher, which only signs users in for its games."""
+    """Return whether application flags contain the flag of a publisher, which only signs users in for its games."""
     return bool(flags & ApplicationFlags.PARENT)

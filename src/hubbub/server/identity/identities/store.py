@@ -108,7 +108,7 @@ def list_family_ids(tx: Tx, user_id: int) -> list[int]:
 
 
 def list_user_families(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """List the distinct (user ID, family ID) pairs of these users' identities."""
+    """List the distinct (user ID, family ID) pairs of the identities of the users `user_ids`."""
     unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(unique_ids):
         sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({placeholders(batch)})"

@@ -40,7 +40,7 @@ def grant_authorization(
 ) -> str:
     """Install and authorize the application after the user's consent; return the URL to redirect to.
 
-    The URL contains a code or a token if the request asked for one."""
+    The URL contains the code or the token that the request asked for."""
     guild_id: GuildId | None = None
     permissions = request.permissions
     if request.integration_type == ApplicationIntegrationType.GUILD_INSTALL:
@@ -150,7 +150,7 @@ def _issue_code(
 
 
 def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tuple[str, ...]) -> None:
-    """Store a user's authorization of an application; its scopes are added to those granted before."""
+    """Store a user's authorization of an application. The scopes are added to the scopes that the user granted before."""
     previous = store.find_authorization(call.tx, user_id, application.id)
     granted_scopes = parse_scopes(f"{previous.scopes if previous is not None else ''} {' '.join(scopes)}")
     store.upsert_authorization(

@@ -223,7 +223,7 @@ def _exchange_client_credentials(
     rules.require_scopes(call, client, scopes)
     rules.require_no_consent_scopes(scopes)
     if ports.is_banned(call, client.owner_id):
-        # A ban revokes the owner's tokens immediately, and prevents new ones.
+        # A ban revokes the owner's tokens immediately, and prevents new tokens.
         raise invalid_grant("The account that owns this application is closed")
     return IssuedTokens(actions.issue_tokens(call, client, client.owner_id, scopes, with_refresh_token=False))
 

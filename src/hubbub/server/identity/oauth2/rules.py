@@ -196,7 +196,9 @@ def describe_scopes(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
 def _requested_scopes(
     query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
 ) -> tuple[tuple[str, ...], int]:
-    """Return the requested scopes and bot permissions; a query without scopes requests those of the application's settings."""
+    """Return the requested scopes and bot permissions. A query without scopes requests the scopes of the install parameters.
+
+    Raise invalid_scope if the application has no install parameters either."""
     permissions = int(query.permissions) if query.permissions is not UNSET else 0
     if isinstance(query.scope, str) and query.scope.strip():
         return parse_scopes(query.scope), permissions
@@ -311,7 +313,7 @@ def require_installer(call: Call, request: AuthorizationRequest) -> None:
 
 
 def are_scopes_granted(granted_scopes: str, scopes: tuple[str, ...]) -> bool:
-    """Return whether the user already granted all these scopes, so that consent can be skipped.
+    """Return whether the user already granted all of `scopes`, so that consent can be skipped.
 
     `granted_scopes` are the granted scopes, separated by spaces."""
     if ALWAYS_PROMPTED_SCOPES.intersection(scopes):

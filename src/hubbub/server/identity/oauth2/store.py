@@ -192,7 +192,7 @@ def filter_authorized(tx: Tx, application_ids: Sequence[int], user_ids: Iterable
 
 
 def list_user_applications(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return the (user ID, application ID) pairs of these users' authorizations and access tokens."""
+    """Return the (user ID, application ID) pairs of the authorizations and access tokens of the users `user_ids`."""
     unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(unique_ids):
         rows = tx.all(
@@ -207,7 +207,7 @@ def list_user_applications(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, i
 
 
 def upsert_authorization(tx: Tx, row: AuthorizationRow) -> None:
-    """Insert an authorization, or replace the scopes of an existing one."""
+    """Insert an authorization, or replace the scopes of an existing authorization."""
     tx.run(
         f"INSERT INTO authorizations ({_AUTHORIZATION_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (user_id, application_id) DO UPDATE SET scopes = excluded.scopes, changed_ms = excluded.changed_ms",
@@ -379,7 +379,7 @@ def delete_family(tx: Tx, family_id: int) -> None:
 
 
 def insert_device(tx: Tx, row: DeviceAuthorizationRow, now_ms: int) -> bool:
-    """Insert a device authorization; return False if another one has the same user code.
+    """Insert a device authorization; return False if another device authorization has the same user code.
 
     Device authorizations that expired more than CODE_RETENTION_MS ago are deleted."""
     tx.run("DELETE FROM device_codes WHERE expires_ms < ?", now_ms - CODE_RETENTION_MS)

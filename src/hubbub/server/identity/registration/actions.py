@@ -36,7 +36,7 @@ def require_open(call: Call) -> None:
 
 
 def require_email_allowed(call: Call, email: str | None | UnsetType) -> None:
-    """Reject an address whose domain the operator does not allow, and a missing address if one is required."""
+    """Reject an address whose domain the operator does not allow, and a missing address if an address is required."""
     settings = call.config.registration
     if not isinstance(email, str):
         if settings.allowed_email_domains:

@@ -220,7 +220,7 @@ def list_private_channel_partners(tx: Tx, user_id: int) -> set[int]:
 
 
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:
-    """Return the number of a user's platform relationships with these types."""
+    """Return the number of a user's platform relationships with the types `types`."""
     total: int = tx.value(
         f"SELECT COUNT(*) FROM relationships WHERE user_id = ? AND family_id = {PLATFORM} AND type IN ({placeholders(types)})",
         user_id,

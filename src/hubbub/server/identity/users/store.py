@@ -28,7 +28,7 @@ class UserRow(NamedTuple):
     bot: int = 0
     system: int = 0
     public_flags: int = 0
-    """Those bits of `UserFlags` that other users see."""
+    """Bits of `UserFlags` that other users see."""
     premium_type: int = 0
     """Value of `PremiumType`."""
     locale: str = "en-US"
@@ -133,7 +133,7 @@ def list_by_primary_guild(tx: Tx, guild_id: int, *, after: int, limit: int) -> l
 
 
 def delete(tx: Tx, user_id: int) -> None:
-    """Delete a user. Their messages are shown as those of a deleted user."""
+    """Delete a user. Messages of the user show a deleted user as their author."""
     tx.run("DELETE FROM users WHERE id = ?", user_id)
 
 
