@@ -84,11 +84,9 @@ class StoreGuildReader:
         return read_member_states(tx, guild_id, user_ids)
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
-        """Return the IDs of the guilds that a user is in."""
         return list_guild_ids(tx, user_id)
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
-        """Return the number of guilds that a user is in."""
         return guilds.membership.count_user_guilds(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:

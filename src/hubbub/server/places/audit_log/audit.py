@@ -90,5 +90,4 @@ def _comparable_value(model: Any, key: str) -> Any:
 
 
 def delete_guild_log(call: Call, guild_id: int) -> None:
-    """Delete the log of a deleted guild."""
     store.delete_guild_log(call.tx, guild_id)

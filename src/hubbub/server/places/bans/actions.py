@@ -43,7 +43,7 @@ def notify_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_mes
 
 
 def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
-    """Remove the ban of a user."""
+    """Remove the ban of a user, with an audit log entry and an event."""
     store.delete(call.tx, guild_id, target.id)
     audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=target.id)
     call.tx.emit(
@@ -54,5 +54,4 @@ def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
 
 
 def delete_guild_bans(call: Call, guild_id: int) -> None:
-    """Delete the bans of a deleted guild."""
     store.delete_guild_bans(call.tx, guild_id)

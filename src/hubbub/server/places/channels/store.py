@@ -149,12 +149,11 @@ def list_guild_channels(tx: Tx, guild_id: int) -> list[ChannelRow]:
 
 
 def count_guild_threads(tx: Tx, guild_id: int) -> int:
-    """Return the number of threads of a guild."""
     return int(tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type IN (10, 11, 12)", guild_id))
 
 
 def list_children(tx: Tx, category_id: int) -> list[ChannelRow]:
-    """List the channels in a category."""
+    """List the channels in a category, by position and ID."""
     return tx.fetch(
         ChannelRow, f"SELECT {COLUMNS} FROM channels c WHERE c.parent_id = ? ORDER BY c.position, c.id", category_id
     )
@@ -350,7 +349,6 @@ class ThreadMemberRow(NamedTuple):
 
 
 def find_thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow | None:
-    """Return the membership of a user in a thread, or None."""
     return tx.find(
         ThreadMemberRow,
         "SELECT thread_id, user_id, joined_ms, flags FROM thread_members WHERE thread_id = ? AND user_id = ?",

@@ -23,7 +23,6 @@ class InitialContents(NamedTuple):
     """The initial roles and channels of a guild."""
 
     everyone_permissions: int
-    """Permissions of @everyone."""
     roles: list[roles.RoleRow]
     """Roles other than @everyone, lowest first."""
     channels: list[NewChannel]

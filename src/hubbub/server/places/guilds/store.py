@@ -186,7 +186,6 @@ def list_ids_of_user(tx: Tx, user_id: int) -> list[int]:
 
 
 def count_user_guilds(tx: Tx, user_id: int) -> int:
-    """Return the number of guilds a user is in."""
     return int(tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", user_id))
 
 
@@ -200,7 +199,6 @@ def list_user_guilds(tx: Tx, user_id: int, *, before: int | None, after: int | N
 
 
 def list_member_ids(tx: Tx, guild_id: int) -> list[int]:
-    """List the user IDs of the members of a guild."""
     return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
 
 

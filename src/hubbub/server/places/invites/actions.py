@@ -104,7 +104,7 @@ def _managers_audience(row: InviteRow) -> GuildAudience:
 
 
 def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None:
-    """Replace the target users of an invite."""
+    """Replace the target users of an invite, and record their number in the audit log of the guild."""
     store.clear_targets(call.tx, row.code)
     jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, f"{STORE_TARGETS_JOB}:{row.code}")
     old_progress = row.targets_progress

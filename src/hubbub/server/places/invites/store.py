@@ -183,7 +183,6 @@ def delete(tx: Tx, code: str) -> None:
 
 
 def is_target(tx: Tx, code: str, user_id: int) -> bool:
-    """Return whether the user is a target user of the invite."""
     return tx.value("SELECT 1 FROM invite_targets WHERE code = ? AND user_id = ?", code, user_id) is not None
 
 
@@ -201,12 +200,10 @@ def add_targets(tx: Tx, code: str, user_ids: Sequence[int]) -> None:
 
 
 def clear_targets(tx: Tx, code: str) -> None:
-    """Delete the target users of an invite."""
     tx.run("DELETE FROM invite_targets WHERE code = ?", code)
 
 
 def set_targets_progress(tx: Tx, code: str, progress: TargetsProgress) -> None:
-    """Store the progress of an invite's target user list."""
     tx.run("UPDATE invites SET targets = ? WHERE code = ?", codec.encode(progress).decode(), code)
 
 

@@ -90,7 +90,7 @@ def _reply_with_chunks(
     """Reply with the members in chunks; the first chunk contains the IDs that were not found."""
     nonce = payload.nonce or ""
     with_presences = bool(payload.presences and call.intents & Intents.GUILD_PRESENCES)
-    # Send at least one chunk, even if empty, because clients wait for the last one.
+    # Send at least one chunk, even if empty, because clients wait for the last chunk.
     chunk_count = max(1, -(-len(memberships) // wire.MEMBERS_CHUNK_MAX))
     for index in range(chunk_count):
         batch = memberships[index * wire.MEMBERS_CHUNK_MAX : (index + 1) * wire.MEMBERS_CHUNK_MAX]

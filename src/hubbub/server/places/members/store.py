@@ -67,7 +67,6 @@ _ITERATION_PAGE_SIZE: Final = 1000
 
 
 def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
-    """Return a member's row, or None."""
     return tx.find(MemberRow, f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 

@@ -31,7 +31,6 @@ def find(tx: Tx, code: str) -> TemplateRow | None:
 
 
 def find_guild_template(tx: Tx, guild_id: int) -> TemplateRow | None:
-    """Return a guild's template, or None."""
     return tx.find(TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE guild_id = ?", guild_id)
 
 

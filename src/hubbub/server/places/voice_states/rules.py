@@ -19,7 +19,6 @@ FAILURES_BEFORE_DELAY: Final = 2
 JOIN_DELAY_MIN_MS: Final = 1_000
 """Initial join delay in milliseconds. The delay doubles with each later rejection, up to `JOIN_DELAY_MAX_MS`."""
 JOIN_DELAY_MAX_MS: Final = 8_000
-"""Maximum join delay in milliseconds."""
 FAILURES_EXPIRE_MS: Final = 60_000
 """Time in milliseconds after which rejections are no longer counted."""
 
