@@ -105,7 +105,6 @@ def record_client(tx: Tx, user_id: int, digest: bytes, now_ms: int) -> bool:
 
 
 def delete_clients(tx: Tx, user_id: int) -> None:
-    """Delete the known clients of a user."""
     tx.run("DELETE FROM known_clients WHERE user_id = ?", user_id)
 
 

@@ -236,7 +236,6 @@ async def require_reauthentication(operation: AsyncOperation, password: str | Un
 
 
 def has_password(call: Call, user_id: int) -> bool:
-    """Return whether an account has a password."""
     return store.find_password_hash(call.tx, user_id) is not None
 
 

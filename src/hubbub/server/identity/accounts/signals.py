@@ -20,7 +20,7 @@ class AccountUnbanned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccountRegistered(msgspec.Struct, frozen=True, kw_only=True):
-    """A user registered an account."""
+    """A user registered an account, which an operator may still have to approve."""
 
     user_id: UserId
     email: str | None

@@ -142,7 +142,6 @@ def list_banned_ids(tx: Tx, now_ms: int, *, after_id: int, limit: int) -> list[i
 
 
 def upsert_ban(tx: Tx, row: AccountBanRow) -> None:
-    """Insert or replace a ban."""
     tx.run(
         "INSERT INTO account_bans (user_id, reason, created_ms, ends_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (user_id) DO UPDATE "

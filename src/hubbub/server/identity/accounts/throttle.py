@@ -14,9 +14,9 @@ from hubbub.server.identity.accounts import store
 WINDOW_MS: Final = 15 * 60_000
 """Time after its first failure at which a counter expires, in milliseconds."""
 USER_FAILURES_MAX: Final = 10
-"""Failures per username or user in one window."""
+"""Maximum number of failures per username or user in one window."""
 IP_FAILURES_MAX: Final = 100
-"""Failures per IP address in one window. Many users may share an address."""
+"""Maximum number of failures per IP address in one window. Many users may share an address."""
 
 
 class FailureCounter(NamedTuple):

@@ -14,7 +14,7 @@ from hubbub.server.identity.administration.store import DeletionRow
 from hubbub.server.identity.users import UserRow
 
 __all__ = ["delete", "end_sessions", "restore", "search", "suspend", "unsuspend"]
-"""The interface for the command line."""
+"""The interface for the command line and other slices."""
 
 DELETE_USER_JOB: Final = "administration.delete_user"
 """Kind of the job that deletes an account at the end of its grace period."""

@@ -11,7 +11,7 @@ from hubbub.server.identity.administration.store import OperatorRow
 from hubbub.server.identity.users import UserRow
 
 __all__ = ["list_operators", "remove", "set_role", "view"]
-"""The interface for the command line."""
+"""The interface for the command line and other slices."""
 
 
 def set_role(call: Call, user: UserRow, role: OperatorRole, *, reason: str | None = None) -> OperatorRow:

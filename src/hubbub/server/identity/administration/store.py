@@ -43,7 +43,7 @@ class DeletionRow(NamedTuple):
     created_ms: int
     due_ms: int
     has_suspended: int
-    """Whether the deletion suspended the account."""
+    """Whether the scheduled deletion caused the suspension of the account; a restoration then ends the suspension."""
 
 
 _OPERATOR_COLUMNS = ", ".join(OperatorRow._fields)

@@ -52,7 +52,6 @@ class HasSettings(Protocol):
 
 
 def decode_settings(row: HasSettings) -> ApplicationSettings:
-    """Decode the stored settings of an application."""
     return codec.decode(row.settings, ApplicationSettings)
 
 

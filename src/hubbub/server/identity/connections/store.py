@@ -54,7 +54,6 @@ def list_user_connections(tx: Tx, user_id: int) -> list[ConnectionRow]:
 
 
 def count(tx: Tx, user_id: int) -> int:
-    """Return the number of connections of a user."""
     return int(tx.value("SELECT COUNT(*) FROM connections WHERE user_id = ?", user_id))
 
 

@@ -50,7 +50,7 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         if previous is not None and previous.ends_ms is not None and row.flags & granted_flag:
             starts_ms = max(starts_ms, previous.ends_ms)
         applications.management.update(call, row._replace(flags=row.flags | granted_flag))
-        # spec/dated-changes.md#3
+        # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
         if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
             call.tx.enqueue(

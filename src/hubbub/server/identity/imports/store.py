@@ -133,7 +133,7 @@ def insert_placeholders(tx: Tx, rows: Sequence[PlaceholderRow]) -> None:
 
 
 def find_placeholder(tx: Tx, user_id: int) -> PlaceholderRow | None:
-    """Return a placeholder account, or None."""
+    """Return a placeholder account, claimed or not, or None if the account is not a placeholder account."""
     return tx.find(PlaceholderRow, f"SELECT {_PLACEHOLDER_COLUMNS} FROM placeholders WHERE user_id = ?", user_id)
 
 

@@ -62,5 +62,4 @@ def insert_acceptance(tx: Tx, user_id: int, row: AcceptanceRow) -> None:
 
 
 def delete_acceptances(tx: Tx, user_id: int) -> None:
-    """Delete the acceptances of a user."""
     tx.run("DELETE FROM legal_acceptances WHERE user_id = ?", user_id)

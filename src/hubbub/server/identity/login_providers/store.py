@@ -68,7 +68,6 @@ def list_by_user(tx: Tx, user_id: int) -> list[LoginIdentityRow]:
 
 
 def find(tx: Tx, user_id: int, identity_id: int) -> LoginIdentityRow | None:
-    """Return an identity of a user, or None."""
     return tx.find(
         LoginIdentityRow,
         f"SELECT {_COLUMNS} FROM login_identities WHERE id = ? AND user_id = ?",
@@ -158,5 +157,4 @@ def find_registration(tx: Tx, digest: bytes, now_ms: int) -> LoginRegistrationRo
 
 
 def delete_registration(tx: Tx, digest: bytes) -> None:
-    """Delete the registration with this hash."""
     tx.run("DELETE FROM login_registrations WHERE hash = ?", digest)

@@ -144,8 +144,8 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
     unapproved = missing_approvals(scopes, row.flags, ())
     if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.is_active(call.now_ms):
-        # Before this change, an activity needed an approval for the scope. Since then, accepting the social layer terms
-        # is enough.
+        # Before `RELATIONSHIPS_FOR_ACTIVITIES`, an activity needed an approval for the scope. Since then, accepting the
+        # social layer terms is enough.
         unapproved += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
     if unapproved:
         approved_scopes = store.list_approved_scopes(call.tx, row.id)

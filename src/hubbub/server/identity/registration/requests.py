@@ -29,7 +29,7 @@ __all__ = [
     "reject_request",
     "require_approved",
 ]
-"""The interface for other slices."""
+"""The interface for other slices, including operations on invites."""
 
 
 def create(call: Call, user_id: UserId, message: str) -> None:

@@ -29,7 +29,6 @@ class RelationshipPair(NamedTuple):
 
 
 FRIENDS: Final = RelationshipPair(FRIEND, FRIEND)
-"""The users are friends."""
 REQUESTED: Final = RelationshipPair(OUTGOING, INCOMING)
 """The first user has sent a friend request to the second user."""
 UNRELATED: Final = RelationshipPair()

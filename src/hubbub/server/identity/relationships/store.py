@@ -165,7 +165,6 @@ def filter_blocked(tx: Tx, user_id: int, other_ids: Iterable[int]) -> set[int]:
 
 
 def list_blocked_ids(tx: Tx, user_id: int) -> list[int]:
-    """Return the IDs of the users that a user blocks."""
     sql = f"SELECT other_id FROM relationships WHERE user_id = ? AND family_id = {PLATFORM} AND type = ? ORDER BY other_id"
     return [row[0] for row in tx.all(sql, user_id, RelationshipType.BLOCKED)]
 
