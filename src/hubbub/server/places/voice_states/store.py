@@ -403,7 +403,9 @@ def delete_expired_failures(tx: Tx, before_ms: int) -> None:
 
 
 def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now_ms: int) -> None:
-    """Set the number of rejected connections; 0 deletes the row. `now_ms` (Unix milliseconds) is the time of the last one."""
+    """Set the number of rejected connections; 0 deletes the row.
+
+    `now_ms` (Unix milliseconds) is the time of the last rejection."""
     if not count:
         tx.run("DELETE FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id)
         return
