@@ -142,7 +142,7 @@ def check_emojis(
 def _voice_changes(
     channel_type: int, body: wire.CreateGuildChannel | wire.UpdateChannel, guild: GuildTraits, form: FormErrors
 ) -> dict[str, Any]:
-    """Return the changed columns of a voice or stage channel."""
+    """Return the changed columns of a voice or stage channel; add form errors, or raise if the bitrate is too high."""
     changes: dict[str, Any] = {}
     if body.bitrate is not UNSET:
         if body.bitrate is not None and body.bitrate > bitrate_max(channel_type, guild):

@@ -53,7 +53,7 @@ class TargetsBatch(msgspec.Struct):
 def create(
     call: Call, template: InviteRow, target_list: TargetList | None = None, *, is_audited: bool = True
 ) -> InviteRow:
-    """Create an invite from a template row, under a new code.
+    """Create an invite from a template row, under a new code. Raise MAX_INVITES if the guild has too many invites.
 
     `target_list` limits the invite to the listed users; None allows all users. With `is_audited=False`, for invites that
     the platform creates itself, no audit log entry is recorded."""

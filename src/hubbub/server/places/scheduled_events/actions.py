@@ -114,7 +114,9 @@ def _store_update(call: Call, before: EventRow, after: EventRow, exceptions: Seq
 
 
 def _start_stage(call: Call, row: EventRow) -> EventRow:
-    """Start the stage instance of a stage event that becomes active; return the event with its stage, if any."""
+    """Start the stage instance of a stage event that becomes active; return the event with its stage, if any.
+
+    Raise if the channel already has a stage instance."""
     if row.entity_type != EventEntityType.STAGE_INSTANCE or row.entity_id is not None or row.channel_id is None:
         return row
     if stage_instances.find(call.tx, row.channel_id) is not None:
