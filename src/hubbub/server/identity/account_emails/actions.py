@@ -106,7 +106,9 @@ def reset_password(call: Call, token: str, password_hash: str) -> None:
 
 
 def confirm_email(call: Call, token: str) -> None:
-    """Use a link: confirm the address that it was sent to and make it the user's address."""
+    """Use a link: confirm the address that it was sent to and make it the user's address.
+
+    Raise a form error if the link is invalid, or another account confirmed the address."""
     user_id, email = require_token(call, token, "confirm")
     row = users.find(call.tx, user_id)
     if row is None or email != find_unconfirmed(call, row):

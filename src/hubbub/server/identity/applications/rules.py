@@ -72,7 +72,7 @@ def require_viewer(call: Call, application_id: int) -> ApplicationRow:
 
 
 def require_owner(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application if the caller is the user who owns it or its team."""
+    """Return the application if the caller is the user who owns it or its team; otherwise raise."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()

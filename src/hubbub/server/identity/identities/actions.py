@@ -193,7 +193,9 @@ def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids:
 
 
 def link_identity(call: Call, application: ApplicationRow, user_id: UserId, identity: IdentityRow) -> None:
-    """Link a full account with an identity by merging the provisional account that has the identity."""
+    """Link a full account with an identity by merging the provisional account that has the identity.
+
+    Do nothing if the full account has the identity already. Raise if one of the accounts cannot be merged."""
     if identity.user_id == user_id:
         return
     user = users.find(call.tx, user_id)
@@ -221,7 +223,9 @@ def link_identity(call: Call, application: ApplicationRow, user_id: UserId, iden
 
 
 def link_new_identity(call: Call, application: ApplicationRow, user_id: UserId, verified: VerifiedIdentity) -> None:
-    """Link a full account with an identity that no account has, so that there is nothing to merge."""
+    """Link a full account with an identity that no account has, so that there is nothing to merge.
+
+    Raise if the account is provisional or has another identity in the family."""
     user = users.find(call.tx, user_id)
     if user is None or rules.is_provisional(user):
         raise errors.MERGE_DESTINATION_PROVISIONAL()

@@ -22,7 +22,9 @@ class TooManyIds(Exception):
 
 
 def assign(tx: Tx, import_id: int, old_ids: Iterable[int]) -> None:
-    """Assign new IDs to objects that have none; objects of the same millisecond keep their order."""
+    """Assign new IDs to objects that have none; objects of the same millisecond keep their order.
+
+    Raise `TooManyIds` if more than IDS_PER_MS_MAX objects have the same millisecond."""
     distinct_ids = set(old_ids)
     known_ids = store.find_new_ids(tx, import_id, list(distinct_ids))
     missing_ids = sorted(distinct_ids - known_ids.keys())

@@ -135,7 +135,7 @@ def _insert(call: Call, issuer: str, subject: str, name: str, user_id: UserId) -
 
 
 def unlink(call: Call, identity_id: int) -> None:
-    """Unlink an identity of the caller, unless it is the last way to log in."""
+    """Unlink an identity of the caller. Raise FORBIDDEN if it is the last way to log in."""
     row = store.find(call.tx, call.user_id, identity_id)
     if row is None:
         raise errors.NOT_FOUND()

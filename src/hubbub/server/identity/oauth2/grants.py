@@ -161,7 +161,7 @@ def _apply_grant(
 ) -> None:
     """Install the application and create the webhook as the user who granted them.
 
-    The user must still have the permissions."""
+    Raise invalid_grant if the user no longer has the permissions."""
     granter_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
     try:
         if row.guild_id is not None:
@@ -289,7 +289,9 @@ def _id_token_claims(
 
 
 def revoke_tokens(call: Call, body: wire.RevokeRequest) -> None:
-    """Revoke all tokens of the user and application that a token belongs to (RFC 7009)."""
+    """Revoke all tokens of the user and application that a token belongs to (RFC 7009). Ignore an unknown token.
+
+    Raise if the token belongs to another client."""
     client = clients.require_client(call, body.client_id, body.client_secret)
     token = _require_parameter("token", body.token)
     owner = store.find_access_token_owner(call.tx, token)
