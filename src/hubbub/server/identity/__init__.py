@@ -1,1 +1,1 @@
-"""Identity tier: users, accounts, applications and OAuth2."""
+"""Identity tier: users, accounts, applications, OAuth2 and the administration of the server."""

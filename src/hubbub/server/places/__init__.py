@@ -1,1 +1,1 @@
-"""Places tier: guilds, channels, roles, members and what belongs to them."""
+"""Places tier: guilds, channels, roles, members and the objects that belong to them."""

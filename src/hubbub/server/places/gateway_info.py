@@ -1,4 +1,4 @@
-"""HTTP handlers for the gateway URL and the recommended number of shards."""
+"""HTTP handlers for the gateway URL, the recommended number of shards and the session start limit of a bot."""
 
 import sys
 from urllib.parse import urlsplit

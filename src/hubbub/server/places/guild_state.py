@@ -1,4 +1,4 @@
-"""Reads of the guild state that gateway nodes cache, composed of guilds, roles, members and channels."""
+"""Reads for gateway nodes: the states of guilds and members, and the guilds, friends and application families of users."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,9 @@ from hubbub.server.places.standing import access
 
 
 def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
-    """Return the state of a guild for filtering and GUILD_CREATE, or None if it does not exist or is suspended."""
+    """Return the state of a guild for filtering events and building GUILD_CREATE.
+
+    Return None if the guild does not exist or is suspended."""
     row = guilds.find(tx, guild_id)
     if row is None or row.suspension_reason is not None:
         return None
@@ -71,7 +73,7 @@ def list_guild_ids(tx: Tx, user_id: int) -> list[int]:
 
 
 class StoreGuildReader:
-    """Reads guilds, members and friends for the gateway from the slices."""
+    """Reads guilds, members, friends and application families for the gateway from the slices."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
         """Return the state of a guild, or None if the guild does not exist or is suspended."""
@@ -82,11 +84,9 @@ class StoreGuildReader:
         return read_member_states(tx, guild_id, user_ids)
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
-        """Return the IDs of the guilds that a user is in."""
         return list_guild_ids(tx, user_id)
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
-        """Return the number of guilds that a user is in."""
         return guilds.membership.count_user_guilds(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:

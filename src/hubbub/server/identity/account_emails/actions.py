@@ -106,7 +106,9 @@ def reset_password(call: Call, token: str, password_hash: str) -> None:
 
 
 def confirm_email(call: Call, token: str) -> None:
-    """Use a link: confirm the address that it was sent to and make it the user's address."""
+    """Use a link: confirm the address that it was sent to and make it the user's address.
+
+    Raise a form error if the link is invalid, or another account confirmed the address."""
     user_id, email = require_token(call, token, "confirm")
     row = users.find(call.tx, user_id)
     if row is None or email != find_unconfirmed(call, row):
@@ -124,14 +126,15 @@ def confirm_email(call: Call, token: str) -> None:
 
 
 def find_unconfirmed(call: Call, row: UserRow) -> str | None:
-    """Return the address that the user can confirm: the pending one, or the account's unconfirmed one; else None."""
+    """Return the address that the user can confirm: the pending address, or the unconfirmed address of the account, or None."""
     return store.find_change(call.tx, row.id) or (None if row.verified else row.email)
 
 
 def change_email(call: Call, row: UserRow, email: str) -> UserRow:
     """Change the address of an account and return the changed row.
 
-    With mail, the address is pending until it is confirmed. Without mail, it changes immediately."""
+    With mail, the address is pending until it is confirmed; a change to the confirmed address cancels a pending change.
+    Without mail, the address changes immediately."""
     registration.require_email_allowed(call, email)
     if not call.config.mail.is_enabled:
         if accounts.is_email_rejected(call, email) and email != row.email:

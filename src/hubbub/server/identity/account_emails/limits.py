@@ -19,7 +19,7 @@ ACCOUNT_MAILS_MAX: Final = 5
 IP_MAILS_MAX: Final = 20
 """Maximum number of mails that clients of one IP address may request in one window."""
 NOTICES_MAX: Final = 20
-"""Maximum number of notices to one account in one window; further notices are not sent."""
+"""Maximum number of notices to one account in one window. Notices above the maximum are not sent."""
 
 
 class MailCounter(NamedTuple):

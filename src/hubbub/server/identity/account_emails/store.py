@@ -9,7 +9,7 @@ TABLES: Final = ("email_changes", "email_limits", "email_tokens", "known_clients
 """Tables that only this slice writes."""
 
 KNOWN_CLIENTS_MAX: Final = 50
-"""Maximum number of known clients per user; the ones that were not used for the longest time are deleted."""
+"""Maximum number of known clients per user; the clients that were not used for the longest time are deleted."""
 
 Purpose = Literal["confirm", "reset"]
 """Purpose of a link: to confirm an address, or to reset a password."""
@@ -27,7 +27,9 @@ class EmailTokenRow(NamedTuple):
 
 
 def replace_token(tx: Tx, digest: bytes, row: EmailTokenRow, purpose: Purpose, expires_ms: int, now_ms: int) -> None:
-    """Insert a link, given by the hash of its token. Delete the user's earlier links of this purpose and expired ones."""
+    """Insert a link, given by the hash of its token.
+
+    Delete the user's earlier links of this purpose, and the expired links of all users."""
     tx.run("DELETE FROM email_tokens WHERE expires_ms <= ?", now_ms)
     tx.run("DELETE FROM email_tokens WHERE user_id = ? AND purpose = ?", row.user_id, purpose)
     tx.run(
@@ -103,7 +105,6 @@ def record_client(tx: Tx, user_id: int, digest: bytes, now_ms: int) -> bool:
 
 
 def delete_clients(tx: Tx, user_id: int) -> None:
-    """Delete the known clients of a user."""
     tx.run("DELETE FROM known_clients WHERE user_id = ?", user_id)
 
 

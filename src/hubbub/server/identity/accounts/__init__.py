@@ -1,4 +1,4 @@
-"""Accounts of users: registration, login, sessions, passwords, second factors and bans."""
+"""Accounts of users: registration, login, sessions, passwords, second factors, bans and deletion."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice

@@ -41,7 +41,7 @@ def create_user(
     """Create a user with a unique username, or raise form errors if the username or email address is rejected.
 
     Without `user_id`, a new ID is generated. For `email` and `global_name`, UNSET and None both mean that the user has
-    none. A confirmed address must not be that of another account."""
+    none. A confirmed address must not belong to another account."""
     name = users.names.require_username(username)
     form = errors.FormErrors()
     if users.names.find_by_username(call.tx, name) is not None:
@@ -102,7 +102,7 @@ def sign_in(call: Call, user_id: UserId) -> str:
 
 
 def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except_id: int | None = None) -> int:
-    """Revoke user tokens: the one with `token_id`, all except `except_id`, or all if both are None.
+    """Revoke user tokens: the token `token_id`, all tokens except `except_id`, or all tokens if both are None.
 
     Return the number of revoked tokens."""
     revoked_count = auth.revoke(call.tx, user_id, kind="user", token_id=token_id, except_id=except_id)
@@ -120,7 +120,7 @@ def issue_mfa_ticket(call: Call, user_id: UserId) -> str:
 def require_recent_sign_in(call: Call) -> None:
     """Reject a session that is too old for an action that a stolen token alone must not allow.
 
-    For accounts without a password, which prove their identity by a new login."""
+    Accounts without a password prove their identity by a new login."""
     signed_in_ms = Snowflake(call.actor.token_id).created_ms
     if call.now_ms - signed_in_ms > wire.RECENT_SIGN_IN_SECONDS * 1000:
         raise errors.FORBIDDEN(message="Log out, log in again, and repeat this within 10 minutes.")
@@ -231,7 +231,7 @@ def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
 
 
 def replace_backup_codes(call: Call, user_id: UserId) -> list[str]:
-    """Store new backup codes and return them; earlier ones become invalid."""
+    """Store new backup codes and return them; earlier backup codes become invalid."""
     codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODE_COUNT)]
     store.set_backup_codes(call.tx, user_id, [hash_token(totp.normalize_code(code)) for code in codes])
     return codes

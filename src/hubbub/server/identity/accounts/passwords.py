@@ -9,7 +9,7 @@ __all__ = ["hash_password", "hash_password_weakly"]
 _HASHER = PasswordHasher()
 
 # This hash is verified when the account is unknown, so that response time does not reveal which accounts exist. No
-# password has this hash, and verifying it costs as much as verifying a real one.
+# password has this hash, and verifying it costs as much as verifying a real hash.
 _DUMMY_HASH = (
     f"$argon2id$v=19$m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}${'A' * 22}${'A' * 43}"
 )

@@ -1,4 +1,4 @@
-"""Ports of the accounts slice."""
+"""Port of the accounts slice: the appeal of a suspended user."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port

@@ -1,4 +1,4 @@
-"""HTTP handlers for registration, login, sessions, passwords, second factors and account deletion."""
+"""HTTP handlers for registration, login, sessions, passwords, second factors, account deletion and data export."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -220,7 +220,7 @@ async def set_password(operation: AsyncOperation, body: wire.SetPassword) -> Non
 
 
 async def require_reauthentication(operation: AsyncOperation, password: str | UnsetType) -> UserId:
-    """Return the caller's user ID, or raise a form error unless the password is right.
+    """Return the caller's user ID, or raise a form error if the password is missing or wrong.
 
     An account without a password needs a recent login instead."""
     if await operation.read(lambda call: has_password(call, call.user_id)):
@@ -236,7 +236,6 @@ async def require_reauthentication(operation: AsyncOperation, password: str | Un
 
 
 def has_password(call: Call, user_id: int) -> bool:
-    """Return whether an account has a password."""
     return store.find_password_hash(call.tx, user_id) is not None
 
 

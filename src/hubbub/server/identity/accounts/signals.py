@@ -20,7 +20,7 @@ class AccountUnbanned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccountRegistered(msgspec.Struct, frozen=True, kw_only=True):
-    """A user registered an account."""
+    """A user registered an account, which an operator may still have to approve."""
 
     user_id: UserId
     email: str | None
@@ -36,13 +36,13 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PasswordChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """The user changed or reset the password."""
+    """A user set, changed or reset their password."""
 
     user_id: UserId
 
 
 class SecondFactorChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """The user enabled or disabled two-factor authentication."""
+    """A user enabled or disabled two-factor authentication."""
 
     user_id: UserId
     is_enabled: bool

@@ -25,12 +25,12 @@ READS: Final = {
 
 
 class AuthenticatorRow(NamedTuple):
-    """The authenticator of a user."""
+    """The authenticator app that a user has set up for two-factor authentication."""
 
     secret: str
     """Secret shared with the user's authenticator app, in base32."""
     last_step: int
-    """Time step of the last used code. Codes of this step and earlier ones are rejected."""
+    """Time step of the last used code. Codes of this step and of earlier steps are rejected."""
 
 
 class CredentialsRow(NamedTuple):
@@ -57,16 +57,16 @@ class SignInRow(NamedTuple):
     token_id: int
     created_ms: int
     ip: str | None
-    """IP address of the client; None if the token was issued without a sign-in."""
+    """IP address of the client; empty if it was removed, None if the token was issued without a sign-in."""
     user_agent: str | None
-    """User-Agent header of the client; None if the token was issued without a sign-in."""
+    """User-Agent header of the client; empty if it was removed, None if the token was issued without a sign-in."""
 
 
 # Retention
 
 
 def clear_addresses_before(tx: Tx, token_id: int, limit: int) -> int:
-    """Remove IP address and user agent of at most `limit` sign-ins with lower token IDs. Return their number."""
+    """Remove IP address and user agent of at most `limit` sign-ins with a token ID below `token_id`. Return their number."""
     rows = tx.all(
         "SELECT token_id FROM sign_ins WHERE token_id < ? AND (ip <> '' OR user_agent <> '') ORDER BY token_id LIMIT ?",
         token_id,
@@ -89,7 +89,7 @@ def find_credentials(tx: Tx, login: str) -> CredentialsRow | None:
     row = tx.one(
         "SELECT a.user_id, a.password_hash FROM users u JOIN accounts a ON a.user_id = u.id "
         "WHERE u.bot = 0 AND (u.username = ? OR u.email = ?) "
-        # Unconfirmed addresses may repeat; the confirmed one has priority.
+        # Unconfirmed addresses may repeat; the confirmed address has priority.
         "ORDER BY CASE WHEN u.username = ? THEN 0 ELSE 1 END, u.verified DESC, u.id LIMIT 1",
         login,
         login,
@@ -105,7 +105,7 @@ def find_password_hash(tx: Tx, user_id: int) -> str | None:
 
 
 def set_password_hash(tx: Tx, user_id: int, password_hash: str, now_ms: int) -> None:
-    """Store the password hash of a user."""
+    """Insert or replace the password hash of a user, which changed at `now_ms` (Unix milliseconds)."""
     tx.run(
         "INSERT INTO accounts (user_id, password_hash, changed_ms) VALUES (?, ?, ?) "
         "ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash, changed_ms = excluded.changed_ms",
@@ -142,7 +142,6 @@ def list_banned_ids(tx: Tx, now_ms: int, *, after_id: int, limit: int) -> list[i
 
 
 def upsert_ban(tx: Tx, row: AccountBanRow) -> None:
-    """Insert or replace a ban."""
     tx.run(
         "INSERT INTO account_bans (user_id, reason, created_ms, ends_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (user_id) DO UPDATE "
@@ -239,7 +238,7 @@ def set_authenticator(tx: Tx, user_id: int, secret: str, step: int) -> None:
 
 
 def consume_step(tx: Tx, user_id: int, step: int) -> bool:
-    """Record a TOTP step as used. Return False if this step or a later one was already used."""
+    """Record a TOTP step as used. Return False if this step or a later step was already used."""
     return bool(
         tx.run("UPDATE authenticators SET last_step = ? WHERE user_id = ? AND last_step < ?", step, user_id, step)
     )
@@ -252,7 +251,7 @@ def delete_authenticator(tx: Tx, user_id: int) -> None:
 
 
 def set_backup_codes(tx: Tx, user_id: int, hashes: Sequence[bytes]) -> None:
-    """Replace the backup codes of a user by codes with these hashes."""
+    """Replace the backup codes of a user by the codes with the hashes `hashes`."""
     tx.run("DELETE FROM backup_codes WHERE user_id = ?", user_id)
     tx.run_many("INSERT INTO backup_codes (user_id, hash) VALUES (?, ?)", [(user_id, digest) for digest in hashes])
 
@@ -271,7 +270,7 @@ def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
 def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now_ms: int) -> None:
     """Insert an MFA ticket, given by its hash.
 
-    Delete expired tickets, and the user's oldest so that at most MFA_TICKETS_MAX remain."""
+    Delete expired tickets, and the user's oldest tickets so that at most MFA_TICKETS_MAX remain."""
     tx.run("DELETE FROM mfa_tickets WHERE expires_ms <= ?", now_ms)
     rows = tx.all("SELECT hash FROM mfa_tickets WHERE user_id = ? ORDER BY expires_ms DESC", user_id)
     for (old_digest,) in rows[wire.MFA_TICKETS_MAX - 1 :]:

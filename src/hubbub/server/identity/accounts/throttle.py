@@ -1,7 +1,7 @@
 """Limit password and code guessing: failures are counted per username, user and IP address in the database.
 
 An attempt is counted before it is checked and refunded if it was right, so parallel attempts cannot bypass the limit.
-Unknown usernames are counted like existing ones, so a rejection does not reveal which accounts exist.
+Unknown usernames are counted like existing usernames, so a rejection does not reveal which accounts exist.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from hubbub.server.identity.accounts import store
 WINDOW_MS: Final = 15 * 60_000
 """Time after its first failure at which a counter expires, in milliseconds."""
 USER_FAILURES_MAX: Final = 10
-"""Failures per username or user in one window."""
+"""Maximum number of failures per username or user in one window."""
 IP_FAILURES_MAX: Final = 100
-"""Failures per IP address in one window. Many users may share an address."""
+"""Maximum number of failures per IP address in one window. Many users may share an address."""
 
 
 class FailureCounter(NamedTuple):
@@ -25,7 +25,7 @@ class FailureCounter(NamedTuple):
     key: str
     """Kind and hash of the counted username, user ID or IP address."""
     failures_max: int
-    """Maximum number of failures in one window; further attempts are rejected."""
+    """Maximum number of failures in one window. Attempts above the maximum are rejected."""
     is_shared: bool = False
     """Whether several users share the counter, so that the success of one user must not reset it."""
 

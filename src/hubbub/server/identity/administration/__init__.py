@@ -1,4 +1,4 @@
-"""Administration: operators and their audit log, and the actions of operators on accounts and queues."""
+"""Administration: operators, their audit log, and their actions on accounts, job queues, features and documents."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.accounts.signals import SecondFactorChanged

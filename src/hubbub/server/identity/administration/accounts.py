@@ -1,4 +1,4 @@
-"""Search, suspend, delete and restore accounts."""
+"""Search, suspend, delete and restore accounts, and end their sessions."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ from hubbub.server.identity.administration.store import DeletionRow
 from hubbub.server.identity.users import UserRow
 
 __all__ = ["delete", "end_sessions", "restore", "search", "suspend", "unsuspend"]
-"""The interface for the command line."""
+"""The interface for the command line and other slices."""
 
 DELETE_USER_JOB: Final = "administration.delete_user"
 """Kind of the job that deletes an account at the end of its grace period."""
@@ -25,7 +25,7 @@ DAY_MS: Final = 24 * 3_600_000
 
 
 def search(call: Call, query: wire.SearchUsers) -> list[UserRow]:
-    """Return accounts by ascending ID."""
+    """Return a page of the accounts that match a query, by ascending ID."""
     if query.username is not None:
         user = users.names.find_by_username(call.tx, query.username.lower())
         return [] if user is None else [user]
@@ -55,7 +55,7 @@ def suspend(call: Call, user: UserRow, *, reason: str | None, ends_ms: int | Non
 def unsuspend(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
     """Lift a suspension. Return False if the account is not suspended.
 
-    The suspension of an account that is being deleted ends with its restoration only."""
+    Raise FORBIDDEN if the account is being deleted: only its restoration ends the suspension."""
     if store.find_deletion(call.tx, user.id) is not None:
         raise errors.FORBIDDEN(message="This account is being deleted. Restore it instead.")
     if not accounts.unban(call, user.id):
@@ -115,7 +115,9 @@ def restore(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
 
 
 def delete_now(call: Call, user_id: UserId) -> None:
-    """Delete a batch of a user's messages, and after the last batch the account."""
+    """Delete a batch of a user's messages, and after the last batch the account.
+
+    Do nothing if the deletion is not scheduled any more."""
     user = users.find(call.tx, user_id)
     if user is None or store.find_deletion(call.tx, user_id) is None:
         return

@@ -1,4 +1,4 @@
-"""HTTP handlers for the publication of documents."""
+"""HTTP handler for the publication of legal documents."""
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources import legal_documents as wire

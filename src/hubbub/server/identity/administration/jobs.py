@@ -1,4 +1,4 @@
-"""Jobs of the administration slice."""
+"""Job that deletes an account at the end of its grace period."""
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call

@@ -1,4 +1,4 @@
-"""Reactions to changed and deleted accounts."""
+"""Listeners for changed second factors and deleted users."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts
@@ -15,6 +15,6 @@ def on_second_factor_changed(call: Call, signal: SecondFactorChanged) -> None:
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
-    """Delete the role and the scheduled deletion of a deleted user. The audit log is kept."""
+    """Delete the operator role and the scheduled deletion of a deleted user. The audit log is kept."""
     store.delete_operator(call.tx, signal.user_id)
     store.delete_deletion(call.tx, signal.user_id)

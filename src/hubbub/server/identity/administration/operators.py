@@ -11,11 +11,11 @@ from hubbub.server.identity.administration.store import OperatorRow
 from hubbub.server.identity.users import UserRow
 
 __all__ = ["list_operators", "remove", "set_role", "view"]
-"""The interface for the command line."""
+"""The interface for the command line and other slices."""
 
 
 def set_role(call: Call, user: UserRow, role: OperatorRole, *, reason: str | None = None) -> OperatorRow:
-    """Grant a role to a user or change it.
+    """Grant a role to a user or change it. Raise if the server would have no owner.
 
     A new operator is logged out everywhere: a session that was opened without a two-factor code must not gain rights."""
     if user.bot:
@@ -38,7 +38,7 @@ def set_role(call: Call, user: UserRow, role: OperatorRole, *, reason: str | Non
 
 
 def remove(call: Call, user: UserRow, *, reason: str | None = None) -> None:
-    """Remove the role of an operator, or raise UNKNOWN_USER if the user is not one."""
+    """Remove the role of an operator. Raise UNKNOWN_USER if the user is not an operator, FORBIDDEN for the last owner."""
     before = store.find_operator(call.tx, user.id)
     if before is None:
         raise errors.UNKNOWN_USER()

@@ -1,4 +1,4 @@
-"""Ports of the administration slice."""
+"""Port of the administration slice: deletion of the messages of a user."""
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call

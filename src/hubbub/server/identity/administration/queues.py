@@ -1,4 +1,4 @@
-"""Retry and discard background jobs, which include deliveries of webhook events, interactions and mail."""
+"""List, retry and discard background jobs, which include deliveries of webhook events, interactions and mail."""
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import Snowflake
@@ -16,7 +16,7 @@ _CONDITIONS = {JobState.FAILED: job_queues.FAILED, JobState.RETRYING: job_queues
 
 
 def list_queues(call: Call) -> list[wire.JobQueue]:
-    """Return the numbers of all kinds that have jobs."""
+    """Return the number of waiting, retrying and failed jobs for each kind that has jobs."""
     return [_queue(row) for row in job_queues.list_queues(call.tx, call.now_ms)]
 
 

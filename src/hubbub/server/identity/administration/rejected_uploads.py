@@ -10,7 +10,7 @@ REJECT_ACTION = "upload.reject"
 
 
 def record_rejected_upload(call: Call, rejected: RejectedUpload) -> None:
-    """Record an upload that a scanner rejected."""
+    """Record a rejected upload in the audit log of operators. The target is the user who uploaded the file, if known."""
     user = None if rejected.user_id is None else users.find(call.tx, rejected.user_id)
     audit.log_action(
         call,

@@ -20,11 +20,11 @@ class OperatorRow(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """An action of an operator."""
+    """An entry of the audit log of operators."""
 
     id: int
     operator_id: int | None
-    """ID of the operator; None for the command line."""
+    """ID of the operator; None for the command line, a job and the server itself."""
     action: str
     target_kind: str
     target_id: int | None
@@ -43,7 +43,7 @@ class DeletionRow(NamedTuple):
     created_ms: int
     due_ms: int
     has_suspended: int
-    """Whether the deletion suspended the account."""
+    """Whether the scheduled deletion caused the suspension of the account; a restoration then ends the suspension."""
 
 
 _OPERATOR_COLUMNS = ", ".join(OperatorRow._fields)
@@ -64,7 +64,7 @@ def list_operators(tx: Tx) -> list[OperatorRow]:
 
 
 def upsert_operator(tx: Tx, row: OperatorRow) -> None:
-    """Insert an operator or replace the role of one."""
+    """Insert an operator, or replace the role of an existing operator."""
     tx.run(
         f"INSERT INTO operators ({_OPERATOR_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (user_id) DO UPDATE "
         "SET role = excluded.role, granted_by = excluded.granted_by, granted_ms = excluded.granted_ms",

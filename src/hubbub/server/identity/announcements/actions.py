@@ -1,4 +1,4 @@
-"""Create and end announcements, and record it in the audit log of operators."""
+"""Create and end announcements, record both in the audit log of operators, and build their wire model for operators."""
 
 from typing import Final
 
@@ -23,7 +23,9 @@ def create(
     ends_ms: int,
     reason: str | None = None,
 ) -> AnnouncementRow:
-    """Create an announcement, which starts now if `starts_ms` is None. Raise a form error for an impossible time."""
+    """Create an announcement, which starts now if `starts_ms` is None.
+
+    Raise a form error for empty content or an impossible time."""
     starts_ms = call.now_ms if starts_ms is None else starts_ms
     form = errors.FormErrors()
     if not content.strip():

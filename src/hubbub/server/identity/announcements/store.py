@@ -71,5 +71,4 @@ def count_dismissals(tx: Tx, announcement_id: int) -> int:
 
 
 def delete_dismissals(tx: Tx, user_id: int) -> None:
-    """Delete the dismissals of a deleted user."""
     tx.run("DELETE FROM announcement_dismissals WHERE user_id = ?", user_id)

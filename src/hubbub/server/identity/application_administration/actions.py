@@ -1,4 +1,4 @@
-"""Disable, enable and delete applications, and record it in the audit log of operators."""
+"""Disable, enable and delete applications, and record each action in the audit log of operators."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications

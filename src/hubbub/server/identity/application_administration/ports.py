@@ -1,4 +1,4 @@
-"""Ports of the administration of applications."""
+"""Port of the administration of applications: the number of commands of an application."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port

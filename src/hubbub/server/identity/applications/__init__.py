@@ -1,4 +1,4 @@
-"""Applications and their bots."""
+"""Applications: their settings, bots, keys, teams and testers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rights of users on applications that differ from `require_manager`."""
+"""Checks of the rights of users on applications, other than `require_manager`."""
 
 from hubbub.server.identity.applications.rules import (
     is_developer,

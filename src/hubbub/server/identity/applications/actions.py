@@ -97,7 +97,7 @@ def add_bot(call: Call, row: ApplicationRow) -> str:
 
 
 def reset_client_secret(call: Call, row: ApplicationRow) -> str:
-    """Replace the client secret, which invalidates the old one, and return the new one."""
+    """Replace the client secret and return the new secret. The old secret becomes invalid."""
     client_secret = secrets.token_hex(24)
     store.set_client_secret(call.tx, row.id, hashlib.sha256(client_secret.encode()).digest())
     return client_secret
@@ -106,7 +106,8 @@ def reset_client_secret(call: Call, row: ApplicationRow) -> str:
 def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application and revoke its bot's tokens. Messages of the bot are kept.
 
-    Listeners of `ApplicationDeleting` delete the rows of other slices that belong to the application."""
+    Listeners of `ApplicationDeleting` delete the rows of other slices that belong to the application. Raise a form error
+    for a publisher that has games."""
     if len(store.list_family_ids(call.tx, row.id)) > 1 and row.parent_id is None:
         raise errors.invalid(
             "application_id",
@@ -152,7 +153,7 @@ def revoke_bot_tokens(call: Call, owner_id: UserId) -> None:
 
 
 def reset_bot_token(call: Call, row: ApplicationRow, *, entropy: Entropy = secrets.token_bytes) -> str:
-    """Replace the bot token and return the new one. The old token is revoked and its gateway sessions end."""
+    """Replace the bot token and return the new token. The old token is revoked and its gateway sessions end."""
     assert row.bot_id is not None
     auth.revoke(call.tx, row.bot_id, kind="bot")
     return auth.issue(

@@ -1,4 +1,4 @@
-"""Search, disabling and enabling of applications by operators."""
+"""Search, usage counts, disabling and enabling of applications, for operators."""
 
 from hubbub.server.identity.applications.actions import disable, enable
 from hubbub.server.identity.applications.store import (

@@ -1,4 +1,4 @@
-"""Families of applications."""
+"""Lookups and changes of application families, for other slices."""
 
 from hubbub.server.identity.applications.store import (
     add_flag,

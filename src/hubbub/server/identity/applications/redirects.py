@@ -29,7 +29,7 @@ def standard_redirect(application_id: int) -> str:
 def is_valid_redirect(uri: str) -> bool:
     """Return whether a redirect URI can be registered.
 
-    It must be absolute, without fragment or credentials, and its scheme must not be one that a browser executes. A
+    It must be absolute, without fragment or credentials, and its scheme must not be in `_FORBIDDEN_SCHEMES`. A
     URI with a custom scheme S has exactly the form `S:/authorize/callback`."""
     if _PRINTABLE.fullmatch(uri) is None or "\\" in uri or "#" in uri:
         return False
@@ -47,7 +47,7 @@ def is_valid_redirect(uri: str) -> bool:
 
 
 def require_redirects(uris: list[str], application_id: int) -> list[str]:
-    """Return the redirect URIs if all are valid, or raise a form error for each invalid one."""
+    """Return the redirect URIs if all are valid, or raise a form error for each invalid URI."""
     form = errors.FormErrors()
     if len(uris) > REDIRECT_URIS_MAX:
         form.add("redirect_uris", *errors.max_length(REDIRECT_URIS_MAX))

@@ -1,4 +1,4 @@
-"""HTTP handlers for applications."""
+"""HTTP handlers for applications and the roll-over of their signing keys."""
 
 from collections.abc import Callable
 from typing import Any
@@ -125,7 +125,7 @@ _URL_FIELDS = (
     "role_connections_verification_url",
     "event_webhooks_url",
 )
-# Settings that are URLs, and that only the owner may change.
+# Settings that are URLs, and that a bot may not change.
 _OWNER_URL_FIELDS = ("terms_of_service_url", "privacy_policy_url")
 # Settings that are copied from the request body; null resets a setting to its default.
 _DIRECT_FIELDS = (
@@ -193,7 +193,7 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
 def _apply_owner_changes(
     call: Call, row: ApplicationRow, settings: views.ApplicationSettings, body: wire.ManageApplication
 ) -> ApplicationRow:
-    """Apply the changes that require the owner's user token: modify `settings` and return the changed row."""
+    """Apply the changes that require a user token: modify `settings` and return the changed row."""
     for name in _OWNER_URL_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, rules.require_url(name, value))

@@ -72,7 +72,7 @@ def require_viewer(call: Call, application_id: int) -> ApplicationRow:
 
 
 def require_owner(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application if the caller is the user who owns it or its team."""
+    """Return the application if the caller is the user who owns it or its team; otherwise raise."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -100,8 +100,8 @@ def _is_owner_or_member(call: Call, row: ApplicationRow, role: TeamRole) -> bool
 def require_own(call: Call, application_id: int) -> ApplicationRow:
     """Return the application if the caller has one of its tokens or is its owner.
 
-    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION. Tokens of an application include those of the users who authorized
-    it."""
+    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION. Tokens of an application include the access tokens of users who
+    authorized it."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -113,7 +113,7 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
 def apply_requested_flags(call: Call, row: ApplicationRow, requested_flags: int) -> int:
     """Return the flags of an application after an edit that requested `requested_flags`.
 
-    Only the three bits of limited intents change. Setting one raises a form error unless `ApplicationSize.is_free`."""
+    Only the three bits of limited intents change. Raise a form error if a bit is set and `ApplicationSize.is_free` is False."""
     flags = row.flags & ~ApplicationFlags.EDITABLE | requested_flags & ApplicationFlags.EDITABLE
     if flags & ~row.flags:
         size = measure_size(call, row)
@@ -173,7 +173,7 @@ def _check_install_scopes(
 
 
 def require_family_client_type(call: Call, row: ApplicationRow, is_public: bool) -> None:
-    """Reject a client type that differs from the rest of the application's family (spec/sdk.md#8.7)."""
+    """Reject a client type that differs from the client type of the application's family (spec/sdk.md#8.7)."""
     if (
         bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not is_public
         and len(store.list_family_ids(call.tx, row.id)) > 1
@@ -186,7 +186,7 @@ def require_family_client_type(call: Call, row: ApplicationRow, is_public: bool)
 
 
 def require_origins(origins: list[str]) -> list[str]:
-    """Return the origins if all are valid, or raise a form error for each invalid one.
+    """Return the origins if all are valid, or raise a form error for each invalid origin.
 
     An origin has a scheme, a host and an optional port, as browsers send it."""
     form = errors.FormErrors()

@@ -1,4 +1,4 @@
-"""SQL for the applications table."""
+"""SQL for the applications and disabled_applications tables."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -80,7 +80,7 @@ def find(tx: Tx, application_id: int) -> ApplicationRow | None:
 
 
 def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRow]:
-    """Return the applications that exist, by ID."""
+    """Return the existing applications among `application_ids`, by ID."""
     unique_ids = list(dict.fromkeys(application_ids))
     if not unique_ids:
         return {}
@@ -133,7 +133,7 @@ def search(tx: Tx, text: str, *, is_disabled: bool, after_id: int, limit: int) -
     """Return applications with IDs above `after_id`, by ascending ID.
 
     `text` is a part of the name in any case, or the whole ID of the application or its owner; empty matches all
-    applications."""
+    applications. If `is_disabled`, return only disabled applications."""
     where, parameters = "id > ?", list[object]([after_id])
     if text:
         pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
@@ -184,7 +184,7 @@ def insert(tx: Tx, row: ApplicationRow, *, signing_key: bytes, client_secret_has
 
 
 def update(tx: Tx, row: ApplicationRow) -> None:
-    """Update every column of an application."""
+    """Update every column of an application except its secrets."""
     assignments = ", ".join(f"{name} = ?" for name in ApplicationRow._fields if name != "id")
     tx.run(f"UPDATE applications SET {assignments} WHERE id = ?", *row[1:], row.id)
 
@@ -206,7 +206,7 @@ def set_client_secret(tx: Tx, application_id: int, client_secret_hash: bytes) ->
 
 
 def delete(tx: Tx, application_id: int) -> None:
-    """Delete an application with its testers."""
+    """Delete an application, its testers and the reason why it is disabled."""
     tx.run("DELETE FROM disabled_applications WHERE application_id = ?", application_id)
     tx.run("DELETE FROM application_testers WHERE application_id = ?", application_id)
     tx.run("DELETE FROM applications WHERE id = ?", application_id)

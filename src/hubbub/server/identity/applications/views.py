@@ -52,12 +52,11 @@ class HasSettings(Protocol):
 
 
 def decode_settings(row: HasSettings) -> ApplicationSettings:
-    """Decode the stored settings of an application."""
     return codec.decode(row.settings, ApplicationSettings)
 
 
 def application(tx: Tx, row: ApplicationRow, now_ms: int, *, for_owner: bool = False) -> wire.Application:
-    """Build the full application for its managers. Some fields are visible only to the owner (`for_owner`)."""
+    """Build the full application for its managers. `for_owner` includes the fields that bots do not see."""
     users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
     stored = decode_settings(row)
     flags, flags_new = wire.wire_flags(row.flags, now_ms)

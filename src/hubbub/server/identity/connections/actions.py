@@ -27,7 +27,7 @@ def add(
     """Add or update a connection of a user.
 
     `type` and `id` name the account on the other service. `publisher_scheme` is `new` or `legacy`. If it is None, an
-    existing connection keeps its scheme, and the date decides about a new one."""
+    existing connection keeps its scheme, and the date decides about the scheme of a new connection."""
     existing = store.find(call.tx, user_id, type, id)
     if publisher_scheme is None:
         if existing is not None:

@@ -9,9 +9,10 @@ TABLES: Final = ("connections",)
 
 
 SCHEME_NEW: Final = "new"
-"""Publisher scheme of connections that are never listed."""
+"""Publisher scheme of connections that are never listed if they have a publisher connection type."""
 SCHEME_LEGACY: Final = "legacy"
-"""Publisher scheme of connections that are listed until the date in spec/dated-changes.md#2.7."""
+"""Publisher scheme of connections that are listed until the date in spec/dated-changes.md#2.7 if they have a publisher
+connection type."""
 
 
 class ConnectionRow(NamedTuple):
@@ -53,7 +54,6 @@ def list_user_connections(tx: Tx, user_id: int) -> list[ConnectionRow]:
 
 
 def count(tx: Tx, user_id: int) -> int:
-    """Return the number of connections of a user."""
     return int(tx.value("SELECT COUNT(*) FROM connections WHERE user_id = ?", user_id))
 
 

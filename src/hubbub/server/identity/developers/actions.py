@@ -1,4 +1,4 @@
-"""Request, grant and expire approvals, and delete applications."""
+"""Request, decide and expire approvals, check the size of applications, and delete applications."""
 
 from hubbub.protocol import changes
 from hubbub.protocol.ids import ApplicationId
@@ -36,7 +36,9 @@ def request_approval(call: Call, row: ApplicationRow, body: wire.RequestApproval
 
 
 def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
-    """Approve a request, or grant an approval without one. A privileged intent is granted for a year."""
+    """Approve a request, or grant an approval without a request.
+
+    The grant of a privileged intent ends after `INTENT_GRANT_DAYS` days; before 10 June 2026 it had no end."""
     previous = store.find_approval(call.tx, row.id, kind, name)
     ends_ms = None
     if kind == "scope":
@@ -89,7 +91,8 @@ def _save_decision(
 def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application.
 
-    Its players are deleted first, so that no provisional account is created for the identities of linked accounts."""
+    The players of an application without a publisher are deleted first, so that no provisional account is created for the
+    identities of linked accounts."""
     if row.parent_id is None:
         identities.delete_players(call, row)
     applications.management.delete(call, row)

@@ -1,4 +1,4 @@
-"""Rules for approval requests."""
+"""Rules for approval requests, and the privileged intents that an application has without a grant."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.flags import ApplicationFlags
@@ -14,7 +14,7 @@ RENEWAL_WINDOW_MS = wire.INTENT_GRACE_DAYS * 86_400_000
 
 
 def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> None:
-    """Reject requests for unknown names, and for approvals that are not needed or already granted."""
+    """Reject requests for unknown names, for intents without a bot, and for approvals that are not needed or already granted."""
     if body.kind == "scope":
         rule = SCOPES.get(body.name)
         if rule is None:

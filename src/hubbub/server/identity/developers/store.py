@@ -52,13 +52,13 @@ _ASSET_COLUMNS = ", ".join(AssetRow._fields)
 
 
 def find_approval(tx: Tx, application_id: int, kind: str, name: str) -> ApprovalRow | None:
-    """Return an approval request, or None."""
+    """Return an approval request or a grace period, or None."""
     sql = f"SELECT {_APPROVAL_COLUMNS} FROM application_approvals WHERE application_id = ? AND kind = ? AND name = ?"
     return tx.find(ApprovalRow, sql, application_id, kind, name)
 
 
 def list_approvals(tx: Tx, application_id: int) -> dict[tuple[str, str], ApprovalRow]:
-    """Return the approval requests of an application, by kind and name."""
+    """Return the approval requests and the grace period of an application, by kind and name."""
     sql = f"SELECT {_APPROVAL_COLUMNS} FROM application_approvals WHERE application_id = ?"
     return {(row.kind, row.name): row for row in tx.fetch(ApprovalRow, sql, application_id)}
 
@@ -73,7 +73,7 @@ def list_pending(tx: Tx) -> list[ApprovalRow]:
 
 
 def save_approval(tx: Tx, row: ApprovalRow) -> None:
-    """Insert or update an approval request."""
+    """Insert or update an approval request or a grace period."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in ApprovalRow._fields[3:])
     tx.run(
         f"INSERT INTO application_approvals ({_APPROVAL_COLUMNS}) VALUES ({placeholders(row)}) "
@@ -83,7 +83,7 @@ def save_approval(tx: Tx, row: ApprovalRow) -> None:
 
 
 def delete_approval(tx: Tx, application_id: int, kind: str, name: str) -> None:
-    """Delete an approval request."""
+    """Delete an approval request or a grace period."""
     tx.run(
         "DELETE FROM application_approvals WHERE application_id = ? AND kind = ? AND name = ?",
         application_id,

@@ -125,7 +125,9 @@ def add_identity(call: Call, family_id: int, verified: VerifiedIdentity, user_id
 def attach_identity(
     call: Call, application: ApplicationRow, verified: VerifiedIdentity, provisional_id: int
 ) -> UserRow:
-    """Add a verified identity to an existing provisional account."""
+    """Add a verified identity to an existing provisional account.
+
+    Raise UNKNOWN_USER if the family has no such account, and EXTERNAL_IDENTITY_EXISTS if another account has the identity."""
     row, provisional = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
     if row is None or provisional is None or provisional.family_id != application.family_id:
         raise errors.UNKNOWN_USER()
@@ -181,7 +183,7 @@ def _notify_profile_changed(call: Call, family_id: int, user_id: int) -> None:
 
 
 def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids: Iterable[int]) -> None:
-    """Publish a player's profile to these players' OAuth2 sessions of the family."""
+    """Publish a player's profile to the OAuth2 sessions of the players `user_ids` in the family."""
     if recipients := frozenset(user_ids):
         audience = UserAudience(recipients, game_filter=GameFilter(family_id=profile.application_id, oauth2_only=True))
         call.tx.emit(wire.USER_APPLICATION_IDENTITY_UPDATE, profile, audience)
@@ -191,7 +193,9 @@ def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids:
 
 
 def link_identity(call: Call, application: ApplicationRow, user_id: UserId, identity: IdentityRow) -> None:
-    """Link a full account with an identity by merging the provisional account that has the identity."""
+    """Link a full account with an identity by merging the provisional account that has the identity.
+
+    Do nothing if the full account has the identity already. Raise if one of the accounts cannot be merged."""
     if identity.user_id == user_id:
         return
     user = users.find(call.tx, user_id)
@@ -219,7 +223,9 @@ def link_identity(call: Call, application: ApplicationRow, user_id: UserId, iden
 
 
 def link_new_identity(call: Call, application: ApplicationRow, user_id: UserId, verified: VerifiedIdentity) -> None:
-    """Link a full account with an identity that no account has, so that there is nothing to merge."""
+    """Link a full account with an identity that no account has, so that there is nothing to merge.
+
+    Raise if the account is provisional or has another identity in the family."""
     user = users.find(call.tx, user_id)
     if user is None or rules.is_provisional(user):
         raise errors.MERGE_DESTINATION_PROVISIONAL()
@@ -240,7 +246,9 @@ def unmerge(call: Call, family_id: int, user_id: UserId) -> None:
 
 
 def detach_identities(call: Call, family_id: int, user_id: UserId) -> None:
-    """Move a full account's identities in a family, if any, to a new provisional account."""
+    """Revoke a full account's tokens in a family, and move its identities, if any, to a new provisional account.
+
+    Do nothing for a provisional account."""
     if store.find_provisional(call.tx, user_id) is not None:
         return
     _revoke_tokens(call, family_id, user_id)
@@ -260,7 +268,7 @@ def detach_identities(call: Call, family_id: int, user_id: UserId) -> None:
 
 
 def remove_identities(call: Call, user_id: UserId) -> None:
-    """Remove a user's identities: delete those of a provisional account, detach those of a full one."""
+    """Delete the identities of a provisional account, or detach the identities of a full account in all families."""
     if store.find_provisional(call.tx, user_id) is not None:
         store.delete_user_identities(call.tx, user_id)
         store.delete_provisional(call.tx, user_id)
@@ -303,7 +311,7 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
 
 
 def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.credentials.AccessTokenRow) -> wire.ChildToken:
-    """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent.
+    """Issue a child token for a publisher's token. It expires, and is revoked, together with the publisher's token.
 
     Revoke the oldest tokens of the user and the game so that at most GRANTS_MAX remain."""
     for token_id in auth.list_excess_ids(

@@ -71,8 +71,8 @@ async def _verify_credential(operation: AsyncOperation, body: wire.ExternalCrede
     """Verify the external credential, after the client has authenticated."""
     application = await operation.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
     if body.external_auth_type not in identity_providers.PROVIDERS:
-        # The other type is an access token of this server. A client could renew such a token with itself forever, so the
-        # application's server uses the bot endpoint instead.
+        # A type that is not in PROVIDERS is an access token of this server. A client could renew such a token with itself
+        # forever, so the application's server uses the bot endpoint instead.
         raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.PROVIDERS)))
     return await identity_providers.verify(operation, application.id, body.external_auth_type, body.external_auth_token)
 

@@ -87,7 +87,7 @@ def require_merge_allowance(call: Call, application: ApplicationRow, user_id: in
 
 
 def is_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
-    """Return whether a user owns the application or is one of its testers."""
+    """Return whether a user owns the application, is a member of its team or is one of its testers."""
     return applications.access.is_developer(call, application, user_id)
 
 
@@ -107,5 +107,5 @@ def find_publisher_problem(call: Call, child: ApplicationRow, parent: Applicatio
 
 
 def is_publisher(flags: int) -> bool:
-    """Return whether application flags are those of a publisher, which only signs users in for its games."""
+    """Return whether application flags contain the flag of a publisher, which only signs users in for its games."""
     return bool(flags & ApplicationFlags.PARENT)

@@ -7,7 +7,7 @@ from hubbub.protocol.resources.identities import UserApplicationProfiles
 
 
 class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
-    """A provisional account is merged into a full one: its data moves there, then it is deleted (spec/sdk.md#8.5)."""
+    """A provisional account is merged into a full account: listeners move its data, then it is deleted (spec/sdk.md#8.5)."""
 
     family_id: ApplicationId
     """ID of the head of the application family that the account belongs to."""

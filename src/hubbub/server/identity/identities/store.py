@@ -1,4 +1,4 @@
-"""SQL for external identities, provisional accounts, merges and application families."""
+"""SQL for external identities, provisional accounts and merges, and the access tokens of publishers."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -108,7 +108,7 @@ def list_family_ids(tx: Tx, user_id: int) -> list[int]:
 
 
 def list_user_families(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """List the distinct (user ID, family ID) pairs of these users' identities."""
+    """List the distinct (user ID, family ID) pairs of the identities of the users `user_ids`."""
     unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(unique_ids):
         sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({placeholders(batch)})"
@@ -162,12 +162,11 @@ def list_provisional_user_ids(tx: Tx, family_id: int) -> list[UserId]:
 
 
 def insert_provisional(tx: Tx, row: ProvisionalRow) -> None:
-    """Insert a provisional account."""
     tx.run(f"INSERT INTO provisional_accounts ({_PROVISIONAL_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def delete_provisional(tx: Tx, user_id: int) -> None:
-    """Delete a provisional account."""
+    """Delete the row that makes an account provisional. The user is not deleted."""
     tx.run("DELETE FROM provisional_accounts WHERE user_id = ?", user_id)
 
 

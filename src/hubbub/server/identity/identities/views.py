@@ -38,8 +38,7 @@ def profile_change(tx: Tx, family_id: int, user_id: int) -> wire.UserApplication
 def profiles(tx: Tx, family_id: int, user_ids: Iterable[int]) -> dict[str, list[wire.UserApplicationProfile]]:
     """Return the profiles of users in one application family, by user ID.
 
-    Each list contains one profile, which is that of the user's oldest identity. Users without an identity are left
-    out."""
+    Each list contains one profile, the profile of the user's oldest identity. Users without an identity are left out."""
     profiles_by_user: dict[str, list[wire.UserApplicationProfile]] = {}
     for row in store.list_identities(tx, family_id, user_ids):
         profiles_by_user.setdefault(

@@ -1,4 +1,4 @@
-"""Errors of external credentials."""
+"""The error of an invalid external credential, and the check whether an error concerns the credential."""
 
 from typing import Final
 

@@ -28,7 +28,8 @@ class IssuerValidation(IntEnum):
     STRICT = 1
     """Rules since the date of `changes.OIDC_STRICT_ISSUER`: https, public host names, no redirects."""
     ANY_HOST = 2
-    """Rules for world files and with the setting `identity.allow_any_issuer`, since the same date: any host, no redirects."""
+    """Rules since the date of `changes.OIDC_STRICT_ISSUER` for world files and with the setting `identity.allow_any_issuer`:
+    any host, no redirects."""
 
     @classmethod
     def choose(cls, now_ms: int, *, allows_any_host: bool) -> "IssuerValidation":

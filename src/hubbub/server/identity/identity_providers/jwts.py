@@ -57,7 +57,7 @@ class ParsedToken(NamedTuple):
 def require_authorized_party(token: ParsedToken, audiences: Container[object]) -> None:
     """Raise ID_TOKEN_AUDIENCE_MISMATCH for a token with several audiences that was issued to another client.
 
-    `audiences` are those of the application. With a single audience, the client that requested the token (`azp`) may
+    `audiences` are the application's audiences. With a single audience, the client that requested the token (`azp`) may
     differ from it: a mobile app requests tokens for its backend."""
     if len(token.audience) > 1 and "azp" in token.claims and token.claims["azp"] not in audiences:
         raise errors.ID_TOKEN_AUDIENCE_MISMATCH()

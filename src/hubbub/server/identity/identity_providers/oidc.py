@@ -1,4 +1,4 @@
-"""OpenID Connect discovery: the key URL and signing algorithms of an issuer (spec/sdk.md#8.4.1)."""
+"""OpenID Connect discovery: the discovery document and the URL of the keys of an issuer (spec/sdk.md#8.4.1)."""
 
 from typing import Any
 
@@ -34,8 +34,9 @@ async def fetch_discovery(
 ) -> Discovery:
     """Return the discovery document of an issuer.
 
-    Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL or discovery document is invalid. Without `strict`, http and any
-    host are allowed. `ignores_cached` asks the issuer even if its discovery document is cached."""
+    Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL is invalid, or its discovery document is invalid or cannot be
+    fetched. Without `strict`, http and any host are allowed. `ignores_cached` asks the issuer even if its discovery document
+    is cached."""
     if issuers.find_issuer_problem(issuer, strict=strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
@@ -55,8 +56,8 @@ async def find_keys_url(
 ) -> str:
     """Return the URL of an issuer's keys.
 
-    Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL or discovery document is invalid, and OIDC_KEYS_UNREACHABLE if
-    the URL of the keys is. `ignores_cached` asks the issuer even if its discovery document is cached."""
+    Raise OIDC_DISCOVERY_UNREACHABLE as `fetch_discovery` does, and OIDC_KEYS_UNREACHABLE if the URL of the keys is invalid.
+    `ignores_cached` asks the issuer even if its discovery document is cached."""
     strict = validation.is_strict
     cache = validation.choose_cache(operation)
     discovery = await fetch_discovery(cache, issuer, now_ms, strict=strict, ignores_cached=ignores_cached)

@@ -235,7 +235,7 @@ PROVIDERS: Final[dict[str, CredentialVerifier]] = {
 
 
 def find_provider_url(config: Config, config_name: str, default_url: str) -> str:
-    """Return the URL of a provider: the configured one, the built-in one of a rehearsal, or the default.
+    """Return the URL of a provider: the configured URL, the URL of the built-in provider of a rehearsal, or the default.
 
     `config_name` is the name of the provider in the configuration, and `default_url` the default URL."""
     url: str | None = getattr(config.identity, f"{config_name}_url")
@@ -247,7 +247,8 @@ def find_provider_url(config: Config, config_name: str, default_url: str) -> str
 async def _request_json(operation: AsyncOperation, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
     """Send a request to a provider and return the JSON object of its response.
 
-    Raise `InvalidCredential` if the provider rejects the credential."""
+    Raise `InvalidCredential` if the provider rejects the credential, and OIDC_DISCOVERY_UNREACHABLE if the provider cannot
+    be reached or its response is invalid."""
     try:
         response: OutboundResponse = await operation.outbound.request(method, url, headers=FORM_HEADERS, body=body)
         if response.status in (400, 401, 403, 404):
@@ -260,7 +261,7 @@ async def _request_json(operation: AsyncOperation, method: str, url: str, *, bod
 
 
 def _get_object(document: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return the object at a key of a JSON document, or an empty one."""
+    """Return the object at a key of a JSON document, or an empty object."""
     value = document.get(key)
     return value if isinstance(value, dict) else {}
 

@@ -82,7 +82,7 @@ def _require_distinct_clients(settings: ProviderSettings) -> None:
 
 
 def _require_issuers(settings: ProviderSettings, config: Config, *, strict: bool) -> list[str]:
-    """Return the URLs of all issuers, each once, or raise form errors for invalid ones."""
+    """Return the URLs of all issuers, each once, or raise form errors for missing and invalid issuers."""
     form = errors.FormErrors()
     issuer_urls: dict[str, None] = {}
     if settings.oidc_issuer_url:

@@ -1,8 +1,8 @@
 """Assignment of new IDs to imported objects (decisions/0128).
 
-A new ID has the time of the old one, so that history, paging and creation dates are right. The process number of imports
-is different from those of servers and commands, and the counter continues after the IDs of earlier imports, so no ID is
-assigned twice."""
+A new ID has the time of the old ID, so that history, paging and creation dates are right. Imports have a process number
+that servers and commands do not use, and the counter continues after the IDs of earlier imports, so no ID is assigned
+twice."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -22,7 +22,9 @@ class TooManyIds(Exception):
 
 
 def assign(tx: Tx, import_id: int, old_ids: Iterable[int]) -> None:
-    """Assign new IDs to objects that have none; objects of the same millisecond keep their order."""
+    """Assign new IDs to objects that have none; objects of the same millisecond keep their order.
+
+    Raise `TooManyIds` if more than IDS_PER_MS_MAX objects have the same millisecond."""
     distinct_ids = set(old_ids)
     known_ids = store.find_new_ids(tx, import_id, list(distinct_ids))
     missing_ids = sorted(distinct_ids - known_ids.keys())

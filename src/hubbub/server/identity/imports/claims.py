@@ -26,7 +26,7 @@ class OpenClaim(NamedTuple):
 
 
 def list_open(tx: Tx, guild_id: int, *, after_id: int = 0) -> Iterator[OpenClaim]:
-    """Yield the placeholder accounts of a guild with higher IDs that no user has claimed; bots cannot be claimed."""
+    """Yield the placeholder accounts of a guild with IDs above `after_id` that no user has claimed; bots cannot be claimed."""
     while rows := store.list_placeholders(tx, guild_id, after_id=after_id, limit=PAGE_SIZE):
         accounts = users.find_many(tx, [row.user_id for row in rows])
         for row in rows:
@@ -53,7 +53,9 @@ class Claim(msgspec.Struct):
 
 
 def claim(call: Call, code: str) -> PlaceholderRow:
-    """Give the caller the membership of the placeholder account with a code, and schedule the change of its messages."""
+    """Give the caller the membership of the placeholder account with a code, and schedule the change of its messages.
+
+    Raise a form error if the code is invalid or used."""
     row = placeholder_accounts.find_by_code(call.tx, code)
     account = None if row is None else users.find(call.tx, row.user_id)
     if row is None or account is None or account.bot:

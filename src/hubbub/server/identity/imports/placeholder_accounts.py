@@ -24,7 +24,7 @@ _KEY_NAME: Final = "claim_key"
 
 
 def create(tx: Tx, guild_id: int, rows: Iterable[UserRow]) -> None:
-    """Create placeholder accounts. Their IDs are assigned already.
+    """Create placeholder accounts. Their IDs are assigned already. Existing accounts are skipped.
 
     A row has the name that the user had on the other server. The account gets a name that no user can register, so it
     never occupies the name of a user of this server, and shows the original name as its display name."""
@@ -41,7 +41,9 @@ def create(tx: Tx, guild_id: int, rows: Iterable[UserRow]) -> None:
 
 
 def find_code(tx: Tx, user_id: int) -> str:
-    """Return the claim code of a placeholder account. It is derived from the server's key and not stored."""
+    """Return the claim code of a placeholder account, or an empty string if the server has no key for claim codes.
+
+    The code is derived from the server's key and not stored."""
     key = meta.find_key(tx, _KEY_NAME)
     return "" if key is None else _derive(key, user_id)
 

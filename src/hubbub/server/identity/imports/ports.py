@@ -1,4 +1,4 @@
-"""Ports of the imports slice."""
+"""Ports of the imports slice: the membership and the messages of a placeholder account."""
 
 from collections.abc import Sequence
 

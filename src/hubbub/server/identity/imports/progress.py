@@ -1,4 +1,4 @@
-"""The progress of imports, and the new IDs of imported objects."""
+"""The progress of imports, the new IDs of imported objects, and the references of messages to placeholder accounts."""
 
 from hubbub.server.identity.imports.store import (
     ImportRow,

@@ -1,4 +1,4 @@
-"""SQL for imports, the IDs that they assign, and placeholder accounts."""
+"""SQL for imports, the IDs that they assign, placeholder accounts, and the messages that refer to them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ TABLES: Final = ("import_ids", "imports", "placeholder_messages", "placeholders"
 
 
 class ImportRow(NamedTuple):
-    """A row of the imports table."""
+    """An import of a guild file, running or done."""
 
     id: int
     digest: str
@@ -22,15 +22,15 @@ class ImportRow(NamedTuple):
     state: str
     """`running` or `done`."""
     stage: int
-    """Number of the step that runs."""
+    """Number of the stage that runs."""
     position: int
-    """Number of records that the step has processed."""
+    """Number of records that the stage has processed."""
     created_ms: int
     completed_ms: int | None = None
 
 
 class PlaceholderRow(NamedTuple):
-    """A placeholder account."""
+    """A placeholder account of an imported guild, and the user who claimed it."""
 
     user_id: int
     guild_id: int
@@ -124,7 +124,7 @@ def insert_ids(tx: Tx, import_id: int, pairs: Sequence[tuple[int, int]]) -> None
 
 
 def insert_placeholders(tx: Tx, rows: Sequence[PlaceholderRow]) -> None:
-    """Insert placeholder accounts; existing ones stay."""
+    """Insert placeholder accounts; existing rows stay unchanged."""
     if rows:
         tx.run_many(
             f"INSERT INTO placeholders ({_PLACEHOLDER_COLUMNS}) VALUES ({placeholders(rows[0])}) ON CONFLICT DO NOTHING",
@@ -133,7 +133,7 @@ def insert_placeholders(tx: Tx, rows: Sequence[PlaceholderRow]) -> None:
 
 
 def find_placeholder(tx: Tx, user_id: int) -> PlaceholderRow | None:
-    """Return a placeholder account, or None."""
+    """Return a placeholder account, claimed or not, or None if the account is not a placeholder account."""
     return tx.find(PlaceholderRow, f"SELECT {_PLACEHOLDER_COLUMNS} FROM placeholders WHERE user_id = ?", user_id)
 
 
@@ -171,7 +171,7 @@ def claim(tx: Tx, user_id: int, claimed_by: int, now_ms: int) -> None:
 
 
 class ImportedMessageKey(NamedTuple):
-    """Channel and ID of a message that mentions a placeholder account, or that the account reacted to or voted in."""
+    """Channel and ID of a message that mentions a placeholder account, or that the account wrote, reacted to or voted in."""
 
     channel_id: int
     message_id: int

@@ -29,7 +29,9 @@ def list_current(call: Call) -> list[DocumentRow]:
 
 
 def publish(call: Call, kind: DocumentKind, content: str, *, should_ask_users: bool) -> DocumentRow:
-    """Publish the next version of a document."""
+    """Publish the next version of a document.
+
+    Users must accept the first version, and later versions with `should_ask_users`."""
     current = store.find_current(call.tx, kind)
     version = 1 if current is None else current.version + 1
     required_version = version if current is None or should_ask_users else current.required_version
@@ -48,7 +50,7 @@ def require_accepted(call: Call, accepted: Mapping[str, int] | UnsetType) -> Non
 
 
 def accept(call: Call, user_id: UserId, accepted: Mapping[str, int] | UnsetType) -> None:
-    """Record the accepted documents that exist in their current versions."""
+    """Record the documents of which the user accepted the current version. Other versions are ignored."""
     versions = accepted if isinstance(accepted, Mapping) else {}
     for row in list_current(call):
         if versions.get(row.kind) == row.version:

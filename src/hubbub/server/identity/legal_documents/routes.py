@@ -1,4 +1,4 @@
-"""HTTP handlers for the documents of the server."""
+"""HTTP handlers for the legal documents of the server and their acceptance."""
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import legal_documents as wire

@@ -1,4 +1,4 @@
-"""SQL for documents and their acceptance."""
+"""SQL for legal documents and their acceptance."""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ TABLES: Final = ("legal_acceptances", "legal_documents")
 
 
 class DocumentRow(NamedTuple):
-    """A version of a document."""
+    """A version of the terms or of the privacy notice."""
 
     kind: str
     """Value of `DocumentKind`."""
@@ -39,7 +39,6 @@ def find_current(tx: Tx, kind: str) -> DocumentRow | None:
 
 
 def insert(tx: Tx, row: DocumentRow) -> None:
-    """Insert a version."""
     tx.run(f"INSERT INTO legal_documents ({_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -53,7 +52,7 @@ def list_acceptances(tx: Tx, user_id: int) -> list[AcceptanceRow]:
 
 
 def insert_acceptance(tx: Tx, user_id: int, row: AcceptanceRow) -> None:
-    """Record an acceptance, unless it is recorded."""
+    """Record an acceptance, unless it is recorded already."""
     tx.run(
         "INSERT INTO legal_acceptances (user_id, kind, version, accepted_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (user_id, kind, version) DO NOTHING",
@@ -63,5 +62,4 @@ def insert_acceptance(tx: Tx, user_id: int, row: AcceptanceRow) -> None:
 
 
 def delete_acceptances(tx: Tx, user_id: int) -> None:
-    """Delete the acceptances of a user."""
     tx.run("DELETE FROM legal_acceptances WHERE user_id = ?", user_id)

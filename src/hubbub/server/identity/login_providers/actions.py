@@ -64,7 +64,7 @@ def consume_attempt(call: Call, ticket: str, user_id: UserId | None) -> tuple[Lo
 def require_response_of(attempt: AttemptRow, body: wire.CompleteProviderLogin) -> None:
     """Raise a form error if the response belongs to another login or came to the redirect URI of another provider.
 
-    The redirect URIs differ so that a provider cannot obtain the code of another one (RFC 9700 4.4)."""
+    The redirect URIs differ so that a provider cannot obtain the code of another provider (RFC 9700 4.4)."""
     if attempt.provider_id != body.provider_id or not hmac.compare_digest(attempt.state_hash, hash_token(body.state)):
         raise errors.invalid("state", "PROVIDER_STATE_INVALID", "This response belongs to another login. Start again.")
 
@@ -86,7 +86,8 @@ def find_or_link(call: Call, provider: LoginProviderConfig, user: ProviderUser) 
     """Return the identity of a user, or None if it belongs to no account.
 
     An unknown identity is linked to the account that confirmed the same address, if the operator trusts the addresses of
-    the provider. Accounts with an authenticator are not linked: the provider alone must not replace it (decisions/0143)."""
+    the provider. Raise a form error for an account with an authenticator, which the provider alone must not replace
+    (decisions/0143)."""
     row = store.find_by_subject(call.tx, user.issuer, user.subject)
     if row is not None or not provider.trust_email or user.email is None or not user.is_email_verified:
         return row
@@ -134,7 +135,7 @@ def _insert(call: Call, issuer: str, subject: str, name: str, user_id: UserId) -
 
 
 def unlink(call: Call, identity_id: int) -> None:
-    """Unlink an identity of the caller, unless it is the last way to log in."""
+    """Unlink an identity of the caller. Raise FORBIDDEN if it is the last way to log in."""
     row = store.find(call.tx, call.user_id, identity_id)
     if row is None:
         raise errors.NOT_FOUND()

@@ -98,7 +98,7 @@ async def redeem_code(
     all_claims = token.claims
     if claims.needs_userinfo(provider, all_claims) and _is_endpoint(provider, discovery.userinfo_endpoint):
         userinfo = await _request_userinfo(operation, discovery, claims.read_text(tokens, "access_token"))
-        # A response for another user may be a substituted one (OpenID Connect Core 5.3.2).
+        # A response for another user may have been substituted (OpenID Connect Core 5.3.2).
         if userinfo.get("sub") == token.subject:
             all_claims = claims.merge(userinfo, token.claims)
     return claims.read_user(provider, token.subject, all_claims)

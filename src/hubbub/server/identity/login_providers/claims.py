@@ -18,7 +18,7 @@ class ProviderUser(NamedTuple):
     subject: str
     """ID of the user at the provider."""
     username: str
-    """Valid username that is derived from the provider's one; empty if there is none."""
+    """Valid username that is derived from the username at the provider; empty if there is none."""
     global_name: str
     """Display name; empty if the provider sent none."""
     email: str | None
@@ -35,7 +35,7 @@ class ProviderUser(NamedTuple):
 
 
 def read_user(provider: LoginProviderConfig, subject: str, claims: Mapping[str, Any]) -> ProviderUser:
-    """Return the user of the claims of an ID token and of the userinfo endpoint."""
+    """Build a user from the claims of an ID token and of the userinfo endpoint."""
     email = read_text(claims, provider.email_claim).lower()
     if len(email) > EMAIL_MAX or _EMAIL.fullmatch(email) is None:
         email = ""
@@ -57,7 +57,7 @@ def read_user(provider: LoginProviderConfig, subject: str, claims: Mapping[str, 
 
 
 def merge(userinfo: Mapping[str, Any], token_claims: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the claims of an ID token, completed by those of the userinfo endpoint.
+    """Return the claims of an ID token, completed by the claims of the userinfo endpoint.
 
     A verification of the userinfo endpoint does not apply to another address of the ID token."""
     merged = {**userinfo, **token_claims}

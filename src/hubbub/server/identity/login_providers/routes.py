@@ -1,4 +1,4 @@
-"""HTTP handlers for logins at external providers."""
+"""HTTP handlers for logins at external providers, and the identities that users link."""
 
 import secrets
 

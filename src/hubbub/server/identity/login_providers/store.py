@@ -59,7 +59,6 @@ _REGISTRATION_COLUMNS: Final = ", ".join(LoginRegistrationRow._fields)
 
 
 def insert(tx: Tx, row: LoginIdentityRow) -> None:
-    """Insert an identity."""
     tx.run(f"INSERT INTO login_identities ({_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -69,7 +68,6 @@ def list_by_user(tx: Tx, user_id: int) -> list[LoginIdentityRow]:
 
 
 def find(tx: Tx, user_id: int, identity_id: int) -> LoginIdentityRow | None:
-    """Return an identity of a user, or None."""
     return tx.find(
         LoginIdentityRow,
         f"SELECT {_COLUMNS} FROM login_identities WHERE id = ? AND user_id = ?",
@@ -107,7 +105,7 @@ def delete_by_user(tx: Tx, user_id: int) -> None:
 
 
 def insert_attempt(tx: Tx, digest: bytes, row: AttemptRow, expires_ms: int, now_ms: int) -> None:
-    """Insert a started login, given by the hash of its ticket. Delete expired ones."""
+    """Insert a started login, given by the hash of its ticket. Delete expired logins."""
     tx.run("DELETE FROM login_attempts WHERE expires_ms <= ?", now_ms)
     tx.run(
         f"INSERT INTO login_attempts (hash, expires_ms, {_ATTEMPT_COLUMNS}) VALUES (?, ?, {placeholders(row)})",
@@ -134,7 +132,9 @@ def consume_attempt(tx: Tx, digest: bytes, now_ms: int) -> AttemptRow | None:
 
 
 def insert_registration(tx: Tx, digest: bytes, row: LoginRegistrationRow, expires_ms: int, now_ms: int) -> None:
-    """Insert a registration, given by the hash of its ticket. Delete expired ones and earlier ones of the identity."""
+    """Insert a registration, given by the hash of its ticket.
+
+    Delete expired registrations and earlier registrations of the identity."""
     tx.run("DELETE FROM login_registrations WHERE expires_ms <= ?", now_ms)
     tx.run("DELETE FROM login_registrations WHERE issuer = ? AND subject = ?", row.issuer, row.subject)
     tx.run(
@@ -157,5 +157,4 @@ def find_registration(tx: Tx, digest: bytes, now_ms: int) -> LoginRegistrationRo
 
 
 def delete_registration(tx: Tx, digest: bytes) -> None:
-    """Delete the registration with this hash."""
     tx.run("DELETE FROM login_registrations WHERE hash = ?", digest)

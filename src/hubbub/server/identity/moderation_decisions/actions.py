@@ -41,7 +41,7 @@ def record(
 
 
 def appeal(call: Call, row: DecisionRow, text: str) -> DecisionRow:
-    """Store the appeal of the affected account, or raise FORBIDDEN if it cannot appeal."""
+    """Store the appeal of the affected account. Raise FORBIDDEN if it cannot appeal, and a form error for an empty text."""
     if row.appeal is not None:
         raise errors.FORBIDDEN(message="You have already appealed against this decision.")
     if row.revoked_ms is not None:
@@ -57,7 +57,7 @@ def appeal(call: Call, row: DecisionRow, text: str) -> DecisionRow:
 def require_suspension(call: Call, user_id: UserId) -> DecisionRow:
     """Return the decision that suspended an account, or raise a form error if the account is not suspended.
 
-    A suspension without a decision, such as one of an earlier version, gets one."""
+    A suspension without a decision, such as a suspension of an earlier version, gets a decision."""
     ban = accounts.management.find_ban(call.tx, user_id, call.now_ms)
     if ban is None:
         message = "This account is not suspended. Log in to see the decisions about it."
@@ -79,7 +79,9 @@ def describe_appeal(call: Call, user_id: int) -> str:
 
 
 def decide_appeal(call: Call, row: DecisionRow, *, is_granted: bool, note: str | None) -> DecisionRow:
-    """Grant or reject an appeal. Granting it reverses the decision as far as possible."""
+    """Grant or reject an appeal, or raise FORBIDDEN if none is open or another operator has to decide.
+
+    Granting an appeal reverses the decision as far as possible."""
     if row.appeal is None or row.appeal_outcome is not None:
         raise errors.FORBIDDEN(message="No appeal against this decision is open.")
     actor = call.actor_or_none

@@ -1,4 +1,4 @@
-"""Ports of the moderation decisions slice."""
+"""Ports of the moderation decisions slice: suspensions of guilds, and notices to users."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port

@@ -27,9 +27,9 @@ class DecisionRow(NamedTuple):
     """ID of the case with the reports; None for a decision without reports."""
     created_ms: int
     ends_ms: int | None = None
-    """End of a suspension; None if it does not end by itself."""
+    """End of a suspension in Unix milliseconds; None if it does not end by itself."""
     revoked_ms: int | None = None
-    """Time at which an operator reversed the decision, or None."""
+    """Time at which an operator reversed or replaced the decision, in Unix milliseconds, or None."""
     appeal: str | None = None
     """Text of the appeal, or None."""
     appealed_ms: int | None = None
@@ -127,7 +127,7 @@ def delete_of_user(tx: Tx, user_id: int) -> None:
 
 
 def delete_before(tx: Tx, decision_id: int, now_ms: int, limit: int) -> int:
-    """Delete at most `limit` decisions with lower IDs, except suspensions in force. Return their number."""
+    """Delete at most `limit` decisions with an ID below `decision_id`, except suspensions in force. Return their number."""
     rows = tx.all(
         "SELECT id FROM moderation_decisions WHERE id < ? AND (action NOT IN ('suspend_user', 'suspend_guild') "
         "OR revoked_ms IS NOT NULL OR ends_ms <= ?) ORDER BY id LIMIT ?",

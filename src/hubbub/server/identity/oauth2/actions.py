@@ -40,7 +40,7 @@ def grant_authorization(
 ) -> str:
     """Install and authorize the application after the user's consent; return the URL to redirect to.
 
-    The URL contains a code or a token if the request asked for one."""
+    The URL contains the code or the token that the request asked for."""
     guild_id: GuildId | None = None
     permissions = request.permissions
     if request.integration_type == ApplicationIntegrationType.GUILD_INSTALL:
@@ -150,7 +150,7 @@ def _issue_code(
 
 
 def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tuple[str, ...]) -> None:
-    """Store a user's authorization of an application; its scopes are added to those granted before."""
+    """Store a user's authorization of an application. The scopes are added to the scopes that the user granted before."""
     previous = store.find_authorization(call.tx, user_id, application.id)
     granted_scopes = parse_scopes(f"{previous.scopes if previous is not None else ''} {' '.join(scopes)}")
     store.upsert_authorization(
@@ -216,7 +216,7 @@ def issue_tokens(
     """Issue an access token and, with `with_refresh_token`, its refresh token.
 
     `refresh_scopes` are the scopes of the refresh token, if the access token has fewer. `family_id` is the token family that
-    the tokens continue; None starts a new one."""
+    the tokens continue; None starts a new family."""
     auth.delete_expired(call.tx, user_id, call.now_ms - store.USED_TOKEN_RETENTION_MS)
     if family_id is None:
         family_id = call.new_id(Snowflake)
@@ -250,7 +250,7 @@ def issue_tokens(
 
 
 def _revoke_excess_families(call: Call, user_id: int, application_id: int, new_family_id: int) -> None:
-    """Revoke the oldest grants of a user and an application, so that with the new one the limit is kept."""
+    """Revoke the oldest grants of a user and an application, so that the limit is kept with the new grant."""
     family_ids = set(store.list_token_family_ids(call.tx, user_id, application_id)) - {new_family_id}
     if len(family_ids) >= wire.GRANTS_MAX:
         for family_id in sorted(family_ids)[: len(family_ids) + 1 - wire.GRANTS_MAX]:
@@ -280,7 +280,7 @@ def rotate_refresh_token(
     scopes = granted_scopes if scope is None else parse_scopes(scope)
     if not expand_scopes(scopes) <= expand_scopes(granted_scopes):
         raise invalid_scope("The requested scope exceeds the granted scope")
-    # The new token keeps the ID of the old one, so a gateway session continues (spec/sdk.md#5.6) and still ends on
+    # The new token keeps the ID of the old token, so a gateway session continues (spec/sdk.md#5.6) and still ends on
     # revocation. Tokens of a publisher's applications remain valid until they expire (spec/sdk.md#8.7).
     auth.delete_access_token(call.tx, row.user_id, row.family_id)
     auth.publish_actor_changed(call.tx, row.user_id)
@@ -350,12 +350,14 @@ def deauthorize_all_users(call: Call, application_id: int) -> None:
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
-    """Delete the authorizations and codes of a deleted user."""
+    """Delete the authorizations, codes and refresh tokens of a deleted user."""
     store.delete_user_grants(call.tx, signal.user_id)
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
-    """Revoke all authorizations of an application before it is deleted, and delete its codes and installations."""
+    """Revoke all authorizations of an application before it is deleted.
+
+    Delete its approved scopes, its codes and its installations for users."""
     for user_id in store.list_authorized_user_ids(call.tx, signal.row.id):
         deauthorize(call, user_id, signal.row.id)
     store.delete_application_data(call.tx, signal.row.id)

@@ -57,7 +57,7 @@ def _read_credentials(call: Call, client_id: str | UnsetType, client_secret: str
     if header is None:
         if client_id is UNSET:
             raise invalid_client()
-        # An empty secret counts as absent: libraries for public clients send one.
+        # An empty secret counts as absent: libraries for public clients send an empty secret.
         return client_id, client_secret or None if isinstance(client_secret, str) else None
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":

@@ -1,6 +1,6 @@
-"""The token endpoint, with one function per grant.
+"""The token endpoint, with one function per grant, the revocation of tokens, RPC tokens and device authorizations.
 
-A returned error commits the transaction; a raised one rolls it back."""
+A returned error commits the transaction; a raised error rolls it back."""
 
 import base64
 import hashlib
@@ -161,7 +161,7 @@ def _apply_grant(
 ) -> None:
     """Install the application and create the webhook as the user who granted them.
 
-    The user must still have the permissions."""
+    Raise invalid_grant if the user no longer has the permissions."""
     granter_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
     try:
         if row.guild_id is not None:
@@ -223,7 +223,7 @@ def _exchange_client_credentials(
     rules.require_scopes(call, client, scopes)
     rules.require_no_consent_scopes(scopes)
     if ports.is_banned(call, client.owner_id):
-        # A ban revokes the owner's tokens immediately, and prevents new ones.
+        # A ban revokes the owner's tokens immediately, and prevents new tokens.
         raise invalid_grant("The account that owns this application is closed")
     return IssuedTokens(actions.issue_tokens(call, client, client.owner_id, scopes, with_refresh_token=False))
 
@@ -289,7 +289,9 @@ def _id_token_claims(
 
 
 def revoke_tokens(call: Call, body: wire.RevokeRequest) -> None:
-    """Revoke all tokens of the user and application that a token belongs to (RFC 7009)."""
+    """Revoke all tokens of the user and application that a token belongs to (RFC 7009). Ignore an unknown token.
+
+    Raise if the token belongs to another client."""
     client = clients.require_client(call, body.client_id, body.client_secret)
     token = _require_parameter("token", body.token)
     owner = store.find_access_token_owner(call.tx, token)
@@ -308,7 +310,7 @@ def revoke_tokens(call: Call, body: wire.RevokeRequest) -> None:
 
 
 def issue_rpc_token(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
-    """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (spec/rpc.md#7)."""
+    """Issue an RPC token to a backend that authenticates with a client secret (spec/rpc.md#7)."""
     client = clients.require_client(call, body.client_id, body.client_secret, requires_secret=True)
     _require_device_capacity(call, client, store.RPC_TOKEN_STATE)
     token = actions.new_secret()

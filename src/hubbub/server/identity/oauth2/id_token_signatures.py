@@ -17,7 +17,7 @@ async def sign_id_token(operation: AsyncOperation, claims: dict[str, Any]) -> st
 
 
 async def find_or_create_signing_key(operation: AsyncOperation) -> KeyRow:
-    """Return the current signing key; create one if there is none that may still sign."""
+    """Return the current signing key. Create a key if no key may still sign."""
     key, algorithm = await operation.read(
         lambda call: (_find_signing_key(call), call.config.identity.id_token_algorithm)
     )

@@ -42,7 +42,7 @@ def invalid_request(description: str) -> OAuthError:
 
 
 def invalid_client() -> OAuthError:
-    """Return the error for an unknown or unauthenticated client; it does not reveal which of them."""
+    """Return the error for an unknown or unauthenticated client; the error does not reveal whether the client exists."""
     return OAuthError(wire.INVALID_CLIENT, "Client authentication failed", is_client_authentication=True)
 
 

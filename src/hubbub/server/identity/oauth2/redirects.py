@@ -15,7 +15,7 @@ _PORT_SUFFIX: Final = re.compile(r":[0-9]*$", re.ASCII)
 
 
 def has_custom_scheme(uri: str) -> bool:
-    """Return whether a redirect URI has a custom scheme; these need PKCE, since any program may register a scheme."""
+    """Return whether a redirect URI has a custom scheme. Such a URI needs PKCE, because any program may register a scheme."""
     return urlsplit(uri).scheme not in ("http", "https")
 
 

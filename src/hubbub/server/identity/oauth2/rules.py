@@ -144,8 +144,8 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
     unapproved = missing_approvals(scopes, row.flags, ())
     if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.is_active(call.now_ms):
-        # Before this change, an activity needed an approval for the scope. Since then, accepting the social layer terms
-        # is enough.
+        # Before `RELATIONSHIPS_FOR_ACTIVITIES`, an activity needed an approval for the scope. Since then, accepting the
+        # social layer terms is enough.
         unapproved += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
     if unapproved:
         approved_scopes = store.list_approved_scopes(call.tx, row.id)
@@ -196,7 +196,9 @@ def describe_scopes(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
 def _requested_scopes(
     query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
 ) -> tuple[tuple[str, ...], int]:
-    """Return the requested scopes and bot permissions; a query without scopes requests those of the application's settings."""
+    """Return the requested scopes and bot permissions. A query without scopes requests the scopes of the install parameters.
+
+    Raise invalid_scope if the application has no install parameters either."""
     permissions = int(query.permissions) if query.permissions is not UNSET else 0
     if isinstance(query.scope, str) and query.scope.strip():
         return parse_scopes(query.scope), permissions
@@ -302,7 +304,7 @@ def _require_integration_type(
 def require_installer(call: Call, request: AuthorizationRequest) -> None:
     """Raise NOT_AUTHORIZED_ON_APPLICATION unless the caller may install the application.
 
-    Only the owner and members of its team may install a private one."""
+    Only the owner and members of its team may install a private application."""
     if request.integration_type is not None and not request.application.bot_public:
         application = request.application
         is_member = applications.teams.has_role(call.tx, application.team_id, call.user_id, TeamRole.READ_ONLY)
@@ -311,7 +313,7 @@ def require_installer(call: Call, request: AuthorizationRequest) -> None:
 
 
 def are_scopes_granted(granted_scopes: str, scopes: tuple[str, ...]) -> bool:
-    """Return whether the user already granted all these scopes, so that consent can be skipped.
+    """Return whether the user already granted all of `scopes`, so that consent can be skipped.
 
     `granted_scopes` are the granted scopes, separated by spaces."""
     if ALWAYS_PROMPTED_SCOPES.intersection(scopes):

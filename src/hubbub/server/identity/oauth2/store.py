@@ -192,7 +192,7 @@ def filter_authorized(tx: Tx, application_ids: Sequence[int], user_ids: Iterable
 
 
 def list_user_applications(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return the (user ID, application ID) pairs of these users' authorizations and access tokens."""
+    """Return the (user ID, application ID) pairs of the authorizations and access tokens of the users `user_ids`."""
     unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(unique_ids):
         rows = tx.all(
@@ -207,7 +207,7 @@ def list_user_applications(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, i
 
 
 def upsert_authorization(tx: Tx, row: AuthorizationRow) -> None:
-    """Insert an authorization, or replace the scopes of an existing one."""
+    """Insert an authorization, or replace the scopes of an existing authorization."""
     tx.run(
         f"INSERT INTO authorizations ({_AUTHORIZATION_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (user_id, application_id) DO UPDATE SET scopes = excluded.scopes, changed_ms = excluded.changed_ms",
@@ -216,7 +216,9 @@ def upsert_authorization(tx: Tx, row: AuthorizationRow) -> None:
 
 
 def delete_grants(tx: Tx, user_id: int, application_id: int) -> int:
-    """Delete a user's grants to an application, except access tokens; return the number of deleted rows."""
+    """Delete a user's grants to an application, except access tokens, and its installation for the user.
+
+    Return the number of deleted rows."""
     deleted_count = 0
     for table in ("authorizations", "authorization_codes", "refresh_tokens", "device_codes"):
         deleted_count += tx.run(
@@ -341,7 +343,9 @@ def find_refresh_token(tx: Tx, token: str) -> RefreshTokenRow | None:
 
 
 def use_refresh_token(tx: Tx, row: RefreshTokenRow, now_ms: int) -> bool:
-    """Mark a refresh token as used; return False if it was already used."""
+    """Mark a refresh token as used; return False if it was already used.
+
+    Tokens of the family that were used more than USED_TOKEN_RETENTION_MS ago are deleted."""
     tx.run(
         "DELETE FROM refresh_tokens WHERE family_id = ? AND used_ms < ?",
         row.family_id,
@@ -375,7 +379,7 @@ def delete_family(tx: Tx, family_id: int) -> None:
 
 
 def insert_device(tx: Tx, row: DeviceAuthorizationRow, now_ms: int) -> bool:
-    """Insert a device authorization; return False if another one has the same user code.
+    """Insert a device authorization; return False if another device authorization has the same user code.
 
     Device authorizations that expired more than CODE_RETENTION_MS ago are deleted."""
     tx.run("DELETE FROM device_codes WHERE expires_ms < ?", now_ms - CODE_RETENTION_MS)
@@ -449,7 +453,7 @@ def record_poll(tx: Tx, row: DeviceAuthorizationRow, interval_seconds: int, now_
 
 
 def record_device_decision(tx: Tx, row: DeviceAuthorizationRow, state: str, user_id: int) -> bool:
-    """Record the user's decision as the new `state`, granted or denied; return False if there was one before."""
+    """Record the user's decision as the new `state`, granted or denied; return False if the request was already decided."""
     return bool(
         tx.run(
             "UPDATE device_codes SET state = ?, user_id = ? WHERE hash = ? AND state = 'pending'",

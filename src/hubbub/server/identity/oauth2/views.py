@@ -1,4 +1,4 @@
-"""Build the wire models of applications, authorizations and OpenID Connect claims."""
+"""Build the wire models of applications, authorizations and OpenID Connect claims, and the data export of authorizations."""
 
 import base64
 import hashlib
@@ -81,7 +81,7 @@ def _public_application(row: ApplicationRow, bot: UserRow | None, model: Any, no
 
 
 def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now_ms: int) -> list[wire.Authorization]:
-    """Build authorizations; those of deleted applications are omitted."""
+    """Build authorizations. Authorizations of deleted applications are left out."""
     applications_by_id = applications.find_many(tx, [row.application_id for row in rows])
     pairs = [(row, applications_by_id[row.application_id]) for row in rows if row.application_id in applications_by_id]
     public_views = public_applications(tx, [application for _, application in pairs], now_ms)

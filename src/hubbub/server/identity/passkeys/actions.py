@@ -15,7 +15,6 @@ from hubbub.server.identity.passkeys.store import ChallengeRow, PasskeyRow
 from hubbub.server.identity.users.signals import UserDeleted
 
 CHALLENGE_BYTES: Final = 32
-"""Size of a challenge in bytes."""
 
 
 def require_relying_party(call: Call) -> RelyingParty:

@@ -1,7 +1,7 @@
 """The registration and login ceremonies of Web Authentication, with the package `webauthn`.
 
-Credentials come from the client. The package and its parsers raise many kinds of exceptions for bad ones, some of them
-built-in, so these functions turn every exception into a form error.
+Credentials come from the client. The package and its parsers raise many kinds of exceptions for invalid credentials, some
+of them built-in, so the functions that verify credentials turn every exception into a form error.
 
 Importing the package takes a tenth of the start of the server. A rehearsal imports it when it is first used; other servers
 import it at the start with `load_library`."""

@@ -24,7 +24,7 @@ CODE_BYTES: Final = 15
 
 
 def find_mode(config: Config) -> RegistrationMode:
-    """Return the mode of the registration. The setting `allow_registration` closes it."""
+    """Return the mode of the registration, which is CLOSED if the setting `allow_registration` is off."""
     return RegistrationMode(config.registration.mode) if config.allow_registration else RegistrationMode.CLOSED
 
 
@@ -36,7 +36,7 @@ def require_open(call: Call) -> None:
 
 
 def require_email_allowed(call: Call, email: str | None | UnsetType) -> None:
-    """Reject an address whose domain the operator does not allow, and a missing address if one is required."""
+    """Reject an address whose domain the operator does not allow, and a missing address if an address is required."""
     settings = call.config.registration
     if not isinstance(email, str):
         if settings.allowed_email_domains:
@@ -50,7 +50,9 @@ def require_email_allowed(call: Call, email: str | None | UnsetType) -> None:
 
 
 def use_invite(call: Call, code: str | None | UnsetType) -> bool:
-    """Count the use of an invite, if the mode needs one. Return whether an operator has to approve the account."""
+    """Count the use of an invite if the mode needs an invite. Return whether an operator has to approve the account.
+
+    Raise a form error if a required invite is missing, or an invite cannot be used."""
     mode = find_mode(call.config)
     if mode not in (RegistrationMode.INVITE, RegistrationMode.APPROVAL):
         return False

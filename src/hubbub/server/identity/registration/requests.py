@@ -1,4 +1,4 @@
-"""Requests for registration that wait for an operator."""
+"""Registration requests that wait for an operator or were rejected, and the lookups of invites that operators need."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import UserId
@@ -29,7 +29,7 @@ __all__ = [
     "reject_request",
     "require_approved",
 ]
-"""The interface for other slices."""
+"""The interface for other slices, including operations on invites."""
 
 
 def create(call: Call, user_id: UserId, message: str) -> None:

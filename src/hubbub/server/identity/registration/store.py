@@ -83,7 +83,6 @@ def delete_invite(tx: Tx, invite_id: int) -> None:
 
 
 def delete_user_invites(tx: Tx, user_id: int) -> None:
-    """Delete the invites that a user created."""
     tx.run("DELETE FROM registration_invites WHERE creator_id = ?", user_id)
 
 
@@ -115,7 +114,7 @@ def list_requests(tx: Tx, *, is_rejected: bool, after_id: int, limit: int) -> li
 
 
 def reject_request(tx: Tx, user_id: int, reason: str | None, now_ms: int) -> None:
-    """Store a rejection."""
+    """Store the rejection of a request, with the reason for the user."""
     tx.run("UPDATE registration_requests SET rejected_ms = ?, reason = ? WHERE user_id = ?", now_ms, reason, user_id)
 
 

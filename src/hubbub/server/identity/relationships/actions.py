@@ -204,7 +204,7 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
 
 
 def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
-    """Publish a user's changed profile in a game to the user's friends on the platform and in the game."""
+    """Publish a user's changed profile in a game to friends and users with a pending request, on the platform and in the game."""
     related_by_family = store.list_related_by_family(call.tx, signal.profile.user_id)
     friend_ids = related_by_family.get(PLATFORM, set()) | related_by_family.get(
         int(signal.profile.application_id), set()

@@ -1,4 +1,4 @@
-"""Permission checks for friend requests, and the merge of relationships."""
+"""Checks of friend requests and blocks, the merge of relationships, and the players of a family of games."""
 
 from collections.abc import Collection
 from typing import Final, NamedTuple
@@ -29,9 +29,8 @@ class RelationshipPair(NamedTuple):
 
 
 FRIENDS: Final = RelationshipPair(FRIEND, FRIEND)
-"""The users are friends."""
 REQUESTED: Final = RelationshipPair(OUTGOING, INCOMING)
-"""The first user has sent the second one a friend request."""
+"""The first user has sent a friend request to the second user."""
 UNRELATED: Final = RelationshipPair()
 """The users have no relationship."""
 
@@ -117,7 +116,7 @@ def require_blocks_below_max(call: Call) -> None:
 
 
 def require_player(call: Call, other: UserRow, family_id: int) -> None:
-    """Raise FRIEND_REQUESTS_DISABLED unless the target of a game friend request authorized the application (spec/sdk.md#9.3)."""
+    """Raise FRIEND_REQUESTS_DISABLED unless the target of a game friend request plays a game of the family (spec/sdk.md#9.3)."""
     if not is_player(call.tx, other.id, family_id):
         raise errors.FRIEND_REQUESTS_DISABLED()
 

@@ -106,7 +106,7 @@ def list_all(tx: Tx, user_id: int) -> list[RelationshipRow]:
 
 
 def are_friends(tx: Tx, user_id: int, other_id: int, *, family_id: int | None = None) -> bool:
-    """Return whether two users are friends on the platform or, with a `family_id`, in the games of that family."""
+    """Return whether two users are friends on the platform. With a `family_id`, friends in games of the family count as well."""
     return (
         tx.value(
             "SELECT 1 FROM relationships WHERE user_id = ? AND other_id = ? AND family_id IN (?, ?) AND type = ?",
@@ -165,7 +165,6 @@ def filter_blocked(tx: Tx, user_id: int, other_ids: Iterable[int]) -> set[int]:
 
 
 def list_blocked_ids(tx: Tx, user_id: int) -> list[int]:
-    """Return the IDs of the users that a user blocks."""
     sql = f"SELECT other_id FROM relationships WHERE user_id = ? AND family_id = {PLATFORM} AND type = ? ORDER BY other_id"
     return [row[0] for row in tx.all(sql, user_id, RelationshipType.BLOCKED)]
 
@@ -177,7 +176,7 @@ def list_blockers(tx: Tx, user_id: int) -> list[int]:
 
 
 def list_friend_ids(tx: Tx, user_id: int, family_id: int | None = None) -> list[int]:
-    """Return the IDs of a user's friends on the platform and, with a family, in its games."""
+    """Return the IDs of a user's friends on the platform and, with a `family_id`, in the games of the family."""
     rows = tx.all(
         "SELECT DISTINCT other_id FROM relationships WHERE user_id = ? AND family_id IN (?, ?) AND type = ? ORDER BY other_id",
         user_id,
@@ -220,7 +219,7 @@ def list_private_channel_partners(tx: Tx, user_id: int) -> set[int]:
 
 
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:
-    """Return the number of a user's platform relationships with these types."""
+    """Return the number of a user's platform relationships with the types `types`."""
     total: int = tx.value(
         f"SELECT COUNT(*) FROM relationships WHERE user_id = ? AND family_id = {PLATFORM} AND type IN ({placeholders(types)})",
         user_id,

@@ -1,4 +1,4 @@
-"""Ports of the retention slice. Several slices implement each."""
+"""Port of the retention slice, which several slices implement: the deletion of expired records."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import multi_port

@@ -1,4 +1,4 @@
-"""HTTP handlers for teams of developers."""
+"""HTTP handlers for teams of developers, and the transfer of applications to teams."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import TeamMembershipState, TeamRole

@@ -20,7 +20,7 @@ def require_member(call: Call, team_id: int) -> TeamRow:
 
 
 def require_admin(call: Call, team_id: int) -> TeamRow:
-    """Return a team whose members the caller manages: as its owner, or with the role admin."""
+    """Return a team whose members the caller manages: as its owner, or with the role admin. Otherwise raise."""
     row = require_member(call, team_id)
     if row.owner_id != call.user_id and not applications.teams.has_role(call.tx, team_id, call.user_id, TeamRole.ADMIN):
         raise errors.MISSING_PERMISSIONS()
@@ -28,7 +28,7 @@ def require_admin(call: Call, team_id: int) -> TeamRow:
 
 
 def require_owner(call: Call, team_id: int) -> TeamRow:
-    """Return a team that the caller owns."""
+    """Return a team, or raise if the caller does not own it."""
     row = require_member(call, team_id)
     if row.owner_id != call.user_id:
         raise errors.MISSING_PERMISSIONS()

@@ -1,4 +1,4 @@
-"""User settings: accepted friend requests and messages, custom status, and the appearance of the chat client."""
+"""User settings: accepted friend requests and messages, custom status, guild folders, and the appearance of the chat client."""
 
 from typing import Any
 

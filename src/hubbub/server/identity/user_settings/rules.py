@@ -35,8 +35,8 @@ def is_expired(custom_status: wire.CustomStatus, now_ms: int) -> bool:
 def require_guilds(call: Call, restricted_guild_ids: Collection[int], requested_guild_ids: Sequence[int]) -> None:
     """Raise form errors for guilds that the caller is not a member of.
 
-    `restricted_guild_ids` are the restricted guilds so far, and `requested_guild_ids` those of the request. A guild that
-    the caller left after restricting it may stay in the list."""
+    `restricted_guild_ids` are the stored IDs of restricted guilds, and `requested_guild_ids` are the IDs in the request. A
+    guild that the caller left after restricting it may stay in the list."""
     new_ids = set(requested_guild_ids).difference(restricted_guild_ids)
     unknown_ids = new_ids.difference(store.filter_member_guilds(call.tx, call.user_id, new_ids))
     form = FormErrors()

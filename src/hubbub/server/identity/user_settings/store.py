@@ -60,5 +60,4 @@ def filter_member_guilds(tx: Tx, user_id: int, guild_ids: Collection[int]) -> se
 
 
 def delete(tx: Tx, user_id: int) -> None:
-    """Delete a user's settings."""
     tx.run("DELETE FROM user_settings WHERE user_id = ?", user_id)

@@ -1,4 +1,4 @@
-"""Changes of the profiles of users, and lookups that these changes need."""
+"""Changes of user profiles, lookups that these changes need, and the system user, for other slices."""
 
 from hubbub.server.identity.users.actions import publish_user, set_email, set_premium, set_primary_guild, update_profile
 from hubbub.server.identity.users.store import list_by_primary_guild, set_mfa_enabled

@@ -28,7 +28,7 @@ class UserRow(NamedTuple):
     bot: int = 0
     system: int = 0
     public_flags: int = 0
-    """Those bits of `UserFlags` that other users see."""
+    """Bits of `UserFlags` that other users see."""
     premium_type: int = 0
     """Value of `PremiumType`."""
     locale: str = "en-US"
@@ -52,7 +52,7 @@ def find(tx: Tx, user_id: int) -> UserRow | None:
 
 
 def find_many(tx: Tx, user_ids: Iterable[int]) -> dict[int, UserRow]:
-    """Return the users that exist, by ID."""
+    """Return the existing users among `user_ids`, by ID."""
     unique_ids = list(dict.fromkeys(user_ids))
     users_by_id: dict[int, UserRow] = {}
     for batch in batches(unique_ids):
@@ -109,7 +109,6 @@ def update(tx: Tx, row: UserRow) -> None:
 
 
 def set_premium(tx: Tx, user_id: int, premium_type: int) -> None:
-    """Update a user's premium type."""
     tx.run("UPDATE users SET premium_type = ? WHERE id = ?", premium_type, user_id)
 
 
@@ -134,7 +133,7 @@ def list_by_primary_guild(tx: Tx, guild_id: int, *, after: int, limit: int) -> l
 
 
 def delete(tx: Tx, user_id: int) -> None:
-    """Delete a user. Their messages are shown as those of a deleted user."""
+    """Delete a user. Messages of the user show a deleted user as their author."""
     tx.run("DELETE FROM users WHERE id = ?", user_id)
 
 

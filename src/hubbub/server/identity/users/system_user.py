@@ -1,4 +1,4 @@
-"""The system user, which sends the notices of the server's operators."""
+"""The system user, which sends the notices of the server and of its operators."""
 
 from typing import Final
 

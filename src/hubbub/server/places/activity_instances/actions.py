@@ -18,8 +18,9 @@ def launch(
 ) -> InstanceRow:
     """Add a user to an application's activity in a channel, starting the activity if none is running.
 
-    The caller must have checked the permissions (spec/activities.md#2 and 3). `session_id` is a value of
-    `store.public_session_id`; if empty, the user participates until their last session ends."""
+    Raise if the activity is full. The session leaves any other activity that it takes part in. The caller must have
+    checked the permissions (spec/activities.md#2 and 3). `session_id` is a value of `store.public_session_id`; if it is
+    empty, the user participates until their last session ends."""
     row = store.find_in_channel(call.tx, application_id, channel_id)
     application = applications.find(call.tx, application_id)
     if row is not None and application is not None:

@@ -1,4 +1,4 @@
-"""Rules for launching and joining activities."""
+"""Rules for launching and joining activities, and lookup of activities by composite ID."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ LAUNCH_CHANNEL_TYPES: Final = frozenset(
 
 
 class LaunchRejected(errors.ApiError):
-    """The error of a rejected launch: INVALID_ACTIVITY_ACTION, with the exact `reason` for clients of users."""
+    """An INVALID_ACTIVITY_ACTION error with the exact `reason` for which a launch was rejected, for clients of users."""
 
     def __init__(self, reason: LaunchFailureReason) -> None:
         super().__init__(errors.INVALID_ACTIVITY_ACTION)
@@ -39,7 +39,7 @@ class LaunchRejected(errors.ApiError):
 
 
 def require_launchable(call: Call, application_id: int, channel_access: ChannelAccess) -> ApplicationRow:
-    """Return the application if the caller may launch its activity in the channel (spec/activities.md#2)."""
+    """Return the application, or raise if the caller may not launch its activity in the channel (spec/activities.md#2)."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()

@@ -61,7 +61,6 @@ def public_session_id(gateway_session_id: str) -> str:
 
 
 def find(tx: Tx, instance_id: int) -> InstanceRow | None:
-    """Return a running activity, or None."""
     return tx.find(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE id = ?", instance_id)
 
 
@@ -186,6 +185,6 @@ def delete(tx: Tx, instance_id: int) -> None:
 
 
 def delete_all(tx: Tx) -> None:
-    """Delete all activities."""
+    """Delete all activities and their participants."""
     tx.run("DELETE FROM activity_participants")
     tx.run("DELETE FROM activity_instances")

@@ -41,7 +41,7 @@ def embedded_activity(
 ) -> wire.EmbeddedActivity:
     """Build an activity for clients that see its channel.
 
-    `members_by_id` holds the members among the participants by user ID; None in a private channel."""
+    `members_by_id` contains the members among the participants, by user ID. It is empty or None in a private channel."""
     member_views = members_by_id or {}
     return wire.EmbeddedActivity(
         application_id=ApplicationId(row.application_id),
@@ -75,7 +75,7 @@ def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[Partici
 
 
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
-    """Return the GUILD_CREATE field of activities: those in the channels that the member can see."""
+    """Return the GUILD_CREATE field with the activities in the channels that the member can see."""
     rows = [row for row in store.list_guild_instances(call.tx, view.guild.id) if row.channel_id in view.visible]
     participants_by_instance = store.find_participants(call.tx, [row.id for row in rows])
     members_by_id = members.views.find_views(

@@ -64,7 +64,7 @@ def save_url_map(call: Call, application_id: int, url_map: Sequence[wire.UrlMapp
 def find_site(call: Call, application_id: int, ticket_texts: Sequence[str]) -> ActivitySite | None:
     """Return the URL map and the valid ticket of a request, or None if the application has no activity.
 
-    `ticket_texts` holds the tickets of the request; the first valid one identifies the participant."""
+    `ticket_texts` are the tickets of the request; the first valid ticket identifies the participant."""
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         return None

@@ -19,7 +19,7 @@ class MappingRow(NamedTuple):
 
 
 def list_mappings(tx: Tx, application_id: int) -> list[MappingRow]:
-    """List the URL map of an application in its order, in which the first matching prefix applies."""
+    """List the entries of an application's URL map in order. The first entry with a matching prefix applies."""
     return tx.fetch(
         MappingRow,
         "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position",

@@ -34,7 +34,7 @@ class TicketPayload(msgspec.Struct, kw_only=True):
     user_id: UserId
     instance_id: str
     is_developer: bool
-    """Whether the user owns the application or is one of its testers."""
+    """Whether the user owns the application, is a member of its team or is one of its testers."""
     created_at: int
     """Time of issue in Unix seconds."""
     expires_at: int

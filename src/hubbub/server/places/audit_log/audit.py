@@ -1,4 +1,4 @@
-"""Record audit log entries and publish their events, in the transaction of the audited action."""
+"""Record and publish audit log entries in the transaction of the audited action, compare wire models, and delete logs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -58,7 +58,7 @@ def record(
             reason,
         ),
     )
-    # spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
+    # spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired entries, so that the log
     # shrinks.
     store.delete_expired(call.tx, guild_id, audit_log.oldest_entry_id(call.now_ms), limit=2)
     call.tx.emit(
@@ -90,5 +90,4 @@ def _comparable_value(model: Any, key: str) -> Any:
 
 
 def delete_guild_log(call: Call, guild_id: int) -> None:
-    """Delete the log of a deleted guild."""
     store.delete_guild_log(call.tx, guild_id)

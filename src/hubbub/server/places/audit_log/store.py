@@ -12,7 +12,7 @@ TABLES: Final = ("audit_log",)
 
 
 class EntryRow(NamedTuple):
-    """An audit log entry."""
+    """An audit log entry of a guild. The column `guild_id` is not part of the row."""
 
     id: int
     user_id: int | None
@@ -103,7 +103,7 @@ def find_deletion(
 
 
 def set_deletion_count(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
-    """Store a new count in an audit log entry for deleted messages."""
+    """Replace the channel and the count of an audit log entry for deleted messages."""
     options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
     tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)
 

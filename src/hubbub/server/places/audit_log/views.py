@@ -20,7 +20,7 @@ def audit_log(rows: Sequence[EntryRow], referenced_users: Iterable[users.UserRow
 
 
 def entry(row: EntryRow) -> wire.AuditLogEntry:
-    """Build one audit log entry."""
+    """Build an entry as it appears in a page of the audit log, without a guild ID."""
     return wire.AuditLogEntry(
         id=AuditLogEntryId(row.id),
         target_id=None if row.target_id is None else Snowflake(row.target_id),

@@ -1,4 +1,4 @@
-"""Ban and unban users: store, audit and publish."""
+"""Ban and unban users, and delete the bans of a deleted guild."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ _BAN_EVENT_PERMISSIONS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
 
 
 def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_message_seconds: int) -> None:
-    """Ban users who are not banned yet, and remove the members among them.
+    """Ban users and remove the members among them. The caller must have checked that the users are not banned yet.
 
-    Their messages of the last `delete_message_seconds` seconds are deleted; 0 deletes none."""
+    The messages that the users sent in the last `delete_message_seconds` seconds are deleted; 0 deletes none."""
     store.insert_many(call.tx, [BanRow(guild_id, target.id, call.reason, call.now_ms) for target in targets])
     for target in targets:
         audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_ADD, target_id=target.id)
@@ -38,12 +38,12 @@ def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_messag
 
 
 def notify_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
-    """Send the signal `MemberBanned`, so that the recent messages of a banned user are deleted."""
+    """Raise the signal `MemberBanned`, so that listeners delete the recent messages of a banned user."""
     call.notify(MemberBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
 
 
 def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
-    """Remove the ban of a user."""
+    """Remove the ban of a user, with an audit log entry and an event."""
     store.delete(call.tx, guild_id, target.id)
     audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=target.id)
     call.tx.emit(
@@ -54,5 +54,4 @@ def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
 
 
 def delete_guild_bans(call: Call, guild_id: int) -> None:
-    """Delete the bans of a deleted guild."""
     store.delete_guild_bans(call.tx, guild_id)

@@ -11,7 +11,7 @@ from hubbub.server.places.standing import GuildAccess
 def filter_bannable(tx: Tx, standing: GuildAccess, user_ids: Iterable[int]) -> list[int]:
     """Return the IDs of the users that the role hierarchy lets the caller ban.
 
-    `standing` is the caller's. Non-members rank below every member (spec/http.md#2.3)."""
+    `standing` is the standing of the caller. Non-members rank below every member (spec/http.md#2.3)."""
     candidate_ids = list(dict.fromkeys(user_ids))
     ranks_by_user = members.membership.find_ranks(tx, standing.guild_id, candidate_ids)
     return [

@@ -6,7 +6,9 @@ from hubbub.protocol.ids import GuildId, UserId
 
 
 class MemberBanned(msgspec.Struct, frozen=True, kw_only=True):
-    """A user, member or not, was banned from a guild. Listeners delete the user's recent messages."""
+    """A user, member or not, was banned from a guild, or a ban was requested for a user who is already banned.
+
+    Listeners delete the user's recent messages."""
 
     guild_id: GuildId
     user_id: UserId

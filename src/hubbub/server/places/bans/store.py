@@ -11,7 +11,7 @@ TABLES: Final = ("bans",)
 
 
 class BanRow(NamedTuple):
-    """A ban of a user from a guild."""
+    """A ban from a guild. The banned user may never have been a member."""
 
     guild_id: GuildId
     user_id: UserId

@@ -1,4 +1,4 @@
-"""Create, change and delete guild channels and their overwrites, and close private channels."""
+"""Create, change and delete guild channels and their overwrites, split permissions, and change and close private channels."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -58,8 +58,8 @@ def create(
     """Create a channel without permission checks.
 
     `guild` is read if None, and `channel_id` is generated if None. If `overwrites` is None, the channel gets the overwrites
-    of its category. `form` holds the errors that the caller found; they are raised with those found while the body is
-    applied. With `is_published=False`, for example while a world is loaded, there is no audit log entry and no event."""
+    of its category. `form` contains the errors that the caller found; the function adds the errors of the body and raises
+    all of them. With `is_published=False`, for example while a world is loaded, there is no audit log entry and no event."""
     form = form or FormErrors()
     guild = guild or store.find_guild_traits(call.tx, guild_id)
     if guild is None:
@@ -200,23 +200,24 @@ def _record_overwrites(
 
 
 def put_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
-    """Set the overwrite of a role or member in a channel. `old_overwrites` are the channel's current ones."""
+    """Set the overwrite of a role or member in a channel. `old_overwrites` are the channel's current overwrites."""
     other_overwrites = [other for other in old_overwrites if other.target_id != overwrite.target_id]
     new_overwrites = sorted([*other_overwrites, overwrite], key=lambda entry: entry.target_id)
     update(call, row, row, old_overwrites, new_overwrites)
 
 
 def delete_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], target_id: int) -> None:
-    """Delete the overwrite of a role or member in a channel. `old_overwrites` are the channel's current ones."""
+    """Delete the overwrite of a role or member in a channel. `old_overwrites` are the channel's current overwrites."""
     update(
         call, row, row, old_overwrites, [overwrite for overwrite in old_overwrites if overwrite.target_id != target_id]
     )
 
 
 def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
-    """Add the permissions that were split off older ones (`permission_split`) to a guild's roles and overwrites.
+    """Add the permissions that were split off older permissions (`permission_split`) to a guild's roles and overwrites.
 
-    Return the number of changed roles and the number of changed overwrites."""
+    Return the number of changed roles and the number of changed overwrites. Overwrites that a channel copies from its
+    changed category are not counted."""
     added_bits = changed_role_count = changed_overwrite_count = 0
     for role in roles.list_guild_roles(call.tx, guild_id):
         permissions = role.permissions | permission_split.implied_bits(role.permissions)

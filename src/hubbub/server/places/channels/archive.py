@@ -26,7 +26,7 @@ ARCHIVE: Final = (
     ArchiveTable(
         name="channels",
         key=("id",),
-        # Linked lobbies and the applications of threads belong to games and stay on their server.
+        # The linked lobby of a channel and the application of a thread are left out: they belong to games of the server.
         columns={
             "id": ID,
             "guild_id": GUILD,

@@ -1,4 +1,4 @@
-"""Creation of channels."""
+"""Functions that create channels or insert their rows, for other slices."""
 
 from hubbub.server.places.channels.actions import create, insert_initial
 from hubbub.server.places.channels.store import insert

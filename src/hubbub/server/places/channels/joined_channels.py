@@ -1,4 +1,4 @@
-"""Columns of channels, for queries of other slices that join them."""
+"""Channel columns for SQL joins of other slices, and `to_ref`, which reduces a channel row to what access checks need."""
 
 from hubbub.server.places.channels.store import COLUMNS as CHANNEL_COLUMNS
 from hubbub.server.places.channels.store import TEXT_COLUMNS as TEXT_CHANNEL_COLUMNS

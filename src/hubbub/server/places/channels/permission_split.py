@@ -1,4 +1,4 @@
-"""Split older permissions into the newer ones, so that no member loses an ability (spec/dated-changes.md#2.5)."""
+"""Split older permissions into the newer permissions, so that no member loses an ability (spec/dated-changes.md#2.5)."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _SPLITS: Final = (
     (Permissions.MANAGE_GUILD_EXPRESSIONS, Permissions.CREATE_GUILD_EXPRESSIONS),
     (Permissions.MANAGE_EVENTS, Permissions.CREATE_EVENTS),
 )
-"""Pairs of older permission bits and the newer bit that was split off from them. Any of the older bits implied the newer one."""
+"""Pairs of older permission bits and the newer bit that was split off from them. Any of the older bits implied the newer bit."""
 AUDIT_ACTIONS: Final = (
     (Permissions.PIN_MESSAGES, AuditLogAction.GUILD_MIGRATE_PIN_PERMISSION),
     (Permissions.BYPASS_SLOWMODE, AuditLogAction.GUILD_MIGRATE_BYPASS_SLOWMODE_PERMISSION),
@@ -32,5 +32,5 @@ def split(row: OverwriteRow) -> OverwriteRow:
 
 
 def implied_bits(bits: int) -> int:
-    """Return the newer bits that any of the older bits in `bits` imply."""
+    """Return the newer bits that the older bits in `bits` imply."""
     return sum(new for old, new in _SPLITS if bits & old)

@@ -1,4 +1,6 @@
-"""HTTP handlers for channels. PATCH and DELETE of a channel may address a thread, so the threads slice handles them."""
+"""HTTP handlers for channels and their permission overwrites.
+
+PATCH and DELETE of a channel may address a thread, so the threads slice handles them."""
 
 from msgspec import UNSET
 
@@ -108,7 +110,9 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
 
 
 def delete_guild_channel(call: Call, channel_access: ChannelAccess) -> wire.Channel:
-    """Delete a guild channel; called by the handler of DELETE /channels/{channel_id}."""
+    """Delete a guild channel; called by the handler of DELETE /channels/{channel_id}.
+
+    Raise if the guild is a community that requires the channel."""
     access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_CHANNELS)
     row = _require_row(call, channel_access.channel.id)
     if rules.is_required_by_community(_require_guild_traits(call, channel_access.guild_id), row.id):

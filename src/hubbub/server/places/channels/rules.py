@@ -1,4 +1,4 @@
-"""Validation of channels, and rules for changing permission overwrites."""
+"""Validation of channels, and rules for changing permission overwrites and linking lobbies."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +81,8 @@ def apply_body(
 ) -> ChannelRow:
     """Return a channel row with the fields of a request body applied; add form errors for invalid fields.
 
-    Absent fields are unchanged, null resets a field, and fields that the channel type does not have are ignored.
+    Absent fields and a null name are unchanged. Null resets any other field. Fields that the channel type does not have
+    are ignored. Raise if the bitrate is too high, there are too many tags, or tag names repeat.
     The caller applies position, parent, type and overwrites. `new_tag_id` generates the ID of a new forum tag."""
     channel_type = row.type
     changes: dict[str, Any] = {}
@@ -141,7 +142,7 @@ def check_emojis(
 def _voice_changes(
     channel_type: int, body: wire.CreateGuildChannel | wire.UpdateChannel, guild: GuildTraits, form: FormErrors
 ) -> dict[str, Any]:
-    """Return the changed columns of a voice or stage channel."""
+    """Return the changed columns of a voice or stage channel; add form errors, or raise if the bitrate is too high."""
     changes: dict[str, Any] = {}
     if body.bitrate is not UNSET:
         if body.bitrate is not None and body.bitrate > bitrate_max(channel_type, guild):
@@ -235,7 +236,9 @@ def _encode_tags(
 
 
 def _updated_flags(row: ChannelRow, requested_flags: int) -> int:
-    """Return the flags after an edit. Flags that cannot be set for the channel type stay unchanged (spec/http.md#3.2)."""
+    """Return the flags after an edit. Flags that cannot be set for the channel type stay unchanged (spec/http.md#3.2).
+
+    A channel with an age restriction never has IS_SPOILER_CHANNEL."""
     settable = 0
     if row.type in FORUM_TYPES:
         settable |= ChannelFlags.REQUIRE_TAG
@@ -274,7 +277,8 @@ def build_overwrites(
 ) -> list[OverwriteRow]:
     """Build the overwrites in a request body, by ascending target ID.
 
-    Add a form error for a target that is unknown or repeated. A target is a role of the guild, or any user."""
+    Add a form error for a target that is unknown or repeated. Raise if there are too many overwrites. A target is a role
+    of the guild, or any user."""
     if len(requests) > wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
     target_ids = [overwrite_request.id for overwrite_request in requests]
@@ -351,7 +355,9 @@ def bits_by_target(rows: Sequence[OverwriteRow]) -> dict[int, AllowDenyBits]:
 
 
 def require_type_change(row: ChannelRow, new_type: int, guild: GuildTraits) -> None:
-    """Reject a change to the type `new_type` other than between text and announcement channels."""
+    """Reject a change to the type `new_type` other than between text and announcement channels.
+
+    The guild must be able to have announcement channels, and must not require the channel as a community."""
     convertible = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
     if row.type not in convertible or new_type not in convertible or not has_announcements(guild):
         raise errors.WRONG_CHANNEL_TYPE()

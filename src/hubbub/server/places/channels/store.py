@@ -56,7 +56,7 @@ class ChannelRow(NamedTuple):
     linked_lobby: str | None = None
     """JSON of a `LinkedLobby`; None if no lobby is linked."""
     last_message_id: int | None = None
-    """ID of the newest message, or of the newest post in forums. It is computed by the queries and not a column."""
+    """ID of the newest message, or of the newest post in forums. The queries compute it; the table has no such column."""
     bitrate: int | None = None
     user_limit: int | None = None
     rtc_region: str | None = None
@@ -86,7 +86,7 @@ class ChannelRow(NamedTuple):
 
 
 class OverwriteRow(NamedTuple):
-    """The permissions of a role or member in one channel."""
+    """The permissions that one channel allows and denies to a role or member."""
 
     channel_id: int
     target_id: int
@@ -149,12 +149,11 @@ def list_guild_channels(tx: Tx, guild_id: int) -> list[ChannelRow]:
 
 
 def count_guild_threads(tx: Tx, guild_id: int) -> int:
-    """Return the number of threads of a guild."""
     return int(tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type IN (10, 11, 12)", guild_id))
 
 
 def list_children(tx: Tx, category_id: int) -> list[ChannelRow]:
-    """List the channels in a category."""
+    """List the channels in a category, by position and ID."""
     return tx.fetch(
         ChannelRow, f"SELECT {COLUMNS} FROM channels c WHERE c.parent_id = ? ORDER BY c.position, c.id", category_id
     )
@@ -294,7 +293,7 @@ def list_ids_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
 
 
 def find_overwrite_targets(tx: Tx, guild_id: int, target_ids: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Return the IDs among `target_ids` that are roles of the guild, and those that are users, members or not."""
+    """Return the IDs among `target_ids` that are roles of the guild, and the IDs that are users, members or not."""
     if not target_ids:
         return set(), set()
     id_placeholders = placeholders(target_ids)
@@ -304,7 +303,7 @@ def find_overwrite_targets(tx: Tx, guild_id: int, target_ids: Sequence[int]) -> 
 
 
 def find_role_permissions(tx: Tx, role_id: int) -> int:
-    """Return the permissions of a role. The @everyone role has the guild's ID."""
+    """Return the permissions of a role, or 0 if it does not exist. The @everyone role has the guild's ID."""
     return int(tx.value("SELECT permissions FROM roles WHERE id = ?", role_id) or 0)
 
 
@@ -350,7 +349,6 @@ class ThreadMemberRow(NamedTuple):
 
 
 def find_thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow | None:
-    """Return the membership of a user in a thread, or None."""
     return tx.find(
         ThreadMemberRow,
         "SELECT thread_id, user_id, joined_ms, flags FROM thread_members WHERE thread_id = ? AND user_id = ?",

@@ -120,7 +120,7 @@ def obfuscated_channel(row: ChannelRow) -> wire.Channel:
 
 
 def thread(row: ChannelRow, *, member: thread_membership.ThreadMember | UnsetType = UNSET) -> wire.Thread:
-    """Build a thread or forum post, with the viewer's own membership if they have one."""
+    """Build a thread or forum post. `member` is the viewer's own membership; UNSET omits it."""
     view = wire.Thread(**_thread_fields(row))
     view.member = member
     return view
@@ -208,7 +208,6 @@ def partial_channel(row: ChannelRow) -> wire.PartialChannel:
 
 
 def overwrite(row: OverwriteRow) -> channel_overwrites.Overwrite:
-    """Build a permission overwrite."""
     return channel_overwrites.Overwrite(
         id=Snowflake(row.target_id), type=row.type, allow=Permissions(row.allow), deny=Permissions(row.deny)
     )

@@ -45,7 +45,9 @@ def delete(call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, row
 def _publish(
     call: Call, kind: ExpressionKind[RowT, ViewT], guild_id: GuildId, before: RowT | None, after: RowT | None
 ) -> None:
-    """Publish the event of a change; `before` is None for a new expression, `after` for a deleted one."""
+    """Publish the event of a change. `before` is None for a new expression, `after` is None for a deleted expression.
+
+    Both may be None for emojis, because their event contains all emojis of the guild."""
     event, payload = kind.event(call.tx, guild_id, before, after)
     call.tx.emit(event, payload, GuildAudience(guild_id))
 
@@ -69,7 +71,6 @@ def on_role_deleted(call: Call, signal: RoleDeleted) -> None:
             EMOJIS.table.update(call.tx, row._replace(roles=codec.encode(remaining_role_ids).decode()))
             is_changed = True
     if is_changed:
-        # The event of emojis contains all emojis of the guild, so it needs no rows.
         _publish(call, EMOJIS, signal.guild_id, None, None)
 
 

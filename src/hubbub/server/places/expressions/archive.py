@@ -1,4 +1,4 @@
-"""Emoji, stickers and sounds in the archive of a guild."""
+"""Emojis, stickers and sounds in the archive of a guild."""
 
 from typing import Final
 

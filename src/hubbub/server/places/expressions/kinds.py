@@ -24,7 +24,7 @@ ViewT = TypeVar("ViewT", bound=Emoji | Sticker | SoundboardSound)
 
 @dataclass(frozen=True, kw_only=True)
 class ExpressionKind(Generic[RowT, ViewT]):
-    """One kind of expression."""
+    """The properties in which emojis, stickers and sounds differ."""
 
     table: Table[RowT]
     view: Callable[[RowT], ViewT]
@@ -32,11 +32,12 @@ class ExpressionKind(Generic[RowT, ViewT]):
     event: Callable[[Tx, GuildId, RowT | None, RowT | None], tuple[Event[Any], Struct]]
     """Function that returns the event and payload of a change from the guild ID and the rows before and after it.
 
-    The row before is None for a new expression, the row after is None for a deleted one."""
+    The row before is None for a new expression, the row after is None for a deleted expression. Both may be None for
+    emojis."""
     unknown_error: ErrorCode
     """The error for an ID that does not exist in the guild."""
     slots_max_by_tier: tuple[int, ...]
-    """The maximum number of expressions in a guild by its premium tier."""
+    """The maximum number of expressions in a guild by its premium tier. Static and animated emojis count separately."""
     more_slots_feature: GuildFeature
     """The guild feature that raises the maximum to at least `more_slots_max`."""
     more_slots_max: int
@@ -47,7 +48,7 @@ class ExpressionKind(Generic[RowT, ViewT]):
     audited_fields: tuple[str, ...]
     """The fields of the wire model in an audit log entry."""
     audited_update_fields: tuple[str, ...] = ()
-    """Further fields in the audit log entry of an update."""
+    """The fields that only the audit log entry of an update contains, in addition to `audited_fields`."""
 
     def list_guild_expressions(self, tx: Tx, guild_id: int) -> list[ViewT]:
         """Build the expressions of a guild without their creators."""

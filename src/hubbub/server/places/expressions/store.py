@@ -43,7 +43,7 @@ class EmojiRow(NamedTuple):
 
 
 class StickerRow(NamedTuple):
-    """A sticker of a guild."""
+    """A sticker of a guild. Standard stickers have no row."""
 
     id: int
     guild_id: int
@@ -58,7 +58,7 @@ class StickerRow(NamedTuple):
 
 
 class SoundRow(NamedTuple):
-    """A sound of a guild."""
+    """A sound of a guild. Default sounds have no row."""
 
     id: int
     guild_id: int

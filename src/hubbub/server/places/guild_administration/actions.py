@@ -1,4 +1,4 @@
-"""Suspend, delete, restore and transfer guilds, and record it in the audit log of operators."""
+"""Suspend, unsuspend, delete, restore and transfer guilds, and record each action in the audit log of operators."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ def suspend(call: Call, guild: GuildRow, *, reason: str) -> None:
 def unsuspend(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool:
     """Lift the suspension of a guild. Return False if the guild is not suspended.
 
-    The suspension of a guild that is being deleted ends with its restoration only."""
+    Raise FORBIDDEN if the guild is being deleted: only its restoration ends the suspension."""
     suspension = guilds.suspensions.find_suspension(call.tx, guild.id)
     if suspension is None:
         return False
@@ -42,7 +42,9 @@ def unsuspend(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool
 
 
 def unsuspend_by_id(call: Call, guild_id: int, reason: str) -> None:
-    """Lift the suspension of a guild. Do nothing if the guild does not exist or is not suspended."""
+    """Lift the suspension of a guild. Do nothing if the guild does not exist or is not suspended.
+
+    Raise FORBIDDEN if the guild is being deleted."""
     guild = guilds.find(call.tx, guild_id)
     if guild is not None:
         unsuspend(call, guild, reason=reason)
@@ -78,7 +80,7 @@ def restore(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool:
 
 
 def delete_now(call: Call, guild_id: int) -> None:
-    """Delete a guild whose grace period ended."""
+    """Delete a guild whose grace period ended. Do nothing if its deletion is not scheduled any more."""
     guild = guilds.find(call.tx, guild_id)
     suspension = guilds.suspensions.find_suspension(call.tx, guild_id)
     if guild is None or suspension is None or suspension.due_ms is None:

@@ -1,4 +1,4 @@
-"""Ports of the administration of guilds."""
+"""Port of the administration of guilds: the number of messages and the size of the files in a guild."""
 
 from typing import NamedTuple
 

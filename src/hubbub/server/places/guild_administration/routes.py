@@ -20,7 +20,7 @@ def search_guilds(call: Call, query: wire.SearchGuilds) -> list[wire.Administere
 
 
 def search(call: Call, query: wire.SearchGuilds) -> list[GuildRow]:
-    """Return guilds by ascending ID."""
+    """Return a page of the guilds that match a query, by ascending ID."""
     return guilds.suspensions.search(
         call.tx,
         query.query.strip(),

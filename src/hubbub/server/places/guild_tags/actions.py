@@ -53,8 +53,8 @@ def update_tag(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) 
 def set_displayed_tag(call: Call, user: UserRow, row: GuildTagRow | None, guild_id: int | None) -> UserRow:
     """Set the tag that a user displays.
 
-    `row` is the tag to display. If it is None, the tag of `guild_id` is stored as hidden, or cleared if `guild_id` is
-    None, too."""
+    `row` is the tag to display. If `row` is None, the tag of the guild `guild_id` is stored as hidden. If both are None,
+    the user displays no tag."""
     if row is not None:
         return users.profiles.set_primary_guild(call, user, displayed_tag(row))
     if guild_id is None:

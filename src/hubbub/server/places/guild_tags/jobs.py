@@ -7,7 +7,7 @@ from hubbub.server.places.guild_tags.actions import UpdateMembersPayload
 
 
 def update_members(call: Call, job: Job) -> None:
-    """Update the next batch of members who display the tag."""
+    """Update the next batch of members who display the tag of a guild."""
     actions.update_members(call, job.decode(UpdateMembersPayload))
 
 

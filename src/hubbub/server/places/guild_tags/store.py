@@ -9,7 +9,7 @@ TABLES: Final = ("guild_tags",)
 
 
 class GuildTagRow(NamedTuple):
-    """A stored tag; a guild has at most one."""
+    """The tag of a guild. A guild has at most one tag."""
 
     guild_id: int
     tag: str

@@ -1,4 +1,4 @@
-"""Guilds: creation, settings, features and deletion."""
+"""Guilds: creation, settings, features, suspension and deletion."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import creation, maintenance, membership, ports, routes, suspensions

@@ -1,4 +1,4 @@
-"""Create, change and delete guilds: store, audit and publish."""
+"""Create, change, suspend and delete guilds, and complete their import: store, audit and publish."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ _AUDIENCE_SIZE_MAX = 1000
 """Maximum number of members in the audience of one GUILD_CREATE or GUILD_DELETE event."""
 
 _UNAUDITED_FIELDS = frozenset({"id", "roles", "emojis", "stickers", "nsfw"})
-"""Fields of a guild that are not compared for the audit log: other slices audit them, or they are derived."""
+"""Fields of a guild that are not compared for the audit log: other slices audit them, or they are constant or derived."""
 
 
 def create(
@@ -64,7 +64,7 @@ def create(
 def complete_import(call: Call, guild_id: GuildId, owner_id: UserId) -> None:
     """Count the members of an imported guild and publish the guild to its owner, who is a member already.
 
-    Remove the boost tier and the features that only operators grant: an archive must not give them."""
+    Remove the boost tier and the features that only operators grant: an archive must not grant them."""
     row = store.find(call.tx, guild_id)
     if row is not None:
         kept = [name for name in row.feature_names if name in rules.IMPORTED_FEATURES]
@@ -78,8 +78,8 @@ def complete_import(call: Call, guild_id: GuildId, owner_id: UserId) -> None:
 def update(call: Call, before: GuildRow, after: GuildRow, extra_changes: Sequence[AuditLogChange] = ()) -> wire.Guild:
     """Store, audit and publish a changed guild, and return it.
 
-    `extra_changes` holds further changes for the audit log entry, such as those of the welcome screen; they are recorded
-    even if the guild itself is unchanged."""
+    `extra_changes` are added to the audit log entry, for example changes of the welcome screen. They are recorded even if
+    the guild itself is unchanged."""
     role_rows = roles.list_guild_roles(call.tx, before.id)
     guild = views.guild(call.tx, after, role_rows, now_ms=call.now_ms)
     audit_changes = list(extra_changes)
@@ -106,7 +106,8 @@ def set_tier_and_features(
 ) -> GuildRow:
     """Set a guild's premium tier, and add or remove features, at the request of an operator.
 
-    `premium_tier` is unchanged if None. The change is audited and published."""
+    `premium_tier` is unchanged if None. A guild that loses VANITY_URL also loses its vanity code. The change is audited
+    and published."""
     after = before
     if premium_tier is not None:
         after = after._replace(premium_tier=premium_tier)

@@ -22,7 +22,7 @@ ARCHIVE: Final = (
         name="guilds",
         guild_column="id",
         key=("id",),
-        # The application, the vanity URL and the number of members belong to the server, not to the archive.
+        # The application, the vanity URL, the number of members and a suspension belong to the server, not to the archive.
         columns={
             "id": ID,
             "name": text(GUILD_NAME_MAX),

@@ -1,4 +1,4 @@
-"""Creation of guilds."""
+"""Creation and import of guilds, their initial contents, and the checks before the creation, for other slices."""
 
 from hubbub.server.places.guilds.actions import complete_import, create
 from hubbub.server.places.guilds.initial_contents import InitialContents

@@ -1,4 +1,4 @@
-"""The initial roles and channels of a new guild: from the request, or the default ones."""
+"""The initial roles and channels of a new guild: the contents that a request describes, or the default contents."""
 
 from typing import Final, NamedTuple, TypeVar
 
@@ -23,7 +23,6 @@ class InitialContents(NamedTuple):
     """The initial roles and channels of a guild."""
 
     everyone_permissions: int
-    """Permissions of @everyone."""
     roles: list[roles.RoleRow]
     """Roles other than @everyone, lowest first."""
     channels: list[NewChannel]

@@ -1,4 +1,4 @@
-"""Lookups and counts of the members of guilds and of the guilds of users."""
+"""Members of guilds and guilds of users, for other slices: lookups, counts and the maximum number of guilds."""
 
 from hubbub.server.places.guilds.rules import guilds_max
 from hubbub.server.places.guilds.store import (

@@ -16,7 +16,7 @@ from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
 
 BOT_GUILDS_MAX: Final = 10
-"""Number of guilds of a bot at which it cannot create another one, until bots lose this ability (spec/dated-changes.md#2.3)."""
+"""Number of guilds from which on a bot cannot create a guild, until bots lose this ability (spec/dated-changes.md#2.3)."""
 
 _FEATURE_PERMISSIONS: Final[dict[str, int]] = {
     GuildFeature.COMMUNITY: Permissions.ADMINISTRATOR,
@@ -32,7 +32,7 @@ IMPORTED_FEATURES: Final = frozenset(_FEATURE_PERMISSIONS) | {
     GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL,
     GuildFeature.WELCOME_SCREEN_ENABLED,
 }
-"""Features that an imported guild keeps. Operators grant the others, such as VERIFIED."""
+"""Features that an imported guild keeps. Operators grant other features, such as VERIFIED."""
 
 _TEXT_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
 _CHANNEL_TYPES_BY_FIELD: Final = {

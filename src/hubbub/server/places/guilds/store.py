@@ -17,7 +17,7 @@ READS: Final = {
 
 
 class GuildRow(NamedTuple):
-    """A row of the guilds table. Images are hashes."""
+    """A guild without its auto moderation bits (`set_moderation_rule_bits`). Images are hashes."""
 
     id: int
     name: str
@@ -186,7 +186,6 @@ def list_ids_of_user(tx: Tx, user_id: int) -> list[int]:
 
 
 def count_user_guilds(tx: Tx, user_id: int) -> int:
-    """Return the number of guilds a user is in."""
     return int(tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", user_id))
 
 
@@ -200,7 +199,6 @@ def list_user_guilds(tx: Tx, user_id: int, *, before: int | None, after: int | N
 
 
 def list_member_ids(tx: Tx, guild_id: int) -> list[int]:
-    """List the user IDs of the members of a guild."""
     return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
 
 
@@ -268,7 +266,7 @@ _CHANNEL_REFERENCE_COLUMNS: Final = (
 
 
 def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
-    """Clear a guild's references to a channel (system channel, AFK channel, ...). Return whether there were any."""
+    """Clear the columns of a guild that refer to a channel. Return whether there were any."""
     assignments = ", ".join(
         f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _CHANNEL_REFERENCE_COLUMNS
     )

@@ -1,4 +1,4 @@
-"""Suspension, deletion and transfer of guilds by operators."""
+"""Search, suspension, deletion and transfer of guilds by operators."""
 
 from hubbub.server.places.guilds.actions import delete, suspend, unsuspend
 from hubbub.server.places.guilds.rules import require_owner_candidate

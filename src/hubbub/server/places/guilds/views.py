@@ -18,7 +18,7 @@ from hubbub.server.places.guilds.store import GuildRow
 def guild(
     tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], online_count: int | None = None, *, now_ms: int | None
 ) -> wire.Guild:
-    """Build a guild as its members see it at `now_ms` (Unix milliseconds). If it is None, roles have all their fields.
+    """Build a guild as its members see it at `now_ms` (Unix milliseconds). Roles have all their fields if `now_ms` is None.
 
     `online_count` is the number of online members; if it is None, both approximate counts are omitted."""
     return wire.Guild(
@@ -62,7 +62,9 @@ def guild(
 
 
 def preview(tx: Tx, row: GuildRow, online_count: int) -> wire.GuildPreview:
-    """Build the preview of a guild for non-members. `online_count` is the number of online members."""
+    """Build the preview of a guild for members and, if it is discoverable, for other users.
+
+    `online_count` is the number of online members."""
     return wire.GuildPreview(
         id=GuildId(row.id),
         name=row.name,

@@ -51,7 +51,7 @@ def list_my_integrations(call: Call) -> list[wire.AddedIntegration]:
         row, guild = rows_by_id.get(installation.application_id), guilds_by_id.get(installation.target_id)
         if row is None or guild is None:
             continue
-        # None for a user who left the guild, and in a suspended guild.
+        # The standing is None for a user who left the guild, and in a suspended guild.
         standing = access.find_guild_standing(call.tx, call.now_ms, guild.id, call.user_id)
         if standing is None:
             continue

@@ -1,4 +1,4 @@
-"""Create, accept and delete invites: write, audit, publish."""
+"""Create, accept and delete invites, and store their target users."""
 
 import secrets
 import string
@@ -36,7 +36,7 @@ _CODE_ALPHABET: Final = string.digits + string.ascii_letters
 
 
 class InviteExpiry(msgspec.Struct):
-    """Payload of the expiry job."""
+    """Payload of the job that deletes an expired invite."""
 
     code: str
 
@@ -53,7 +53,7 @@ class TargetsBatch(msgspec.Struct):
 def create(
     call: Call, template: InviteRow, target_list: TargetList | None = None, *, is_audited: bool = True
 ) -> InviteRow:
-    """Create an invite from a template row, under a new code.
+    """Create an invite from a template row, under a new code. Raise MAX_INVITES if the guild has too many invites.
 
     `target_list` limits the invite to the listed users; None allows all users. With `is_audited=False`, for invites that
     the platform creates itself, no audit log entry is recorded."""
@@ -104,7 +104,7 @@ def _managers_audience(row: InviteRow) -> GuildAudience:
 
 
 def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None:
-    """Replace the target users of an invite."""
+    """Replace the target users of an invite, and record their number in the audit log of the guild."""
     store.clear_targets(call.tx, row.code)
     jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, f"{STORE_TARGETS_JOB}:{row.code}")
     old_progress = row.targets_progress
@@ -119,7 +119,7 @@ def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None
 
 
 def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> InviteRow:
-    """Store the first batch of target users, schedule the others, and return the updated invite."""
+    """Store the first batch of target users, schedule the other batches, and return the updated invite."""
     user_ids = [int(user_id) for user_id in target_list.user_ids]
     first_batch = user_ids[:TARGETS_BATCH_SIZE]
     store.add_targets(call.tx, row.code, first_batch)

@@ -1,4 +1,4 @@
-"""Invites in the archive of a guild, which an operator must request."""
+"""Invites in the archive of a guild. An archive contains them only on request."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ ARCHIVE: Final = (
         name="invites",
         key=("code",),
         is_optional=True,
-        # Targets of an invite stay on their server.
+        # The targets of an invite (a stream, an application or users) are left out: they belong to the server.
         columns={
             "code": text(64),
             "guild_id": GUILD,

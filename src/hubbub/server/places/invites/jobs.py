@@ -7,7 +7,7 @@ from hubbub.server.places.invites.actions import InviteExpiry, TargetsBatch
 
 
 def expire(call: Call, job: Job) -> None:
-    """Delete an expired invite."""
+    """Delete the invite of the job if it still exists and has expired."""
     row = store.find(call.tx, job.decode(InviteExpiry).code)
     if row is not None and row.is_expired(call.now_ms):
         actions.delete(call, row)

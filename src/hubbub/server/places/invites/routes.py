@@ -1,4 +1,4 @@
-"""HTTP handlers for invites."""
+"""HTTP handlers for invites and their target users."""
 
 from msgspec import UNSET
 

@@ -1,4 +1,4 @@
-"""Rules for viewing, creating, accepting and revoking invites."""
+"""Rules for viewing, creating, accepting and revoking invites, and for their target users."""
 
 from typing import Final
 
@@ -32,7 +32,9 @@ def require_channel_type(channel: ChannelRef) -> None:
 
 
 def parse_role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
-    """Return the distinct role IDs of a request body, in ascending order. The body has a list or a comma-separated text."""
+    """Return the distinct role IDs of a request body, in ascending order. The body has a list or a comma-separated text.
+
+    Raise a form error if the text is invalid."""
     requested_ids = body.role_ids or []
     if isinstance(requested_ids, str):
         try:
@@ -45,7 +47,9 @@ def parse_role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
 
 
 def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvite) -> None:
-    """Raise unless the invite's target exists: a user who streams in the channel, or an embedded application."""
+    """Raise a form error if the invite's target is invalid. An invite without a target is valid.
+
+    A target is a user who streams in the channel or, for a voice or stage channel, an embedded application."""
     target_type = body.target_type or None
     form = errors.FormErrors()
     if target_type is None:
@@ -101,7 +105,8 @@ def find_invite(call: Call, code: str) -> InviteRow | None:
 def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Return the caller's access to the invite's channel.
 
-    Return None for a group invite, an anonymous caller, or a caller who is not a member of the guild."""
+    Return None for a group invite, a suspended guild, a deleted channel, an anonymous caller, or a caller who is not a
+    member of the guild."""
     actor = call.actor_or_none
     if actor is None or row.guild_id is None:
         return None
@@ -128,7 +133,7 @@ def can_manage(channel_access: ChannelAccess | None) -> bool:
 def can_read_targets(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> bool:
     """Return whether the caller may read an invite's target users.
 
-    The inviter may while in the guild, as may members with MANAGE_GUILD or VIEW_AUDIT_LOG."""
+    The caller must be a member of the guild, and the inviter or a member with MANAGE_GUILD or VIEW_AUDIT_LOG."""
     if channel_access is None:
         return False
     return row.inviter_id == call.user_id or has_guild_permission(
@@ -139,7 +144,7 @@ def can_read_targets(call: Call, row: InviteRow, channel_access: ChannelAccess |
 def can_change_targets(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> bool:
     """Return whether the caller may change an invite's target users.
 
-    The inviter may while in the guild, as may members with MANAGE_GUILD."""
+    The caller must be a member of the guild, and the inviter or a member with MANAGE_GUILD."""
     return channel_access is not None and (
         row.inviter_id == call.user_id or has_guild_permission(channel_access, Permissions.MANAGE_GUILD)
     )
@@ -162,7 +167,7 @@ def require_target_changer(call: Call, row: InviteRow, channel_access: ChannelAc
 
 
 def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
-    """Raise UNKNOWN_INVITE unless the caller may see the invite; return their access to its channel.
+    """Raise UNKNOWN_INVITE unless the caller may see the invite; return the caller's access to its channel, or None.
 
     An invite with target users is visible to these users and to members who may read its target users or revoke it
     (spec/http.md#3.6)."""
@@ -196,7 +201,7 @@ def require_manager(call: Call, row: InviteRow, channel_access: ChannelAccess | 
 
 
 def require_invites_enabled(call: Call, guild_id: int) -> None:
-    """Raise while invites to the guild are paused."""
+    """Raise while invites to the guild are paused or disabled, or if the guild does not exist."""
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_INVITE()

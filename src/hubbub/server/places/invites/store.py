@@ -36,7 +36,7 @@ class TargetsProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
     completed_ms: int | None = None
     """Time at which the last user was stored, in Unix milliseconds; None before."""
     header: str | None = None
-    """First line of the uploaded file; None if it was an ID."""
+    """First line of the uploaded file; None if it is empty or starts with a digit."""
 
 
 class InviteRow(NamedTuple):
@@ -47,7 +47,7 @@ class InviteRow(NamedTuple):
     """Guild ID; None for a group invite."""
     channel_id: int
     inviter_id: int | None
-    """ID of the user who created the invite; None for a vanity code."""
+    """ID of the user who created the invite; None for a vanity code and for the invite of a widget."""
     created_ms: int
     """Creation time in Unix milliseconds; 0 for a vanity code."""
     expires_ms: int | None
@@ -173,7 +173,6 @@ def find_vanity_channel(tx: Tx, guild_id: int) -> int | None:
 
 
 def increment_uses(tx: Tx, code: str) -> None:
-    """Increment the number of uses of an invite."""
     tx.run("UPDATE invites SET uses = uses + 1 WHERE code = ?", code)
 
 
@@ -184,7 +183,6 @@ def delete(tx: Tx, code: str) -> None:
 
 
 def is_target(tx: Tx, code: str, user_id: int) -> bool:
-    """Return whether the user is a target user of the invite."""
     return tx.value("SELECT 1 FROM invite_targets WHERE code = ? AND user_id = ?", code, user_id) is not None
 
 
@@ -194,7 +192,7 @@ def list_target_ids(tx: Tx, code: str) -> list[int]:
 
 
 def add_targets(tx: Tx, code: str, user_ids: Sequence[int]) -> None:
-    """Add target users to an invite."""
+    """Add target users to an invite. Existing target users are ignored."""
     tx.run_many(
         "INSERT INTO invite_targets (code, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
         [(code, user_id) for user_id in user_ids],
@@ -202,12 +200,10 @@ def add_targets(tx: Tx, code: str, user_ids: Sequence[int]) -> None:
 
 
 def clear_targets(tx: Tx, code: str) -> None:
-    """Delete the target users of an invite."""
     tx.run("DELETE FROM invite_targets WHERE code = ?", code)
 
 
 def set_targets_progress(tx: Tx, code: str, progress: TargetsProgress) -> None:
-    """Store the progress of an invite's target user list."""
     tx.run("UPDATE invites SET targets = ? WHERE code = ?", codec.encode(progress).decode(), code)
 
 

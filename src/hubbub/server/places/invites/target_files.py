@@ -25,11 +25,11 @@ class TargetList(NamedTuple):
     user_ids: list[UserId]
     """Distinct user IDs in file order."""
     header: str | None
-    """First line of the file, at most `HEADER_LENGTH_MAX` characters; None if it was an ID."""
+    """First line of the file, at most `HEADER_LENGTH_MAX` characters; None if it is empty or starts with a digit."""
 
 
 def parse(data: bytes) -> TargetList:
-    """Parse a target user file; raise a form error that lists the invalid lines."""
+    """Parse a target user file; raise a form error if it is invalid. The error lists up to `ERRORS_MAX` invalid lines."""
     field = wire.TARGET_USERS_FIELD
     if len(data) > wire.TARGET_USERS_FILE_BYTES_MAX:
         raise errors.invalid(field, *errors.max_size(f"{wire.TARGET_USERS_FILE_BYTES_MAX // 2**20} MiB"))

@@ -87,7 +87,7 @@ def invites(call: Call, rows: Sequence[InviteRow], *, with_metadata: bool) -> li
 
 
 def invite(call: Call, row: InviteRow, *, with_metadata: bool) -> wire.Invite:
-    """Build one invite; `with_metadata` includes the metadata that managers see."""
+    """Build an invite; `with_metadata` includes the metadata that managers see."""
     return invites(call, [row], with_metadata=with_metadata)[0]
 
 

@@ -1,4 +1,4 @@
-"""Ports of the join limits slice."""
+"""Port of the join limits slice: alerts in a channel of a guild."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port

@@ -1,4 +1,4 @@
-"""SQL for recent joins."""
+"""SQL for the recent_joins table."""
 
 from typing import Final
 
@@ -18,18 +18,18 @@ def insert(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
 
 
 def delete_before(tx: Tx, guild_id: int, before_ms: int) -> None:
-    """Delete the joins of a guild before a time."""
+    """Delete the joins of a guild before `before_ms` (Unix milliseconds)."""
     tx.run("DELETE FROM recent_joins WHERE guild_id = ? AND joined_ms < ?", guild_id, before_ms)
 
 
 def count_in_guild(tx: Tx, guild_id: int, since_ms: int) -> int:
-    """Return the number of joins of a guild since a time."""
+    """Return the number of joins of a guild since `since_ms` (Unix milliseconds)."""
     count: int = tx.value("SELECT COUNT(*) FROM recent_joins WHERE guild_id = ? AND joined_ms >= ?", guild_id, since_ms)
     return count
 
 
 def count_of_user(tx: Tx, user_id: int, since_ms: int) -> int:
-    """Return the number of joins of a user since a time."""
+    """Return the number of joins of a user in all guilds since `since_ms` (Unix milliseconds)."""
     count: int = tx.value("SELECT COUNT(*) FROM recent_joins WHERE user_id = ? AND joined_ms >= ?", user_id, since_ms)
     return count
 

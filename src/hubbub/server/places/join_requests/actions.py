@@ -1,4 +1,4 @@
-"""Change the form, submit and review join requests: write, audit, publish."""
+"""Change the member verification form, and submit, review and withdraw join requests."""
 
 from typing import Any, Final
 

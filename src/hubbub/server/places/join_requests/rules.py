@@ -44,7 +44,8 @@ def require_form_access(call: Call, guild: GuildRow) -> None:
 def require_applicant(call: Call, guild: GuildRow) -> None:
     """Raise unless the caller may submit a request.
 
-    Pending members may. Other users may if they are not in the guild, and it is discoverable and reviews requests."""
+    The form must be enabled. Pending members may submit a request. Users who are not in the guild may if they are not
+    banned, and the guild is discoverable and reviews requests."""
     member = members.membership.find_row(call.tx, guild.id, call.user_id)
     if not is_form_enabled(guild) or (member is not None and not member.pending):
         raise errors.MISSING_ACCESS()
@@ -56,7 +57,7 @@ def require_applicant(call: Call, guild: GuildRow) -> None:
 
 
 def normalize_fields(submitted_fields: Sequence[wire.FormField]) -> list[wire.FormField]:
-    """Return the form fields of a request as they are stored; raise a form error for invalid ones."""
+    """Return the form fields of a request as they are stored; raise a form error for invalid fields."""
     form_errors = FormErrors()
     normalized_fields = []
     for index, field in enumerate(submitted_fields):

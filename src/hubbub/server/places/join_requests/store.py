@@ -15,7 +15,7 @@ TABLES: Final = (
 
 
 class FormRow(NamedTuple):
-    """A row of the member_verification_forms table.
+    """The member verification form of a guild.
 
     The guild's features, not this row, decide whether new members must complete the form."""
 
@@ -33,7 +33,7 @@ class FormRow(NamedTuple):
 
 
 class JoinRequestRow(NamedTuple):
-    """A row of the join_requests table; a user has at most one request per guild."""
+    """A request of a user to become a full member of a guild. A user has at most one request per guild."""
 
     id: int
     guild_id: int
@@ -59,7 +59,7 @@ COLUMNS = ", ".join(JoinRequestRow._fields)
 
 
 def find_form(tx: Tx, guild_id: int) -> FormRow | None:
-    """Return a guild's form, or None if it never had one."""
+    """Return a guild's form, or None if it was never set."""
     return tx.find(
         FormRow,
         "SELECT guild_id, version_ms, description, fields FROM member_verification_forms WHERE guild_id = ?",
@@ -114,7 +114,7 @@ def list_page(
 
 
 def put(tx: Tx, row: JoinRequestRow) -> None:
-    """Insert a join request, replacing the one that the user has in the guild."""
+    """Insert a join request. It replaces the user's earlier request in the guild."""
     tx.run("DELETE FROM join_requests WHERE guild_id = ? AND user_id = ?", row.guild_id, row.user_id)
     tx.run(f"INSERT INTO join_requests ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 

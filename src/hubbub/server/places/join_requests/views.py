@@ -12,14 +12,14 @@ from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
 
 
 def member_verification(row: FormRow) -> wire.MemberVerification:
-    """Return a guild's form."""
+    """Build the member verification form of a guild."""
     return wire.MemberVerification(
         version=codec.timestamp(row.version_ms), form_fields=row.form_fields, description=row.description
     )
 
 
 def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinRequest]:
-    """Return join requests with their applicants and reviewers."""
+    """Build join requests with their applicants and reviewers."""
     user_ids = [user_id for row in rows for user_id in (row.user_id, row.actioned_by) if user_id is not None]
     users_by_id = users.find_many(tx, user_ids)
 
@@ -44,5 +44,5 @@ def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinReque
 
 
 def join_request(tx: Tx, row: JoinRequestRow) -> wire.JoinRequest:
-    """Return one join request."""
+    """Build a join request with its applicant and its reviewer."""
     return join_requests(tx, [row])[0]

@@ -127,7 +127,8 @@ def update(
 ) -> Membership:
     """Store a member's new row and, unless `role_ids` is None, replace their roles; return the stored member.
 
-    An event is published only for changes that clients can see. With `is_audited=False` no audit log entry is recorded."""
+    A member with BYPASSES_VERIFICATION stops being pending. An event is published only for changes that clients can see.
+    With `is_audited=False` no audit log entry is recorded."""
     if row.flags & MemberFlags.BYPASSES_VERIFICATION:
         row = row._replace(pending=0)
     new_role_ids = before.role_ids if role_ids is None else tuple(RoleId(role_id) for role_id in sorted(set(role_ids)))
@@ -159,9 +160,7 @@ def update(
 
 
 def admit(call: Call, guild_id: int, user_ids: Iterable[int]) -> None:
-    """Make pending members full members.
-
-    No audit log entry is written, since no moderator changes the members."""
+    """Make pending members full members, without audit log entries."""
     for membership in store.find_many(call.tx, guild_id, user_ids).values():
         update(call, membership, membership.row._replace(pending=0), is_audited=False)
 
@@ -214,7 +213,7 @@ def move_to_channel(call: Call, guild_id: GuildId, user_id: UserId, channel_id: 
 
 
 def grant_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
-    """Add the roles that a member lacks, for example those of an invite. Do nothing for a user who is not a member."""
+    """Add roles to a member, for example the roles of an invite. Do nothing for a user who is not a member."""
     membership = store.find(call.tx, guild_id, user_id)
     if membership is not None:
         update(call, membership, membership.row, {*membership.role_ids, *role_ids})
@@ -244,7 +243,7 @@ def remove(call: Call, guild_id: int, user_id: int) -> bool:
 
 
 def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[UserId]:
-    """Remove users from a guild; return the IDs of those who were members."""
+    """Remove users from a guild; return the IDs of the users who were members."""
     rows_by_user = store.find_rows(call.tx, guild_id, user_ids)
     removed_ids = [UserId(user_id) for user_id in rows_by_user]
     if not removed_ids:
@@ -305,16 +304,17 @@ def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
 
 
 def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
-    """Remove temporary members without a role when their last session ends."""
+    """Remove a user whose last session ended from the guilds in which they are a temporary member without a role."""
     if not call.presences.is_connected(user_id, excluding=session_id):
         for guild_id in store.list_temporary_guild_ids(call.tx, user_id):
             remove(call, guild_id, user_id)
 
 
 def transfer_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
-    """Give a user the membership of a placeholder account, with its roles and its nickname.
+    """Give a user the membership of a placeholder account, with its roles and its nickname, and remove the account.
 
-    A member only gets the roles. No join message is posted. If the account is not a member, nothing changes."""
+    A user who is already a member only gets the roles. No join message is posted. If the account is not a member, nothing
+    changes."""
     before = store.find(call.tx, guild_id, placeholder_id)
     if before is None:
         return

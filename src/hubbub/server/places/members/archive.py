@@ -1,4 +1,4 @@
-"""Members in the archive of a guild."""
+"""Members, and the moderation of users who left, in the archive of a guild."""
 
 from typing import Final
 

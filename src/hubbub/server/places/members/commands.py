@@ -21,7 +21,7 @@ from hubbub.server.places.members.store import Membership
 
 @handles_command(REQUEST_GUILD_MEMBERS)
 def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
-    """Reply with chunks of members: all members, those with a name prefix, or those with the given IDs.
+    """Reply with chunks of members: all members, members with a name prefix, or members with the given IDs.
 
     Invalid requests get no reply (spec/gateway.md#6.1, decisions/0014)."""
     try:
@@ -66,7 +66,8 @@ def _find_by_id(
 def _find_by_name(call: Call, guild_id: GuildId, prefix: str, limit: int) -> list[Membership] | None:
     """Return at most `limit` members whose name begins with `prefix`, or None if the request is invalid.
 
-    Without prefix and limit these are all members, which requires the intent GUILD_MEMBERS, or only the caller."""
+    Without a prefix and a limit, return all members if the session has the intent GUILD_MEMBERS, otherwise only the
+    caller."""
     if limit < 0 or (prefix and limit == 0):
         return None
     if prefix:
@@ -89,7 +90,7 @@ def _reply_with_chunks(
     """Reply with the members in chunks; the first chunk contains the IDs that were not found."""
     nonce = payload.nonce or ""
     with_presences = bool(payload.presences and call.intents & Intents.GUILD_PRESENCES)
-    # Send at least one chunk, even if empty, because clients wait for the last one.
+    # Send at least one chunk, even if empty, because clients wait for the last chunk.
     chunk_count = max(1, -(-len(memberships) // wire.MEMBERS_CHUNK_MAX))
     for index in range(chunk_count):
         batch = memberships[index * wire.MEMBERS_CHUNK_MAX : (index + 1) * wire.MEMBERS_CHUNK_MAX]

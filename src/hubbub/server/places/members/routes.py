@@ -1,4 +1,4 @@
-"""HTTP handlers for members."""
+"""HTTP handlers for members: lists, search, changes, roles, removal and pruning."""
 
 from msgspec import UNSET
 

@@ -1,4 +1,4 @@
-"""Rules for joining guilds and for changing members."""
+"""Rules for joining guilds, and for listing, changing and pruning members."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -52,7 +52,7 @@ def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
 
 
 def requires_form(call: Call, guild_id: int, flags: int) -> bool:
-    """Return whether a user who joins with these flags must complete the guild's form first."""
+    """Return whether a user who joins with the member flags `flags` must complete the guild's form first."""
     guild = guilds.find(call.tx, guild_id)
     if guild is None or flags & MemberFlags.BYPASSES_VERIFICATION:
         return False
@@ -84,7 +84,7 @@ def require_outranks(standing: GuildAccess, target: GuildAccess) -> None:
 
 
 def require_own_nick(standing: GuildAccess, flags: int) -> None:
-    """Raise unless the caller, who has these member flags, may change their own nickname.
+    """Raise unless the caller, who has the member flags `flags`, may change their own nickname.
 
     A member that AutoMod quarantined for their username needs CHANGE_NICKNAME only among the bits of their roles, since
     the quarantine suspends most permissions."""
@@ -106,7 +106,7 @@ def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> No
 
 
 def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
-    """Return the roles with these IDs; raise unless the caller may add and remove them (spec/http.md#2.3)."""
+    """Return the roles `role_ids`; raise unless the caller may add and remove them (spec/http.md#2.3)."""
     distinct_ids = list(dict.fromkeys(role_ids))
     if not distinct_ids:
         return []

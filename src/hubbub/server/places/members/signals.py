@@ -11,7 +11,7 @@ class MemberAdded(msgspec.Struct, frozen=True, kw_only=True):
     guild_id: GuildId
     user_id: UserId
     is_announced: bool = True
-    """Whether a join message is posted; False for initial members of a world."""
+    """Whether a join message is posted; False for example for the initial members of a world."""
 
 
 class MemberRenamed(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,14 +22,16 @@ class MemberRenamed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemberRemoved(msgspec.Struct, frozen=True, kw_only=True):
-    """A user left a guild or was removed from it; listeners remove the user's other state there (voice, threads)."""
+    """A user left a guild or was removed from it. Listeners remove the user's other state in the guild."""
 
     guild_id: GuildId
     user_id: UserId
 
 
 class VoiceModerated(msgspec.Struct, frozen=True, kw_only=True):
-    """The guild mute or deafen of a member changed, connected to voice or not; the member's row is already updated."""
+    """A moderator changed the mute or deafening of a member, who need not be connected to voice.
+
+    The member's row is already updated."""
 
     guild_id: GuildId
     user_id: UserId

@@ -30,7 +30,7 @@ READS: Final = {
 
 
 class MemberRow(NamedTuple):
-    """A row of the members table; columns that `VIEW_COLUMNS` leaves out come last."""
+    """A member of a guild. The columns that `VIEW_COLUMNS` leaves out come last."""
 
     guild_id: GuildId
     user_id: UserId
@@ -67,7 +67,6 @@ _ITERATION_PAGE_SIZE: Final = 1000
 
 
 def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
-    """Return a member's row, or None."""
     return tx.find(MemberRow, f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 

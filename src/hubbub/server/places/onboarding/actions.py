@@ -41,7 +41,7 @@ def update(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> No
 
 
 def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids: Sequence[Snowflake]) -> Membership:
-    """Store a member's responses, and replace the roles of the earlier responses with those of the new ones.
+    """Store a member's responses, and replace the roles of the earlier responses with the roles of the new responses.
 
     `option_ids` are the IDs of the chosen options. Return the updated member."""
     previous_option_ids = store.find_responses(call.tx, row.guild_id, member.row.user_id)
@@ -54,7 +54,7 @@ def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids
     removed_role_ids = _option_role_ids(row, previous_option_ids) & assignable_role_ids
     added_role_ids = _option_role_ids(row, option_ids) & assignable_role_ids
     flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
-    # Members choose these roles themselves, so there is no audit log entry.
+    # Members choose the roles of onboarding themselves, so there is no audit log entry.
     return members.membership.update(
         call,
         member,
@@ -65,7 +65,7 @@ def set_responses(call: Call, row: OnboardingRow, member: Membership, option_ids
 
 
 def _option_role_ids(row: OnboardingRow, option_ids: Iterable[Snowflake]) -> set[int]:
-    """Return the IDs of the roles that these options give."""
+    """Return the IDs of the roles that the options `option_ids` assign."""
     distinct_ids = set(option_ids)
     return {
         int(role_id)

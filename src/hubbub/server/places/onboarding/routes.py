@@ -1,4 +1,4 @@
-"""HTTP handlers for onboarding."""
+"""HTTP handlers for the onboarding of a guild and the responses of members."""
 
 from msgspec import UNSET
 

@@ -36,8 +36,8 @@ def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> Onboard
 def require_valid_responses(prompts: Sequence[wire.OnboardingPrompt], option_ids: Sequence[int]) -> None:
     """Raise form errors unless the chosen options, given by their IDs, are valid responses to the prompts.
 
-    Each option must exist and be listed once, a single-select prompt takes one option, and required prompts need at
-    least one."""
+    Each option must exist and be listed once. A single-select prompt takes one option. A required prompt that is part of
+    onboarding needs at least one option."""
     form = FormErrors()
     prompt_by_option = {option.id: prompt for prompt in prompts for option in prompt.options}
     answered_prompt_ids: set[Snowflake] = set()
@@ -98,10 +98,10 @@ def build_prompts(
     stored_prompts: Iterable[wire.OnboardingPrompt],
     form: FormErrors,
 ) -> list[wire.OnboardingPrompt]:
-    """Build the prompts to store and add form errors for invalid ones.
+    """Build the prompts to store, and add form errors for invalid options.
 
-    `requested_prompts` are the prompts of the request, `stored_prompts` the stored ones. Stored prompts and options keep
-    their IDs, others get new ones."""
+    `requested_prompts` are the prompts of the request. Prompts and options that are in `stored_prompts` keep their IDs,
+    others get new IDs."""
     previous_prompts = {prompt.id: prompt for prompt in stored_prompts}
     built_prompts = []
     for index, prompt in enumerate(requested_prompts):
@@ -167,14 +167,14 @@ def _list_or_empty(values: Sequence[int] | UnsetType | None) -> list[int]:
 
 
 def require_channels(call: Call, contents: GuildContents, before: OnboardingRow, after: OnboardingRow) -> None:
-    """Raise an error if enabled onboarding lacks channels.
+    """Raise an error if onboarding is enabled and lacks channels.
 
-    It needs 7 default channels; @everyone must be able to send messages in 5 of them."""
+    Onboarding needs 7 default channels; @everyone must be able to send messages in 5 of them. In advanced mode the
+    channels of prompt options count as well."""
     if not after.enabled:
         return
     offered_ids = set(after.decoded_channel_ids)
     if after.mode == OnboardingMode.ADVANCED:
-        # In advanced mode the channels of prompt options count as well.
         offered_ids |= {
             channel_id
             for prompt in after.decoded_prompts

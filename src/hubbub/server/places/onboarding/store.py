@@ -16,7 +16,7 @@ TABLES: Final = (
 
 
 class OnboardingRow(NamedTuple):
-    """A row of the onboardings table."""
+    """The onboarding of a guild: its mode, default channels and prompts."""
 
     guild_id: int
     enabled: int = 0

@@ -1,4 +1,4 @@
-"""HTTP handlers for role connections."""
+"""HTTP handlers for role connections, the metadata records of applications, and linked roles."""
 
 from msgspec import UNSET
 

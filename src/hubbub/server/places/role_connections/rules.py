@@ -43,7 +43,7 @@ def require_own_application(call: Call, application_id: int) -> None:
 
 
 def build_records(requested_records: Sequence[wire.SetRoleConnectionMetadata]) -> list[RoleConnectionMetadata]:
-    """Return the metadata records of a request as they are stored; raise form errors for invalid ones."""
+    """Return the metadata records of a request as they are stored; raise form errors for invalid records."""
     form = errors.FormErrors()
     seen_keys: set[str] = set()
     records = []
@@ -127,9 +127,9 @@ def require_configuration(
     alternatives: Sequence[Sequence[RoleConnectionRequirement]],
     metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
 ) -> None:
-    """Raise form errors for requirements without a metadata record, or whose value does not match the record's type.
+    """Raise form errors for requirements whose field has no metadata record, or whose value is missing or invalid.
 
-    `metadata` are the metadata records by application ID."""
+    `metadata` are the metadata records by application ID. A requirement without a field requires only a connection."""
     form = errors.FormErrors()
     for alternative_index, requirements in enumerate(alternatives):
         for requirement_index, requirement in enumerate(requirements):
@@ -144,7 +144,7 @@ def require_configuration(
                 form.add((*path, "value"), *errors.required())
             else:
                 value_error = (
-                    # Requirements on times are a number of days.
+                    # The value of a requirement on a time is a number of days.
                     _value_error(
                         RoleConnectionMetadataType.INTEGER_EQUAL if metadata_type in _DATETIME_TYPES else metadata_type,
                         requirement.value,

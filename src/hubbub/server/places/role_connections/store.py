@@ -138,7 +138,6 @@ def delete_linked(tx: Tx, role_id: int) -> None:
 
 
 def delete_linked_of_guild(tx: Tx, guild_id: int) -> None:
-    """Delete the linked roles of a guild."""
     tx.run("DELETE FROM linked_roles WHERE guild_id = ?", guild_id)
 
 

@@ -1,4 +1,4 @@
-"""Permission and validity checks for roles."""
+"""Permission and validity checks for roles, and changes of their colors and order."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -62,7 +62,8 @@ def updated_colors(body: wire.UpdateRole, before: Colors, features: frozenset[st
     """Return the colors of a role after a request.
 
     `before` are its current colors, `features` the guild's features, and `now_ms` is in Unix milliseconds. In the body
-    `colors` takes precedence over `color`; either may be absent."""
+    `colors` takes precedence over `color`; either may be absent. A tertiary color selects the holographic colors. Raise a
+    form error if the guild cannot use several colors."""
     requested = body.colors if changes.ROLE_GRADIENTS.is_active(now_ms) else UNSET
     if requested is None or (requested is UNSET and body.color is None):
         return Colors(0)
@@ -86,7 +87,7 @@ def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list
     """Return the roles in their new order: moved roles at the positions in `positions_by_id`, other roles in the gaps.
 
     `rows` are sorted from lowest to highest, without @everyone. `positions_by_id` maps role IDs to positions, which start
-    at 1. A position that occurs twice or is beyond the end becomes the nearest one that keeps the requested order."""
+    at 1. A position that occurs twice or is beyond the end becomes the nearest position that keeps the requested order."""
     moved_rows = sorted((row for row in rows if row.id in positions_by_id), key=lambda row: positions_by_id[row.id])
     positions: list[int] = []
     for row in moved_rows:

@@ -17,7 +17,7 @@ READS: Final = {
 
 
 class RoleRow(NamedTuple):
-    """A row of the roles table."""
+    """A role of a guild. The @everyone role has the ID of the guild."""
 
     id: int
     guild_id: int
@@ -95,7 +95,6 @@ def update(tx: Tx, row: RoleRow) -> None:
 
 
 def set_positions(tx: Tx, rows: Sequence[RoleRow]) -> None:
-    """Update the positions of roles."""
     tx.run_many("UPDATE roles SET position = ? WHERE id = ?", [(row.position, row.id) for row in rows])
 
 
@@ -123,7 +122,6 @@ def count_members_by_role(tx: Tx, guild_id: int) -> dict[RoleId, int]:
 
 
 def find_guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
-    """Return the feature names of a guild."""
     features_json = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
     return frozenset(codec.decode(features_json or "[]", list[str]))
 

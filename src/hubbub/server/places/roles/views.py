@@ -47,7 +47,7 @@ def partial_role(row: RoleRow, now_ms: int) -> wire.PartialRole:
 
 
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
-    """Return the roles of GUILD_CREATE if they differ from those that the gateway caches.
+    """Return the roles of GUILD_CREATE if they differ from the roles that the gateway caches.
 
     The gateway caches roles with all fields, so fields that a dated change has yet to add are removed."""
     if changes.ROLE_GRADIENTS.is_active(call.now_ms):

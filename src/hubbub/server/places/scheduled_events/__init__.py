@@ -50,8 +50,8 @@ def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
 def find_for_invite(call: Call, invite: Invite, event_id: int) -> ScheduledEvent | None:
     """Return the scheduled event that an invite may show, or None.
 
-    An event in another channel than the invite's is left out, since that channel may be hidden from users with the
-    invite code (decisions/0055)."""
+    Finished events and events of other guilds are left out. An event in another channel than the channel of the invite is
+    left out as well, because users with the invite code may not be able to see its channel (decisions/0055)."""
     row = store.find(call.tx, event_id)
     if row is None or row.is_finished or row.guild_id != invite.guild_id:
         return None

@@ -1,4 +1,4 @@
-"""Create, start, end and cancel scheduled events: store, record in the audit log, publish, schedule jobs."""
+"""Change scheduled events, their exceptions and the responses to them: store, audit, publish and schedule jobs."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -104,7 +104,7 @@ def _store_update(call: Call, before: EventRow, after: EventRow, exceptions: Seq
         action = AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE
         audit.record(call, after.guild_id, action, target_id=after.id, changes=changes)
     if after.channel_id is not None and after.channel_id != before.channel_id:
-        # Members who saw the old channel and cannot see the new one must drop the event.
+        # Members who saw the old channel and cannot see the new channel must drop the event.
         losing_audience = _event_audience(before, without_view_channel_id=after.channel_id)
         call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, previous_view, losing_audience)
     # Events of a deleted channel lose their channel, so the update goes to members who could see the old channel.
@@ -114,7 +114,9 @@ def _store_update(call: Call, before: EventRow, after: EventRow, exceptions: Seq
 
 
 def _start_stage(call: Call, row: EventRow) -> EventRow:
-    """Start the stage instance of a stage event that becomes active; return the event with its stage, if any."""
+    """Start the stage instance of a stage event that becomes active; return the event with its stage, if any.
+
+    Raise if the channel already has a stage instance."""
     if row.entity_type != EventEntityType.STAGE_INSTANCE or row.entity_id is not None or row.channel_id is None:
         return row
     if stage_instances.find(call.tx, row.channel_id) is not None:
@@ -133,7 +135,7 @@ def _start_stage(call: Call, row: EventRow) -> EventRow:
 def _move_to_next_occurrence(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> EventRow:
     """Return a recurring event moved to its next occurrence that is not canceled.
 
-    The event is returned unchanged if it does not recur or has no further occurrence."""
+    The event is returned unchanged if it does not recur or has no later occurrence."""
     rule = row.rule
     if rule is None:
         return row
@@ -398,7 +400,9 @@ def _record_exception(
 
 
 def respond(call: Call, row: EventRow, response: EventUserRow) -> None:
-    """Store a member's response to an event or to one occurrence, and publish it if it changed."""
+    """Store a member's response to an event or to one occurrence, and publish it if it changed.
+
+    A first response is published only if the member is interested."""
     before = store.find_response(call.tx, row.id, response.exception_id, response.user_id)
     if before == response:
         return
@@ -410,7 +414,7 @@ def respond(call: Call, row: EventRow, response: EventUserRow) -> None:
 
 
 def withdraw(call: Call, row: EventRow, response: EventUserRow) -> None:
-    """Delete a member's response and publish the removal."""
+    """Delete a member's response, and publish the removal if the member was interested."""
     store.delete_response(call.tx, row.id, response.exception_id, response.user_id)
     if response.is_interested:
         _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, response)

@@ -1,4 +1,4 @@
-"""Scheduled events in the archive of a guild."""
+"""Scheduled events, their exceptions and the responses to them in the archive of a guild."""
 
 from typing import Final
 

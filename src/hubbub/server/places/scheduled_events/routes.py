@@ -1,4 +1,4 @@
-"""HTTP handlers for scheduled events."""
+"""HTTP handlers for scheduled events, their exceptions and the responses of users."""
 
 from msgspec import UNSET, UnsetType
 
@@ -274,7 +274,9 @@ def _require_exception(call: Call, row: EventRow, exception_id: int) -> Exceptio
 
 
 def _require_own_response(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
-    """Return the caller's response to one occurrence, or to the whole event if `exception_id` is WHOLE_EVENT."""
+    """Return the caller's response to one occurrence, or to the whole event if `exception_id` is WHOLE_EVENT.
+
+    Raise UNKNOWN_SCHEDULED_EVENT_USER if there is none."""
     response = store.find_response(call.tx, row.id, exception_id, call.user_id)
     if response is None:
         raise errors.UNKNOWN_SCHEDULED_EVENT_USER()

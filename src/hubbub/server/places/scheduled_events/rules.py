@@ -51,7 +51,9 @@ def edit_permissions(call: Call, row: EventRow) -> int:
 
 
 def require_permissions(call: Call, row: EventRow, bits: int) -> None:
-    """Raise an error unless the caller has one of the permissions in `bits`, and all that the event's channel requires."""
+    """Raise an error unless the caller has one of the permissions in `bits`, and all permissions for the event's channel.
+
+    The channel must belong to the guild and have the type that `_CHANNEL_REQUIREMENTS` lists."""
     allowed = access.get_guild_standing(call, row.guild_id).allowed
     if row.channel_id is not None and row.entity_type in _CHANNEL_REQUIREMENTS:
         channel_type, required_permissions = _CHANNEL_REQUIREMENTS[EventEntityType(row.entity_type)]
@@ -81,7 +83,7 @@ def require_open(row: EventRow) -> None:
 
 
 def check_event(row: EventRow, before: EventRow | None, now_ms: int, form: FormErrors) -> None:
-    """Add form errors for an invalid event. Times are checked only if they differ from those of `before`."""
+    """Add form errors for an invalid event. Times are checked only if they differ from the times of `before`."""
     if row.entity_type == EventEntityType.EXTERNAL:
         if row.channel_id is not None:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_CHANNEL", "An external event has no channel.")

@@ -23,9 +23,9 @@ WHOLE_EVENT: Final = 0
 
 
 class EventRow(NamedTuple):
-    """A row of the scheduled_events table.
+    """A scheduled event of a guild.
 
-    The times of a recurring event are those of its current or next occurrence, without its exception."""
+    The times of a recurring event are the times of its current or next occurrence, without its exception."""
 
     id: int
     guild_id: int
@@ -57,12 +57,12 @@ class EventRow(NamedTuple):
         return None if self.recurrence is None else codec.decode(self.recurrence, wire.RecurrenceRule)
 
     def with_rule(self, rule: wire.RecurrenceRule | None) -> "EventRow":
-        """Return a copy of the event with another rule, or without one."""
+        """Return a copy of the event with another recurrence rule, or without a rule if `rule` is None."""
         return self._replace(recurrence=None if rule is None else codec.encode(rule).decode())
 
 
 class ExceptionRow(NamedTuple):
-    """A row of the scheduled_event_exceptions table: an occurrence that differs from the recurrence rule."""
+    """An occurrence of a scheduled event that differs from the recurrence rule."""
 
     event_id: int
     id: int
@@ -75,7 +75,7 @@ class ExceptionRow(NamedTuple):
 
 
 class EventUserRow(NamedTuple):
-    """A row of the scheduled_event_users table: a user's response to an event or to one occurrence."""
+    """A user's response to an event or to one occurrence."""
 
     event_id: int
     exception_id: int

@@ -163,7 +163,7 @@ def _post_message(
     """Post a system message in the stage's chat.
 
     The author is `author_id`, else the acting user, else the user who started the stage; without any of them no message
-    is posted. The topic is that of the stage unless `topic` is given."""
+    is posted. The message contains the topic of the stage unless `topic` is given."""
     author_user_id = (
         author_id if author_id is not None else row.opened_by if call.actor_or_none is None else call.user_id
     )

@@ -1,4 +1,4 @@
-"""Jobs that end stages without speakers."""
+"""Job that ends a stage without speakers."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job

@@ -11,7 +11,7 @@ TABLES: Final = ("stage_instances",)
 
 
 class StageInstanceRow(NamedTuple):
-    """A row of the stage_instances table; a channel has at most one."""
+    """A live stage. A stage channel has at most one."""
 
     channel_id: int
     id: int
@@ -62,5 +62,4 @@ def update(tx: Tx, row: StageInstanceRow) -> None:
 
 
 def delete(tx: Tx, channel_id: int) -> None:
-    """Delete a stage instance."""
     tx.run("DELETE FROM stage_instances WHERE channel_id = ?", channel_id)

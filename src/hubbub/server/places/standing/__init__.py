@@ -1,6 +1,6 @@
 """Standing: the roles and permissions of users in guilds and channels.
 
-Only this slice reads guild, member, role and overwrite rows for permission checks."""
+Slices check permissions with the functions of `access`."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.standing import access

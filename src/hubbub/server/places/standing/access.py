@@ -46,7 +46,7 @@ __all__ = [
 
 
 def find_guild_standing(tx: Tx, now_ms: int, guild_id: int, user_id: int) -> GuildAccess | None:
-    """Return a user's standing in a guild, or None if the guild does not exist or they are not a member.
+    """Return a user's standing in a guild, or None if it does not exist or is suspended, or they are not a member.
 
     `now_ms` (Unix milliseconds) decides whether a timeout is over."""
     membership = store.find_membership(tx, guild_id, user_id)
@@ -77,7 +77,7 @@ def is_restricted(pending: int, flags: int) -> bool:
 
 
 def get_guild_standing(call: Call, guild_id: int) -> GuildAccess:
-    """Return the caller's standing in a guild. Raise unless they are a member."""
+    """Return the caller's standing in a guild. Raise unless they are a member and the guild is not suspended."""
     standing: GuildAccess | None = call.standing_cache.get(("guild", guild_id))
     if standing is not None:
         return standing
@@ -111,7 +111,9 @@ def require_unsuspended(call: Call, guild_id: int, suspension_reason: str | None
 
 
 def require_guild(call: Call, guild_id: int, bits: int = 0) -> GuildAccess:
-    """Return the caller's standing in a guild. Raise unless they have all permissions in `bits`."""
+    """Return the caller's standing in a guild. Raise unless they have all permissions in `bits`.
+
+    Raise TWO_FACTOR_REQUIRED if the guild requires a second factor for these permissions and the caller has none."""
     standing = get_guild_standing(call, guild_id)
     standing.require(bits)
     _require_second_factor(call, standing, bits)
@@ -162,9 +164,10 @@ def _apply_channel_overwrites(tx: Tx, standing: GuildAccess, ref: ChannelRef, gr
 def get_caller_and_other_standing(
     call: Call, ref: ChannelRef, membership: GuildMembership, other_id: int
 ) -> tuple[ChannelAccess, ChannelAccess | None]:
-    """Return the caller's standing in a channel that was read with their membership, and that of another user.
+    """Return the standings of the caller and of another user in a channel that was read with the caller's membership.
 
-    The other user may be unable to see the channel; their standing is None if they are not in its guild."""
+    Raise if the caller cannot see the channel. The other user may be unable to see the channel; their standing is None if
+    they are not in its guild, and in a private channel."""
     if ref.guild_id is None:
         channel_access, other_access = _build_private_standing(call, ref), None
     else:
@@ -223,7 +226,9 @@ def _build_standing_from_grants(
 
 
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:
-    """Return the caller's standing in a channel. Raise unless they have all permissions in `bits`."""
+    """Return the caller's standing in a channel. Raise unless they have all permissions in `bits`.
+
+    Raise TWO_FACTOR_REQUIRED if the guild requires a second factor for these permissions and the caller has none."""
     channel_access = get_channel_standing(call, channel_id)
     if channel_access.guild is None and not channel_access.can(bits):
         # spec/http.md#1.9: no user can have these permissions in a private channel, so the channel type is the error.
@@ -297,7 +302,9 @@ def visible_channels(tx: Tx, standing: GuildAccess, *, with_parents: bool = True
 
 
 def _build_private_standing(call: Call, ref: ChannelRef) -> ChannelAccess:
-    """Return the caller's standing in a direct or group message channel: every recipient has the same permissions."""
+    """Return the caller's standing in a private channel, in which every recipient has the same permissions.
+
+    Raise MISSING_ACCESS if the caller is not a recipient."""
     if not store.is_recipient(call.tx, ref.id, call.user_id):
         raise errors.MISSING_ACCESS()
     return ChannelAccess(
@@ -305,7 +312,7 @@ def _build_private_standing(call: Call, ref: ChannelRef) -> ChannelAccess:
     )
 
 
-# All text channel permissions except those that private channels do not have: they have no moderators, webhooks or @everyone.
+# All permissions of text channels, except for moderation, webhooks and @everyone, which private channels do not have.
 _PRIVATE_CHANNEL_PERMISSIONS = Permissions.TEXT & ~(
     Permissions.MANAGE_MESSAGES
     | Permissions.MANAGE_CHANNELS
@@ -317,7 +324,7 @@ _PRIVATE_CHANNEL_PERMISSIONS = Permissions.TEXT & ~(
 
 
 def _require_second_factor(call: Call, standing: GuildAccess, bits: int) -> None:
-    """Raise if the guild requires two-factor authentication for these permissions, and the caller does not have it.
+    """Raise if the guild requires two-factor authentication for the permissions `bits`, and the caller does not have it.
 
     A guild with mfa_level 1 requires it for elevated permissions. For a bot its owner must have it."""
     if standing.mfa_level == 0 or not bits & Permissions.ELEVATED:

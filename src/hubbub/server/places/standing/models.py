@@ -48,11 +48,11 @@ class GuildAccess(msgspec.Struct, kw_only=True):
         return self.permissions & Permissions.TIMED_OUT if self.is_read_only else self.permissions
 
     def can(self, bits: int) -> bool:
-        """Return whether the member has all of these bits in the guild."""
+        """Return whether the member has all permissions in `bits` in the guild."""
         return not bits & ~self.allowed
 
     def require(self, bits: int) -> None:
-        """Raise MISSING_PERMISSIONS unless the member has all of these bits in the guild."""
+        """Raise MISSING_PERMISSIONS unless the member has all permissions in `bits` in the guild."""
         if bits & ~self.allowed:
             raise errors.MISSING_PERMISSIONS()
 
@@ -70,12 +70,12 @@ class ChannelRef(NamedTuple):
 
     id: ChannelId
     guild_id: GuildId | None
-    """The guild; None for a private channel."""
+    """ID of the guild; None for a private channel."""
     type: int
     parent_id: ChannelId | None
-    """The category of a channel, or the channel of a thread; None if there is none."""
+    """ID of the category of a channel, or of the channel of a thread; None if there is none."""
     owner_id: UserId | None
-    """The creator of a thread, or the owner of a group; None for other channels."""
+    """ID of the creator of a thread, or of the owner of a group; None for other channels."""
     name: str | None
     """The name; None for direct messages and unnamed groups."""
     nsfw: int
@@ -118,7 +118,7 @@ class ChannelAccess(msgspec.Struct, kw_only=True):
     permissions: int
     """The computed permission bits, as shown in `app_permissions`."""
     allowed: int
-    """The bits to check against: the computed bits without those removed by a timeout or implied denials."""
+    """The bits to check against: the computed bits without the bits that a timeout or an implied denial removes."""
 
     @property
     def guild_id(self) -> GuildId:
@@ -128,10 +128,10 @@ class ChannelAccess(msgspec.Struct, kw_only=True):
         return self.guild.guild_id
 
     def can(self, bits: int) -> bool:
-        """Return whether the user has all of these bits in the channel."""
+        """Return whether the user has all permissions in `bits` in the channel."""
         return not bits & ~self.allowed
 
     def require(self, bits: int) -> None:
-        """Raise MISSING_PERMISSIONS unless the user has all of these bits in the channel."""
+        """Raise MISSING_PERMISSIONS unless the user has all permissions in `bits` in the channel."""
         if bits & ~self.allowed:
             raise errors.MISSING_PERMISSIONS()

@@ -1,4 +1,4 @@
-"""HTTP handlers for guild templates. They publish no events and record no audit log entries (spec/http.md#4.4)."""
+"""HTTP handlers for guild templates. Changes of templates have no events and no audit log entries (spec/http.md#4.4)."""
 
 import secrets
 import string
@@ -141,7 +141,7 @@ def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
             role.colors = UNSET
     template_guild.icon_hash = None
     for channel in template_guild.channels:
-        # hikari fails on a default that is null. Snapshots store null, so that older ones do not become dirty.
+        # hikari fails on a default that is null. Snapshots store null, so that older snapshots do not become dirty.
         for field in _DEFAULT_FIELDS:
             if getattr(channel, field) is None:
                 setattr(channel, field, UNSET)

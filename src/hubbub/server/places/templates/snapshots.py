@@ -39,7 +39,7 @@ _CHANNEL_SETTINGS: Final = (
 
 
 def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
-    """Return the structure of a guild: its settings, its roles without managed ones, and its channels.
+    """Return the structure of a guild: its settings, its roles without managed roles, and its channels.
 
     Roles and channels have small numbers in place of their IDs; @everyone is role 0, and channels start at 1."""
     guild = guilds.find(tx, guild_id)
@@ -158,7 +158,7 @@ def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
 def create_guild(
     call: Call, template_guild: wire.TemplateGuild, name: str, settings: dict[str, Any]
 ) -> guilds.GuildRow:
-    """Create a guild from a snapshot, with another name and with `settings`, which are further columns of its row."""
+    """Create a guild from a snapshot, with the name `name`. `settings` are columns of the guild that the snapshot lacks."""
     guild_id = call.new_id(GuildId)
     role_ids: dict[int, int] = {
         role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in template_guild.roles

@@ -9,7 +9,7 @@ TABLES: Final = ("guild_templates",)
 
 
 class TemplateRow(NamedTuple):
-    """A row of the guild_templates table; a guild has at most one."""
+    """A template that was created from a guild. A guild has at most one."""
 
     code: str
     guild_id: int
@@ -31,7 +31,6 @@ def find(tx: Tx, code: str) -> TemplateRow | None:
 
 
 def find_guild_template(tx: Tx, guild_id: int) -> TemplateRow | None:
-    """Return a guild's template, or None."""
     return tx.find(TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE guild_id = ?", guild_id)
 
 
@@ -52,12 +51,10 @@ def update(tx: Tx, row: TemplateRow) -> None:
 
 
 def increment_usage_count(tx: Tx, code: str) -> None:
-    """Increment the usage count of a template."""
     tx.run("UPDATE guild_templates SET usage_count = usage_count + 1 WHERE code = ?", code)
 
 
 def delete(tx: Tx, code: str) -> None:
-    """Delete a template."""
     tx.run("DELETE FROM guild_templates WHERE code = ?", code)
 
 

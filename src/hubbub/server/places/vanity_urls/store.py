@@ -13,7 +13,7 @@ READS: Final = {
 
 
 class VanityRow(NamedTuple):
-    """A row of the vanity_urls table; a guild has at most one."""
+    """The vanity code of a guild. A guild has at most one."""
 
     code: str
     """The code in lower case."""
@@ -46,10 +46,9 @@ def put(tx: Tx, guild_id: int, code: str | None) -> None:
 
 
 def increment_uses(tx: Tx, code: str) -> None:
-    """Increment the number of uses of a code."""
+    """Increment the number of uses of a code, ignoring case."""
     tx.run("UPDATE vanity_urls SET uses = uses + 1 WHERE code = ?", code.lower())
 
 
 def delete_guild_code(tx: Tx, guild_id: int) -> None:
-    """Delete a guild's code."""
     tx.run("DELETE FROM vanity_urls WHERE guild_id = ?", guild_id)

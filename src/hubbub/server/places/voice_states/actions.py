@@ -84,7 +84,7 @@ def send_voice_server(call: Call, row: VoiceStateRow, game_session_id: str | Non
 def reallocate(call: Call, endpoint: str) -> None:
     """Move all users of a voice server that was lost or shuts down to another server.
 
-    If no server is available, the new tickets have no endpoint, and the users wait for one."""
+    If no server is available, the new tickets have no endpoint, and the users wait for a server."""
     store.delete_server(call.tx, endpoint)
     for row in store.list_server_states(call.tx, endpoint):
         send_voice_server(call, row)
@@ -123,7 +123,8 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
 def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
     """Schedule the move of an inactive member to the AFK channel (spec/gateway.md#7).
 
-    A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
+    A member who deafened themselves counts as inactive (decisions/0018). Any change of the voice state restarts the
+    timeout."""
     key = _afk_job_key(row)
     jobs.cancel_jobs(call.tx, MOVE_TO_AFK_JOB, key)
     guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
@@ -133,7 +134,7 @@ def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
 
 
 def move_to_afk(call: Call, job: jobs.Job) -> None:
-    """Move a member who is still inactive to the guild's AFK channel, if there is one. Stages are exempt."""
+    """Move a member who is still inactive to the guild's AFK channel. Do nothing in stage channels, or without an AFK channel."""
     afk_job = job.decode(AfkJobPayload)
     row = store.find(call.tx, afk_job.guild_id, afk_job.user_id)
     guild = guilds.find(call.tx, afk_job.guild_id)
@@ -190,7 +191,7 @@ def reset(call: Call) -> None:
 
 
 def refresh(call: Call, row: VoiceStateRow) -> None:
-    """Publish a voice state again after the member's mute or deafen changed."""
+    """Publish a voice state again after a moderator changed the mute or deafening of the member."""
     _publish_state(call, row, _member_view(call, row))
     notify_voice_server(call, row.guild_id, row.user_id)
 

@@ -1,4 +1,4 @@
-"""Calls outside guilds: of lobbies and private channels.
+"""Voice calls outside guilds: lobby calls and private calls.
 
 This module stores participants and tickets. The slices that own the calls check permissions and publish events."""
 
@@ -63,7 +63,7 @@ def remove(call: Call, row: CallStateRow) -> None:
 
 
 def notify_voice_server(call: Call, row: CallStateRow, *, has_voice_call_ended: bool = False) -> None:
-    """Let the voice server reload a participant's ticket, which closes the socket of a participant without one.
+    """Make the voice server reload a participant's ticket. It closes the socket of a participant without a ticket.
 
     Call this after all other events are published. `has_voice_call_ended` is True if the voice call ended for all
     participants."""
@@ -71,7 +71,7 @@ def notify_voice_server(call: Call, row: CallStateRow, *, has_voice_call_ended: 
 
 
 def list_user_calls(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
-    """Return the calls of a kind that a user is in, through the given session or, if it is None, through any."""
+    """Return the calls of a kind that a user is in through the session `session_id`, or through any session if it is None."""
     return [
         row
         for row in store.list_calls_of_user(call.tx, user_id)

@@ -1,4 +1,4 @@
-"""HTTP handlers for voice states; they need no gateway connection."""
+"""HTTP handlers for voice states and the status of voice channels; they need no gateway connection."""
 
 from msgspec import UNSET
 

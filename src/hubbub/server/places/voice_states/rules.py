@@ -17,9 +17,8 @@ from hubbub.server.places.voice_states.store import VoiceStateRow
 FAILURES_BEFORE_DELAY: Final = 2
 """Number of consecutive rejected voice connections after which joins are delayed."""
 JOIN_DELAY_MIN_MS: Final = 1_000
-"""Initial join delay in milliseconds; it doubles with each further rejection."""
+"""Initial join delay in milliseconds. The delay doubles with each later rejection, up to `JOIN_DELAY_MAX_MS`."""
 JOIN_DELAY_MAX_MS: Final = 8_000
-"""Maximum join delay in milliseconds."""
 FAILURES_EXPIRE_MS: Final = 60_000
 """Time in milliseconds after which rejections are no longer counted."""
 
@@ -27,7 +26,7 @@ FAILURES_EXPIRE_MS: Final = 60_000
 def compute_join_delay_ms(call: Call, failure_count: int, last_failure_ms: int) -> int:
     """Return the delay of a join in milliseconds after rejected voice connections (spec/voice.md#1).
 
-    `failure_count` is the number of rejections and `last_failure_ms` the time of the last one in Unix milliseconds. The
+    `failure_count` is the number of rejections, `last_failure_ms` the time of the last rejection in Unix milliseconds. The
     delay limits the rate of client libraries that retry immediately and without end."""
     elapsed_ms = call.now_ms - last_failure_ms
     if (
@@ -64,8 +63,8 @@ def find_voice_channel_standing(call: Call, guild_id: int, channel_id: int, user
 def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) -> bool:
     """Return whether a member may connect (spec/gateway.md#7).
 
-    They must see the channel and have CONNECT. The user limit applies if `is_joining`, except to members with
-    MOVE_MEMBERS."""
+    They must see the channel and have CONNECT. If `is_joining`, the feature VOICE must be enabled, and the user limit
+    applies, except to members with MOVE_MEMBERS."""
     if not channel_access.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
         return False
     if is_joining and not features.is_enabled(call, Feature.VOICE):

@@ -38,6 +38,6 @@ class ParticipantMustLeave(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ParticipantDisplaced(msgspec.Struct, frozen=True, kw_only=True):
-    """A participant needs another voice server, because that of the call was lost or shuts down."""
+    """A participant of a lobby call or private call needs another voice server, because its server was lost or shuts down."""
 
     row: CallStateRow

@@ -27,7 +27,7 @@ READS: Final = {
 
 
 class VoiceStateRow(NamedTuple):
-    """A row of the voice_states table: a user's connection to a guild's voice channel."""
+    """A user's connection to a guild's voice channel."""
 
     guild_id: GuildId
     user_id: UserId
@@ -82,7 +82,7 @@ def list_user_states(tx: Tx, user_id: int) -> list[VoiceStateRow]:
 
 
 def list_channel_states(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
-    """Return the voice states of all these channels, in order of joining."""
+    """Return the voice states of the given channels. The states of one channel are in the order of joining."""
     rows: list[VoiceStateRow] = []
     for batch in batches(channel_ids):
         rows += tx.fetch(
@@ -98,7 +98,7 @@ def list_all(tx: Tx) -> list[VoiceStateRow]:
 
 
 def put(tx: Tx, row: VoiceStateRow) -> None:
-    """Insert or update a voice state; a user has one in each guild."""
+    """Insert or update a voice state; a user has at most one in each guild."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in VoiceStateRow._fields[2:])
     tx.run(
         f"INSERT INTO voice_states ({COLUMNS}) VALUES ({placeholders(row)}) "
@@ -108,7 +108,6 @@ def put(tx: Tx, row: VoiceStateRow) -> None:
 
 
 def delete(tx: Tx, guild_id: int, user_id: int) -> None:
-    """Delete a voice state."""
     tx.run("DELETE FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 
@@ -130,7 +129,7 @@ def find_user_limit(tx: Tx, channel_id: int) -> int:
 
 
 class VoiceChannelRow(NamedTuple):
-    """A row of the voice_channels table: the status and start time of a voice channel, deleted when the last user leaves."""
+    """The status and start time of a voice channel, deleted when the last user leaves."""
 
     channel_id: ChannelId
     guild_id: GuildId
@@ -196,7 +195,7 @@ class CallKind(IntEnum):
 
 
 class CallStateRow(NamedTuple):
-    """A row of the call_states table: a user's connection to the call of a lobby or a private channel."""
+    """A user's connection to the call of a lobby or a private channel."""
 
     call_id: Snowflake
     """The ID of the lobby or channel."""
@@ -265,7 +264,7 @@ def delete_participant(tx: Tx, call_id: int, user_id: int) -> None:
 
 
 class TicketRow(NamedTuple):
-    """A row of the voice_tickets table: a credential with which a user connects to the voice server."""
+    """A credential with which a user connects to the voice server."""
 
     server_id: int
     """The ID of a guild, lobby or private channel."""
@@ -279,7 +278,7 @@ class TicketRow(NamedTuple):
 
 
 def put_ticket(tx: Tx, row: TicketRow) -> None:
-    """Insert a ticket or replace the user's earlier one."""
+    """Insert a ticket, or replace the user's earlier ticket for the guild, lobby or private channel."""
     names = TicketRow._fields
     assignments = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
     tx.run(
@@ -404,7 +403,9 @@ def delete_expired_failures(tx: Tx, before_ms: int) -> None:
 
 
 def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now_ms: int) -> None:
-    """Set the number of rejected connections, the last one at `now_ms` (Unix milliseconds); 0 deletes the row."""
+    """Set the number of rejected connections; 0 deletes the row.
+
+    `now_ms` (Unix milliseconds) is the time of the last rejection."""
     if not count:
         tx.run("DELETE FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id)
         return

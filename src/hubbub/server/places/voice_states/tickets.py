@@ -28,7 +28,9 @@ def needs_new_server(call: Call, server_id: int, user_id: int) -> bool:
 
 
 def _live_endpoints(call: Call) -> list[str]:
-    """Return the endpoints of live voice servers: in a cluster those with a recent heartbeat, otherwise the own one."""
+    """Return the endpoints of live voice servers.
+
+    In a cluster these are the servers with a recent heartbeat, otherwise the server of this process, if it has one."""
     if call.config.nats_url is None:
         own_endpoint = call.config.voice.endpoint
         return [own_endpoint] if own_endpoint is not None and "voice" in call.config.roles else []
@@ -42,7 +44,8 @@ def _live_endpoints(call: Call) -> list[str]:
 def _choose_endpoint(call: Call, channel_id: int) -> str | None:
     """Return the endpoint of the voice server for a channel, or None if no server is live.
 
-    All participants of a channel share one server: the current one, or one chosen by a hash of the channel ID."""
+    All participants of a channel share one server: the current server if it is live, otherwise a server that is chosen by
+    a hash of the channel ID."""
     live_endpoints = _live_endpoints(call)
     if len(live_endpoints) < 2:
         return live_endpoints[0] if live_endpoints else None

@@ -14,7 +14,7 @@ def voice_state(
 ) -> wire.VoiceState:
     """Return a voice state; with `has_left` it has no channel, and without `with_guild` no guild ID.
 
-    If `member` is None, the guild's mute and deafen are false."""
+    If `member` is None, `mute` and `deaf` are false."""
     return wire.VoiceState(
         guild_id=GuildId(row.guild_id) if with_guild else UNSET,
         channel_id=None if has_left else ChannelId(row.channel_id),

@@ -39,7 +39,7 @@ def on_connection_ended(call: Call, ticket: VoiceTicket) -> None:
 
 
 def record_heartbeat(call: Call, endpoint: str) -> None:
-    """Record a heartbeat of a voice server and move the calls of lost servers to others."""
+    """Record a heartbeat of a voice server, and move the users of lost servers to other servers."""
     seen_ms_by_endpoint = store.list_servers(call.tx)
     store.put_server(call.tx, endpoint, call.now_ms)
     for other_endpoint, seen_ms in seen_ms_by_endpoint.items():
@@ -48,7 +48,7 @@ def record_heartbeat(call: Call, endpoint: str) -> None:
 
 
 def remove_server(call: Call, endpoint: str) -> None:
-    """Remove a voice server that shuts down and move its calls to others."""
+    """Remove a voice server that shuts down, and move its users to other servers."""
     actions.reallocate(call, endpoint)
 
 

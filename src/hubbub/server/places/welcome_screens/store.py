@@ -14,7 +14,7 @@ TABLES: Final = (
 
 
 class WelcomeScreenRow(NamedTuple):
-    """A row of the welcome_screens table. The guild feature WELCOME_SCREEN_ENABLED, not the row, enables it."""
+    """The welcome screen of a guild. The guild feature WELCOME_SCREEN_ENABLED, not the row, enables it."""
 
     guild_id: int
     description: str | None = None

@@ -172,7 +172,9 @@ def _activity_name(activity: Any) -> str | None:
 
 
 def _invite_url(call: Call, guild: GuildRow) -> str | None:
-    """Return the widget's invite URL, creating the invite if needed, or None without a channel to invite to."""
+    """Return the widget's invite URL. Create the invite if it does not exist.
+
+    Return None if the widget has no channel, or if the guild has too many invites."""
     if guild.widget_channel_id is None:
         return None
     code = store.find_invite(call.tx, guild.id)

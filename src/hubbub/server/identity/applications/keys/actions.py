@@ -22,7 +22,9 @@ OVERLAP_MS: Final = wire.KEY_OVERLAP_DAYS * DAY_MS
 
 
 def prepare(call: Call, row: ApplicationRow) -> None:
-    """Create the next signing key of an application. It is not used before a switch."""
+    """Create the next signing key of an application. It is not used before a switch.
+
+    Raise a form error while a roll-over is in progress."""
     if store.find(call.tx, row.id) is not None:
         text = "A roll-over is in progress. Finish it first."
         raise errors.invalid("application_id", "KEY_ROLLOVER_IN_PROGRESS", text)
@@ -34,7 +36,9 @@ def prepare(call: Call, row: ApplicationRow) -> None:
 
 
 def schedule_switch(call: Call, row: ApplicationRow, at_ms: int | None) -> None:
-    """Switch to the next key at a time in Unix milliseconds, or immediately if it is None."""
+    """Switch to the next key at `at_ms` (Unix milliseconds), or immediately if `at_ms` is None.
+
+    Raise NOT_FOUND if no key is prepared, and a form error if the time is not within the overlap period."""
     other = _require_other_key(call, row, is_next=True)
     if at_ms is not None and not call.now_ms < at_ms <= call.now_ms + OVERLAP_MS:
         text = f"Choose a time within the next {wire.KEY_OVERLAP_DAYS} days."
@@ -55,7 +59,7 @@ def switch_back(call: Call, row: ApplicationRow) -> None:
 
 
 def finish(call: Call, row: ApplicationRow) -> None:
-    """Delete the next or previous key; the key in use does not change."""
+    """Delete the next or previous key, or raise NOT_FOUND if there is none. The key in use does not change."""
     jobs.cancel_jobs(call.tx, KEY_JOB, _job_key(row.id))
     if not store.delete(call.tx, row.id):
         raise errors.NOT_FOUND()
@@ -91,7 +95,7 @@ def view(call: Call, row: ApplicationRow) -> wire.KeyRollover:
 
 
 def _swap(call: Call, row: ApplicationRow, other: OtherKeyRow) -> None:
-    """Use the next key; the key in use becomes the previous one until the overlap ends."""
+    """Use the next key; the key in use becomes the previous key until the overlap ends."""
     ends_ms = call.now_ms + OVERLAP_MS
     _set_key(call, row, other, OtherKeyRow(row.id, 0, _current_key(call, row), row.verify_key, None, ends_ms))
     call.tx.enqueue(KEY_JOB, int(row.id), due_ms=ends_ms, key=_job_key(row.id))

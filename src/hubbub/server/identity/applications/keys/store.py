@@ -9,7 +9,7 @@ TABLES: Final = ("application_keys",)
 
 
 class OtherKeyRow(NamedTuple):
-    """The signing key of an application that is not in use: the next one, or the previous one."""
+    """A signing key of an application that is not in use: the next key or the previous key."""
 
     application_id: int
     is_next: int
@@ -34,7 +34,7 @@ def find(tx: Tx, application_id: int) -> OtherKeyRow | None:
 
 
 def save(tx: Tx, row: OtherKeyRow) -> None:
-    """Insert or replace the other key of an application."""
+    """Insert or replace the next or previous key of an application."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in OtherKeyRow._fields[1:])
     tx.run(
         f"INSERT INTO application_keys ({_COLUMNS}) VALUES ({placeholders(row)}) "
@@ -44,5 +44,5 @@ def save(tx: Tx, row: OtherKeyRow) -> None:
 
 
 def delete(tx: Tx, application_id: int) -> bool:
-    """Delete the other key of an application. Return False if there is none."""
+    """Delete the next or previous key of an application. Return False if there is none."""
     return bool(tx.run("DELETE FROM application_keys WHERE application_id = ?", application_id))

@@ -11,7 +11,7 @@ TABLES: Final = ("teams", "team_members")
 """Tables that only this slice writes."""
 
 _RANKS: Final = {TeamRole.READ_ONLY: 1, TeamRole.DEVELOPER: 2, TeamRole.ADMIN: 3}
-"""Order of the roles; a role includes the rights of lower ones."""
+"""Order of the roles; a role includes the rights of lower roles."""
 
 
 class TeamRow(NamedTuple):

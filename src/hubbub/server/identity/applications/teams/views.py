@@ -43,7 +43,7 @@ def teams(tx: Tx, rows: Sequence[TeamRow]) -> list[Team]:
 
 
 def team_member(user: User, row: TeamMemberRow) -> TeamMember:
-    """Build a member of a team."""
+    """Build a member of a team, who is the user `user`, or an invitation of this user."""
     return TeamMember(
         user=user, team_id=TeamId(row.team_id), membership_state=row.state, role=row.role, permissions=["*"]
     )

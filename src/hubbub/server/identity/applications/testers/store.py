@@ -14,7 +14,7 @@ TESTER_ACCEPTED = 2
 
 
 class TesterRow(NamedTuple):
-    """A tester of an application that is not approved yet, or an invitation to become one."""
+    """A tester of an application, or an invitation to become a tester."""
 
     application_id: int
     user_id: int

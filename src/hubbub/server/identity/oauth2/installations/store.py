@@ -58,7 +58,7 @@ def list_installations(tx: Tx, target_id: int) -> list[InstallationRow]:
 
 
 def list_by_installer(tx: Tx, user_id: int, limit: int) -> list[InstallationRow]:
-    """Return the newest installations that a user made in guilds, newest first."""
+    """Return at most `limit` installations that a user made in guilds, newest first."""
     return tx.fetch(
         InstallationRow,
         f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE user_id = ? AND integration_type = 0 "

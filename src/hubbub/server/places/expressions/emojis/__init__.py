@@ -1,4 +1,4 @@
-"""Custom emojis of guilds and applications."""
+"""Custom emojis of guilds and applications, and recognition of Unicode emojis."""
 
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx

@@ -72,7 +72,7 @@ def delete_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> None
     call.notify(EmojiDeleted(guild_id, emoji_id))
 
 
-# Application emojis: no events, no audit log, and the creator is always included
+# Application emojis: no events, no audit log, and every caller sees the creator
 
 
 @handles(wire.LIST_APPLICATION_EMOJIS)

@@ -1,4 +1,4 @@
-"""Rules for using emojis, and for the roles they are limited to."""
+"""Rules for using emojis, for the roles they are limited to, and for managing application emojis."""
 
 from collections.abc import Iterable
 
@@ -20,9 +20,9 @@ from hubbub.server.places.standing import ChannelAccess, access
 def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> EmojiRow:
     """Return the emoji if the caller may use it in the channel.
 
-    Raise UNKNOWN_EMOJI for an emoji of another application or of a guild that the caller is not in, and
-    MISSING_PERMISSIONS if the caller may not use it. An application can use its own emojis everywhere. A guild emoji may
-    be limited to roles; an emoji of another guild requires USE_EXTERNAL_EMOJIS."""
+    Raise UNKNOWN_EMOJI for an unknown emoji, an emoji of another application, or an emoji of a guild that is suspended or
+    that the caller is not in. Raise MISSING_PERMISSIONS if the caller may not use the emoji. An application can use its own
+    emojis everywhere. A guild emoji may be limited to roles; an emoji of another guild requires USE_EXTERNAL_EMOJIS."""
     row = EMOJIS.table.find(call.tx, emoji_id)
     if row is None:
         raise errors.UNKNOWN_EMOJI()
@@ -33,7 +33,7 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
     if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
         member_role_ids: Iterable[int] = channel_access.guild.permissions_by_role
     else:
-        # None for a user who is not a member, and in a suspended guild.
+        # The standing is None for a user who is not a member, and in a suspended guild.
         standing = access.find_guild_standing(call.tx, call.now_ms, row.guild_id, call.user_id)
         if standing is None:
             raise errors.UNKNOWN_EMOJI()
@@ -48,7 +48,8 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
 def require_roles(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] | None | UnsetType) -> str:
     """Return the role IDs of a request body (`requested_ids`) as a JSON list, without duplicates.
 
-    Raise UNKNOWN_ROLE for a role of another guild. @everyone means no limitation, like an empty list."""
+    Raise UNKNOWN_ROLE for an ID that is not a role of the guild. The ID of @everyone is left out; an empty list means that
+    all members may use the emoji."""
     role_ids = sorted({role_id for role_id in requested_ids or () if role_id is not None and int(role_id) != guild_id})
     if len(roles.find_many(tx, guild_id, role_ids)) < len(role_ids):
         raise errors.UNKNOWN_ROLE()
@@ -56,7 +57,7 @@ def require_roles(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] 
 
 
 def require_application(call: Call, application_id: int, role: TeamRole = TeamRole.DEVELOPER) -> None:
-    """Require a caller who manages the application, with this role in its team unless the caller is its owner.
+    """Require a caller who manages the application, with `role` in its team unless the caller is its owner.
 
     Before application emojis were introduced, raise 404."""
     if not changes.APPLICATION_EMOJIS.is_active(call.now_ms):

@@ -35,7 +35,7 @@ def _emoji_pattern() -> re.Pattern[str]:
     code_point_ranges = "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in ranges)
     emoji = f"[{code_point_ranges}](?:{VARIATION_SELECTOR}|[\U0001f3fb-\U0001f3ff])?"
     keycap = f"[0-9#*]{VARIATION_SELECTOR}?\u20e3"
-    # Two regional indicators are a flag. A single one is accepted as well, because users vote with them.
+    # Two regional indicators are a flag. A single regional indicator is accepted as well, because users vote with letters.
     flag = "[\U0001f1e6-\U0001f1ff]{1,2}"
     region_flag = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"
     return re.compile(f"{keycap}|{flag}|{region_flag}|{emoji}(?:{_JOINER}{emoji})*")

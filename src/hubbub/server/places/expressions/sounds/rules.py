@@ -42,7 +42,7 @@ def require_emoji(
 
 
 def require_unsilenced(call: Call, channel_access: ChannelAccess) -> None:
-    """Raise an error unless the caller is connected to the voice channel and is neither muted nor deafened in it."""
+    """Raise an error unless the caller is connected to the voice channel and is not silenced (`ConnectedMember`) in it."""
     if channel_access.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
         raise errors.WRONG_CHANNEL_TYPE()
     member = store.find_connected_member(call.tx, channel_access.guild_id, call.user_id)

@@ -46,8 +46,8 @@ def require_sendable(
 def _require_usable(call: Call, channel_access: ChannelAccess, row: StickerRow) -> None:
     """Raise an error if the caller may not send a guild sticker in the channel.
 
-    In channels of the sticker's guild there is no further condition. Elsewhere, raise INVALID_STICKER if the caller is
-    not a member of the sticker's guild, and STICKER_NOT_ALLOWED if the caller lacks USE_EXTERNAL_STICKERS."""
+    Nothing is required in channels of the sticker's guild. Elsewhere, raise INVALID_STICKER if the caller is not a member
+    of the sticker's guild, and STICKER_NOT_ALLOWED if the caller lacks USE_EXTERNAL_STICKERS."""
     if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
         return
     if not store.is_member(call.tx, row.guild_id, call.user_id):
