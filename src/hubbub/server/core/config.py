@@ -76,7 +76,7 @@ ANY_ORIGIN: Final = "*"
 
 
 class ConfigError(Exception):
-    """An invalid setting: its key, its source, and the allowed values."""
+    """An invalid setting: its key, its source, and the problem."""
 
     def __init__(self, key: str, source: str, problem: str) -> None:
         super().__init__(f"{key} ({source}): {problem}")
@@ -290,7 +290,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def now_ms(self) -> int | None:
-        """`now` in Unix milliseconds."""
+        """`now` in Unix milliseconds; None if it is not set."""
         return None if self.now is None else codec.milliseconds(self.now)
 
 

@@ -1,4 +1,4 @@
-"""Sections of the settings, such as identity providers, activities, mail, storage and push, and types that all sections share."""
+"""Sections of the configuration except those in `config.py`, `login_config.py` and `registration_config.py`, and shared types."""
 
 from typing import Annotated, Final, Literal
 
@@ -147,7 +147,7 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def server_port(self) -> int:
-        """The port of the SMTP server."""
+        """The port of the SMTP server: `port`, or the default port of `security`."""
         return MAIL_PORTS[self.security] if self.port is None else self.port
 
 

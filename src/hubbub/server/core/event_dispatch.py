@@ -59,7 +59,7 @@ class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
     without_view_channel_id: int | None = None
     """ID of a channel that recipients cannot view, such as the one that a user moved to: for them, the user has left voice."""
     excluded_user_id: int | None = None
-    """ID of a user who never receives the event, for example their own presence."""
+    """ID of a user who never receives the event, for example the user whose presence it contains."""
     intent_exempt_user_id: int | None = None
     """ID of a user who receives the event even without the intent."""
 

@@ -32,7 +32,7 @@ _ANIMATED_WEBP: Final[dict[str, Any]] = {"quality": 80, "method": 2}
 
 
 class RejectedImageError(Exception):
-    """Raised when an image has too many pixels or an unsupported format."""
+    """Raised when an image has no pixels, too many pixels, or too many frames."""
 
 
 def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -153,7 +153,7 @@ def write_result(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
 
 
 def limit_resources(memory_bytes: int) -> None:
-    """Limit the memory of this process and forbid writing files; without system support only `PIXELS_MAX` applies."""
+    """Limit the memory of this process and forbid writing files, where the system supports it."""
     try:
         import resource
     except ImportError:

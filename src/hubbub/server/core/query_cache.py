@@ -68,7 +68,7 @@ class QueryCache:
                 results.clear()
 
     def clear(self) -> None:
-        """Remove all results, because a rollback or a restore changed what the connection sees."""
+        """Remove all results: the cache is full, or a rollback or a restore changed what the connection sees."""
         self._results_by_query.clear()
         self._row_count = 0
 

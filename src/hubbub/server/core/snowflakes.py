@@ -59,7 +59,7 @@ class SnowflakeFactory:
 
     @property
     def newest_ms(self) -> int:
-        """The time of the newest ID in Unix milliseconds."""
+        """The time of the newest ID, or the time that `start_after` set if it is later, in Unix milliseconds."""
         return max(0, self._last_ms) + EPOCH_MS
 
     def start_after(self, ms: int) -> None:
