@@ -1,6 +1,7 @@
 """Fault injection: failures that a rehearsal requests from the HTTP and gateway servers to test a client's recovery.
 
-Each App has one `Faults`. Without active faults, the transports only check whether a list is empty. Delays are in real time, like those of a network, and do not depend on the platform's clock.
+Each App has one `Faults`. Without active faults, the transports only check whether a list is empty. Delays are
+in real time, like those of a network, and do not depend on the platform's clock.
 """
 
 import itertools

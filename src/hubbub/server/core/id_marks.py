@@ -1,7 +1,8 @@
 """The high-water mark of IDs in the store: IDs never go backwards, even if the clock is earlier after a restart.
 
 The mark is ahead of the clock while a process runs. A process that starts creates only IDs above its own mark, and
-above the marks of other processes without their lead, so no ID of an earlier run is created again and new messages follow older ones (decisions/0132).
+above the marks of other processes without their lead, so no ID of an earlier run is created again and new
+messages follow older ones (decisions/0132).
 """
 
 import asyncio
