@@ -75,7 +75,8 @@ class Console:
     def create_window(self, name: str) -> str:
         """Return a URL that opens the chat client as a user.
 
-        Each user has an own host name below `localhost`, so the sessions of several users do not share cookies.
+        Each user has a separate host name below `localhost`, so the sessions of several users do not share cookies. Raise
+        NOT_FOUND if the world has no user of this name.
         """
         users = self._control.built_world.users
         if name not in users:

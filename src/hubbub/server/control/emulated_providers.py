@@ -112,7 +112,7 @@ class EmulatedProviders:
         ]
 
     def create_credential(self, provider: str, body: CreateCredential) -> Credential:
-        """Create a credential for a player."""
+        """Create a credential for a player. Raise NOT_FOUND for an unknown provider."""
         provider_spec = _require_provider(provider)
         if provider == "steam" or (provider == "epic" and body.kind == "access_token"):
             return self._create_ticket(provider, body)

@@ -54,7 +54,9 @@ class People:
         get_built_world: Callable[[], BuiltWorld],
         create_user: Callable[[bodies.CreateUser], Awaitable[BuiltUser]],
     ) -> None:
-        """`get_built_world` returns everything built so far; `create_user` adds a user to it."""
+        """Create the people of a platform.
+
+        `get_built_world` returns everything built so far; `create_user` adds a user to it."""
         self._app = app
         self._control_token = control_token
         self._get_built_world = get_built_world

@@ -39,7 +39,7 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     built_world: BuiltWorld
     """The objects built from worlds."""
     parent_id: str | None
-    """The snapshot that the world was last taken from or restored to; None for the initial state."""
+    """ID of the snapshot that was taken or restored last before this one; None if there was none."""
 
 
 class ControlledPlatform(Protocol):
@@ -57,7 +57,7 @@ class ControlledPlatform(Protocol):
         """Return a link that opens the console in one browser."""
 
     async def close(self) -> None:
-        """Close the forks of the platform."""
+        """Close the forks of the platform, its people and its connections."""
 
 
 class Snapshots:
@@ -80,7 +80,7 @@ class Snapshots:
             await self.close_fork(fork_id)
 
     async def take(self) -> SnapshotState:
-        """Take a snapshot of the current state."""
+        """Take a snapshot of the current state. Raise BAD_REQUEST if too many are stored."""
         if len(self._snapshots) >= SNAPSHOTS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MAX} snapshots can be stored; delete one first")
         snapshot_id = str(next(self._next_ids))
@@ -110,7 +110,8 @@ class Snapshots:
     async def create_fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
         """Start a platform on its own port from a snapshot or the current state.
 
-        `now_ms` is the time of its clock in Unix milliseconds; None keeps the time of the snapshot.
+        `now_ms` is the time of its clock in Unix milliseconds; None keeps the time of the snapshot. Raise BAD_REQUEST if too
+        many forks are open.
         """
         if len(self._forks) >= FORKS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {FORKS_MAX} forks can be open; close one first")
@@ -158,13 +159,13 @@ class Snapshots:
         ]
 
     def find_fork(self, fork_id: str) -> ControlledPlatform:
-        """Return the control API of a fork."""
+        """Return the control API of a fork. Raise NOT_FOUND if there is none with this ID."""
         if fork_id not in self._forks:
             raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
         return self._forks[fork_id][1]
 
     async def close_fork(self, fork_id: str) -> None:
-        """Close a fork and the forks created from it."""
+        """Close a fork and the forks created from it. Raise NOT_FOUND if there is none with this ID."""
         fork = self._forks.pop(fork_id, None)
         if fork is None:
             raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
@@ -206,7 +207,7 @@ class Snapshots:
         )
 
     async def _apply_snapshot(self, app: App, snapshot: WorldSnapshot) -> None:
-        """Replace the data and files of a platform, and reset sessions, calls, caches and rate limits."""
+        """Replace the data, files and mail of a platform, and reset sessions, calls, activities, caches and rate limits."""
         await _require_memory_database(app).restore(snapshot.database_image)
         await app.files.replace(snapshot.files)
         if app.mailbox is not None:

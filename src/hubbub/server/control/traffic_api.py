@@ -1,4 +1,7 @@
-"""Operations of the control API for the console: the traffic as a list and as a stream, and sending entries again."""
+"""Handlers of `traffic_operations`, for the console: the traffic, sending entries again, dated changes, the world and links.
+
+The traffic is also available as a stream of server-sent events.
+"""
 
 import asyncio
 import ssl
@@ -70,7 +73,7 @@ class TracedPlatform(Protocol):
 
 
 class TrafficApi:
-    """The traffic, the world and the dated changes of one platform."""
+    """The traffic, the world, the dated changes and the links to the console of one platform."""
 
     def __init__(self, control: TracedPlatform) -> None:
         self._control = control
@@ -400,7 +403,7 @@ class TrafficApi:
 
 
 def _matcher(query: models.TrafficQuery) -> Callable[[TrafficRecord], bool]:
-    """Return the condition of a query."""
+    """Return the function that checks whether a record meets the conditions of a query."""
     kinds = {kind for kind in query.kinds.split(",") if kind}
     text, user_id = query.text.casefold(), query.user_id
 
