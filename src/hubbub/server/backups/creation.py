@@ -31,7 +31,7 @@ DERIVED_PREFIX = "derived/"
 
 
 class DatabaseCopy(NamedTuple):
-    """The copy of a database in a backup."""
+    """The manifest of a copied database, and the files that the database refers to."""
 
     manifest: Manifest
     file_keys: set[str]

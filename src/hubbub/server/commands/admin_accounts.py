@@ -127,7 +127,7 @@ def set_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("remove-operator")
 def remove_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Remove the role of an operator."""
+    """Remove the role of an operator, who can then no longer manage the server."""
     row = require_user(call, arguments.username)
     administration.operators.remove(call, row, reason=arguments.reason)
     return [f"{row.username} is not an operator anymore."]

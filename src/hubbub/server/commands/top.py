@@ -120,7 +120,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
 
 
 def _find_url(config: Config, arguments: argparse.Namespace) -> str:
-    """Return the URL of the server."""
+    """Return the URL of the server from the arguments, the ready file or the configuration, or raise TopError."""
     if arguments.url is not None:
         return str(arguments.url).rstrip("/")
     if arguments.ready_file is not None:

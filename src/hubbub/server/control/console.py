@@ -59,7 +59,7 @@ class Console:
         """Values of the cookies of browsers with access, oldest first."""
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes of the pages."""
+        """Return the routes of the console, of links that open it, and of its login form."""
         return [
             web.get(CONSOLE_PATH, self._show),
             web.get(CONSOLE_PATH + "/open/{key}", self._open),

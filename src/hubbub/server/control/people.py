@@ -68,7 +68,7 @@ class People:
         self._clients: dict[str, UserClient] = {}
 
     async def close(self) -> None:
-        """Disconnect all people."""
+        """Disconnect all people and close the HTTP client."""
         for client in self._clients.values():
             await client.disconnect()
         self._clients.clear()

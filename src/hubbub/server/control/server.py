@@ -164,7 +164,7 @@ class ControlApi:
         return None
 
     def respond_with_error(self, request: web.Request, error: ApiError) -> web.StreamResponse:
-        """Return the response with an error."""
+        """Return an error as a response in the format of the API."""
         headers = {"Via": responses.VIA}
         return responses.respond(request, responses.encode_error(error, headers), headers)
 

@@ -27,7 +27,7 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The complete state of a world, without its connections."""
 
     database_image: bytes
-    """The serialized database."""
+    """Result of `SqliteDatabase.serialize`."""
     files: dict[str, tuple[bytes, str]]
     """Content and media type of each stored file, by key."""
     mails: tuple[ReceivedMail, ...]
@@ -35,7 +35,6 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     """The time of the world's clock in Unix milliseconds."""
     is_clock_running: bool
-    """Whether the clock was running."""
     built_world: BuiltWorld
     """The objects built from worlds."""
     parent_id: str | None
@@ -152,7 +151,7 @@ class Snapshots:
         return Fork(fork_id=fork_id, **{name: getattr(document, name) for name in document.__struct_fields__})
 
     def list_forks(self) -> list[ForkState]:
-        """Return the open forks."""
+        """Return the open forks, oldest first."""
         return [
             ForkState(fork_id=fork_id, web=app.config.public_url or "", snapshot_id=self._fork_parents[fork_id])
             for fork_id, (app, _) in self._forks.items()

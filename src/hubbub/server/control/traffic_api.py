@@ -63,13 +63,13 @@ class TracedPlatform(Protocol):
         """Return the response to a request without a valid token, or None for an authorized request."""
 
     def respond_with_error(self, request: web.Request, error: errors.ApiError) -> web.StreamResponse:
-        """Return the response with an error."""
+        """Return an error as a response in the format of the API."""
 
     async def explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
         """Return rejected requests with their causes."""
 
     async def list_sessions(self) -> list[bodies.SessionState]:
-        """Return the gateway sessions."""
+        """Return the gateway sessions, connected or resumable."""
 
 
 class TrafficApi:
@@ -437,7 +437,7 @@ def _can_replay(record: TrafficRecord) -> bool:
 
 
 def _read_guilds(tx: Tx, user_ids: list[UserId]) -> list[models.PictureGuild]:
-    """Return the guilds of users."""
+    """Return the guilds that any of the users is a member of, ordered by ID."""
     member_ids: dict[int, list[UserId]] = {}
     for user_id in user_ids:
         for guild_id, *_ in members.list_memberships(tx, user_id):

@@ -72,8 +72,8 @@ def issue(
 ) -> str:
     """Create and store a token, under `token_id` if given, and return its text, of which only the hash is stored.
 
-    `kind` is "bot", "user" or "bearer"; `now` and `expires_ms` are Unix milliseconds. With a `parent_id` the token is
-    revoked together with that token of the same user."""
+    `kind` is "bot", "user" or "bearer"; `now` and `expires_ms` are Unix milliseconds. `parent_id` is the ID of
+    another token of the user, together with which the new token is revoked."""
     token = generate_token(user_id, now, entropy)
     tx.run(
         "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms, parent_id) "

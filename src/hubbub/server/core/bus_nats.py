@@ -193,7 +193,7 @@ class NatsBus(Bus[BusMessage]):
         self._is_closing = False
 
     async def start(self) -> None:
-        """Connect to NATS."""
+        """Connect to NATS and start the tasks of the bus. Raise BusError if NATS cannot be reached in time."""
         try:
             async with asyncio.timeout(self._connect_timeout_ms / 1000):
                 await self._client.connect(

@@ -106,7 +106,7 @@ def _external_mac(key: bytes, target: str) -> str:
 
 
 class AttachmentUrl(msgspec.Struct, frozen=True):
-    """The parsed URL of an attachment."""
+    """The parts of the URL of an attachment of a message that is not ephemeral."""
 
     channel_id: int
     attachment_id: int

@@ -78,7 +78,7 @@ class _Change:
 
 
 class ChangeRelay:
-    """Ensures that all processes apply the changes of rights of this process, and this process those of all others."""
+    """Ensures that every process applies the changes of rights that any process publishes."""
 
     def __init__(
         self,

@@ -147,7 +147,7 @@ class Clock(ABC):
 
 
 class RealClock(Clock):
-    """The wall clock."""
+    """The clock of a server that is not a rehearsal: the wall clock of the machine."""
 
     def now_ms(self) -> int:
         """Return the time in Unix milliseconds."""

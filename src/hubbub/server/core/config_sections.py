@@ -13,11 +13,11 @@ _HOST_PATTERN: Final = r"^(?=.{1,200}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z
 Bytes = Annotated[int, Meta(ge=1 * KIB)]
 """A size in bytes, at least 1 KiB."""
 Milliseconds = Annotated[int, Meta(ge=1)]
-"""A duration in milliseconds."""
+"""A duration in milliseconds, at least 1."""
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Logging."""
+    """Levels and format of the log, and logging of requests and slow operations."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     """The minimum level of Hubbub's own log records."""
@@ -152,7 +152,7 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Pages and mail."""
+    """The default language of pages, and the name and description of the server on its home page."""
 
     default_locale: Literal["de", "en", "es"] = "en"
     """The language of pages for visitors whose browser names no language that the interface has."""

@@ -86,7 +86,7 @@ class UserAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="k
         shard_guild_id: int | None = None,
         game_filter: GameFilter = NO_FILTER,
     ) -> "UserAudience":
-        """Return the audience of these users."""
+        """Return the audience of these users; the other arguments are the fields that restrict it."""
         return cls(frozenset(users), session_id, voice_session_id, shard_guild_id, game_filter)
 
 

@@ -111,7 +111,7 @@ class Faults:
         return len(self.http) + len(self.gateway)
 
     def add(self, fault: Fault) -> ActiveFault:
-        """Activate a fault."""
+        """Activate a fault and return it with its ID."""
         active_fault = ActiveFault(id=str(next(self._numbers)), fault=fault, left=fault.times)
         (self.http if isinstance(fault, HttpFault) else self.gateway).append(active_fault)
         return active_fault
@@ -125,7 +125,6 @@ class Faults:
         return False
 
     def clear(self) -> None:
-        """Remove all faults."""
         self.http.clear()
         self.gateway.clear()
 

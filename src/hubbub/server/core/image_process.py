@@ -146,7 +146,7 @@ def read_task(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
 
 
 def write_result(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
-    """Write a result and its file."""
+    """Write the header of a result, with the size of its file, and the file."""
     text = json.dumps(header | {"bytes": len(data)}).encode()
     stream.write(struct.pack(">I", len(text)) + text + data)
     stream.flush()

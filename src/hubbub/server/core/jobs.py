@@ -96,7 +96,7 @@ JobHandler = Callable[[Tx, Job], None] | Callable[[Job], Awaitable[None]]
 
 
 class PermanentFailure(Exception):
-    """Raised by a handler to mark its job as failed without further retries."""
+    """Raised by a handler to mark its job as failed without a retry."""
 
 
 class RetryLater(Exception):

@@ -219,7 +219,7 @@ class TextFormatter(logging.Formatter):
     """Formats each record as one line of key=value pairs for a terminal, with the exception and stack below it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format the record as text."""
+        """Return the record as one line, followed by its exception and stack."""
         message = record.getMessage().replace("\n", "\\n")
         pairs = "".join(f" {name}={_quote_value(value)}" for name, value in _extra_fields(record).items())
         text = f"{_format_time(record)} {record.levelname:<7} {record.name} {message}{pairs}"

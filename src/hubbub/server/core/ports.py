@@ -35,7 +35,7 @@ class Port(Generic[P, R]):
         self.__doc__ = declaration.__doc__
 
     def __call__(self, call: Call, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the implementation."""
+        """Call the implementation that the App of `call` bound. Raise PortError if there is none."""
         try:
             (function,) = call.ports[self]
         except KeyError:

@@ -201,7 +201,6 @@ class FixedWindows:
         self._windows[key].count -= 1
 
     def clear(self) -> None:
-        """Remove all windows."""
         self._windows.clear()
 
     def _sweep(self, now_ms: int) -> None:

@@ -91,7 +91,7 @@ class SnowflakeFactory:
     def continue_from(self, other: "SnowflakeFactory") -> None:
         """Copy the counters of another factory, so that none of its IDs is created again.
 
-        Used for a copy of a world, whose clock starts at or before the clock of the original."""
+        Used for a fork of a world, whose clock may start before the clock of the original."""
         with other._lock:
             self._counters = dict(other._counters)
             self._merged = other._merged

@@ -216,7 +216,7 @@ _current: Final[ContextVar[Language]] = ContextVar("language", default=ENGLISH)
 
 
 def current_language() -> Language:
-    """Return the language of the current context."""
+    """Return the language of the current context; by default it is English."""
     return _current.get()
 
 

@@ -21,7 +21,7 @@ from hubbub.server.core.config_sections import ScanningConfig
 log = logging.getLogger(__name__)
 
 CLAMD_PORT: Final = 3310
-"""Default port of clamd."""
+"""Port of clamd if `scanning.clamd_url` has none."""
 CLAMD_CHUNK_BYTES: Final = 256 * 1024
 """Size of the chunks that are sent to clamd."""
 CLAMD_RESPONSE_BYTES_MAX: Final = 4096

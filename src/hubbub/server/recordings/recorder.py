@@ -41,7 +41,6 @@ class Recorder:
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

@@ -60,7 +60,7 @@ class StepResult(msgspec.Struct, frozen=True):
 
 
 class ReplayReport(msgspec.Struct, frozen=True):
-    """The result of a replay."""
+    """The results of all steps of a replay."""
 
     results: list[StepResult]
     action_count: int
@@ -245,7 +245,7 @@ async def _stop_program(process: asyncio.subprocess.Process) -> None:
 
 
 def format_report(report: ReplayReport, name: str) -> str:
-    """Return the report as text."""
+    """Return a summary of the report and the steps with differences or problems as text."""
     count = report.difference_count
     summary = "no differences" if not count else "1 difference" if count == 1 else f"{count} differences"
     lines = [

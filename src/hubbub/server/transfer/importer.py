@@ -58,7 +58,7 @@ class ImportInUse(Exception):
 
 
 class ImportSummary(NamedTuple):
-    """The result of an import."""
+    """The guild of an import, and the numbers of imported, skipped and missing objects."""
 
     guild_id: int
     is_new: bool

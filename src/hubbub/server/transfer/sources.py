@@ -62,7 +62,7 @@ class Source(Protocol):
         ...
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield all files."""
+        """Yield all files; raise InvalidArchive at an invalid entry."""
         ...
 
     def open_file(self, file: SourceFile) -> IO[bytes]:

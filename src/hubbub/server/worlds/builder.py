@@ -134,7 +134,7 @@ class Seed:
         return data[:count]
 
     def new_id(self, kind: type[S], *names: str) -> S:
-        """Return the ID of the object with these names: its own, after those of the objects that contain it."""
+        """Return the ID of the object with these names: the names of the objects that contain it, then its own name."""
         number = int.from_bytes(self._derive_bytes(f"id {kind.__name__} {names!r}", 16), "big")
         time_bits, low_bits = divmod(number, 1 << 22)
         ms = WORLD_CREATED_MS - DAY_MS * (len(_CREATION_ORDER) - _CREATION_ORDER.index(kind)) + time_bits % DAY_MS
