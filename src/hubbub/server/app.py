@@ -145,7 +145,7 @@ class App:
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
         self.on_fatal: Callable[[], None] | None = None
-        """Function called when the process must stop: another process took over its number or migrated to an incompatible schema."""
+        """Function called when the process must stop: another process took its number or migrated to an incompatible schema."""
         self._process_lease: ProcessLease | None = None
         self._schema_monitor = SchemaMonitor(self.database, self._handle_fatal)
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)

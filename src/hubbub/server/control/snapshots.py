@@ -56,7 +56,7 @@ class ControlledPlatform(Protocol):
         """Return a link that opens the console in one browser."""
 
     async def close(self) -> None:
-        """Close the forks of the platform, its people and its connections."""
+        """Disconnect the people of the platform and close its forks."""
 
 
 class Snapshots:

@@ -152,10 +152,10 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The default language of pages, and the name and description of the server on its home page."""
+    """The default language of pages and mail, and the name and description of the server on its home page."""
 
     default_locale: Literal["de", "en", "es"] = "en"
-    """The language of pages for visitors whose browser names no language that the interface has."""
+    """The language of pages and mail for visitors and users whose languages the interface does not have."""
     server_name: Annotated[str, Meta(max_length=60)] | None = None
     """The name of this server on its home page; None shows the name of the software."""
     server_description: Annotated[str, Meta(max_length=300)] | None = None

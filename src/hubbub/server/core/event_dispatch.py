@@ -110,7 +110,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     redacted: bytes | None = None
     """The body for sessions without the message content intent, if it differs."""
     unredacted_for: frozenset[int] = frozenset()
-    """Users who receive the full body without the intent: the author and mentioned users."""
+    """Users who receive the full body without the intent: the author, the bot of its application, and mentioned users."""
     partial_bodies: tuple[tuple[frozenset[int], bytes], ...] = ()
     """Bodies for users who, without the intent, may read only a part of the content, each with its users."""
     scope: str = ""
@@ -118,7 +118,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     oauth2_bodies: dict[int, bytes] = {}
     """Bodies for OAuth2 sessions, if they differ, by the head of their application's family; key 0 is the default."""
     refresh: str = ""
-    """The state that the gateway must reload before delivery: `guild`, `channels`, `member` or `threads`; empty for none."""
+    """The state that the gateway must reload before delivery: `guild`, `channels` or `member`; empty for none."""
     subject_id: int = 0
     """The ID of the channel, or of the member's user, that `refresh` refers to; 0 for none. It is not related to bus subjects."""
     traceparent: str = ""

@@ -37,7 +37,9 @@ class JsonStream:
         self._stream.close()
 
     def read_header(self, field: str) -> dict[str, Any]:
-        """Return the fields before the list `field`, and continue with the items of the list. Raise InvalidArchive."""
+        """Return the fields before the list `field`, and continue with the items of the list.
+
+        Raise InvalidArchive if there is no such list or the fields are invalid."""
         pattern = re.compile(rf'"{field}"\s*:\s*\[')
         while (match := pattern.search(self._text)) is None:
             if not self._read_more():

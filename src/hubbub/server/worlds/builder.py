@@ -187,7 +187,9 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
 
 
 def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
-    """Build a world inside a call's transaction; all objects except lobbies are created at the time WORLD_CREATED_MS."""
+    """Build a world inside a call's transaction.
+
+    The time of the call is set to WORLD_CREATED_MS, and back to the current time before lobbies are built."""
     now_ms, call.now_ms = call.now_ms, WORLD_CREATED_MS
     return _Builder(call, world, Seed(seed), now_ms).build()
 
