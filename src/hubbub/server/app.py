@@ -69,14 +69,14 @@ from hubbub.server.transports.web import WebServer
 log = logging.getLogger(__name__)
 
 HEAVY_THREADS_MAX = 2
-"""Threads for password hashing; few, so that logins cannot use all CPU cores."""
+"""Maximum number of threads for CPU-heavy code such as password hashing; few, so that logins cannot use all CPU cores."""
 
 POLL_MS = 5_000
 """Interval in milliseconds at which workers poll for jobs, if other processes enqueue jobs too."""
 JOBS_SUBJECT = "jobs"
 """The bus subject on which workers are notified of new jobs."""
 PRESENCE_SWEEP_SECONDS = 5.0
-"""Interval at which a process without a gateway removes the presences of nodes that stopped responding."""
+"""Interval in seconds at which a process without a gateway removes the presences of nodes that stopped responding."""
 SHUTDOWN_GRACE_SECONDS = 1.0
 """Time in seconds for which a request that outlived the drain may handle its cancellation."""
 
@@ -145,7 +145,7 @@ class App:
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
         self.on_fatal: Callable[[], None] | None = None
-        """Function called when the process must stop: another one took over its number, or removed what it uses in the schema."""
+        """Function called when the process must stop: another process took its number or migrated to an incompatible schema."""
         self._process_lease: ProcessLease | None = None
         self._schema_monitor = SchemaMonitor(self.database, self._handle_fatal)
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
@@ -326,7 +326,7 @@ class App:
         self._process_lease = lease
         self._schema_monitor.start()
         if lease.replaced_owner is not None:
-            # The worker of the killed process had its name.
+            # The worker of the killed process leased jobs under the name of the owner of the lease.
             killed_worker = lease.replaced_owner
             await self.database.write(lambda tx: release_leases(tx, killed_worker))
         self.ids.require_lease = lease.require

@@ -25,7 +25,7 @@ SERVE_DEFAULTS: Final[dict[str, Any]] = {
     "log.slow_ms": 1000,
     "protection.raid_joins_max": 60,
 }
-"""Defaults of all commands except `hubbub dev` that differ from those of `Config`."""
+"""Defaults of all commands except `hubbub dev` and `hubbub replay` that differ from those of `Config`."""
 DEV_DEFAULTS: Final[dict[str, Any]] = {
     "control": True,
     "rate_limits": "report",
@@ -36,10 +36,10 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
     "activities.proxy_host": "activities.localhost",
     "mail.keep_in_memory": True,
 }
-"""Defaults of `hubbub dev` that differ from those of `Config`."""
+"""Defaults of `hubbub dev` and `hubbub replay` that differ from those of `Config`."""
 
 REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.keep_in_memory", "now", "seed", "tls", "world")
-"""Settings that are only available in `hubbub dev`."""
+"""Settings that are only available in rehearsals: `hubbub dev` and `hubbub replay`."""
 
 MAIN_SETTINGS: Final[dict[str, str]] = {
     "data": "folder of the embedded database and files (default: ./hubbub-data)",
@@ -100,7 +100,7 @@ def run_process() -> NoReturn:
 def load_config(arguments: argparse.Namespace, defaults: dict[str, Any], *, is_rehearsal: bool = False) -> Config:
     """Load the configuration from the command line, the environment and the file.
 
-    `is_rehearsal` allows REHEARSAL_SETTINGS.
+    Raise ConfigError for an invalid setting, and for one of REHEARSAL_SETTINGS unless `is_rehearsal` is true.
     """
     flags = {name: value for name, value in vars(arguments).items() if name in _KEYS_BY_FLAG}
     config = settings.load(flags, environ=os.environ, file=arguments.config, defaults=defaults)
@@ -116,7 +116,9 @@ _KEYS_BY_FLAG: Final = {key.replace(".", "_"): key for key in settings.KEYS}
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line; with `command`, the actions of `hubbub admin` are only added for it."""
+    """Return the parser of the command line.
+
+    The actions of `hubbub admin` are only added if `command` is `admin` or None."""
     parser = argparse.ArgumentParser(prog="hubbub", description="A social platform that you run yourself.")
     parser.add_argument("--version", action="version", version=f"hubbub {hubbub.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -225,7 +225,8 @@ def _check_postgres(url: str, process_number: int) -> Finding:
 def _describe_schema(run_query: Callable[[str], list[tuple[object, ...]]], from_clause: str) -> str:
     """Return the version of the schema and the number of pending migrations.
 
-    `run_query` executes SQL. `from_clause` selects a row if the table of migrations exists.
+    Raise MigrationError if this version cannot use the database. `run_query` executes SQL. `from_clause` selects a row if
+    the table of migrations exists.
     """
     available = migrations.load()
     applied: dict[int, migrations.AppliedMigration] = {}

@@ -74,7 +74,9 @@ def build_document(
 
 
 def remove(path: str) -> None:
-    """Remove the ready file of an earlier run, so that programs that wait for the file do not read outdated data."""
+    """Remove the ready file of an earlier run, so that programs that wait for the file do not read outdated data.
+
+    Raise ReadyFileError if it cannot be removed."""
     try:
         Path(path).unlink(missing_ok=True)
     except OSError as error:
@@ -84,7 +86,7 @@ def remove(path: str) -> None:
 def write(path: str, document: ReadyDocument) -> None:
     """Write the ready file atomically, so that waiting programs find it complete.
 
-    Only its owner can read it, because it contains tokens.
+    Only its owner can read it, because it contains tokens. Raise ReadyFileError if its folder is not writable.
     """
     target = Path(path)
     try:

@@ -37,13 +37,13 @@ SERVER_MODULES: Final = frozenset(
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """The result of one check of `hubbub doctor`."""
+    """The result of one check of `hubbub doctor` or `hubbub backup drill`."""
 
     level: Literal["ok", "note", "problem"]
     subject: str
     message: str
     fix: str = ""
-    """The next step for the operator."""
+    """The next step for the operator; empty if there is none."""
 
 
 async def print_findings(findings: AsyncIterator[Finding]) -> int:

@@ -31,7 +31,7 @@ DERIVED_PREFIX = "derived/"
 
 
 class DatabaseCopy(NamedTuple):
-    """The copy of a database in a backup."""
+    """The manifest of a copied database, and the files that the database refers to."""
 
     manifest: Manifest
     file_keys: set[str]
@@ -39,7 +39,9 @@ class DatabaseCopy(NamedTuple):
 
 
 def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
-    """Copy an embedded database that may be in use, check the copy for errors, and return its manifest."""
+    """Copy an embedded database that may be in use, and return the manifest of the copy.
+
+    Raise BackupError if the copy is damaged."""
     target = folder / DATABASE_FILE
     created_at = _now()
     reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
@@ -81,7 +83,7 @@ POSTGRES_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_sc
 def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None) -> DatabaseCopy:
     """Dump a PostgreSQL database that may be in use, and return the manifest of the dump.
 
-    Row counts and file references are read from the snapshot that is dumped."""
+    Row counts and file references are read from the snapshot that is dumped. Raise BackupError if the dump fails."""
     target = folder / manifests.DUMP_FILE
     with _open_snapshot(url) as (connection, snapshot):
         version = connection.info.server_version // 10_000
@@ -141,7 +143,7 @@ def count_rows(run_query: RunQuery, tables_query: str) -> dict[str, int]:
 
 
 async def copy_files(files: Files, folder: Path, copy: DatabaseCopy, progress: Progress) -> Manifest:
-    """Copy the files of a file store into a backup, and return the manifest with them."""
+    """Copy the files of a file store except converted images into a backup, and return the manifest with them."""
     target = folder / FILES_FOLDER
     target.mkdir(mode=0o700)
     count = size = 0

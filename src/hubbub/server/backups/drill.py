@@ -33,7 +33,7 @@ ACCOUNTS_QUERY: Final = (
     " LEFT JOIN members ON members.user_id = accounts.user_id WHERE account_bans.user_id IS NULL"
     " ORDER BY CASE WHEN members.guild_id IS NULL THEN 1 ELSE 0 END, accounts.user_id LIMIT 1"
 )
-"""Query of the account that reads through the API: one that can log in, if possible a member of a guild."""
+"""Query of the account that reads through the API: one that is not banned, if possible a member of a guild."""
 
 
 async def run_drill(backup: Path, config: Config, progress: Progress, pg_bin: str | None) -> AsyncIterator[Finding]:
@@ -148,7 +148,7 @@ async def _check_files(app: App, backup: Path, manifest: Manifest) -> Finding:
 
 
 async def _read_api(app: App) -> Finding:
-    """Read an account and its first guild over HTTP."""
+    """Read an account, its guilds and the channels of its first guild over HTTP, with a new token."""
     user_id = await app.database.read(lambda tx: tx.value(ACCOUNTS_QUERY))
     if user_id is None:
         return Finding("note", "API", "no account can log in, so nothing was read through the API")

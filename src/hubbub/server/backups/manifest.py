@@ -28,7 +28,7 @@ class BackupError(Exception):
 
 
 class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a backup."""
+    """A file of a backup with its size in bytes and its SHA-256."""
 
     name: str
     size: int
@@ -62,7 +62,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     tables: dict[str, int]
     """Number of rows by table."""
     files: FileSummary | None = None
-    """The files; None if the backup does not contain them."""
+    """The files of the file store; None if the backup does not contain them."""
     missing_files: list[str] = []
     """Keys of files that the database refers to and that were not in the file store."""
 
@@ -98,7 +98,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def describe_file(folder: Path, name: str) -> StoredFile:
-    """Return size and checksum of a file of a backup, after it was synced to the disk."""
+    """Sync a file of a backup to the disk, and return its size and checksum."""
     digest = hashlib.sha256()
     with (folder / name).open("rb+") as stream:
         os.fsync(stream.fileno())

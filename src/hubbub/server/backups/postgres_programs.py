@@ -36,7 +36,7 @@ _VERSION = re.compile(r"\(PostgreSQL\) (\d+)")
 def find_program(name: str, version_min: int, folder: str | None) -> Path:
     """Return the path of a program that is not older than the major version of a server.
 
-    `folder` is the only folder to search; None searches PATH and the usual folders."""
+    `folder` is the only folder to search; None searches PATH and `FOLDERS`. Raise BackupError if there is none."""
     newest = 0
     for path in _candidates(name, folder):
         version = _find_version(path)
@@ -68,7 +68,7 @@ def _candidates(name: str, folder: str | None) -> Iterator[Path]:
 
 
 def _find_version(path: Path) -> int:
-    """Return the major version of a program, or 0 if it does not run."""
+    """Return the major version of a program, or 0 if it does not run or does not print its version."""
     try:
         output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.SubprocessError):
@@ -114,6 +114,6 @@ def run_program(program: Path, arguments: list[str], url: str, on_poll: Callable
 
 
 def database_name(url: str) -> str:
-    """Return the name of the database of a URL."""
+    """Return the name of the database of a URL; by default it is the name of the user."""
     parameters = conninfo_to_dict(url)
     return str(parameters.get("dbname") or parameters.get("user") or "")

@@ -42,7 +42,9 @@ PARENT_COLUMNS: Final = (
     ("members", "user_id", "users"),
     ("roles", "guild_id", "guilds"),
 )
-"""Columns with the ID of a row of another table, which is deleted in the same transaction. The operations maintain these
+"""Tables, columns with the ID of a row of a parent table, and parent tables.
+
+A row is deleted at the latest in the transaction that deletes the row of its parent table. The operations maintain these
 references; the schema declares no foreign keys (decisions/0003)."""
 
 

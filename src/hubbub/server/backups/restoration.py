@@ -36,7 +36,9 @@ def require_usable(manifest: Manifest) -> None:
 
 
 def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progress, pg_bin: str | None) -> None:
-    """Restore a dump into an empty database in one transaction, and compare the number of rows with the manifest."""
+    """Restore a dump into an empty database in one transaction, and delete the leases of processes.
+
+    Raise BackupError if the database is not empty, or if the numbers of rows differ from the manifest."""
     with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
         row = connection.execute(OBJECT_COUNT).fetchone()
         assert row is not None
@@ -59,7 +61,9 @@ def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progr
 
 
 def restore_embedded(backup: Path, manifest: Manifest, data_folder: Path) -> None:
-    """Copy the database of a backup into a data folder without a database, and check the copy."""
+    """Copy the database of a backup into a data folder without a database.
+
+    Raise BackupError if the folder has a database, or if the copy is damaged or differs from the manifest."""
     target = data_folder / DATABASE_FILE
     if target.exists():
         raise BackupError(f"{target} already exists; set --data to a new folder, or move the old one away")

@@ -53,7 +53,9 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
 
 
 def _check_store(config: Config, *, can_create: bool) -> bool:
-    """Return whether an action may open the embedded store, which must exist unless the action can create it."""
+    """Return whether an action may open the embedded store, which must exist unless the action can create it.
+
+    Print a message if the store does not exist."""
     path = Path(config.data or "") / DATABASE_FILE
     if path.exists():
         return True

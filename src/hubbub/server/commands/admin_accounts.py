@@ -80,7 +80,7 @@ def restore_user(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("list-jobs")
 def list_jobs(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the background jobs that failed, and the numbers of all queues."""
+    """Print the numbers of jobs by kind, and the jobs that failed or are being retried."""
     lines = [
         f"{queue.kind}: {queue.waiting} waiting, {queue.retrying} retrying, {queue.failed} failed"
         for queue in administration.queues.list_queues(call)
@@ -96,7 +96,7 @@ def list_jobs(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("retry-jobs")
 def retry_jobs(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Retry the failed jobs of a kind."""
+    """Retry the jobs of a kind that failed permanently."""
     return [f"Retrying {administration.queues.retry_failed(call, arguments.kind)} jobs."]
 
 
@@ -105,7 +105,7 @@ def retry_jobs(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("list-operators")
 def list_operators(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the operators of the server."""
+    """Print the operators of the server with their roles."""
     lines = [
         f"{row.username} {row.role.value}" + ("" if row.mfa_enabled else " (two-factor authentication is off)")
         for row in administration.operators.list_operators(call)
@@ -127,7 +127,7 @@ def set_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("remove-operator")
 def remove_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Remove the role of an operator."""
+    """Remove the role of an operator, who can then no longer manage the server."""
     row = require_user(call, arguments.username)
     administration.operators.remove(call, row, reason=arguments.reason)
     return [f"{row.username} is not an operator anymore."]

@@ -1,4 +1,7 @@
-"""Actions of `hubbub admin`: each is a function in one transaction that returns the lines to print."""
+"""Actions of `hubbub admin` on users, applications, approvals and guilds, and the functions that all actions share.
+
+An action is a function in one transaction that returns the lines to print.
+"""
 
 import argparse
 from collections.abc import Callable
@@ -60,7 +63,7 @@ def create_user(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("set-password")
 def set_password(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Set a user's password and revoke their tokens."""
+    """Set a user's password and revoke their login tokens."""
     row = require_user(call, arguments.username)
     accounts.set_password(call, row.id, arguments.password_hash)
     auth.revoke(call.tx, row.id, kind="user")
@@ -70,7 +73,7 @@ def set_password(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("create-application")
 def create_application(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Create an application."""
+    """Create an application and print its secrets."""
     created = applications.management.create(
         call,
         arguments.name,
@@ -94,7 +97,7 @@ def create_application(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("reset-bot-token")
 def reset_bot_token(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Revoke a bot's token and create a new one."""
+    """Revoke a bot's token and print a new one."""
     row = _require_bot_application(call, arguments.application_id)
     _record_application(call, "application.reset_bot_token", row)
     return [f"bot token: {applications.management.reset_bot_token(call, row)}"]
@@ -102,7 +105,7 @@ def reset_bot_token(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("add-bot")
 def add_bot(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Add a bot to a guild."""
+    """Add the bot of an application to a guild."""
     row = _require_bot_application(call, arguments.application_id)
     assert row.bot_id is not None
     guild = require_guild(call, arguments.guild_id)
@@ -264,14 +267,16 @@ def _require_bot_application(call: Call, text: str) -> applications.ApplicationR
 
 
 def parse_id(text: str) -> int:
-    """Return an ID of the command line, or raise AdminError."""
+    """Parse an ID of the command line, or raise AdminError."""
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise AdminError(f"{text} is not an ID")
     return int(text)
 
 
 def parse_future_time(call: Call, text: str) -> int:
-    """Parse an ISO 8601 time, in UTC if it has no time zone, and return it as Unix milliseconds."""
+    """Parse an ISO 8601 time, in UTC if it has no time zone, and return it as Unix milliseconds.
+
+    Raise AdminError if it is invalid or not in the future."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

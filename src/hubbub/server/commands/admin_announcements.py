@@ -20,7 +20,7 @@ def list_announcements(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("announce")
 def announce(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Create an announcement."""
+    """Create an announcement for all users and print its ID."""
     if not 0 < len(arguments.text.strip()) <= ANNOUNCEMENT_CONTENT_MAX:
         raise AdminError(f"the text must have 1 to {ANNOUNCEMENT_CONTENT_MAX} characters")
     row = announcements.create(
@@ -36,7 +36,7 @@ def announce(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("end-announcement")
 def end_announcement(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """End an announcement."""
+    """End an announcement before its planned end."""
     row = announcements.find(call.tx, parse_id(arguments.announcement_id))
     if row is None or not announcements.end(call, row, reason=arguments.reason):
         raise AdminError("there is no such announcement, or it has ended")

@@ -1,4 +1,4 @@
-"""Actions of `hubbub admin` that search, disable, enable and delete applications."""
+"""Actions of `hubbub admin` that search, show, disable, enable and delete applications."""
 
 import argparse
 
@@ -42,7 +42,7 @@ def show_application(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("disable-application")
 def disable_application(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Disable an application."""
+    """Disable an application, so that its tokens are rejected."""
     row = require_application(call, arguments.application_id)
     application_administration.disable(call, row, reason=arguments.reason)
     return [f"Disabled {row.name}; its tokens are refused."]
@@ -50,7 +50,7 @@ def disable_application(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("enable-application")
 def enable_application(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Enable a disabled application."""
+    """Enable a disabled application, so that its tokens are accepted again."""
     row = require_application(call, arguments.application_id)
     if not application_administration.enable(call, row, reason=arguments.reason):
         raise AdminError(f"{row.name} is not disabled")

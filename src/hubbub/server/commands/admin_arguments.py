@@ -10,7 +10,7 @@ AddAction = Callable[[str, str], argparse.ArgumentParser]
 
 
 def add_actions(add_action: AddAction) -> None:
-    """Add all actions."""
+    """Add all actions with their arguments to the command line."""
     create_user = add_action("create-user", "create a user and print their token")
     create_user.add_argument("username")
     create_user.add_argument("--email")

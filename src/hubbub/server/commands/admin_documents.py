@@ -10,7 +10,7 @@ from hubbub.server.identity import administration
 
 @action("publish-document")
 def publish_document(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Publish a version of a document."""
+    """Publish a new version of the terms or the privacy notice."""
     content = arguments.text
     if not 0 < len(content.strip()) <= DOCUMENT_CONTENT_MAX:
         raise AdminError(f"the document must have 1 to {DOCUMENT_CONTENT_MAX} characters")

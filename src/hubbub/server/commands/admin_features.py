@@ -1,4 +1,4 @@
-"""Actions of `hubbub admin` on features."""
+"""Actions of `hubbub admin` that list features and switch them on or off."""
 
 import argparse
 
@@ -10,7 +10,7 @@ from hubbub.server.identity import administration, features
 
 @action("list-features")
 def list_features(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the features and their switches."""
+    """Print the features that can be switched off, with their states and messages."""
     return [
         f"{feature.name}: {'on' if feature.enabled else 'off'}"
         + ("" if not feature.message else f" ({feature.message})")
@@ -20,7 +20,7 @@ def list_features(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("switch-feature")
 def switch_feature(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Switch a feature on or off."""
+    """Switch a feature on or off for all users."""
     if len(arguments.message or "") > FEATURE_MESSAGE_MAX:
         raise AdminError(f"--message must have at most {FEATURE_MESSAGE_MAX} characters")
     administration.switch_feature(

@@ -11,7 +11,7 @@ from hubbub.server.talk import file_administration, messages
 
 @action("storage")
 def show_storage(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the storage of the server."""
+    """Print the storage of the server, and the accounts and guilds with the most files."""
     storage = file_administration.storage_summary(call)
     return [
         f"total: {storage.bytes} bytes in {storage.file_count} files",
@@ -22,7 +22,7 @@ def show_storage(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("list-files")
 def list_files(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the largest files."""
+    """Print the largest files, of all users and guilds or of a given one."""
     rows = messages.files.list_largest(
         call.tx,
         guild_id=None if arguments.guild is None else require_guild(call, arguments.guild).id,
@@ -46,7 +46,7 @@ def delete_file(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("set-quota")
 def set_quota(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Set the storage quota of an account or guild."""
+    """Set the storage quota of an account or guild, or restore the default quota."""
     quota = None if arguments.bytes == "default" else parse_id(arguments.bytes)
     if quota is not None and quota > QUOTA_BYTES_MAX:
         raise AdminError(f"the quota must be at most {QUOTA_BYTES_MAX} bytes")

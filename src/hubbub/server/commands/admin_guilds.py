@@ -1,4 +1,4 @@
-"""Actions of `hubbub admin` on guilds."""
+"""Actions of `hubbub admin` that search, show, suspend, delete, restore and transfer guilds."""
 
 import argparse
 
@@ -49,7 +49,7 @@ def show_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("suspend-guild")
 def suspend_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Suspend a guild."""
+    """Make a guild unavailable to its members."""
     guild = require_guild(call, arguments.guild_id)
     guild_administration.suspend(call, guild, reason=arguments.reason)
     return [f"Suspended {guild.name}; it is unavailable to its members."]

@@ -1,4 +1,4 @@
-"""Actions of `hubbub admin` on registrations and their invites."""
+"""Actions of `hubbub admin` on registrations that need an approval, and on invites to register."""
 
 import argparse
 
@@ -28,21 +28,21 @@ def list_registrations(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("approve-registration")
 def approve_registration(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Approve a registration."""
+    """Approve a registration, so that the user can log in."""
     registration_administration.approve(call, _require_request(call, arguments.username), reason=arguments.reason)
     return [f"Approved the registration of {arguments.username}."]
 
 
 @action("reject-registration")
 def reject_registration(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Reject a registration."""
+    """Reject a registration; the user sees the reason, if one is given."""
     registration_administration.reject(call, _require_request(call, arguments.username), reason=arguments.reason)
     return [f"Rejected the registration of {arguments.username}."]
 
 
 @action("list-registration-invites")
 def list_registration_invites(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the invites that can be used."""
+    """Print the invites with which visitors can register."""
     rows = registration.requests.list_usable(call.tx, call.now_ms, administration.PAGE_LIMIT_MAX)
     lines = [
         f"{int(invite.id)} used {invite.uses} of {invite.uses_max or 'any number'}"
@@ -72,7 +72,7 @@ def create_registration_invite(call: Call, arguments: argparse.Namespace) -> lis
 
 @action("delete-registration-invite")
 def delete_registration_invite(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Delete an invite."""
+    """Delete an invite, so that visitors can no longer register with it."""
     row = registration.requests.find_invite(call.tx, parse_id(arguments.invite_id))
     if row is None:
         raise AdminError("there is no such invite")

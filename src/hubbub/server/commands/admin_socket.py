@@ -68,12 +68,12 @@ class _Request(msgspec.Struct, kw_only=True):
 
 
 class _Response(msgspec.Struct, kw_only=True):
-    """The result of an action."""
+    """A line of a response: the result or the error of an action, or the progress of a long action."""
 
     lines: list[str] = []
     error: str | None = None
     progress: tuple[str, int, int] | None = None
-    """Name of a step, number of processed objects and their total, of an action that is still running."""
+    """Name of a step, number of processed objects and their total, of a running action; None in the last line."""
 
 
 def read_values(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -81,7 +81,9 @@ async def _export(config: Config, guild_id: int, output: Path, with_invites: boo
 
 @contextlib.contextmanager
 def _open_snapshot(path: Path) -> Iterator[Tx]:
-    """Open a read transaction on a database file, which a server may be using."""
+    """Open a read transaction on a database file, which a server may be using.
+
+    Raise ExportError if the schema of the database is not the one of this program."""
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
     try:
         connection.execute("BEGIN")

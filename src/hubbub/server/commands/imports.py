@@ -111,7 +111,7 @@ def _check(config: Config, file: str) -> list[str]:
 
 
 async def import_file(app: App, values: dict[str, Any], progress: Progress) -> list[str]:
-    """Import a file or the template with a code, and return the lines to print."""
+    """Import a file or the template with a code, and return the lines to print, or raise AdminError."""
     file, owner_name = str(values["file"]), str(values["owner"])
     owner = await app.database.read(lambda tx: require_user(app.make_call(tx), owner_name))
     try:

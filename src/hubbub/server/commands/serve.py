@@ -50,7 +50,7 @@ REPEATED_SIGNAL_SECONDS: Final = 0.25
 
 
 def run(config: Config, *, is_rehearsal: bool = False, with_report: bool = False, record: str | None = None) -> int:
-    """Serve until a signal arrives. Return 0 after an orderly shutdown.
+    """Serve until a signal arrives or the process must stop. Return the exit code, which is 0 after an orderly shutdown.
 
     `with_report` prints the report of a rehearsal at the end. `record` is the file to record its inputs to, or None."""
     logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
@@ -247,7 +247,7 @@ async def _compress_client() -> None:
 def _choose_seed(config: Config) -> int:
     """Return the configured seed of the world; by default 0 if only this machine can connect, else a random number.
 
-    A stored world that other machines can reach needs a configured seed (decisions/0015).
+    Raise ConfigError if other machines can connect to a stored world without a configured seed (decisions/0015).
     """
     if config.seed is not None:
         return config.seed
@@ -275,7 +275,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _announce_ready(document: ReadyDocument, is_rehearsal: bool, *, has_pages: bool, console_url: str | None) -> None:
-    """Log that the server is ready, and print its URLs."""
+    """Log that the server is ready. Print its URLs on a terminal; otherwise a rehearsal prints one line."""
     log.info("Ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
     if sys.stdout.isatty():
         summary = startup_summary(document, is_rehearsal=is_rehearsal, has_pages=has_pages, console_url=console_url)

@@ -73,7 +73,7 @@ class Rates:
         self._seconds = last.at - first.at if first is not None else 0.0
 
     def rate(self, name: str, matches: Callable[[dict[str, str]], bool] | None = None) -> float:
-        """Return the increase of a counter per second."""
+        """Return the increase of a counter per second; 0 without a first sample."""
         if self._first is None or self._seconds <= 0:
             return 0.0
         # A server that restarted counts from zero.
@@ -120,7 +120,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
 
 
 def _find_url(config: Config, arguments: argparse.Namespace) -> str:
-    """Return the URL of the server."""
+    """Return the URL of the server from the arguments, the ready file or the configuration, or raise TopError."""
     if arguments.url is not None:
         return str(arguments.url).rstrip("/")
     if arguments.ready_file is not None:

@@ -25,7 +25,7 @@ _COLORS: Final = {
     "control": "90",
     "failed": "31",
 }
-"""Codes of the terminal's colors by kind of entry."""
+"""Codes of the terminal's colors by kind of entry, and of the results of failed entries."""
 
 
 class WatchError(Exception):
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _find_platform(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Return the URL and the control token of the rehearsal."""
+    """Return the URL and the control token of the rehearsal. Raise WatchError if the token is unknown."""
     if arguments.ready_file is not None:
         try:
             document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_world(arguments: argparse.Namespace) -> int:
-    """Write a world file with the roles and channels of a template."""
+    """Write or print a world file with the roles and channels of a template."""
     source = Path(arguments.source)
     if source.exists():
         data = source.read_bytes()
@@ -109,7 +109,7 @@ def _read_commands(data: bytes) -> list[dict[str, Any]]:
 
 
 def _fetch(method: str, url: str, headers: dict[str, str], body: bytes | None = None) -> bytes:
-    """Send a request and return the body of the response."""
+    """Send a request and return the body of a successful response. Raise WorldCommandError for any other result."""
     try:
         status, data = asyncio.run(_send(method, url, headers, body))
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
@@ -121,7 +121,7 @@ def _fetch(method: str, url: str, headers: dict[str, str], body: bytes | None = 
 
 
 async def _send(method: str, url: str, headers: dict[str, str], body: bytes | None) -> tuple[int, bytes]:
-    """Send a request; return the status and at most `RESPONSE_BYTES_MAX` bytes of the body."""
+    """Send a request; return the status and the body. Raise ValueError if the body exceeds `RESPONSE_BYTES_MAX`."""
     timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
     async with (
         aiohttp.ClientSession(timeout=timeout) as client,
@@ -136,4 +136,4 @@ async def _send(method: str, url: str, headers: dict[str, str], body: bytes | No
 
 
 ACTIONS: Final = {"from-template": _write_world, "copy-commands": _copy_commands}
-"""The functions of the actions."""
+"""Functions by the name of the action of `hubbub world`."""

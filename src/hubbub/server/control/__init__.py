@@ -1,4 +1,4 @@
-"""The control API of a rehearsal: time, faults, worlds and snapshots (docs/control.md)."""
+"""The control API of a rehearsal: people, time, worlds, faults, snapshots, the trace and the traffic (docs/control.md)."""
 
 from hubbub.server.control.server import ControlApi
 

@@ -1,4 +1,4 @@
-"""Request and response bodies of the control API."""
+"""Request and response bodies of the control API, except those of people, traffic and emulated identity providers."""
 
 from datetime import datetime
 from typing import Annotated, Literal

@@ -47,7 +47,7 @@ class Causes:
     """Explains rejected requests from the operations' permissions and the state of guilds."""
 
     def __init__(self, endpoints: Iterable[Endpoint], name_of: NameOf) -> None:
-        """`name_of` returns the name of a user in the world, or None for other users."""
+        """Create an explainer; `name_of` returns the name of a user in the world, or None for other users."""
         self._operations: dict[tuple[str, str], Operation[object, object]] = {
             (endpoint.operation.method, endpoint.operation.path): endpoint.operation for endpoint in endpoints
         }

@@ -59,7 +59,7 @@ class Console:
         """Values of the cookies of browsers with access, oldest first."""
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes of the pages."""
+        """Return the routes of the console, of links that open it, and of its login form."""
         return [
             web.get(CONSOLE_PATH, self._show),
             web.get(CONSOLE_PATH + "/open/{key}", self._open),
@@ -75,7 +75,8 @@ class Console:
     def create_window(self, name: str) -> str:
         """Return a URL that opens the chat client as a user.
 
-        Each user has an own host name below `localhost`, so the sessions of several users do not share cookies.
+        Each user has a separate host name below `localhost`, so the sessions of several users do not share cookies. Raise
+        NOT_FOUND if the world has no user of this name.
         """
         users = self._control.built_world.users
         if name not in users:

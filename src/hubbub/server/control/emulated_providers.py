@@ -27,7 +27,7 @@ TICKETS_MAX: Final = 10_000
 
 
 class EmulatedProvider(msgspec.Struct, frozen=True, kw_only=True):
-    """The properties of an emulated provider."""
+    """The properties in which an emulated provider differs from others: its type, paths and claims."""
 
     auth_type: str
     """The `external_auth_type` of the provider's ID tokens or tickets."""
@@ -103,7 +103,7 @@ class EmulatedProviders:
         self._tickets: dict[str, _IssuedTicket] = {}
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the public routes."""
+        """Return the routes that need no control token."""
         return [
             web.post("/control/issuers/epic/epic/oauth/v2/tokenInfo", self._serve_epic_token_info),
             web.get("/control/issuers/steam/ISteamUserAuth/AuthenticateUserTicket/v1/", self._serve_steam_ticket),
@@ -112,7 +112,7 @@ class EmulatedProviders:
         ]
 
     def create_credential(self, provider: str, body: CreateCredential) -> Credential:
-        """Create a credential for a player."""
+        """Create a credential for a player. Raise NOT_FOUND for an unknown provider."""
         provider_spec = _require_provider(provider)
         if provider == "steam" or (provider == "epic" and body.kind == "access_token"):
             return self._create_ticket(provider, body)

@@ -68,7 +68,7 @@ class Linter:
         hits: Iterable[RateLimitHit],
         rejected: Iterable[ExplainedRequest],
     ) -> list[LintFinding]:
-        """Return all findings."""
+        """Return all findings, grouped by rule."""
         rejected = list(rejected)
         return [
             *self._rate_limits(hits),

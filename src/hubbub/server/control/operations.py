@@ -1,4 +1,4 @@
-"""Operations of the control API; `people_operations` declares those of people."""
+"""Operations of the control API, except those of people (`people_operations`) and of the console (`traffic_operations`)."""
 
 from types import NoneType
 from typing import Annotated, Any, Final

@@ -54,7 +54,9 @@ class People:
         get_built_world: Callable[[], BuiltWorld],
         create_user: Callable[[bodies.CreateUser], Awaitable[BuiltUser]],
     ) -> None:
-        """`get_built_world` returns everything built so far; `create_user` adds a user to it."""
+        """Create the people of a platform.
+
+        `get_built_world` returns everything built so far; `create_user` adds a user to it."""
         self._app = app
         self._control_token = control_token
         self._get_built_world = get_built_world
@@ -66,7 +68,7 @@ class People:
         self._clients: dict[str, UserClient] = {}
 
     async def close(self) -> None:
-        """Disconnect all people."""
+        """Disconnect all people and close the HTTP client."""
         for client in self._clients.values():
             await client.disconnect()
         self._clients.clear()

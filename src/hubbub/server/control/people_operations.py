@@ -1,4 +1,4 @@
-"""Operations of the control API that act as a person: a user of the world."""
+"""Operations of the control API that act as a person, a user of the world, and their request and response bodies."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -25,7 +25,7 @@ Timeout = Annotated[int, Meta(ge=0, le=TIMEOUT_MS_MAX)]
 File = Annotated[str, Meta(max_length=8 * 1024 * 1024)]
 
 ACTION_FAILED: Final = errors.ErrorCode(0, 409, "The platform is not in the expected state")
-"""Error of an expectation that was not met and of an interaction without a response."""
+"""Error of an expectation that was not met, and of an interaction or voice call that failed."""
 
 
 class Person(msgspec.Struct, kw_only=True):

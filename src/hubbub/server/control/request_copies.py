@@ -16,7 +16,7 @@ _API_PREFIX: Final = re.compile(r"^/api(?:/v\d+)?")
 _NAME_PARTS: Final = re.compile(r"[^a-z0-9]+")
 _TEXT_WIDTH: Final = 100
 _EXPECTED_FIELDS: Final = ("id", "name", "content", "channel_id", "guild_id", "user_id", "custom_id", "type")
-"""Fields of an event that identify it in a test, most useful first."""
+"""Fields of an event that are useful in a test, most useful first; `id` is left out, because it differs in each run."""
 _EXPECTED_FIELDS_MAX: Final = 2
 
 
@@ -108,7 +108,7 @@ def _test_name(entry: TrafficEntry) -> str:
 
 
 def _expected_fields(content: TrafficContent) -> dict[str, Any]:
-    """Return a few fields of an event that a test can compare; IDs of new objects differ in each run."""
+    """Return at most `_EXPECTED_FIELDS_MAX` fields of an event that a test can compare."""
     data = _decode(content.body.decode("utf-8", "replace"))
     if not isinstance(data, dict):
         return {}

@@ -1,4 +1,4 @@
-"""The control API's server: authorization, request decoding, and responses in the platform's own format."""
+"""The control API: authorization, decoding of requests, responses, and the handlers of `operations`."""
 
 import asyncio
 import hmac
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 BODY_BYTES_MAX: Final = 8 * 1024 * 1024
 """Size limit of a request body in bytes."""
 READ_TIMEOUT_SECONDS: Final = 30.0
-"""Timeout of reading a request body."""
+"""Timeout of reading a request body in seconds."""
 PEOPLE_TAG: Final = "people"
 """Tag of the operations that `People` handles; they are cancelled when the caller disconnects."""
 TRAFFIC_TAG: Final = "traffic"
@@ -164,7 +164,7 @@ class ControlApi:
         return None
 
     def respond_with_error(self, request: web.Request, error: ApiError) -> web.StreamResponse:
-        """Return the response with an error."""
+        """Return an error as a response in the format of the API."""
         headers = {"Via": responses.VIA}
         return responses.respond(request, responses.encode_error(error, headers), headers)
 
@@ -192,7 +192,7 @@ class ControlApi:
         return await endpoint.function(owner, *arguments)
 
     async def _read_body(self, operation: Operation[Any, Any], request: web.Request, read_data: bytearray) -> Any:
-        """Decode the body of a request; an empty body counts as `{}`."""
+        """Decode the body of a request; an empty JSON body counts as `{}`. The body is also added to `read_data`."""
         data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
         read_data += data
         if operation is operations.LOAD_WORLD:

@@ -27,7 +27,7 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The complete state of a world, without its connections."""
 
     database_image: bytes
-    """The serialized database."""
+    """Result of `SqliteDatabase.serialize`."""
     files: dict[str, tuple[bytes, str]]
     """Content and media type of each stored file, by key."""
     mails: tuple[ReceivedMail, ...]
@@ -35,11 +35,10 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     """The time of the world's clock in Unix milliseconds."""
     is_clock_running: bool
-    """Whether the clock was running."""
     built_world: BuiltWorld
     """The objects built from worlds."""
     parent_id: str | None
-    """The snapshot that the world was last taken from or restored to; None for the initial state."""
+    """ID of the snapshot that was taken or restored last before this one; None if there was none."""
 
 
 class ControlledPlatform(Protocol):
@@ -57,7 +56,7 @@ class ControlledPlatform(Protocol):
         """Return a link that opens the console in one browser."""
 
     async def close(self) -> None:
-        """Close the forks of the platform."""
+        """Disconnect the people of the platform and close its forks."""
 
 
 class Snapshots:
@@ -80,7 +79,7 @@ class Snapshots:
             await self.close_fork(fork_id)
 
     async def take(self) -> SnapshotState:
-        """Take a snapshot of the current state."""
+        """Take a snapshot of the current state. Raise BAD_REQUEST if too many are stored."""
         if len(self._snapshots) >= SNAPSHOTS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MAX} snapshots can be stored; delete one first")
         snapshot_id = str(next(self._next_ids))
@@ -110,7 +109,8 @@ class Snapshots:
     async def create_fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
         """Start a platform on its own port from a snapshot or the current state.
 
-        `now_ms` is the time of its clock in Unix milliseconds; None keeps the time of the snapshot.
+        `now_ms` is the time of its clock in Unix milliseconds; None keeps the time of the snapshot. Raise BAD_REQUEST if too
+        many forks are open.
         """
         if len(self._forks) >= FORKS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {FORKS_MAX} forks can be open; close one first")
@@ -151,20 +151,20 @@ class Snapshots:
         return Fork(fork_id=fork_id, **{name: getattr(document, name) for name in document.__struct_fields__})
 
     def list_forks(self) -> list[ForkState]:
-        """Return the open forks."""
+        """Return the open forks, oldest first."""
         return [
             ForkState(fork_id=fork_id, web=app.config.public_url or "", snapshot_id=self._fork_parents[fork_id])
             for fork_id, (app, _) in self._forks.items()
         ]
 
     def find_fork(self, fork_id: str) -> ControlledPlatform:
-        """Return the control API of a fork."""
+        """Return the control API of a fork. Raise NOT_FOUND if there is none with this ID."""
         if fork_id not in self._forks:
             raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
         return self._forks[fork_id][1]
 
     async def close_fork(self, fork_id: str) -> None:
-        """Close a fork and the forks created from it."""
+        """Close a fork and the forks created from it. Raise NOT_FOUND if there is none with this ID."""
         fork = self._forks.pop(fork_id, None)
         if fork is None:
             raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
@@ -206,7 +206,7 @@ class Snapshots:
         )
 
     async def _apply_snapshot(self, app: App, snapshot: WorldSnapshot) -> None:
-        """Replace the data and files of a platform, and reset sessions, calls, caches and rate limits."""
+        """Replace the data, files and mail of a platform, and reset sessions, calls, activities, caches and rate limits."""
         await _require_memory_database(app).restore(snapshot.database_image)
         await app.files.replace(snapshot.files)
         if app.mailbox is not None:

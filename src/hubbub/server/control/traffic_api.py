@@ -1,4 +1,7 @@
-"""Operations of the control API for the console: the traffic as a list and as a stream, and sending entries again."""
+"""Handlers of `traffic_operations`, for the console: the traffic, sending entries again, dated changes, the world and links.
+
+The traffic is also available as a stream of server-sent events.
+"""
 
 import asyncio
 import ssl
@@ -60,17 +63,17 @@ class TracedPlatform(Protocol):
         """Return the response to a request without a valid token, or None for an authorized request."""
 
     def respond_with_error(self, request: web.Request, error: errors.ApiError) -> web.StreamResponse:
-        """Return the response with an error."""
+        """Return an error as a response in the format of the API."""
 
     async def explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
         """Return rejected requests with their causes."""
 
     async def list_sessions(self) -> list[bodies.SessionState]:
-        """Return the gateway sessions."""
+        """Return the gateway sessions, connected or resumable."""
 
 
 class TrafficApi:
-    """The traffic, the world and the dated changes of one platform."""
+    """The traffic, the world, the dated changes and the links to the console of one platform."""
 
     def __init__(self, control: TracedPlatform) -> None:
         self._control = control
@@ -400,7 +403,7 @@ class TrafficApi:
 
 
 def _matcher(query: models.TrafficQuery) -> Callable[[TrafficRecord], bool]:
-    """Return the condition of a query."""
+    """Return the function that checks whether a record meets the conditions of a query."""
     kinds = {kind for kind in query.kinds.split(",") if kind}
     text, user_id = query.text.casefold(), query.user_id
 
@@ -434,7 +437,7 @@ def _can_replay(record: TrafficRecord) -> bool:
 
 
 def _read_guilds(tx: Tx, user_ids: list[UserId]) -> list[models.PictureGuild]:
-    """Return the guilds of users."""
+    """Return the guilds that any of the users is a member of, ordered by ID."""
     member_ids: dict[int, list[UserId]] = {}
     for user_id in user_ids:
         for guild_id, *_ in members.list_memberships(tx, user_id):

@@ -1,4 +1,4 @@
-"""Operations of the control API for the console: traffic, dated changes, the world, and links to the console."""
+"""Operations of the control API for the console, and their bodies: traffic, dated changes, the world, and links."""
 
 from typing import Annotated, Any, Final
 

@@ -53,7 +53,7 @@ class TryIt:
     """Serves the values of the forms to pages in a browser on this machine."""
 
     def __init__(self, config: Config, get_built_world: Callable[[], BuiltWorld]) -> None:
-        """`get_built_world` returns the objects that were built from worlds so far."""
+        """Create the handler; `get_built_world` returns the objects that were built from worlds so far."""
         self._config = config
         self._get_built_world = get_built_world
 

@@ -41,11 +41,10 @@ class ColumnKind(StrEnum):
 
 
 class ArchiveColumn(msgspec.Struct, frozen=True):
-    """A column of a table in an archive."""
+    """The declaration of a column: how an archive contains its values, and which values an import accepts."""
 
     kind: ColumnKind
     is_nullable: bool = False
-    """Whether the value may be null."""
     max: int = TEXT_MAX
     """Maximum length of a text, or maximum of a number."""
     type: Any = None
@@ -67,7 +66,7 @@ class ArchiveTable(msgspec.Struct, frozen=True, kw_only=True):
     parent: str = ""
     """Name of the table to whose records the rows belong; empty for a table with its own file."""
     parent_column: str = ""
-    """Column with the ID of the record of the parent."""
+    """Column with the ID of the parent's record; empty for a table without a parent."""
     guild_column: str = "guild_id"
     """Column with the ID of the guild; empty for messages, which are selected by channel. Not used for a table with a parent."""
     is_optional: bool = False
@@ -114,20 +113,20 @@ def optional_text(maximum: int = TEXT_MAX) -> ArchiveColumn:
 
 
 def markdown(maximum: int = TEXT_MAX) -> ArchiveColumn:
-    """Return a column of texts that may mention objects by ID."""
+    """Return a column of texts with at most `maximum` characters that may mention objects by ID."""
     return ArchiveColumn(ColumnKind.MARKDOWN, False, maximum)
 
 
 def optional_markdown(maximum: int = TEXT_MAX) -> ArchiveColumn:
-    """Return a column of texts that may mention objects by ID, or null."""
+    """Return a column of texts with at most `maximum` characters that may mention objects by ID, or null."""
     return ArchiveColumn(ColumnKind.MARKDOWN, True, maximum)
 
 
 def json(value_type: Any) -> ArchiveColumn:
-    """Return a column with JSON of a type."""
+    """Return a column with JSON of the type `value_type`."""
     return ArchiveColumn(ColumnKind.JSON, type=value_type)
 
 
 def optional_json(value_type: Any) -> ArchiveColumn:
-    """Return a column with JSON of a type, or null."""
+    """Return a column with JSON of the type `value_type`, or null."""
     return ArchiveColumn(ColumnKind.JSON, True, type=value_type)

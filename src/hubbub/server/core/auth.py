@@ -1,4 +1,4 @@
-"""Tokens: creation, storage (hashed only) and lookup, with a cache that drops revoked tokens."""
+"""Tokens: creation, storage (hashed only), revocation and lookup, with a cache that drops revoked tokens."""
 
 import base64
 import hashlib
@@ -72,8 +72,8 @@ def issue(
 ) -> str:
     """Create and store a token, under `token_id` if given, and return its text, of which only the hash is stored.
 
-    `kind` is "bot", "user" or "bearer"; `now` and `expires_ms` are Unix milliseconds. With a `parent_id` the token is
-    revoked together with that token of the same user."""
+    `kind` is "bot", "user" or "bearer"; `now` and `expires_ms` are Unix milliseconds. `parent_id` is the ID of
+    another token of the user, together with which the new token is revoked."""
     token = generate_token(user_id, now, entropy)
     tx.run(
         "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms, parent_id) "
@@ -144,7 +144,7 @@ def filter_valid_ids(tx: Tx, token_ids: Collection[int], now: int) -> set[int]:
 
 
 def delete_expired(tx: Tx, user_id: int, before_ms: int) -> None:
-    """Delete a user's access tokens that expired before a time in Unix milliseconds.
+    """Delete a user's access tokens that expired at or before a time in Unix milliseconds.
 
     The time must be so long ago that no gateway session uses such a token."""
     tx.run("DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND expires_ms <= ?", user_id, before_ms)
@@ -191,7 +191,9 @@ def publish_actor_changed(tx: Tx, user_id: int, *, revoked: list[int] | None = N
 
 
 def split_header(header: str) -> tuple[str, str]:
-    """Split an Authorization header into the kind of caller and the token; the kind is empty for an unknown scheme."""
+    """Split an Authorization header into the kind of caller and the token.
+
+    The kind is `user` for a header without a scheme, and empty for an unknown scheme."""
     scheme, _, token = header.partition(" ")
     if not token:
         return "user", scheme
@@ -199,7 +201,9 @@ def split_header(header: str) -> tuple[str, str]:
 
 
 def find_actor(tx: Tx, token: str, now_ms: int) -> tuple[Actor, int | None] | None:
-    """Return the caller that a token belongs to and its expiry (Unix ms or None), or None for an invalid token."""
+    """Return the caller that a token belongs to, and the expiry of the token (Unix ms or None).
+
+    Return None if the token is unknown or expired, or its application is disabled."""
     row = tx.one(
         "SELECT t.id, t.kind, t.user_id, t.application_id, t.scopes, t.expires_ms, COALESCE(a.flags, 0), a.parent_id, "
         "COALESCE(a.obfuscates_channels, 0), COALESCE(a.disabled, 0) "
@@ -226,7 +230,7 @@ def find_actor(tx: Tx, token: str, now_ms: int) -> tuple[Actor, int | None] | No
 
 
 class Authenticator:
-    """Looks callers up by token and caches them until the token expires or ACTOR_CHANGED arrives for its user."""
+    """Looks up callers by token. The cache drops a token when it has expired or ACTOR_CHANGED arrives for its user."""
 
     def __init__(self, db: Database, clock: Clock, *, is_receiving: Callable[[], bool] = lambda: True) -> None:
         self._db = db

@@ -1,4 +1,4 @@
-"""The backends that a configuration selects: store, bus, file store, tracer, clock and listening socket."""
+"""The backends that a configuration selects: store, bus, file store, tracer, clock and the socket of the HTTP server."""
 
 import socket
 import ssl
@@ -19,7 +19,7 @@ from hubbub.server.core.store import Database, StoreUnavailable
 DATABASE_FILE = "hubbub.sqlite3"
 """File name of the embedded database in the data folder."""
 FILES_FOLDER = "files"
-"""The folder of the file store in the data folder."""
+"""Name of the folder of the file store in the data folder."""
 
 
 class ServerTls(NamedTuple):
@@ -47,7 +47,9 @@ def open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
 
 
 def open_tracer(config: Config, metrics: Metrics) -> Tracer | None:
-    """Return the tracer that sends spans to the configured collector; None without a collector."""
+    """Return the tracer that sends spans to the configured collector; None without a collector.
+
+    Raise ConfigError if the packages for traces are not installed."""
     if config.telemetry.endpoint is None:
         return None
     # The import is local, because the libraries are optional and most servers send no traces.
@@ -72,7 +74,8 @@ def new_clock(config: Config) -> Clock:
 def open_database(config: Config, image: bytes | None = None) -> Database:
     """Return the store that the configuration selects; it is not started.
 
-    `image` is the serialized database that a store in memory starts with, or None.
+    `image` is the serialized database that a store in memory starts with, or None. Create the data folder of the embedded
+    database. Raise StoreUnavailable if that fails.
     """
     if config.database_url is not None:
         # The import is local, because the embedded default starts faster without the PostgreSQL library.
@@ -91,7 +94,7 @@ def open_database(config: Config, image: bytes | None = None) -> Database:
 
 
 def open_files(config: Config) -> Files:
-    """Return the file store that the configuration selects."""
+    """Return the file store that the configuration selects. Raise StoreUnavailable if it cannot be opened."""
     url = config.files_url
     if url is None:
         url = "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
@@ -104,7 +107,7 @@ def open_files(config: Config) -> Files:
 
 
 def open_socket(config: Config) -> socket.socket:
-    """Return a socket bound to the configured address."""
+    """Return a non-blocking socket that is bound to the configured address and does not listen yet."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -67,7 +67,7 @@ class Bus(ABC, Generic[BusMessage]):
         self._callbacks: dict[str, tuple[tuple[Subscription, Callable[[BusMessage], None]], ...]] = {}
         self._gap_callbacks: dict[Subscription, Callable[[], None]] = {}
         self.can_deliver: Callable[[], bool] = lambda: True
-        """Function that returns whether messages of other processes may be delivered now; otherwise they are held."""
+        """Function that returns whether messages received over the network may be delivered now; otherwise they are held."""
         self.tracer: Tracer | None = None
         """The tracer of the App; None if messages are not traced."""
 
@@ -98,7 +98,7 @@ class Bus(ABC, Generic[BusMessage]):
 
     @abstractmethod
     def reply(self, subject: str, handler: Handler) -> Subscription:
-        """Handle the requests on a subject."""
+        """Register the handler of the requests on a subject. Raise ValueError if this process has registered one."""
 
     def subscribe(self, subject: str, callback: Callable[[BusMessage], None]) -> Subscription:
         """Subscribe to a subject; after `flush` the subscription is certainly active."""
@@ -120,7 +120,7 @@ class Bus(ABC, Generic[BusMessage]):
         return subscription
 
     def on_gap(self, callback: Callable[[], None]) -> Subscription:
-        """Call back when this process may have missed messages."""
+        """Register a callback for the case that this process may have missed messages."""
 
         def cancel(subscription: Subscription) -> None:
             self._gap_callbacks.pop(subscription, None)
@@ -130,7 +130,7 @@ class Bus(ABC, Generic[BusMessage]):
         return subscription
 
     def resume(self) -> None:
-        """Deliver the messages that were held while `can_deliver` returned False."""
+        """Deliver the messages that were held while `can_deliver` returned False; do nothing if this bus holds none."""
 
     def deliver_local(self, subject: str, message: BusMessage) -> None:
         """Deliver a message to the subscribers of this process only."""
@@ -231,7 +231,7 @@ class LocalBus(Bus[BusMessage]):
             raise RequestTimeoutError(f"no reply on {subject} within {timeout_ms} ms") from None
 
     def reply(self, subject: str, handler: Handler) -> Subscription:
-        """Handle the requests on a subject."""
+        """Register the handler of the requests on a subject. Raise ValueError if there is one already."""
         check_subject(subject)
         if subject in self._handlers:
             raise ValueError(f"{subject} already has a handler")

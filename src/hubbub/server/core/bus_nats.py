@@ -4,8 +4,8 @@ Guarantees:
 
 - Order per publisher. Every message, including the process's own, is delivered only when NATS returns it on one
   connection. NATS does not order messages of different publishers: two processes can receive them in different orders.
-- No published message is lost on the way to NATS. It stays in the outbox until NATS has confirmed it (by the reply to
-  a later PING) and is sent again after a reconnect. Messages contain their publisher and a number, so duplicates are not
+- No message in the outbox is lost on the way to NATS. It stays there until NATS has confirmed it (by the reply to a later
+  PING) and is sent again after a reconnect. Messages contain their publisher and a number, so duplicates are not
   delivered.
 - Gaps are reported. A process that was disconnected from NATS may have missed messages of others: it calls its `on_gap`
   callbacks once its subscriptions are active again, and the holders of state built from messages reload it. The outbox
@@ -51,15 +51,17 @@ DEFAULTS: Final = BusConfig()
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 PING_INTERVAL_SECONDS: Final = 10
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Maximum number of bytes written before a confirmation is awaited."""
+"""Number of written bytes above which a confirmation is awaited before more messages are written."""
 HEARTBEAT_SECONDS: Final = 0.5
-"""Interval in seconds between two checks that NATS responds; shorter than that of the client's own PING."""
+"""Interval in seconds between two checks that NATS responds; shorter than `PING_INTERVAL_SECONDS`."""
 SILENCE_SECONDS_MAX: Final = 1.0
 """Time without a response, in seconds, after which the bus is unhealthy; it recovers with the response."""
 HELD_MESSAGES_MAX: Final = 20_000
 """Maximum number of messages that are held while they may not be delivered; more are reported as a gap."""
 PUBLISHERS_MAX: Final = 4096
-"""Maximum number of publishers whose last message number is stored; the least recently active publisher is dropped first."""
+"""Maximum number of publishers whose last message number is stored; the least recently active publisher is dropped first.
+
+It is also the maximum number of incomplete messages; the oldest is dropped first."""
 
 # The header of each payload: publisher, message number, index of the part, number of parts.
 _HEADER: Final = struct.Struct(">QQHH")
@@ -112,7 +114,7 @@ def _encode_id(value: object) -> int:
 
 
 class _OutboxEntry:
-    """A message in the outbox: its number, its size, and its encoded parts."""
+    """A message in the outbox: its number, its subject, its encoded parts, and its size in bytes."""
 
     __slots__ = ("number", "parts", "size", "subject")
 
@@ -191,7 +193,7 @@ class NatsBus(Bus[BusMessage]):
         self._is_closing = False
 
     async def start(self) -> None:
-        """Connect to NATS."""
+        """Connect to NATS and start the tasks of the bus. Raise BusError if NATS cannot be reached in time."""
         try:
             async with asyncio.timeout(self._connect_timeout_ms / 1000):
                 await self._client.connect(
@@ -202,7 +204,7 @@ class NatsBus(Bus[BusMessage]):
                     closed_cb=self._on_closed,
                     max_reconnect_attempts=-1,
                     reconnect_time_wait=self._reconnect_wait_ms / 1000,  # type: ignore[arg-type]
-                    # The client buffers nothing: messages wait only in the outbox.
+                    # Without a connection the client rejects messages instead of buffering them, so they wait only in the outbox.
                     pending_size=0,
                     flush_timeout=CLOSE_TIMEOUT_SECONDS,
                     # A dead connection is detected within half a minute.
@@ -408,7 +410,7 @@ class NatsBus(Bus[BusMessage]):
         return True
 
     async def _write_interest(self, number: int) -> None:
-        """Subscribe and unsubscribe at NATS where interest changed before the message with this number was published."""
+        """Subscribe and unsubscribe at NATS where interest changed before the message after this number was published."""
         while self._changed_interest:
             name, last_number = next(iter(self._changed_interest.items()))
             if last_number > number:
@@ -483,7 +485,7 @@ class NatsBus(Bus[BusMessage]):
                         del self._partial[next(iter(self._partial))]
                 parts = self._partial.get(key)
                 if parts is None or len(parts) != index:
-                    return  # The first part arrived before the subscription was active.
+                    return  # An earlier part arrived before the subscription was active, or was dropped.
                 parts.append(payload)
                 if index + 1 < total:
                     return

@@ -1,4 +1,4 @@
-"""The context of one request: the caller, the time, the request's metadata and the transaction."""
+"""The context of one request: the caller, uploaded files, the time, the request's metadata and the transaction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -50,7 +50,7 @@ class Upload(msgspec.Struct, kw_only=True):
     """An uploaded file. The HTTP server has already stored it in the file store under `key`; `size` is in bytes."""
 
     field: str
-    """The form field's name without its index: `files`, `file`, `target_users_file`."""
+    """The form field's name without its index, such as `files` or `target_users_file`."""
     index: int | None
     """The n of `files[n]`, or None for a field without an index."""
     filename: str
@@ -150,11 +150,13 @@ class Call:
 
     @property
     def user_id(self) -> UserId:
-        """The caller's user ID."""
+        """The caller's user ID. Raise UNAUTHORIZED for a request without a token."""
         return self.actor.user_id
 
     def acting_as(self, actor: Actor) -> "Call":
-        """Return a call in the same transaction with another caller, for example the owner of an authorization code."""
+        """Return a call in the same transaction with another caller, for example the owner of an authorization code.
+
+        The new call has no reason, files, headers or gateway session."""
         return Call(
             self.tx,
             actor=actor,

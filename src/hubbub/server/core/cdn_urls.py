@@ -1,4 +1,4 @@
-"""URLs of attachments with signatures, and keys of files in the file store.
+"""Signed URLs of attachments and of images of other servers, and keys of files in the file store.
 
 The signature in the URL of an attachment grants access to the file (spec/http.md#1.12). The API signs URLs whenever it
 returns a message, and the CDN verifies them. The signing key is in the store, so all nodes share it and it survives a
@@ -33,7 +33,7 @@ _SIGNING_KEY_NAME: Final = "cdn_key"
 
 
 def find_signing_key(tx: Tx) -> bytes | None:
-    """Return the signing key, or None if nothing was signed yet."""
+    """Return the signing key, or None if it was not created yet."""
     return meta.find_key(tx, _SIGNING_KEY_NAME)
 
 
@@ -106,7 +106,7 @@ def _external_mac(key: bytes, target: str) -> str:
 
 
 class AttachmentUrl(msgspec.Struct, frozen=True):
-    """The parsed URL of an attachment."""
+    """The parts of the URL of an attachment of a message that is not ephemeral."""
 
     channel_id: int
     attachment_id: int
@@ -127,7 +127,9 @@ class AttachmentUrl(msgspec.Struct, frozen=True):
 
 
 def parse(base_url: str, url: str) -> AttachmentUrl | None:
-    """Parse the URL of an attachment below `base_url`, the base URL of the CDN; return None for any other URL."""
+    """Parse the URL of an attachment below `base_url`, the base URL of the CDN; return None for any other URL.
+
+    The URL of an attachment of an ephemeral message counts as another URL."""
     try:
         parts = urlsplit(url)
         base_parts = urlsplit(base_url)

@@ -35,14 +35,14 @@ STORED_CHANGES_MAX: Final = 256
 """Maximum number of changes in the list; a process that missed more treats this as a gap in the bus."""
 
 GUILD_GAP: Final = "_GUILD_GAP"
-"""Internal event: rights in a guild changed and its event is missing, so that its sessions must start again."""
+"""Internal event: rights in a guild changed, but the event of the change is missing, so the guild's sessions start again."""
 
 _VERSION: Final = "relay_version"
 _CHANGES: Final = "relay_changes"
 
 
 class StoredChange(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A change in the store."""
+    """An entry of the list in the store: a change of rights in a guild, or an internal event for users."""
 
     version: int
     guild_id: int = 0
@@ -74,11 +74,11 @@ class _Change:
     def __init__(self, dispatch: Dispatch) -> None:
         self.dispatch = dispatch
         self.storing: asyncio.Task[None] | None = None
-        """The task that stores the change and waits for the other processes; None before."""
+        """The task that stores the change and waits for the other processes; None if it was not started or has failed."""
 
 
 class ChangeRelay:
-    """Ensures that all processes apply the changes of rights of this process, and this process those of all others."""
+    """Ensures that every process applies the changes of rights that any process publishes."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class ChangeRelay:
         self._unsettled = [change for change in self._unsettled if change not in settled]
 
     async def _is_confirmed(self) -> bool:
-        """Wait until the bus has sent everything published so far. Return False if that takes too long."""
+        """Wait until the bus has sent everything published so far. Return False if that fails or takes too long."""
         if not self._bus.is_healthy:
             return False
         try:
@@ -157,7 +157,9 @@ class ChangeRelay:
         return True
 
     async def _store(self, changes: list[_Change]) -> None:
-        """Store changes and wait until every process has read them or does not use cached rights."""
+        """Store changes and wait until every process has read them or does not use cached rights.
+
+        The wait ends early if the bus sends the events in the meantime."""
         try:
             log.warning("The bus does not confirm changes of rights; they are passed on through the store")
             await self._database.write(lambda tx: _insert(tx, [change.dispatch for change in changes]))

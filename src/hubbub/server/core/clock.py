@@ -1,4 +1,4 @@
-"""Clocks and timers: all code takes the time from a `Clock` and waits through it.
+"""Clocks and timers: code whose behavior depends on the platform's time reads it from a `Clock` and waits through it.
 
 `RealClock` is the wall clock. `ControlledClock` is the clock of a rehearsal: it can be set, advanced and frozen, and
 every timer follows it. Timers are created, moved and cancelled on the event loop's thread; `now_ms` may be called from
@@ -19,7 +19,6 @@ from typing import Any, Final
 log = logging.getLogger(__name__)
 
 DAY_MS: Final = 86_400_000
-"""Milliseconds in a day."""
 
 SETTLE_ROUNDS: Final = 10
 """Event loop iterations that `settle` grants to tasks that a timer has just woken."""
@@ -148,7 +147,7 @@ class Clock(ABC):
 
 
 class RealClock(Clock):
-    """The wall clock."""
+    """The clock of a server that is not a rehearsal: the wall clock of the machine."""
 
     def now_ms(self) -> int:
         """Return the time in Unix milliseconds."""

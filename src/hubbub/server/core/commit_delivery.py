@@ -63,7 +63,7 @@ class CommitDelivery:
             self._run_callback(self._database.on_wake)
         for future, result, error, _ in ready:
             if future.done():
-                continue  # The caller was cancelled; the unit of work is committed anyway.
+                continue  # The caller was cancelled; the unit of work has finished anyway.
             if error is None:
                 future.set_result(result)
             elif isinstance(error, StopIteration):

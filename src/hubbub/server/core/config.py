@@ -76,7 +76,7 @@ ANY_ORIGIN: Final = "*"
 
 
 class ConfigError(Exception):
-    """An invalid setting: its key, its source, and the allowed values."""
+    """An invalid setting: its key, its source, and the problem."""
 
     def __init__(self, key: str, source: str, problem: str) -> None:
         super().__init__(f"{key} ({source}): {problem}")
@@ -86,7 +86,7 @@ class ConfigError(Exception):
 
 
 class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The HTTP server."""
+    """The HTTP server: sizes, timeouts, limits of requests, trusted proxies and allowed origins."""
 
     body_bytes_max: Bytes = 2 * MIB
     """The maximum size of a JSON or form body; larger ones are rejected with 413 (REQUEST_ENTITY_TOO_LARGE)."""
@@ -124,7 +124,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The gateway server."""
+    """The gateway server: heartbeats, limits of sessions and frames, resuming, and functions that games must not use."""
 
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = gateway.HEARTBEAT_INTERVAL_MS
     heartbeat_grace: Annotated[float, Meta(gt=1.0)] = 1.5
@@ -290,7 +290,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def now_ms(self) -> int | None:
-        """`now` in Unix milliseconds."""
+        """`now` in Unix milliseconds; None if it is not set."""
         return None if self.now is None else codec.milliseconds(self.now)
 
 
@@ -353,7 +353,8 @@ def load(
 ) -> Config:
     """Load the configuration. Raise ConfigError for the first invalid setting.
 
-    `flags` maps keys (with dots or underscores) to values, None meaning not given; `defaults` are those of the command.
+    `flags` maps keys (with dots or underscores) to values, None meaning not given; `defaults` are the defaults of
+    the command.
     """
     environ = environ or {}
     settings: GivenSettings = {}

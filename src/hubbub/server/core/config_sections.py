@@ -1,4 +1,4 @@
-"""Sections of the settings, such as identity providers, activities, mail, storage and push, and types that all sections share."""
+"""Sections of the configuration except those in `config.py`, `login_config.py` and `registration_config.py`, and shared types."""
 
 from typing import Annotated, Final, Literal
 
@@ -13,11 +13,11 @@ _HOST_PATTERN: Final = r"^(?=.{1,200}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z
 Bytes = Annotated[int, Meta(ge=1 * KIB)]
 """A size in bytes, at least 1 KiB."""
 Milliseconds = Annotated[int, Meta(ge=1)]
-"""A duration in milliseconds."""
+"""A duration in milliseconds, at least 1."""
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Logging."""
+    """Levels and format of the log, and logging of requests and slow operations."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     """The minimum level of Hubbub's own log records."""
@@ -147,15 +147,15 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def server_port(self) -> int:
-        """The port of the SMTP server."""
+        """The port of the SMTP server: `port`, or the default port of `security`."""
         return MAIL_PORTS[self.security] if self.port is None else self.port
 
 
 class WebConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Pages and mail."""
+    """The default language of pages and mail, and the name and description of the server on its home page."""
 
     default_locale: Literal["de", "en", "es"] = "en"
-    """The language of pages for visitors whose browser names no language that the interface has."""
+    """The language of pages and mail for visitors and users whose languages the interface does not have."""
     server_name: Annotated[str, Meta(max_length=60)] | None = None
     """The name of this server on its home page; None shows the name of the software."""
     server_description: Annotated[str, Meta(max_length=300)] | None = None

@@ -119,7 +119,7 @@ class Endpoint:
 
 
 def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
-    """Check the permissions that the operation declares, then run its handler."""
+    """Prefetch queries of the handler, check the permissions that the operation declares, then run the handler."""
     if endpoint.prefetch is not None:
         endpoint.prefetch(call, *arguments)
     if endpoint.guard is not None:
@@ -293,7 +293,7 @@ class EndpointTable:
         return iter(self.endpoints)
 
     def add(self, endpoint: Endpoint) -> None:
-        """Add an endpoint. Raise TypeError if its method and path are already taken."""
+        """Add an endpoint. Raise TypeError if its path is invalid, or if its method and path are already taken."""
         operation = endpoint.operation
         node = self._root
         snowflakes = iter(endpoint.snowflake_parameters)

@@ -59,7 +59,7 @@ class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
     without_view_channel_id: int | None = None
     """ID of a channel that recipients cannot view, such as the one that a user moved to: for them, the user has left voice."""
     excluded_user_id: int | None = None
-    """ID of a user who never receives the event, for example their own presence."""
+    """ID of a user who never receives the event, for example the user whose presence it contains."""
     intent_exempt_user_id: int | None = None
     """ID of a user who receives the event even without the intent."""
 
@@ -86,7 +86,7 @@ class UserAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="k
         shard_guild_id: int | None = None,
         game_filter: GameFilter = NO_FILTER,
     ) -> "UserAudience":
-        """Return the audience of these users."""
+        """Return the audience of these users; the other arguments are the fields that restrict it."""
         return cls(frozenset(users), session_id, voice_session_id, shard_guild_id, game_filter)
 
 
@@ -110,7 +110,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     redacted: bytes | None = None
     """The body for sessions without the message content intent, if it differs."""
     unredacted_for: frozenset[int] = frozenset()
-    """Users who receive the full body without the intent: the author and mentioned users."""
+    """Users who receive the full body without the intent: the author, the bot of its application, and mentioned users."""
     partial_bodies: tuple[tuple[frozenset[int], bytes], ...] = ()
     """Bodies for users who, without the intent, may read only a part of the content, each with its users."""
     scope: str = ""
@@ -118,7 +118,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     oauth2_bodies: dict[int, bytes] = {}
     """Bodies for OAuth2 sessions, if they differ, by the head of their application's family; key 0 is the default."""
     refresh: str = ""
-    """The state that the gateway must reload before delivery: `guild`, `channels`, `member` or `threads`; empty for none."""
+    """The state that the gateway must reload before delivery: `guild`, `channels` or `member`; empty for none."""
     subject_id: int = 0
     """The ID of the channel, or of the member's user, that `refresh` refers to; 0 for none. It is not related to bus subjects."""
     traceparent: str = ""

@@ -1,7 +1,7 @@
 """Fault injection: failures that a rehearsal requests from the HTTP and gateway servers to test a client's recovery.
 
-Each App has one `Faults`. The transports only check whether a list is empty, so fault injection costs nothing when
-unused. Delays are in real time, like those of a network, and do not depend on the platform's clock.
+Each App has one `Faults`. Without active faults, the transports only check whether a list is empty. Delays are
+in real time, like those of a network, and do not depend on the platform's clock.
 """
 
 import itertools
@@ -111,7 +111,7 @@ class Faults:
         return len(self.http) + len(self.gateway)
 
     def add(self, fault: Fault) -> ActiveFault:
-        """Activate a fault."""
+        """Activate a fault and return it with its ID."""
         active_fault = ActiveFault(id=str(next(self._numbers)), fault=fault, left=fault.times)
         (self.http if isinstance(fault, HttpFault) else self.gateway).append(active_fault)
         return active_fault
@@ -125,12 +125,11 @@ class Faults:
         return False
 
     def clear(self) -> None:
-        """Remove all faults."""
         self.http.clear()
         self.gateway.clear()
 
     def take_http(self, method: str, route: str, user_id: int | None) -> HttpFault | None:
-        """Return the fault to apply to this request, the oldest that matches, and count it."""
+        """Return the oldest fault that matches this request and count it, or return None."""
         for active_fault in self.http:
             if isinstance(active_fault.fault, HttpFault) and active_fault.fault.matches(method, route, user_id):
                 self._count(active_fault)
@@ -138,7 +137,7 @@ class Faults:
         return None
 
     def take_gateway(self, user_id: int, session_id: str | None) -> GatewayFault | None:
-        """Return the fault to apply to this Identify or Resume, and count it."""
+        """Return the oldest fault that matches this Identify or Resume and count it, or return None."""
         for active_fault in self.gateway:
             if isinstance(active_fault.fault, GatewayFault) and active_fault.fault.matches(user_id, session_id):
                 self._count(active_fault)

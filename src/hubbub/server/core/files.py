@@ -34,7 +34,7 @@ class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Files:
-    """A file store with keys such as `attachments/1/2/cat.png`."""
+    """A file store with keys such as `attachments/1`."""
 
     def __init__(self, url: str) -> None:
         self._store, self._keeps_types = _open_store(url)
@@ -59,7 +59,7 @@ class Files:
         return _chunks(result.stream(min_chunk_size=CHUNK_BYTES))
 
     async def find_info(self, key: str) -> FileInfo | None:
-        """Return size and type of a file, or None."""
+        """Return size and type of a file, or None if it does not exist."""
         key = _check_key(key)
         try:
             result = await obstore.get_async(self._store, key, options={"head": True})
@@ -79,7 +79,7 @@ class Files:
             pass
 
     async def list_keys(self) -> AsyncIterator[str]:
-        """Yield the key of every file, in any order."""
+        """Yield the key of every file whose key is valid, in any order."""
         async for batch in obstore.list(self._store):
             for meta in batch:
                 try:

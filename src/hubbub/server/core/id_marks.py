@@ -1,7 +1,8 @@
 """The high-water mark of IDs in the store: IDs never go backwards, even if the clock is earlier after a restart.
 
-The mark is ahead of the clock while a process runs. A process that starts creates only IDs above its mark and those of
-other processes, so no ID of an earlier run is created again and new messages follow older ones (decisions/0132).
+The mark is ahead of the clock while a process runs. A process that starts creates only IDs above its own mark, and
+above the marks of other processes without their lead, so no ID of an earlier run is created again and new
+messages follow older ones (decisions/0132).
 """
 
 import asyncio
@@ -77,7 +78,7 @@ class IdMark:
                     continue
 
     def _find_floor(self, tx: Tx) -> int:
-        """Return the time in Unix milliseconds after which new IDs begin, or the epoch of IDs.
+        """Return the time in Unix milliseconds after which new IDs begin; without any mark, the epoch of IDs.
 
         The marks of other processes count without the step: those processes may still run, and IDs that are ahead of their
         IDs would change the order of messages."""

@@ -32,7 +32,7 @@ _ANIMATED_WEBP: Final[dict[str, Any]] = {"quality": 80, "method": 2}
 
 
 class RejectedImageError(Exception):
-    """Raised when an image has too many pixels or an unsupported format."""
+    """Raised when an image has no pixels, too many pixels, or too many frames."""
 
 
 def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -146,14 +146,14 @@ def read_task(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
 
 
 def write_result(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
-    """Write a result and its file."""
+    """Write the header of a result, with the size of its file, and the file."""
     text = json.dumps(header | {"bytes": len(data)}).encode()
     stream.write(struct.pack(">I", len(text)) + text + data)
     stream.flush()
 
 
 def limit_resources(memory_bytes: int) -> None:
-    """Limit the memory of this process and forbid writing files; without system support only `PIXELS_MAX` applies."""
+    """Limit the memory of this process and forbid writing files, where the system supports it."""
     try:
         import resource
     except ImportError:

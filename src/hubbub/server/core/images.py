@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 PROCESSES_MAX: Final = 2
 """Maximum number of image processes that run at the same time."""
 QUEUED_IMAGES_MAX: Final = 64
-"""Maximum number of images that may wait or be in conversion; further ones are rejected with RESOURCE_OVERLOADED."""
+"""Maximum number of images that may wait or be in conversion; more are rejected with RESOURCE_OVERLOADED."""
 TASKS_MAX: Final = 200
 """Number of images after which a process is replaced."""
 TASK_SECONDS: Final = 10.0
@@ -53,7 +53,7 @@ class InvalidImageError(Exception):
 
 
 class EncodedImage(msgspec.Struct, frozen=True, kw_only=True):
-    """A re-encoded image."""
+    """The result of a conversion; `duration_ms` is 0 for a still image."""
 
     data: bytes
     content_type: str
@@ -86,7 +86,8 @@ class ImageConverter:
     async def reencode(self, image: ImageData) -> None:
         """Replace the content of an uploaded image: re-encoded without metadata, and scaled down to the limit of its field.
 
-        Raise InvalidImageError if it is not an image, and TooLargeError if the new file is still too large."""
+        Raise InvalidImageError if it cannot be converted, TooLargeError if the new file is still too large, and
+        RESOURCE_OVERLOADED if too many images wait."""
         is_animatable = image.content_type in image.animated_types
         encoded = await self.convert(
             image.data, to=image.content_type, side=image.side_pixels_max, is_animated=is_animatable
@@ -105,7 +106,8 @@ class ImageConverter:
     ) -> EncodedImage:
         """Convert an image to another type or size; `is_animated` keeps all frames if the type `to` supports it.
 
-        No side of the result is longer than `side`; with `box` it also fits into that width and height."""
+        No side of the result is longer than `side`; with `box` it also fits into that width and height. Raise
+        InvalidImageError if the data cannot be converted within the limits, and RESOURCE_OVERLOADED if too many images wait."""
         source_type = detect_image_type(data)
         if source_type is None:
             raise InvalidImageError("not an image")
@@ -199,10 +201,10 @@ class _ImageProcess:
         self._stdin = process.stdin
         self._stdout = process.stdout
         self.completed_tasks = 0
-        """Number of completed tasks."""
 
     async def run(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-        """Send a task and its file, and return the result and its file. Raise EOFError if the process died."""
+        """Send a task and its file, and return the result and its file. Raise EOFError if the process died or its
+        result is invalid."""
         header = json.dumps(task | {"bytes": len(data)}).encode()
         self._stdin.writelines((struct.pack(">I", len(header)), header, data))
         await self._stdin.drain()

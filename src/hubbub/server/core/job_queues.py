@@ -38,7 +38,7 @@ _COLUMNS = ", ".join(JobRow._fields)
 
 FAILED: Final = "state = 'failed'"
 RETRYING: Final = "state = 'waiting' AND attempts > 0"
-"""SQL conditions for jobs that operators can retry."""
+"""SQL condition for jobs that failed and are being retried."""
 
 
 def list_queues(tx: Tx, now_ms: int) -> list[QueueRow]:

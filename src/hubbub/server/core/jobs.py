@@ -2,8 +2,8 @@
 
 A job is written by the transaction it belongs to, so it exists if and only if that transaction committed. A plain
 handler changes the database in the transaction that deletes the job, so it takes effect exactly once. An async handler
-calls other services, so it runs at least once: after a failure it is retried with exponential backoff, until it is
-marked as failed; the operator can inspect it and run it again.
+calls other services, so it runs at least once. A job that fails is retried with exponential backoff until it is marked
+as failed; the operator can inspect it and run it again.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ JobHandler = Callable[[Tx, Job], None] | Callable[[Job], Awaitable[None]]
 
 
 class PermanentFailure(Exception):
-    """Raised by a handler to mark its job as failed without further retries."""
+    """Raised by a handler to mark its job as failed without a retry."""
 
 
 class RetryLater(Exception):

@@ -49,7 +49,7 @@ class LoginProviderConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
 
 
 class LoginConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """External login."""
+    """External login at identity providers."""
 
     providers: tuple[LoginProviderConfig, ...] = ()
     """The identity providers, in the order of their buttons: `[[login.providers]]` in the file, or a JSON list."""

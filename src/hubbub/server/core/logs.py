@@ -1,4 +1,4 @@
-"""Logging, with a filter that removes secrets.
+"""The log of the process, with formatters for JSON and text, and a filter that removes secrets.
 
 `Secrets.clean` recognizes the forms of tokens and secrets, and exact secret values that were added. `SecretFilter`
 applies it to all parts of a record. It is attached to the handler, not to a logger, so it also covers records of libraries.
@@ -74,7 +74,7 @@ _PLAIN_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", 
 
 
 class Secrets:
-    """The values that must never be written, and the patterns of such values."""
+    """Removes secrets from texts: registered values, and texts that match the patterns of tokens and secrets."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
@@ -82,7 +82,9 @@ class Secrets:
         self._lock = threading.Lock()
 
     def add(self, value: str) -> None:
-        """Remove this exact value from now on, also in its URL, JSON and base64 forms."""
+        """Remove this exact value from now on, also in its URL, JSON, repr and base64 forms.
+
+        Ignore a value that is shorter than `SECRET_CHARACTERS_MIN`."""
         if len(value) >= SECRET_CHARACTERS_MIN:
             with self._lock:
                 self._values.add(value)
@@ -214,10 +216,10 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """Formats each record as one line of key=value pairs for a terminal, with the exception below it."""
+    """Formats each record as one line of key=value pairs for a terminal, with the exception and stack below it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format the record as text."""
+        """Return the record as one line, followed by its exception and stack."""
         message = record.getMessage().replace("\n", "\\n")
         pairs = "".join(f" {name}={_quote_value(value)}" for name, value in _extra_fields(record).items())
         text = f"{_format_time(record)} {record.levelname:<7} {record.name} {message}{pairs}"

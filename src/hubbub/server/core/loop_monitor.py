@@ -23,7 +23,6 @@ class LoopMonitor:
         self._schedule(loop)
 
     def stop(self) -> None:
-        """Stop measuring."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

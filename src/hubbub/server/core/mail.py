@@ -41,15 +41,15 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MailError(Exception):
-    """The SMTP server is unreachable or did not accept a mail; a later attempt may succeed."""
+    """The SMTP server is not configured, is unreachable or did not accept a mail; a later attempt may succeed."""
 
 
 class MailRejected(Exception):
-    """The SMTP server rejected the recipient or the content of a mail permanently."""
+    """An address of a mail is invalid, or the SMTP server rejected the recipient or the content permanently."""
 
 
 class Mailer(Protocol):
-    """Sends mail."""
+    """The interface that jobs use to send mail."""
 
     async def send(self, mail: Mail) -> None:
         """Send a mail. Raise MailError if a retry may help, and MailRejected if it will not."""
@@ -90,7 +90,7 @@ class Mailbox:
         return iter(list(self._mails))
 
     async def send(self, mail: Mail) -> None:
-        """Keep a mail."""
+        """Add a mail to the mailbox; a full mailbox drops its oldest mail."""
         received = ReceivedMail(
             id=self._next_id,
             sent_at=codec.timestamp(self._clock.now_ms()),
@@ -107,7 +107,7 @@ class Mailbox:
         return next((mail for mail in self._mails if mail.id == mail_id), None)
 
     def replace(self, mails: Iterable[ReceivedMail]) -> None:
-        """Replace all mails."""
+        """Replace all mails; the number of the next mail follows the highest of them."""
         self._mails = deque(mails, maxlen=MAILBOX_MAILS_MAX)
         self._next_id = max((mail.id for mail in self._mails), default=self._next_id - 1) + 1
 

@@ -1,11 +1,11 @@
-"""Named values of the whole platform in the table `meta`: random keys, and the world that was loaded."""
+"""Named values of the whole platform in the table `meta`, such as random keys."""
 
 import secrets
 
 from hubbub.server.core.store import Tx
 
 KEY_BYTES = 32
-"""Length of a random key."""
+"""Length of a random key, which is stored in hexadecimal."""
 
 
 def find(tx: Tx, name: str) -> str | None:

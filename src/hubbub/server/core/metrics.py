@@ -1,7 +1,7 @@
 """Prometheus metrics. Each App has its own registry.
 
 Hot paths use the child that `labels` returns (`metrics.dispatches("MESSAGE_CREATE").inc()` finds it in a dict). Label
-values come only from the tables of operations and events, never from requests, so their number is bounded.
+values come from bounded sets such as the tables of operations and events, never from the content of requests.
 """
 
 from collections.abc import Callable

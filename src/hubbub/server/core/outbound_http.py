@@ -74,7 +74,7 @@ class TlsError(UnreachableError):
 
 
 class OutboundResponse(msgspec.Struct, frozen=True):
-    """The response to an outbound request."""
+    """The response to an outbound request; the body is not decompressed and may be truncated."""
 
     status: int
     headers: Mapping[str, str]

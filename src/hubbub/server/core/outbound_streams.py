@@ -42,7 +42,9 @@ class OutboundStreams:
         """Sessions by whether they reuse connections."""
 
     async def is_allowed_private_host(self, host: str) -> bool:
-        """Return whether a host is private and private hosts are allowed; such hosts are called without TLS."""
+        """Return whether a host is private and private hosts are allowed; such hosts are called without TLS.
+
+        Raise UnreachableError if the host name does not resolve."""
         if not self._allow_private:
             return False
         if parse_address(host) is not None:
@@ -56,7 +58,9 @@ class OutboundStreams:
     def request(
         self, method: str, url: URL, *, headers: Mapping[str, str], body: AsyncIterator[bytes] | None
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Start a request whose response body is not yet read and not decompressed. Raise aiohttp's errors."""
+        """Start a request whose response body is not yet read and not decompressed.
+
+        Raise ForbiddenTargetError or aiohttp's errors."""
         self._require_allowed_target(url)
         return self._session(reuses_connections=method in SAFE_METHODS).request(
             method,
@@ -70,7 +74,7 @@ class OutboundStreams:
     def websocket(
         self, url: URL, *, headers: Mapping[str, str], protocols: Iterable[str], message_bytes_max: int
     ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
-        """Open a WebSocket. Raise aiohttp's errors."""
+        """Open a WebSocket. Raise ForbiddenTargetError or aiohttp's errors."""
         self._require_allowed_target(url)
         return self._session(reuses_connections=False).ws_connect(
             url,

@@ -22,7 +22,7 @@ CPU_SECONDS: Final = 5
 _PREFIXES: Final = ("og:", "twitter:", "article:")
 """Prefixes of the names of meta elements that are returned."""
 _NAMES: Final = ("author", "description", "theme-color")
-"""Names of other meta elements that are returned."""
+"""Names of meta elements that are returned although they have none of the `_PREFIXES`."""
 _OEMBED_TYPES: Final = ("application/json+oembed", "text/json+oembed")
 _CHARSET_PATTERN: Final = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([a-zA-Z0-9_:.-]{1,40})", re.IGNORECASE)
 _CHARSET_BYTES: Final = 1024
@@ -49,7 +49,7 @@ class MetadataParser(HTMLParser):
         self._has_title = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Read a meta or link element; the body ends the metadata."""
+        """Read the start of a title, meta or link element; the body ends the metadata."""
         if tag == "body":
             self.is_complete = True
         if self.is_complete:

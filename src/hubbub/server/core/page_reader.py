@@ -43,7 +43,9 @@ class PageReader:
         self._slots = asyncio.Semaphore(PROCESSES_MAX)
 
     async def read(self, data: bytes, charset: str) -> PageMetadata:
-        """Return the metadata of a page; `charset` is that of the response, or empty. Raise UnreadablePageError."""
+        """Return the metadata of a page; `charset` is that of the response, or empty.
+
+        Raise UnreadablePageError if the metadata cannot be extracted within the limits."""
         async with self._slots:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,

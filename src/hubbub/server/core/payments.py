@@ -1,4 +1,4 @@
-"""Payments for the SKUs of applications: the interface of a payment provider.
+"""Payments for the SKUs of applications: the interface of a payment provider, and the default providers.
 
 The setting `payments` names the provider as `module:name`, an object or a class without arguments. By default a rehearsal
 accepts every payment immediately, and any other server declines all payments.
@@ -17,7 +17,7 @@ PROVIDER_TIMEOUT_SECONDS: Final = 30.0
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """One payment."""
+    """A payment for a SKU, as a provider takes or refunds it."""
 
     key: str
     """Idempotency key, the same for every attempt at one payment; the provider takes each key's payment only once."""
@@ -90,7 +90,7 @@ class NoPayments:
 def open_payments(name: str | None, *, is_rehearsal: bool) -> PaymentProvider:
     """Load the provider with a name of the form `module:name`, or the default for None.
 
-    Raise ConfigError if the object is not a payment provider."""
+    Raise ConfigError if the object cannot be loaded or is not a payment provider."""
     if name is None:
         return InstantPayments() if is_rehearsal else NoPayments()
     module, _, attribute = name.partition(":")

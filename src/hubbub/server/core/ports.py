@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class PortError(Exception):
-    """A port that is not bound, or is bound more than once."""
+    """A port that is not bound, is bound more than once, or is bound to no function."""
 
 
 class Binding(NamedTuple):
@@ -35,7 +35,7 @@ class Port(Generic[P, R]):
         self.__doc__ = declaration.__doc__
 
     def __call__(self, call: Call, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the implementation."""
+        """Call the implementation that the App of `call` bound. Raise PortError if there is none."""
         try:
             (function,) = call.ports[self]
         except KeyError:
@@ -44,7 +44,7 @@ class Port(Generic[P, R]):
         return result
 
     def bind(self, function: Callable[Concatenate[Call, P], R]) -> Binding:
-        """Bind the implementation."""
+        """Return the binding of this port to its implementation."""
         return Binding(self, (function,))
 
 
@@ -68,7 +68,7 @@ class MultiPort(Generic[P, R]):
         return results
 
     def bind(self, *functions: Callable[Concatenate[Call, P], R]) -> Binding:
-        """Bind all implementations."""
+        """Return the binding of this port to all its implementations."""
         return Binding(self, functions)
 
 
@@ -83,7 +83,9 @@ def multi_port(declaration: Callable[Concatenate[Call, P], R]) -> MultiPort[P, R
 
 
 def compose(slices: Iterable[Slice], bindings: Iterable[Binding]) -> Ports:
-    """Return the implementations of all ports; raise PortError if a port of a slice is unbound or bound twice."""
+    """Return the implementations of all ports.
+
+    Raise PortError if a port of a slice is unbound, or a port is bound twice or to no function."""
     bound: dict[object, tuple[Callable[..., Any], ...]] = {}
     for port, functions in bindings:
         if port in bound:

@@ -5,8 +5,8 @@ as on SQLite (decisions/0003). Reads run over one REPEATABLE READ snapshot.
 
 Quick writes and short reads run as greenlets on the event loop (decisions/0100). The loop tries a unit once. The
 threads do everything that may take longer: other writes and reads, retries after a conflict, new connections, and the
-outcome of a lost commit. Reads have their own threads, so that they never wait for writes. A unit that conflicts again
-runs in further threads, one unit per object at a time across all processes (decisions/0131).
+outcome of a lost commit. Reads have their own threads, so that they never wait for writes. A unit that conflicts
+repeatedly runs in threads for contended units, one unit per object at a time across all processes (decisions/0131).
 """
 
 import asyncio
@@ -56,7 +56,7 @@ THREAD_COUNT: Final = 8
 READ_THREAD_COUNT: Final = 4
 """Number of threads for reads that may take long."""
 CONTENDED_THREAD_COUNT: Final = 4
-"""Number of threads for units that conflicted; each runs units of another key."""
+"""Number of threads for contended units; at most one of them runs units of the same key at a time."""
 LOOP_WRITERS_MAX: Final = 8
 """Maximum number of connections for writes on the event loop."""
 LOOP_READERS_MAX: Final = 4
@@ -403,7 +403,7 @@ class PostgresDatabase(Database):
     def _resolve_lost_commit(self, unit: Unit, lost: _LostInCommit) -> None:
         """Query the outcome of a commit whose connection was lost, and deliver the result of the unit.
 
-        If the outcome stays unknown, for example without a transaction ID, the caller gets StoreUnavailable."""
+        If the transaction was rolled back, or its outcome stays unknown, the caller gets StoreUnavailable."""
         is_committed = False
         transaction_id = lost.tx.transaction_id
         if transaction_id is not None:

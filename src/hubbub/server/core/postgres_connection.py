@@ -1,6 +1,6 @@
 """Connections of the PostgreSQL store: libpq in pipeline mode, without blocking calls.
 
-A statement is sent with a request to flush its result, and only the end of a transaction is a synchronization point. So a
+Statements are queued until a result is needed, and only the end of a transaction is a synchronization point. So a
 round trip is needed only where a result is needed: BEGIN is sent together with the first statement, and the end of a read
 or a rollback is not awaited. A subclass implements waiting for the socket.
 """
@@ -85,7 +85,7 @@ class RoundTrips:
     def __init__(self) -> None:
         self.count = 0
         self.last_reply_at = 0.0
-        """Time at which a round trip ended, in seconds of the monotonic clock."""
+        """Time at which the last round trip ended, in seconds of the monotonic clock."""
 
 
 class PostgresConnection(ABC):
@@ -111,7 +111,7 @@ class PostgresConnection(ABC):
         self._has_unanswered = False
         """Whether statements of the transaction were sent since the last round trip."""
         self.failure: psycopg.Error | None = None
-        """The error that aborted the transaction."""
+        """The error that aborted the transaction; None if there was none."""
         self.is_lost = False
         """Whether the connection can no longer be used."""
         self._pgconn.nonblocking = 1
@@ -127,7 +127,9 @@ class PostgresConnection(ABC):
         self.failure = None
 
     def send(self, statement: Statement, parameters: Sequence[Any] = ()) -> Reply:
-        """Send a statement with the next round trip and return its reply, which is empty until then."""
+        """Send a statement with the next round trip and return its reply, which is empty until then.
+
+        Raise InFailedSqlTransaction if the transaction is aborted."""
         if self.failure is not None:
             raise InFailedSqlTransaction("current transaction is aborted") from self.failure
         if self._begin is not None:

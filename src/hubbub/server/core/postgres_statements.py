@@ -11,7 +11,7 @@ from psycopg.adapt import Dumper, Loader
 from psycopg.types.numeric import Int8Dumper
 
 PREPARE_USES_MIN: Final = 2
-"""Minimum number of uses, on all connections, of a statement that is prepared."""
+"""Number of unprepared uses, on all connections, after which a statement is prepared."""
 PREPARED_MAX: Final = 512
 """Maximum number of prepared statements of a connection."""
 

@@ -128,7 +128,7 @@ class PostgresTx(Tx):
             self._surviving_keys.add(key)
 
     def end(self) -> None:
-        """End the transaction for the unit of work; further statements raise RuntimeError."""
+        """End the transaction for the unit of work; later statements raise RuntimeError."""
         self._connection = None
 
     def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:

@@ -36,7 +36,7 @@ class ActivitySecrets(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     application_id: int
     join: str | None = None
-    """The join secret."""
+    """The secret with which other users join the activity; None if it has none."""
     button_urls: list[str] = []
 
 

@@ -51,7 +51,7 @@ class QueryCache:
         return None if rows is None else rows.copy()
 
     def add(self, query: CachedQuery, parameters: tuple[Any, ...], rows: Rows) -> None:
-        """Cache the rows of a query."""
+        """Cache the rows of a query; empty the cache first if it is full."""
         # An empty result occupies memory too.
         self._row_count += len(rows) + 1
         if self._row_count > self._rows_max:
@@ -68,7 +68,7 @@ class QueryCache:
                 results.clear()
 
     def clear(self) -> None:
-        """Remove all results, because a rollback or a restore changed what the connection sees."""
+        """Remove all results: the cache is full, or a rollback or a restore changed what the connection sees."""
         self._results_by_query.clear()
         self._row_count = 0
 

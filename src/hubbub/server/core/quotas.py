@@ -12,9 +12,9 @@ from hubbub.server.core.call import Call
 def consume_quota(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
     """Count one action of a kind. Raise the limit's own error (or RATE_LIMITED) if the quota is exhausted.
 
-    `owner_id` is the object that has the quota, such as a user or channel; with `user_id` each user has a separate quota
-    for it. Each use that the limit allows is a row, which is reused after the window, so the table does not grow with the
-    number of actions."""
+    Do nothing unless the setting `rate_limits` is `real`. `owner_id` is the ID of the object that has the quota, such
+    as a user or channel; with `user_id` each user has a separate quota for it. Each use that the limit allows is a row, which
+    is reused after the window, so the table does not grow with the number of actions."""
     if call.config.rate_limits != "real":
         return
     window_ms = int(limit.seconds * 1000)

@@ -31,7 +31,7 @@ A large bot also causes some: responses to interactions that have expired."""
 FAILED_LOOKUPS_WINDOW_MS: Final = 60_000
 
 BUCKETS_MAX: Final = 100_000
-"""Default number of windows that each kind of limit stores."""
+"""Default maximum number of windows that each kind of limit stores."""
 REPORTED_HITS_MAX: Final = 1000
 """Maximum number of entries in the report; the oldest entry is removed first."""
 SWEEP_WINDOWS_MIN: Final = 1024
@@ -112,7 +112,9 @@ class RateLimitHit(msgspec.Struct, kw_only=True):
 
 
 def build_rule(operation: Operation[Any, Any], name: str) -> Rule | None:
-    """Return the rule of an operation, or None if it has no bucket."""
+    """Return the rule of an operation, or None if it has no bucket.
+
+    Raise ValueError if it is limited per a parameter that its path does not have."""
     limit = operation.limit
     if limit is None:
         return None
@@ -199,7 +201,6 @@ class FixedWindows:
         self._windows[key].count -= 1
 
     def clear(self) -> None:
-        """Remove all windows."""
         self._windows.clear()
 
     def _sweep(self, now_ms: int) -> None:

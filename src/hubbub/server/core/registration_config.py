@@ -9,7 +9,7 @@ from hubbub.server.core.login_config import Domain
 
 
 class RegistrationConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Registration of users."""
+    """Conditions under which visitors can register."""
 
     mode: Literal["open", "invite", "approval", "closed"] = "open"
     """Whether visitors register freely, with an invite, with the approval of an operator, or not at all."""

@@ -1,7 +1,7 @@
-"""The declaration of a resource slice, which the App reads.
+"""The declaration of a resource slice, which the App reads, and the decorators that mark its handlers.
 
-A slice declares its handlers, jobs, signal listeners, permission checks, CDN assets and archive tables, and its parts of READY
-and GUILD_CREATE."""
+A slice declares its handlers, ports, jobs, signal listeners, permission checks, CDN assets and archive tables, its parts of
+READY and GUILD_CREATE, and functions for the start and end of gateway sessions."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,7 +83,7 @@ Guard = Callable[[Call, int, int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
-    """One resource slice."""
+    """The declaration of one resource slice."""
 
     name: str
     modules: tuple[ModuleType, ...]

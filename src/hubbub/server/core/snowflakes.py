@@ -59,7 +59,7 @@ class SnowflakeFactory:
 
     @property
     def newest_ms(self) -> int:
-        """The time of the newest ID in Unix milliseconds."""
+        """The time of the newest ID, or the time that `start_after` set if it is later, in Unix milliseconds."""
         return max(0, self._last_ms) + EPOCH_MS
 
     def start_after(self, ms: int) -> None:
@@ -91,7 +91,7 @@ class SnowflakeFactory:
     def continue_from(self, other: "SnowflakeFactory") -> None:
         """Copy the counters of another factory, so that none of its IDs is created again.
 
-        Used for a copy of a world, whose clock starts at or before the clock of the original."""
+        Used for a fork of a world, whose clock may start before the clock of the original."""
         with other._lock:
             self._counters = dict(other._counters)
             self._merged = other._merged

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 TRACES_PATH: Final = "/v1/traces"
 """Path of traces below the URL of a collector."""
 QUEUED_SPANS_MAX: Final = 8192
-"""Maximum number of spans that wait for their export; further spans are dropped."""
+"""Maximum number of spans that wait for their export; more spans are dropped."""
 BATCH_SPANS_MAX: Final = 512
 """Maximum number of spans in one request to the collector."""
 EXPORT_INTERVAL_SECONDS: Final = 1.0
@@ -42,9 +42,9 @@ EXPORT_INTERVAL_SECONDS: Final = 1.0
 EXPORT_TIMEOUT_SECONDS: Final = 5.0
 """Time in seconds after which an export fails; includes its retries."""
 CLOSE_TIMEOUT_SECONDS: Final = 2.0
-"""Time in seconds for which a server that stops waits for the last export."""
+"""Time in seconds for which a server that stops waits for the last export before it aborts the export."""
 FAILURE_LOG_EXPORTS: Final = 60
-"""Number of further failed exports after which the failure is logged again."""
+"""Number of successive failed exports after which the failure is logged again."""
 
 _KINDS: Final = {
     "server": SpanKind.SERVER,
@@ -82,7 +82,7 @@ class SpanExport(SpanProcessor):
             self._wake.set()
 
     def stop(self) -> None:
-        """Export the queued spans for at most `CLOSE_TIMEOUT_SECONDS` and drop the rest; this blocks."""
+        """Export the queued spans for a limited time and drop the rest; this blocks."""
         self._closed.set()
         self._wake.set()
         self._thread.join(CLOSE_TIMEOUT_SECONDS)
@@ -128,7 +128,7 @@ class SpanExport(SpanProcessor):
 
 
 class OpenTelemetrySpan(observation.Span):
-    """A recorded span. After its end, further calls do nothing."""
+    """A recorded span. After its end, `add_event` and `end` do nothing."""
 
     __slots__ = ("_has_ended", "_span", "_tracer")
 

@@ -2,7 +2,8 @@
 
 A unit of work is queued; the writer thread takes all queued units, runs them in one transaction, and syncs the disk once. When
 a unit fails after it has written, the batch is run again with a savepoint per unit, so that only this unit is rolled
-back. No result is delivered and no event is published before the sync.
+back. No result is delivered and no event is published before the sync. Quick writes, except their commit, and short reads
+of a database file run on the event loop.
 """
 
 import asyncio
@@ -80,7 +81,7 @@ class SqliteDatabase(Database):
         self._quick: deque[Unit] = deque()
         """Quick units that wait for the connection."""
         self._is_quick_active = False
-        """Whether a batch of quick units waits for the connection or its commit; further quick units are collected."""
+        """Whether a batch of quick units waits for the connection or its commit; later quick units are collected."""
         self._reads: SimpleQueue[Unit | None] = SimpleQueue()
         self._pending_reads: deque[Unit] = deque()
         self._read_started = 0.0
@@ -473,7 +474,7 @@ class SqliteDatabase(Database):
     def _fail_batch(
         self, units: list[Unit], finished_units: list[FinishedUnit], error: BaseException
     ) -> list[FinishedUnit]:
-        """Roll back a batch whose commit failed. Each unit gets its own error, or else StoreUnavailable."""
+        """Roll back a batch that could not be run or committed. Each unit gets its own error, or else StoreUnavailable."""
         log.error("A batch of %d units of work failed", len(units), exc_info=error)
         try:
             self._cache.clear()

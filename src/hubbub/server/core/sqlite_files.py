@@ -1,4 +1,4 @@
-"""Files of the embedded database: the lock against other processes, connections, and copies."""
+"""Files of the embedded database: the lock against other processes, connections, copies and serialized images."""
 
 import contextlib
 import logging
@@ -34,8 +34,9 @@ WAL_BYTES: Final = 64 * 1024**2
 def lock(path: Path | None) -> int | None:
     """Lock the database against other processes and return the handle of the lock file.
 
-    The lock is needed because stamps are counted, and events are published, in one process only. Return None for a
-    database in memory and on systems without file locks."""
+    The lock is needed because stamps are counted, and events are published, in one process only. Create the folder and the
+    file of the database if they do not exist. Return None for a database in memory and on systems without file locks. Raise
+    StoreUnavailable if another process holds the lock."""
     if path is None or fcntl is None:
         return None
     handle: int | None = None

@@ -12,11 +12,11 @@ from hubbub.server.core.store import Snapshot, StoreDamaged, StoreUnavailable, T
 GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
 """Query that selects the last stored stamp."""
 SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
-"""Stores the last stamp."""
+"""Statement that stores the last stamp."""
 
 _decode: Final = msgspec.json.Decoder(list[Any]).decode
 
-# Error codes that concern the disk or the file, not the statement.
+# Primary error codes that concern the disk, the file, its locks or memory, not the statement.
 _UNAVAILABLE: Final = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -33,11 +33,11 @@ _UNAVAILABLE: Final = frozenset(
 )
 
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-"""Primary error codes of a file with destroyed pages."""
+"""Primary error codes of a damaged file."""
 
 
 def is_unavailable(error: sqlite3.Error) -> bool:
-    """Return whether an error concerns the disk or the file rather than the statement."""
+    """Return whether an error concerns the disk, the file, its locks or memory rather than the statement."""
     code = getattr(error, "sqlite_errorcode", None)
     # The lowest byte of an extended error code is the primary code.
     return code is not None and (code & 0xFF) in _UNAVAILABLE
@@ -152,7 +152,7 @@ class SqliteTx(Tx):
             self._cache.record_write(sql)
 
     def end(self) -> None:
-        """End the transaction for the unit of work; further statements raise RuntimeError."""
+        """End the transaction for the unit of work; later statements raise RuntimeError."""
         self._execute = _reject_ended
         self._cache = None
 

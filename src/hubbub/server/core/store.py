@@ -111,7 +111,7 @@ class Tx(ABC):
     @property
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """The snapshot that this read transaction sees."""
+        """The snapshot that this transaction sees."""
 
     def one(self, sql: str, *parameters: Any) -> tuple[Any, ...] | None:
         """Return the first row, or None."""

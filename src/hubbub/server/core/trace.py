@@ -64,7 +64,7 @@ class Trace:
     """The latest events with their outcomes, rejected requests and closed connections."""
 
     def __init__(self, now_ms: Callable[[], int] = lambda: 0, entries_max: int = TRACE_ENTRIES_MAX) -> None:
-        """`now_ms` returns the time of the platform's clock for the traffic."""
+        """Create a trace that is off; `now_ms` returns the time of the platform's clock for the traffic."""
         self.is_enabled = False
         self.traffic = Traffic(now_ms)
         """The timeline of the console; it receives events only while the trace is on."""
@@ -73,19 +73,19 @@ class Trace:
         self._closed: deque[ClosedConnection] = deque(maxlen=entries_max)
         self._number = 0
         self.events: Counter[str] = Counter()
-        """Number of events by name; like the other counters, not limited to the latest entries."""
+        """Number of events by name, not limited to the latest entries."""
         self.requests: Counter[tuple[str, str, int | None]] = Counter()
-        """Number of requests by method, path template and user."""
+        """Number of requests by method, path template and user, not limited to the latest entries."""
         self.requested_intents: dict[int, int] = {}
-        """Intents of all sessions of a user."""
+        """Intents of all sessions of each user, by user ID."""
         self.used_intents: dict[int, int] = {}
-        """Intents of the events that were delivered to a user."""
+        """Intents of the events that were delivered to each user, by user ID."""
         self.delivered_events: dict[int, Counter[str]] = {}
-        """Number of events with an intent that were delivered to a user, by name."""
+        """Number of events with an intent that were delivered to each user, by user ID and name."""
         self.answered_events: dict[int, set[str]] = {}
-        """Names of events after which a user sent a request."""
+        """Names of events after which a user sent a request, by user ID."""
         self._unanswered_events: dict[int, set[str]] = {}
-        """Names of events that were delivered to a user since the latest request of the user."""
+        """Names of events that were delivered to a user since the latest request of the user, by user ID."""
 
     def count_request(self, method: str, route: str, user_id: int | None) -> None:
         """Record a request of any status, also of callers that are not users of the world."""
@@ -98,7 +98,7 @@ class Trace:
         self.requested_intents[user_id] = self.requested_intents.get(user_id, 0) | intents
 
     def count_delivery(self, user_id: int, event: str, intents: int) -> None:
-        """Record the name and the intents of an event that was delivered to a user."""
+        """Record the name and the intents of an event that was delivered to a user; ignore events without an intent."""
         if intents:
             self.used_intents[user_id] = self.used_intents.get(user_id, 0) | intents
             self.delivered_events.setdefault(user_id, Counter())[event] += 1
@@ -161,7 +161,7 @@ class Trace:
         self._closed.append(ClosedConnection(number=self._number, at=at, user_id=user, code=code, reason=reason))
 
     def clear(self) -> None:
-        """Remove all entries."""
+        """Remove all entries and reset all counters; the traffic is kept."""
         for entries in (self._events, self._rejected, self._closed):
             entries.clear()
         for counts in (self.events, self.requests, self.requested_intents, self.used_intents):

@@ -132,7 +132,7 @@ class Traffic:
         entries_max: int = ENTRIES_MAX,
         stored_bytes_max: int = STORED_BYTES_MAX,
     ) -> None:
-        """`now_ms` returns the time of the platform's clock in Unix milliseconds."""
+        """Create traffic that is off; `now_ms` returns the time of the platform's clock in Unix milliseconds."""
         self.is_enabled = False
         self._now_ms = now_ms
         self._records: deque[TrafficRecord] = deque()
@@ -205,7 +205,7 @@ class Traffic:
     def add_outbound(
         self, content: TrafficContent, *, status: int | None, milliseconds: float, note: str | None
     ) -> None:
-        """Add a request to an application: an interaction, a webhook event, or a document that it serves."""
+        """Add an outbound request, such as an interaction or a webhook event that is sent to an application."""
         host = urlsplit(content.path).netloc
         # Only interactions and webhook events are signed, and only interactions have a token.
         is_interaction = b'"token":' in content.body
@@ -241,7 +241,7 @@ class Traffic:
             self._causes.popitem(last=False)
 
     def clear(self) -> None:
-        """Remove all entries. IDs continue."""
+        """Remove all entries. Their IDs are not used again."""
         self._records.clear()
         self._causes.clear()
         self._stored_bytes = 0
@@ -261,7 +261,7 @@ class Traffic:
         return list(itertools.islice(self._records, start, None))
 
     async def follow(self, entry_id: int) -> AsyncGenerator[list[TrafficRecord]]:
-        """Yield the records after an entry: first the stored ones, then new ones as they are added. It never ends."""
+        """Yield the records after an entry: first the stored ones, possibly none, then new ones as they are added. Never end."""
         wakeup = asyncio.Event()
         self._waiting.add(wakeup)
         try:

@@ -1,7 +1,7 @@
-"""Languages of pages, mail and the chat client: catalogues, and the language of the current request (decisions/0136).
+"""Languages of pages, mail and the chat client: catalogues, the language of the current request, and formats (decisions/0136).
 
 The English text is the key of a message. `gettext` and `ngettext` translate to the language of the current context.
-Babel is imported on first use of another language, because its import takes longer than the rest of a page.
+Babel is imported on first use of another language, because its import takes longer than rendering a page.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ ENGLISH: Final = Language(SOURCE_LANGUAGE, None)
 
 
 class Translations:
-    """The messages of one language."""
+    """The messages of one language, which are all in memory."""
 
     def __init__(self, catalog: "Catalog", locale: "Locale", direction: Direction) -> None:
         self.locale: Final = locale
@@ -127,7 +127,7 @@ def has_translations(name: str) -> bool:
 
 
 def load(language: Language) -> None:
-    """Read the catalogue of a language, if it has one."""
+    """Read the catalogue of a language into memory, if it has one."""
     if language.catalog is not None:
         load_translations(language.catalog)
 
@@ -166,7 +166,7 @@ def find_language(tag: str) -> Language | None:
 
 
 def negotiate_language(accept_language: str) -> Language | None:
-    """Return the language for the value of an Accept-Language header; None if the header names no language we have."""
+    """Return the language for the value of an Accept-Language header; None if it contains no language of the interface."""
     preferred = _parse_accept_language(accept_language)
     if not preferred:
         return None
@@ -186,7 +186,7 @@ def find_user_locale(language: Language) -> str | None:
         return None
     if language.tag in LOCALES:
         return language.tag
-    # Spanish of Spain comes after the one of Latin America.
+    # `max` selects Spanish of Spain, because es-ES sorts after es-419.
     return max((locale for locale in LOCALES if locale.partition("-")[0] == language.catalog), default=None)
 
 
@@ -216,7 +216,7 @@ _current: Final[ContextVar[Language]] = ContextVar("language", default=ENGLISH)
 
 
 def current_language() -> Language:
-    """Return the language of the current context."""
+    """Return the language of the current context; by default it is English."""
     return _current.get()
 
 

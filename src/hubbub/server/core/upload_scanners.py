@@ -21,7 +21,7 @@ from hubbub.server.core.config_sections import ScanningConfig
 log = logging.getLogger(__name__)
 
 CLAMD_PORT: Final = 3310
-"""Default port of clamd."""
+"""Port of clamd if `scanning.clamd_url` has none."""
 CLAMD_CHUNK_BYTES: Final = 256 * 1024
 """Size of the chunks that are sent to clamd."""
 CLAMD_RESPONSE_BYTES_MAX: Final = 4096
@@ -53,7 +53,7 @@ class RejectedUpload(msgspec.Struct, frozen=True, kw_only=True):
     scanner: str
     """Name of the scanner."""
     finding: str
-    """What the scanner found."""
+    """The finding of the scanner, such as the name of a signature."""
 
 
 class ScannerUnavailable(Exception):
@@ -130,7 +130,7 @@ class Clamd:
         self._url = urlsplit(url)
 
     async def scan(self, content: UploadedContent) -> str | None:
-        """Return the name of the signature that matches, or None."""
+        """Return the name of the signature that matches, or None. Raise ScannerUnavailable for any other response."""
         response = await self._send(content.data)
         if response.endswith(" FOUND"):
             return response.removeprefix("stream:").removesuffix("FOUND").strip()
@@ -172,7 +172,7 @@ class UploadScanners:
         report: Callable[[RejectedUpload], Awaitable[None]],
     ) -> None:
         self.report = report
-        """Records an upload that a scanner rejected."""
+        """Function that records an upload that a scanner rejected."""
         self._scanners = scanners
         self._timeout_seconds = config.timeout_ms / 1000
         self._accepts_unchecked = config.when_unavailable == "accept"

@@ -53,7 +53,7 @@ def _prefix_pattern(prefix: str) -> re.Pattern[str]:
 
 
 class ActivityTicket(NamedTuple):
-    """A signed statement about the requesting user for the application's server."""
+    """A signed statement for the application's server about the user who sent the request."""
 
     text: str
     """The ticket as it appears in URLs and cookies."""
@@ -64,8 +64,8 @@ class ActivityTicket(NamedTuple):
 
 
 class ActivitySite(NamedTuple):
-    """The configuration of an application's host."""
+    """The URL map of an application's host, and the ticket of the user who sent the request."""
 
     url_map: Sequence[tuple[str, str]]
     ticket: ActivityTicket | None
-    """The requester's ticket; None if they have no valid one."""
+    """The ticket of the user who sent the request; None if the user has no valid one."""

@@ -56,7 +56,6 @@ class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     is_deaf: bool
     """Whether the user is deafened: no audio is forwarded to them."""
     is_stage: bool
-    """Whether the channel is a stage channel."""
     failures: int
     """Number of recent rejections by the voice server."""
 
@@ -85,11 +84,11 @@ class VoiceTickets(Protocol):
         ...
 
     def record_heartbeat(self, call: Call, endpoint: str) -> None:
-        """Record that a voice server of a cluster is running; calls of lost servers move to others."""
+        """Record that a voice server of a cluster is running; calls of lost servers move to other servers."""
         ...
 
     def remove_server(self, call: Call, endpoint: str) -> None:
-        """Remove a voice server of a cluster; its calls move to others."""
+        """Remove a voice server of a cluster; its calls move to other servers."""
         ...
 
 

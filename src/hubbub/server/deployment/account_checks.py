@@ -173,7 +173,7 @@ class AccountChecks:
 
 
 async def check_packets(ip: str, port: int, ssrc: int) -> Finding:
-    """Send address discovery packets to a voice server until it responds."""
+    """Send up to `PACKET_TRIES_MAX` address discovery packets to a voice server, and return whether it responds."""
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.setblocking(False)
@@ -226,5 +226,5 @@ async def _receive(voice_gateway: aiohttp.ClientWebSocketResponse, opcode: Voice
 
 
 def _message(body: Any) -> str:
-    """Return the message of an error body."""
+    """Return the message of an error body, or an empty string."""
     return str(body.get("message", "")) if isinstance(body, dict) else ""

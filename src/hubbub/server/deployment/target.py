@@ -38,7 +38,7 @@ class DeploymentTarget:
 
     @property
     def client(self) -> aiohttp.ClientSession:
-        """The HTTP client."""
+        """The HTTP client, which is only available inside the context manager."""
         assert self._client is not None
         return self._client
 

@@ -11,14 +11,16 @@ from hubbub.server.recordings.recording_file import RecordedInput, RecordingErro
 from hubbub.server.worlds import BuiltWorld
 
 UNRECORDED_CONTROL_ROUTES: Final = ("/control/traffic", "/control/console-links", "/control/forks")
-"""Control operations that do not affect the session."""
+"""Prefixes of the routes of control operations that are not recorded, because they do not affect the session."""
 
 
 class Recorder:
     """Writes inputs as they arrive. Events and responses follow from them and are not inputs."""
 
     def __init__(self, path: str, header: RecordingHeader, get_built_world: Callable[[], BuiltWorld]) -> None:
-        """Create the file, which only its owner can read; it may contain passwords and tokens."""
+        """Create the file, which only its owner can read, because it may contain passwords and tokens.
+
+        Raise RecordingError if that fails."""
         self._get_built_world = get_built_world
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -39,12 +41,13 @@ class Recorder:
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
 def convert_record(record: TrafficRecord, built: BuiltWorld) -> RecordedInput | None:
-    """Return an entry of the traffic as an input, or None for events, and for requests that an input causes."""
+    """Return an entry of the traffic as an input, or None for any other entry.
+
+    Events, voice frames, requests that an input causes and `UNRECORDED_CONTROL_ROUTES` are not inputs."""
     entry, content = record.entry, record.content
     start = content.start
     if entry.direction != "in" or content.is_person or start is None:

@@ -89,7 +89,7 @@ def encode_body(data: bytes) -> dict[str, Any]:
 
 
 def read_recording(path: str | Path) -> Recording:
-    """Read a recording. An incomplete last line, left by a killed process, is ignored."""
+    """Read a recording, or raise RecordingError. An incomplete last line, left by a killed process, is ignored."""
     try:
         lines = Path(path).read_bytes().split(b"\n")[:-1]
     except OSError as error:

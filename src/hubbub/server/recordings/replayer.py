@@ -42,7 +42,7 @@ READY_FILE_VARIABLE: Final = "REHEARSAL_READY_FILE"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """An input of people with the writes of the program that followed it."""
+    """An input of people with the inputs of the program that followed it."""
 
     number: int
     cause: RecordedInput | None
@@ -60,7 +60,7 @@ class StepResult(msgspec.Struct, frozen=True):
 
 
 class ReplayReport(msgspec.Struct, frozen=True):
-    """The result of a replay."""
+    """The results of all steps of a replay."""
 
     results: list[StepResult]
     action_count: int
@@ -73,7 +73,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
 
 def split_steps(recording: Recording) -> list[Step]:
-    """Return the inputs of people, each with the inputs of the program that followed; first the start."""
+    """Return the writes of people, each with the inputs of the program that followed; the first step is the start."""
     steps = [Step(0, None, [])]
     for recorded in recording.inputs:
         if recorded.is_program:
@@ -87,7 +87,7 @@ class Replayer:
     """The replay of one recording on a platform of its own."""
 
     def __init__(self, recording: Recording, config: Config, *, wait_seconds: float) -> None:
-        """`wait_seconds` is the time to wait for writes of the program that were recorded."""
+        """Create a replay; `wait_seconds` is the time to wait for writes of the program that were recorded."""
         self._recording = recording
         self._config = msgspec.structs.replace(config, control=True)
         self._wait_seconds = wait_seconds
@@ -151,7 +151,9 @@ class Replayer:
         return ReplayReport(results, action_count)
 
     async def _wait_for_program(self, step: Step, process: asyncio.subprocess.Process | None) -> None:
-        """Wait until the program has sent the recorded number of writes, and is quiet."""
+        """Wait until the program has sent the recorded number of writes and is quiet, for a limited time.
+
+        Raise RecordingError if the program ends at the start."""
         expected = sum(action.is_write for action in step.actions)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + (START_TIMEOUT_SECONDS if step.cause is None else self._wait_seconds)
@@ -243,7 +245,7 @@ async def _stop_program(process: asyncio.subprocess.Process) -> None:
 
 
 def format_report(report: ReplayReport, name: str) -> str:
-    """Return the report as text."""
+    """Return a summary of the report and the steps with differences or problems as text."""
     count = report.difference_count
     summary = "no differences" if not count else "1 difference" if count == 1 else f"{count} differences"
     lines = [

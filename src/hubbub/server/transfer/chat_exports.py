@@ -209,7 +209,7 @@ class ChatExportSource:
                 yield line, message
 
     def _scan(self) -> None:
-        """Collect the users, roles and emoji that the messages name, because records of messages refer to them."""
+        """Collect the users, roles and emoji that messages refer to, the numbers of messages, and notes, when first called."""
         if self._is_scanned:
             return
         unknown_types: set[str] = set()
@@ -459,7 +459,9 @@ class ChatExportSource:
         return self._images[str(path)]
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield the downloaded files: images first, then attachments in the order of their messages."""
+        """Yield the downloaded files: images first, then attachments in the order of their messages.
+
+        Add a note if attachments are missing."""
         self._scan()
         seen: set[str] = set()
         urls = [self._guild.iconUrl]

@@ -21,7 +21,7 @@ def make_record(table: str, values: Mapping[str, Any], *, file: str, line: int =
 def guild_records(
     guild_id: int, name: str, *, everyone_permissions: int, file: str, **settings: Any
 ) -> Iterator[Record]:
-    """Yield the guild and its role @everyone."""
+    """Yield the records of a guild and its role @everyone; `settings` are other columns of the guild."""
     guild = {"id": str(guild_id), "name": name[:100] or "Imported guild", "owner_id": str(OWNER_ID)}
     yield make_record("guilds", {**guild, "features": [], **settings}, file=file)
     everyone = {"id": str(guild_id), "name": "@everyone", "permissions": str(everyone_permissions)}

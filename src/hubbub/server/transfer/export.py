@@ -55,7 +55,7 @@ async def export_guild(
     """Write a guild to an archive.
 
     `read` runs a function over one snapshot of the store. The archive gets its name when it is complete, so an interrupted
-    export leaves no file of that name."""
+    export leaves no file of that name. Raise ExportError if the guild does not exist."""
     partial = output.with_name(f"{output.name}.partial")
     partial.unlink(missing_ok=True)
     # Only the owner may read the messages.
@@ -94,7 +94,7 @@ class _Writer:
         self._user_ids: set[int] = set()
 
     def write_tables(self, tx: Tx, guild_id: int) -> str:
-        """Write all tables of a guild and return its name."""
+        """Write all tables of a guild and return its name. Raise ExportError if the guild does not exist."""
         name: str | None = tx.value("SELECT name FROM guilds WHERE id = ?", guild_id)
         if name is None:
             raise ExportError(f"there is no guild with the ID {guild_id}")
@@ -159,7 +159,7 @@ class _Writer:
             yield from _iter_pages(tx, table_codec.table, "channel_id", channel_id, order=("id",))
 
     def _user_rows(self, tx: Tx) -> Iterator[Sequence[Sequence[Any]]]:
-        """Yield the users that the other tables name; a placeholder account has the name of its user."""
+        """Yield the users that the other tables name; a placeholder account has its user's name on the server of origin."""
         for batch in batches(sorted(self._user_ids)):
             names = imports.find_source_names(tx, batch)
             rows = users.find_many(tx, batch)

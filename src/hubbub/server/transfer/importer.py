@@ -58,7 +58,7 @@ class ImportInUse(Exception):
 
 
 class ImportSummary(NamedTuple):
-    """The result of an import."""
+    """The guild of an import, and the numbers of imported, skipped and missing objects."""
 
     guild_id: int
     is_new: bool
@@ -121,7 +121,9 @@ class Importer:
         self._total = sum(source.totals.values())
 
     async def run(self) -> ImportSummary:
-        """Import the source, or continue an interrupted import of it."""
+        """Import the source, or continue an interrupted import of it.
+
+        Raise InvalidArchive if the source is invalid, and ImportInUse if another process runs the same import."""
         now_ms = self._app.clock.now_ms()
         # Validate the whole source before anything is stored.
         await asyncio.to_thread(check, self._source, now_ms, with_files=False)
@@ -155,7 +157,9 @@ class Importer:
         return row
 
     async def _write(self, stage: int, position: int, unit: Callable[[Call], T]) -> T:
-        """Run a unit of work and store the progress in the same transaction."""
+        """Run a unit of work and store the progress in the same transaction.
+
+        Raise ImportInUse if another process has changed the progress."""
 
         expected = self._stored_progress
 

@@ -37,7 +37,9 @@ class JsonStream:
         self._stream.close()
 
     def read_header(self, field: str) -> dict[str, Any]:
-        """Return the fields before the list, and continue with the items of the list."""
+        """Return the fields before the list `field`, and continue with the items of the list.
+
+        Raise InvalidArchive if there is no such list or the fields are invalid."""
         pattern = re.compile(rf'"{field}"\s*:\s*\[')
         while (match := pattern.search(self._text)) is None:
             if not self._read_more():
@@ -53,7 +55,7 @@ class JsonStream:
         return value
 
     def items(self) -> Iterator[tuple[int, Any]]:
-        """Yield the items of the list, with the line at which each begins."""
+        """Yield the items of the list, with the line at which each begins. Raise InvalidArchive at an invalid one."""
         while True:
             blank = _BLANK.match(self._text, self._position)
             assert blank is not None

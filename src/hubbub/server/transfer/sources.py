@@ -21,7 +21,7 @@ FILE_BYTES_MAX: Final = 256 << 20
 EXPANSION_MAX: Final = 200
 """Maximum ratio of the contents of an archive to its size."""
 EXPANSION_BASE_BYTES: Final = 64 << 20
-"""Size in bytes of contents that is always accepted."""
+"""Size in bytes that the contents of an archive may have in addition to the ratio `EXPANSION_MAX`."""
 ENTRIES_MAX: Final = 5_000_000
 """Maximum number of files in an archive."""
 
@@ -62,7 +62,7 @@ class Source(Protocol):
         ...
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield all files."""
+        """Yield all files; raise InvalidArchive at an invalid entry."""
         ...
 
     def open_file(self, file: SourceFile) -> IO[bytes]:
@@ -125,7 +125,7 @@ class ArchiveSource:
         return names
 
     def _read_manifest(self) -> dict[str, int]:
-        """Check the format and return the number of records by table."""
+        """Check the format and return the number of records by table, or raise InvalidArchive."""
         if "manifest.json" not in self._names:
             raise InvalidArchive("manifest.json is missing, so this is not an archive of Hubbub", file=self._path.name)
         with self._open("manifest.json") as stream:
@@ -184,7 +184,7 @@ class ArchiveSource:
             raise InvalidArchive(f"damaged ({error})", file=name) from None
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield all files."""
+        """Yield all files that the archive contains; raise InvalidArchive at an invalid entry of the list."""
         for number, line in self._lines("files.jsonl"):
             try:
                 entry = msgspec.json.decode(line, type=_FileEntry)

@@ -28,7 +28,9 @@ class TemplateSource:
     format = "template"
 
     def __init__(self, data: bytes, *, file: str, created_ms: int) -> None:
-        """Decode a template, or only its guild. `created_ms` is the time of the objects if the template has none."""
+        """Decode a template, or only its guild; raise InvalidArchive if it is invalid.
+
+        `created_ms` is the time of the objects in Unix milliseconds if the template has none."""
         self._file = file
         self._digest = hashlib.sha256(data).hexdigest()
         self._created_ms = created_ms

@@ -48,7 +48,7 @@ WORLD_CREATED_MS: Final = 1_704_067_200_000
 """2024-01-01T00:00:00Z, the creation time of all worlds, so that IDs and tokens, which contain a time, never change."""
 
 MESSAGE_INTERVAL_MS: Final = 60_000
-"""Time between two messages of a channel."""
+"""Default time between two messages of a channel, in milliseconds."""
 
 S = TypeVar("S", bound=Snowflake)
 
@@ -134,7 +134,7 @@ class Seed:
         return data[:count]
 
     def new_id(self, kind: type[S], *names: str) -> S:
-        """Return the ID of the object with these names: its own, after those of the objects that contain it."""
+        """Return the ID of the object with these names: the names of the objects that contain it, then its own name."""
         number = int.from_bytes(self._derive_bytes(f"id {kind.__name__} {names!r}", 16), "big")
         time_bits, low_bits = divmod(number, 1 << 22)
         ms = WORLD_CREATED_MS - DAY_MS * (len(_CREATION_ORDER) - _CREATION_ORDER.index(kind)) + time_bits % DAY_MS
@@ -146,7 +146,7 @@ class Seed:
         return MessageId(int(Snowflake.at(at_ms)) | low_bits)
 
     def entropy(self, *names: str) -> Entropy:
-        """Return a source of random bytes for the secrets of an object; each call of it returns further bytes."""
+        """Return a source of random bytes for the secrets of an object; each call of it returns other bytes."""
         call_numbers = itertools.count()
         return lambda count: self._derive_bytes(f"secret {next(call_numbers)} {names!r}", count)
 
@@ -157,7 +157,9 @@ async def load(app: "App", world: schema.World, seed: int) -> BuiltWorld:
 
 
 async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld:
-    """Build the initial world, or return the objects of the same world if the store already contains it."""
+    """Build the initial world, or return the objects of the same world if the store already contains it.
+
+    Raise WorldError if the world is invalid or the store contains another one."""
     fingerprint = hashlib.sha256(codec.encode([seed, world])).hexdigest()
 
     def build_once(tx: Tx) -> BuiltWorld | None:
@@ -185,7 +187,9 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
 
 
 def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
-    """Build a world inside a call's transaction, at the time WORLD_CREATED_MS."""
+    """Build a world inside a call's transaction.
+
+    The time of the call is set to WORLD_CREATED_MS, and back to the current time before lobbies are built."""
     now_ms, call.now_ms = call.now_ms, WORLD_CREATED_MS
     return _Builder(call, world, Seed(seed), now_ms).build()
 
@@ -489,7 +493,7 @@ class _Builder:
         self._built.lobbies[name] = BuiltLobby(id=lobby_id)
 
     def _find_user_id(self, name: str) -> UserId:
-        """Return the ID of a user, or of the bot of an application."""
+        """Return the ID of a user, or of the bot of an application. Raise WorldError if the application has no bot."""
         user = self._built.users.get(name)
         if user is not None:
             return user.id

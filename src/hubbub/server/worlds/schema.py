@@ -57,7 +57,7 @@ APPLICATION_FLAGS: Final[Mapping[str, int]] = {
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1
 }
 PREMIUM_TYPES: Final[Mapping[str, PremiumType]] = {tier.name.lower(): tier for tier in PremiumType}
-"""Premium types by name."""
+"""Premium types by their name in lower case."""
 
 LOBBY_FLAGS: Final[Mapping[str, int]] = {
     "REQUIRE_APPLICATION_AUTHORIZATION": LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION
@@ -261,12 +261,12 @@ class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def demo_world() -> World:
-    """Return the demo world."""
+    """Return the world that `hubbub dev` loads by default."""
     return read_text(resources.files("hubbub.server.worlds").joinpath("demo.toml").read_text("utf-8"))
 
 
 def read_file(path: str | Path) -> World:
-    """Read a world from a file."""
+    """Read a world from a TOML file. Raise WorldError if it cannot be read or is invalid."""
     try:
         text = Path(path).read_text("utf-8")
     except OSError as error:
@@ -277,7 +277,7 @@ def read_file(path: str | Path) -> World:
 
 
 def read_text(text: str) -> World:
-    """Read a world from TOML text."""
+    """Read a world from TOML text. Raise WorldError if it is invalid."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -286,7 +286,7 @@ def read_text(text: str) -> World:
 
 
 def read_mapping(content: Mapping[str, Any]) -> World:
-    """Read a world from a mapping and check every reference in it."""
+    """Read a world from a mapping and check every reference in it. Raise WorldError if it is invalid."""
     world = _convert(content, World, ())
     world.users = _convert_table(world.users, User, ("users",))
     world.applications = _convert_table(world.applications, Application, ("applications",))

@@ -25,7 +25,7 @@ class _PublicTemplate(msgspec.Struct):
 
 
 def read_template(data: bytes) -> TemplateGuild:
-    """Decode a template, or only its guild."""
+    """Decode a template, or only its guild. Raise WorldError if it is invalid."""
     try:
         if b'"serialized_source_guild"' in data:
             return codec.decode(data, _PublicTemplate).serialized_source_guild
@@ -35,7 +35,9 @@ def read_template(data: bytes) -> TemplateGuild:
 
 
 def build_world_text(template: TemplateGuild, application: str) -> str:
-    """Return a world file with the guild of a template, three users, and an application whose bot is a member."""
+    """Return a world file with the guild of a template, three users, and an application whose bot is a member.
+
+    Raise WorldError if the platform would reject the file."""
     content = {
         "users": {name: {} for name in PEOPLE},
         "applications": {application: {"intents": ["MESSAGE_CONTENT", "GUILD_MEMBERS"]}},

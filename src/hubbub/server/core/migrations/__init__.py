@@ -57,7 +57,7 @@ LOCK_TIMEOUT_MS: Final = 1_000
 """Time in milliseconds for which a statement waits for a lock on PostgreSQL before the migration is repeated."""
 LOCK_RETRY_SECONDS: Final = 0.2
 LOCK_SECONDS_MAX: Final = 60
-"""Time in seconds for which a migration is repeated."""
+"""Time in seconds for which a migration that cannot lock its tables is repeated before it fails."""
 
 _FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 _TOKEN = re.compile(
@@ -75,7 +75,7 @@ _TRIGGER = re.compile(r"\s*CREATE\s+(TEMP(ORARY)?\s+)?TRIGGER\b", re.IGNORECASE)
 
 
 class MigrationError(Exception):
-    """The schema of the database does not match this program."""
+    """The schema of the database does not match this program, or migrations cannot be loaded or applied."""
 
 
 @dataclass(frozen=True, slots=True)
