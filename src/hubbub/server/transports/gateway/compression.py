@@ -118,7 +118,7 @@ def has_zstd() -> bool:
 
 
 def template_index(compression: Compression, encoding: Encoding) -> int:
-    """Return the index of a combination in the templates of a packet."""
+    """Return the index of a compression and an encoding in `Packet.templates`."""
     return encoding * len(Compression) + compression
 
 

@@ -13,7 +13,7 @@ VERSION: Final = 131
 DEPTH_MAX: Final = 64
 """Maximum nesting of lists, tuples and maps."""
 BIG_BYTES_MAX: Final = 8
-"""Maximum size of an integer in bytes; larger ones have no JSON counterpart."""
+"""Maximum size in bytes of an integer that is decoded."""
 
 NEW_FLOAT: Final = 70
 SMALL_INTEGER: Final = 97
