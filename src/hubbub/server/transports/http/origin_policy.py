@@ -55,7 +55,8 @@ class OriginPolicy:
     def accepts_host(self, header: str) -> bool:
         """Return whether a Host header names this server.
 
-        Any address is accepted: only a name can be pointed at this machine by another site (DNS rebinding)."""
+        Any IP address is accepted: another site can point only a name at this machine (DNS rebinding).
+        """
         name = _host_name(header)
         if name is None:
             return False
