@@ -186,7 +186,7 @@ class VoiceServer:
         connection.send_payload(VoiceOpcode.HELLO, hello)
 
     async def _sweep(self) -> None:
-        """Close connections without heartbeats or without Identify, periodically."""
+        """Periodically close connections without heartbeats or without Identify, and discard expired messages."""
         interval = self._settings.heartbeat_interval_ms / 1000
         loop = asyncio.get_running_loop()
         while True:

@@ -279,7 +279,7 @@ class Browsers:
         self._by_ufrag[transport.ufrag] = transport
 
     def add_address(self, transport: BrowserTransport, address: Address) -> None:
-        """Route the datagrams of an address to a transport, instead of those of its oldest address."""
+        """Route the datagrams of an address to a transport; a full transport loses its oldest address."""
         if address in transport.addresses:
             return
         if len(transport.addresses) == ADDRESSES_MAX:
