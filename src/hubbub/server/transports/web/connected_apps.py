@@ -16,7 +16,7 @@ PATH = "/settings/apps"
 
 @page("GET", PATH)
 async def show_apps(request: PageRequest) -> web.Response:
-    """List the authorized applications with their scopes."""
+    """List the authorized applications with their scopes, and the applications that the user added to guilds."""
     return await _show_apps(request)
 
 

@@ -1,8 +1,8 @@
 """Package of the modules that the chat client needs to start: one script instead of more than a hundred (decisions/0151).
 
 The package runs each module in a function of its own, in the order in which a browser would. Modules that are loaded later
-import from the package. Stubs with the names of the packaged modules re-export their names. No source text is analysed except
-for imports and exports, which start at the beginning of a line.
+import from the package. Stubs with the names of the packaged modules re-export their names. Regular expressions find the
+imports and exports, which start at the beginning of a line, the dynamic imports, and a top-level await.
 """
 
 import posixpath
@@ -57,9 +57,10 @@ def list_imported(sources: Mapping[str, str], entry: str) -> list[str]:
 
 
 def build_package(sources: Mapping[str, str], entry: str) -> dict[str, str]:
-    """Return the package of a module with all that it imports statically, a stub for each of them, and all other modules.
+    """Return the texts of all modules by name: stubs for `entry` and all modules that it imports statically, and others.
 
-    Raise ValueError if a module has a form of import or export that packages do not support.
+    The result also contains the package, under the name `PACKAGE`. Raise ValueError if modules import each other in a
+    circle, export the same name, or have a form of import or export that packages do not support.
     """
     names = list_imported(sources, entry)
     variables = {name: f"${index}" for index, name in enumerate(names)}
