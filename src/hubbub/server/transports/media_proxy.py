@@ -18,7 +18,7 @@ SIDE_MAX: Final = 4096
 SOURCE_BYTES_MAX: Final = 25 << 20
 """Size in bytes above which a file is only served unchanged."""
 WAITING_REQUESTS_MAX: Final = 32
-"""Maximum number of conversions that may wait; further requests are rejected with RESOURCE_OVERLOADED."""
+"""Maximum number of conversions that may wait or run; other requests are rejected with RESOURCE_OVERLOADED."""
 
 FORMATS: Final = {
     "png": "image/png",
