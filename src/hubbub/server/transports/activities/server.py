@@ -85,7 +85,7 @@ class ActivityServer:
         )
 
     def handles_host(self, host: str) -> bool:
-        """Return whether a Host header is below the activity domain, where nothing else is served."""
+        """Return whether a Host header is below the activity domain and is not the host of the platform's pages."""
         name = _host_name(host)
         return name.endswith(self._host_suffix) and name != self._web_host
 
