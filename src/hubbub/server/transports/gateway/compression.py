@@ -20,7 +20,7 @@ class Compression(IntEnum):
 
     NONE = 0
     PAYLOAD = 1
-    """Requested in Identify: every large message is a zlib stream of its own."""
+    """Requested in Identify: every large dispatch is a zlib stream of its own."""
     ZLIB_STREAM = 2
     """Requested in the URL: all messages of the connection are one zlib stream."""
     ZSTD_STREAM = 3

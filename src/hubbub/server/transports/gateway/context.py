@@ -68,7 +68,7 @@ class GuildRefresh(msgspec.Struct, kw_only=True):
 
     snapshot: Snapshot
     state: GuildState | None = None
-    """The guild; None if it was deleted or only members were read."""
+    """The guild; None if it was deleted or suspended, or if only members were read."""
     members: dict[int, MemberState] = {}
     """The members that were read, by user ID."""
 
@@ -238,7 +238,9 @@ class GatewayContext:
     async def guild_arrivals(
         self, guild_id: int, sessions: Sequence[tuple[GatewaySession, bool]]
     ) -> list[GuildArrival | None]:
-        """Read the data that adds sessions to a guild, in order; None for a session whose user is not a member.
+        """Read the data that adds sessions to a guild, in the order of `sessions`.
+
+        The data is None for a session whose user is not a member, and for all sessions if the guild was deleted or suspended.
 
         `sessions` are pairs of a session and whether its user is joining the guild now.
         """

@@ -104,7 +104,7 @@ def _encode_integer(value: int) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """Return the value of a term as a value of JSON; raise EtfError if it is invalid or has no such value."""
+    """Return the value of a term as a value of JSON; raise EtfError if the term is invalid or has no value in JSON."""
     if not data or data[0] != VERSION:
         raise EtfError("not a term of version 131")
     reader = _Reader(data)

@@ -96,7 +96,7 @@ class GuildHub:
         self._timeout_end_ms = 0
         """End of the earliest member timeout as Unix milliseconds, or 0."""
         self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[GatewaySession], list[GatewaySession]]] = {}
-        """Recipients with message content and those without it, by channel ID, permission and intents."""
+        """Recipients with message content and recipients without it, by channel ID, permission and intents."""
         self._arriving_seats: list[Seat] = []
         self._load_task: asyncio.Task[None] | None = None
         self._recent_seats: dict[GatewaySession, Seat] = {}
@@ -108,7 +108,7 @@ class GuildHub:
         self._changed_channels: dict[int, _ChangedChannel] = {}
         """Channels that changed or were deleted in the state, by ID.
 
-        An entry is removed after `LATE_EVENT_SECONDS`; that of a changed channel when its event arrives.
+        An entry is removed after `LATE_EVENT_SECONDS`, and the entry of a changed channel already when its event arrives.
         """
         self._unannounced_channels: set[int] = set()
         """IDs of channels that are new in the state, until an event about the channel arrives."""
@@ -140,7 +140,8 @@ class GuildHub:
                 for seat, arrival in zip(batch, arrivals, strict=True):
                     seat.arrival, seat.is_read = arrival, True
                     if arrival is None:
-                        # The user is no longer a member, or the guild is gone: the user also receives a GUILD_DELETE.
+                        # The user is no longer a member, or the guild was deleted or suspended. The user also receives a
+                        # GUILD_DELETE.
                         self.leave(seat)
                     else:
                         self._queue.append(seat)
@@ -446,7 +447,7 @@ class GuildHub:
     def _recipients(
         self, channel_id: int | None, permission: int, intents: int
     ) -> tuple[list[GatewaySession], list[GatewaySession]]:
-        """Return the cached recipients with message content and those without it."""
+        """Return the cached recipients with message content and the cached recipients without it."""
         key = (channel_id, permission, intents)
         recipients = self._recipient_lists.get(key)
         if recipients is None:

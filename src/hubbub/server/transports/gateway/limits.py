@@ -1,4 +1,7 @@
-"""Gateway rate limits. docs/decisions/0005-gateway-time.md explains which clock each limit uses."""
+"""Rate limits of session starts and of requests for all members of a guild.
+
+docs/decisions/0005-gateway-time.md explains which clock each limit uses.
+"""
 
 import math
 from collections.abc import Callable

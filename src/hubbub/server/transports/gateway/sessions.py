@@ -333,7 +333,7 @@ class GatewaySessions:
             entry.hub.receive(dispatch)
 
     def _deliver_broadcast(self, dispatch: Dispatch) -> None:
-        """Deliver an event for many users to those connected to this node; packets are created once for all of them."""
+        """Deliver an event to the recipients that are connected to this node; packets are created once for all of them."""
         assert isinstance(dispatch.audience, UserAudience)
         users, by_user = dispatch.audience.users, self._user_sessions
         if len(users) * 4 > len(by_user):
