@@ -1,4 +1,4 @@
-"""Incoming requests: path, API version, CORS preflight, and the state kept while a request is handled."""
+"""Incoming requests: path, API version, type of the body, CORS preflight, and the state kept while a request is handled."""
 
 import re
 from collections.abc import Sequence

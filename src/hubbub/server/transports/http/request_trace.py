@@ -28,7 +28,7 @@ _STORED_RESPONSE_PREFIXES: Final = ("x-ratelimit-", "retry-after", "content-type
 
 
 class RecordedBody(IncomingBody):
-    """The body of an incoming request, which is stored while it is read; of a body in chunks, at least the start."""
+    """The body of an incoming request, stored while it is read; a body that is read in chunks is stored only at its start."""
 
     def __init__(self, request: web.BaseRequest, timeout_seconds: float) -> None:
         super().__init__(request, timeout_seconds)

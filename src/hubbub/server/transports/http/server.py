@@ -420,8 +420,8 @@ class HttpServer:
     ) -> None:
         """Check the limits of failed lookups, of all requests, of the bucket and of unapproved applications, in this order.
 
-        The limit of failed lookups applies only to requests without a caller.
-        A request that one of the limits rejects does not count against those after it.
+        The limit of failed lookups applies only to requests without a caller. The limit of all requests does not apply to
+        operations that ignore tokens. A request that one of the limits rejects does not count against the limits after it.
         """
         rate_limit_key: str | int
         if actor is None:
