@@ -104,7 +104,7 @@ class VoiceServer:
             await self._registration.start()
 
     async def close(self) -> None:
-        """End every call. With several voice servers, clients are assigned to another one first."""
+        """End every call. With several voice servers, clients are assigned to another server first."""
         code, reason = GOING_AWAY, "The server is going away"
         if self._registration is not None:
             await self._registration.stop()

@@ -13,7 +13,7 @@ from hubbub.server.transports.voice.dave.keys import compute_reference, parse_pu
 from hubbub.server.transports.voice.dave.proposals import Proposal, ValidatedKeyPackage
 
 KEY_PACKAGE_BYTES_MAX = 1024
-"""Size limit in bytes of a key package; those of known libraries have at most 400."""
+"""Size limit in bytes of a key package; key packages of known libraries have at most 400."""
 
 COMMIT_BASE_BYTES_MAX = 8_192
 """Size limit in bytes of a commit with its Welcome, without the part per member."""

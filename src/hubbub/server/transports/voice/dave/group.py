@@ -27,7 +27,7 @@ TRANSITION_SECONDS = 2.0
 """Time in seconds that members have to prepare for a transition."""
 
 SETTLE_SECONDS = 0.5
-"""Time in seconds that members have to apply a commit before the next proposals are sent."""
+"""Maximum time in seconds that members have to apply a commit before the next proposals are sent."""
 
 UPGRADE_SECONDS = 10.0
 """Maximum time in seconds that plain frames are still forwarded after the last client without encryption has left."""
@@ -460,7 +460,7 @@ class DaveGroup:
         return [build_message(to, DaveOpcode.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
 
     def _drop_from_transitions(self, user_id: int) -> list[OutgoingMessage]:
-        """Remove a member from all transitions, and execute those that waited only for it."""
+        """Remove a member from all transitions, and execute the transitions that waited only for this member."""
         messages: list[OutgoingMessage] = []
         for transition in list(self._transitions.values()):
             if user_id not in transition.failed:

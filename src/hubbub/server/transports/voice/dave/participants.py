@@ -76,7 +76,10 @@ class Transition:
     committer: int | None = None
     """User ID of the member whose commit caused the transition; None for a change of version."""
     validators: set[int] = field(default_factory=set)
-    """User IDs of the members that can validate the commit: the other old members, or if none, the new ones."""
+    """User IDs of the members that can validate the commit.
+
+    These are the members before the commit without the committer, or the new members if the committer was the only member.
+    """
     failed: set[int] = field(default_factory=set)
     """User IDs of the members that could not apply the commit."""
 
