@@ -1,4 +1,4 @@
-"""The lists of authorized applications and of those that the user added to guilds, where the user can remove them."""
+"""The page with the applications that the user authorized or added to guilds, where the user can remove them."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ WEBHOOK_CHANNEL_TYPES: Final = frozenset(
         ChannelType.GUILD_FORUM,
     }
 )
-"""Channel types that can have a webhook."""
+"""Channel types that the consent page offers for a webhook."""
 
 DANGEROUS_PERMISSIONS: Final = Permissions.ELEVATED | Permissions.MENTION_EVERYONE | Permissions.MODERATE_MEMBERS
 """Permissions marked as dangerous on the consent page."""

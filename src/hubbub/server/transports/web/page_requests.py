@@ -27,7 +27,7 @@ from hubbub.server.transports.web.forms import CSRF_FIELD, Form, FormProblems
 from hubbub.server.transports.web.sessions import WebSession
 
 DEFAULT_PAGE: Final = "/app"
-"""Page to show after login when the user did not request another one."""
+"""Page to show after login when the user did not request another page."""
 
 # `default-src 'none'` blocks every script, including scripts of this server: these pages need none.
 PAGE_POLICY: Final = (

@@ -29,11 +29,11 @@ class _Module(NamedTuple):
     exports: dict[str, str]
     """JavaScript expressions by the names that the module exports."""
     own_names: list[str]
-    """Names that the module exports and does not re-export from another one."""
+    """Names that the module exports and does not re-export from another module."""
 
 
 def list_imported(sources: Mapping[str, str], entry: str) -> list[str]:
-    """Return a module and all that it imports statically, each after those that it imports itself.
+    """Return the names of a module and of all modules that it imports statically; imported modules come first.
 
     Raise ValueError if modules import each other in a circle.
     """
@@ -57,10 +57,11 @@ def list_imported(sources: Mapping[str, str], entry: str) -> list[str]:
 
 
 def build_package(sources: Mapping[str, str], entry: str) -> dict[str, str]:
-    """Return the texts of all modules by name: stubs for `entry` and all modules that it imports statically, and others.
+    """Return the texts of the files, by name, with `entry` and all modules that it imports statically as a package.
 
-    The result also contains the package, under the name `PACKAGE`. Raise ValueError if modules import each other in a
-    circle, export the same name, or have a form of import or export that packages do not support.
+    The files are the package (`PACKAGE`), a stub for each packaged module, and all other modules. Raise ValueError if
+    modules import each other in a circle, export the same name, or have a form of import or export that packages do not
+    support.
     """
     names = list_imported(sources, entry)
     variables = {name: f"${index}" for index, name in enumerate(names)}
@@ -141,5 +142,5 @@ def _declared_names(pattern: str) -> list[str]:
 
 
 def _resolve(name: str, target: str) -> str:
-    """Return the name of a module that another one imports by a relative path."""
+    """Return the name of the module that the module `name` imports by the relative path `target`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), target))

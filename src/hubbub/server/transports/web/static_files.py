@@ -172,7 +172,7 @@ class ClientFiles:
                 self._files[name].compress(encoding)
 
     def list_start_modules(self, entry: str = MAIN) -> list[str]:
-        """Return the names of a module and of those that it imports statically, directly or through others."""
+        """Return the names of a module and of the modules that it imports statically, directly or through other modules."""
         return start_package.list_imported(self._module_texts(), entry)
 
     def __call__(self, name: str) -> str:

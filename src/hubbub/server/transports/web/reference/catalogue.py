@@ -1,6 +1,6 @@
 """All subjects of the reference, collected from the protocol tables: resources, commands, objects, enums, events, errors.
 
-Each item has one URL with a fragment; every mention of it links there.
+Each item has one URL, which every mention of the item links to.
 """
 
 import importlib
@@ -112,7 +112,7 @@ class Catalogue:
 
     @cached_property
     def _resource_of(self) -> dict[Endpoint, str]:
-        """The resource of each operation: its protocol module, or its slice if the module declares only one."""
+        """The resource of each operation: its protocol module, or its slice if the module declares no other operation."""
         operation_counts = Counter(self._modules_by_operation.values())
         resources = {}
         for endpoint in self._endpoints:

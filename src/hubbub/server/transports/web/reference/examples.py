@@ -100,7 +100,7 @@ UNVERIFIED: Final = frozenset(
         "search_users",
     }
 )
-"""Operations whose example fails although all its variables are known, usually because the demo world has no such object."""
+"""Operations whose example fails although all its variables are known, usually because the demo world lacks the object."""
 
 REJECTS_BOTS: Final = frozenset({"create_guild"})
 """Operations that accept bots only until a dated change; their examples use no bot library."""
