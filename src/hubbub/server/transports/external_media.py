@@ -57,7 +57,7 @@ class ExternalMedia:
         self._slots = asyncio.Semaphore(CONCURRENT_FETCHES_MAX)
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes to mount, before those of the CDN."""
+        """Return the routes to mount, which must come before the routes of the CDN."""
         path = f"/cdn{cdn_urls.EXTERNAL_MEDIA_PATH}"
         return [web.get(path + r"/{signature:[0-9a-f]{64}}/{target:[A-Za-z0-9_-]{1,4096}}", self.image)]
 

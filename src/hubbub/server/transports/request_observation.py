@@ -9,7 +9,7 @@ from aiohttp.typedefs import Handler
 from hubbub.server.core.observation import CURRENT, Observer, OperationKind
 
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
-"""Methods that spans contain; others share the value `_OTHER`, as in the semantic conventions of OpenTelemetry."""
+"""Methods that spans contain; other methods share the value `_OTHER`, as in the semantic conventions of OpenTelemetry."""
 
 
 def observe(
