@@ -1,5 +1,6 @@
-"""The CDN: attachments at signed URLs, images at URLs with their hash, emoji, stickers and sounds by ID, and default
-avatars.
+"""The CDN: attachments at signed URLs, images at URLs with their hash, assets by ID, and default avatars.
+
+Assets are emoji, stickers, sounds, rich presence assets and images of activity links.
 
 Images with a hash or an ID are converted to the size and type that the URL requests; each result is converted once
 and stored. Attachments are converted by `media_proxy`, which stores nothing.
@@ -86,7 +87,7 @@ FindKey = Callable[[], Awaitable[bytes | None]]
 """Function that reads the URL signing key; it is called for each request, because a rehearsal world may be replaced."""
 
 FindAsset = Callable[[str, int], Awaitable[str | bytes | None]]
-"""Function that finds the file of an emoji, sticker or sound: its key in the file store, its bytes, or None."""
+"""Function that finds the file of an asset, given its kind and ID: its key in the file store, its bytes, or None."""
 
 
 class _ImageRequest(NamedTuple):
@@ -101,7 +102,7 @@ class _ImageRequest(NamedTuple):
 
 
 class Cdn:
-    """Serves attachments, images, emoji, stickers, sounds and default avatars."""
+    """Serves attachments, images, assets (emoji, stickers, sounds and others) and default avatars."""
 
     def __init__(
         self, *, files: Files, images: ImageConverter, clock: Clock, find_key: FindKey, find_asset: FindAsset
@@ -261,12 +262,15 @@ class Cdn:
         if served_key is None:
             return error_response(415)
         etag = f'"{served_key.partition("/")[2]}"'
-        # A Lottie sticker is the only file that is neither image nor sound; it was validated before it was stored.
+        # A Lottie sticker is the only file here that is not an image; it was validated before it was stored.
         lottie_type = image_request.type if image_request.type == _TYPES["json"] else None
         return await self._serve(request, served_key, etag=etag, cache=cache, filename=name, content_type=lottie_type)
 
     async def _find_or_convert(self, key: str, name: str, image_request: "_ImageRequest") -> str | None:
-        """Return the key of the converted image, converting it on first use; None if the conversion is not possible."""
+        """Return the key of an image in the requested form, or None if the conversion is not possible.
+
+        The image is converted on first use and stored. Raise FileNotFoundError if there is no image.
+        """
         if image_request.type is None and image_request.side is None:
             return key
         if image_request.side is None and image_request.type is not None:

@@ -1,4 +1,4 @@
-"""The OpenID Connect and RFC 8414 discovery documents, served at the root of the public URL."""
+"""The discovery document of OpenID Connect and RFC 8414, served at two paths below the root of the public URL."""
 
 from typing import Any, Final
 

@@ -1,7 +1,7 @@
-"""Images of other servers in link previews, so that clients never load them from there (decisions/0142).
+"""Images of link previews, which this server fetches so that clients do not connect to other servers (decisions/0142).
 
 The URL of an image is signed, so the server fetches only images of previews. Images are fetched through the guarded client,
-which rejects private addresses, and held in memory for a limited number of bytes; nothing is stored.
+which rejects private addresses, and held in a cache in memory of at most `CACHE_BYTES_MAX` bytes; nothing is stored.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ CACHE_BYTES_MAX: Final = 32 << 20
 """Maximum size in bytes of all images that are held in memory."""
 CONCURRENT_FETCHES_MAX: Final = 8
 WAITING_FETCHES_MAX: Final = 64
-"""Maximum number of images that may wait or be fetched; further requests are rejected with status 503."""
+"""Maximum number of images that may wait or be fetched; requests for other images are rejected with status 503."""
 TIMEOUT_SECONDS: Final = 10.0
 """Timeout of a request to another server in seconds."""
 
@@ -57,7 +57,7 @@ class ExternalMedia:
         self._slots = asyncio.Semaphore(CONCURRENT_FETCHES_MAX)
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes to mount, before those of the CDN."""
+        """Return the routes to mount, which must come before the routes of the CDN."""
         path = f"/cdn{cdn_urls.EXTERNAL_MEDIA_PATH}"
         return [web.get(path + r"/{signature:[0-9a-f]{64}}/{target:[A-Za-z0-9_-]{1,4096}}", self.image)]
 

@@ -16,9 +16,9 @@ from hubbub.server.core.images import EncodedImage, ImageConverter, InvalidImage
 SIDE_MAX: Final = 4096
 """Largest width and height in pixels that a request may name."""
 SOURCE_BYTES_MAX: Final = 25 << 20
-"""Size in bytes above which a file is only served unchanged."""
+"""Size in bytes above which a file is not converted."""
 WAITING_REQUESTS_MAX: Final = 32
-"""Maximum number of conversions that may wait; further requests are rejected with RESOURCE_OVERLOADED."""
+"""Maximum number of conversions that may wait or run; other requests are rejected with RESOURCE_OVERLOADED."""
 
 FORMATS: Final = {
     "png": "image/png",

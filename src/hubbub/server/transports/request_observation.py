@@ -9,7 +9,7 @@ from aiohttp.typedefs import Handler
 from hubbub.server.core.observation import CURRENT, Observer, OperationKind
 
 METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
-"""Methods that spans contain; others share the value `_OTHER`, as in the semantic conventions of OpenTelemetry."""
+"""Methods that spans contain; other methods share the value `_OTHER`, as in the semantic conventions of OpenTelemetry."""
 
 
 def observe(
@@ -17,14 +17,15 @@ def observe(
 ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     """Return a handler that observes each request; the same handler if nothing is observed.
 
-    `route` is the path template; a handler with several routes calls `set_route` instead."""
+    `route` is the path template; a handler with several routes calls `set_route` instead.
+    """
     if observer is None or not observer.is_enabled:
         return handler
 
     async def handle(request: web.Request) -> web.StreamResponse:
         method = request.method if request.method in METHODS else "_OTHER"
         observation = observer.start(kind, f"{method} {route}", traceparent=request.headers.get("traceparent", ""))
-        status = 499  # The client disconnected, so the handler was cancelled.
+        status = 499  # Stays if the handler raises, for example because it is cancelled when the client disconnects.
         try:
             response = await handler(request)
             status = response.status

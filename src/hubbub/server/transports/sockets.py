@@ -1,4 +1,4 @@
-"""WebSocket accept and close, shared by the gateway and the voice gateway."""
+"""WebSocket accept, ping and close, shared by the gateway and the voice gateway, and the IP address of a client."""
 
 import asyncio
 import contextlib

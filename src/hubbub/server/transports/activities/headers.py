@@ -1,8 +1,7 @@
-"""Filtering of the headers that the activity proxy forwards and returns (spec/activities.md#8).
+"""Headers of the activity proxy: filters, the Content-Security-Policy, and the ticket cookie (spec/activities.md#8).
 
-Headers about the connection, the client's identity and the platform are not forwarded to the target. Headers that would
-allow other sites to embed the page, set policies for the host, or cache the page for too long are not returned to the
-client.
+Headers about the connection, the client's address and the platform are not forwarded to the target. The target's
+policies for its host and for embedding, and the caching headers of pages, are not returned to the client.
 """
 
 import re
@@ -136,7 +135,7 @@ def returned_headers(
 
 
 def content_security_policy(config: Config, application_id: int, *, is_prefix_required: bool) -> str:
-    """Return an activity's Content-Security-Policy: its own host, inline content, and the platform's API and images."""
+    """Return an activity's Content-Security-Policy, which allows its own host, inline content, and the platform's API and files."""
     origin = config.activity_origin(application_id) or ""
     socket = f"ws{origin.removeprefix('http')}"
     embedded = "data: blob:"
@@ -174,12 +173,12 @@ def ticket_cookie_name(config: Config) -> str:
 
 
 def ticket_cookie(name: str, ticket: str, max_age_seconds: int) -> str:
-    """Return the Set-Cookie value with which further requests of a page contain its ticket."""
+    """Return the Set-Cookie value that makes the later requests of a page contain its ticket."""
     return f"{name}={ticket}; Max-Age={max_age_seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
 
 
 def find_cookie(cookie_headers: Iterable[str], name: str) -> str | None:
-    """Return the cookie with this name from the Cookie headers of a request, or None."""
+    """Return the value of the cookie with this name from the Cookie headers of a request, or None."""
     for header in cookie_headers:
         for part in header.split(";"):
             cookie_name, _, value = part.strip().partition("=")
@@ -189,7 +188,7 @@ def find_cookie(cookie_headers: Iterable[str], name: str) -> str | None:
 
 
 def _named_by_connection(headers: Mapping[str, str]) -> set[str]:
-    """Return the headers that the Connection header names, which belong to the connection (RFC 9110, 7.6.1)."""
+    """Return the lowercase names of the headers that belong to the connection, from the Connection header (RFC 9110, 7.6.1)."""
     return {
         option.strip().lower()
         for name, value in headers.items()
@@ -216,8 +215,8 @@ def _application_cookies(cookie_headers: Iterable[str]) -> str:
 def _rewrite_cookie(value: str) -> str | None:
     """Rewrite a target's cookie for the activity's host in a cross-site frame.
 
-    Return None if the cookie has one of the platform's names. The path becomes `/`: paths of the target differ from
-    those of the proxy, which also exist with and without `/.proxy/`.
+    Return None if the cookie is empty or has one of the platform's names. The path becomes `/`, because the paths of the
+    target differ from the paths of the proxy, which exist with and without `/.proxy/`.
     """
     pair, *attributes = (part.strip() for part in value.split(";"))
     if not pair or _PLATFORM_COOKIE.match(pair):
@@ -231,7 +230,10 @@ def _rewrite_cookie(value: str) -> str | None:
 
 
 def _rewrite_location(location: str, mapped: MappedPath, origin: str, *, has_prefix: bool) -> str:
-    """Rewrite a redirect below the mapping's target (at `origin`) to the activity's host; others stay absolute."""
+    """Rewrite a redirect below the mapping's target (at `origin`) to a path on the activity's host.
+
+    A redirect to another path of the target becomes absolute. Other redirects are unchanged.
+    """
     path = location
     if location == origin or location.startswith((f"{origin}/", f"{origin}?")):
         path = location[len(origin) :]

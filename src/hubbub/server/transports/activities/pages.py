@@ -40,7 +40,7 @@ class ProxyError(Exception):
 
 
 class ClientDisconnected(Exception):
-    """Raised when the client has disconnected, so that no response can be sent."""
+    """Raised when the client has disconnected or its connection was aborted, so that no response can be sent."""
 
 
 def error_page(error: ProxyError, frame_ancestors: str) -> web.Response:

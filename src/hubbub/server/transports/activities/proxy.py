@@ -1,8 +1,8 @@
 """Forwarding of one request: request and response bodies are streamed as they arrive.
 
 Bodies are not buffered, so a slow reader slows down the writer. Both bodies have a size limit, and there is an idle
-timeout. An error before the response has started becomes an error page. After that the connection is aborted, so that
-the client does not mistake a partial response for a complete one.
+timeout. An error before the response has started becomes an error page. After a later error the connection is aborted,
+so that the client does not mistake a partial response for a complete one.
 """
 
 import asyncio
@@ -102,7 +102,8 @@ async def forward(
 ) -> web.StreamResponse:
     """Send the request to the target and its response to the client.
 
-    Raise `ProxyError` for an error before the response has started, and `ClientDisconnected` if the client has disconnected.
+    Raise `ProxyError` for an error before the response has started. Raise `ClientDisconnected` if the client has
+    disconnected, or if a later error aborted the connection.
     """
     if request.content_length is not None and request.content_length > limits.request_bytes_max:
         raise ProxyError(413)

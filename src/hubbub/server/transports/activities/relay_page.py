@@ -1,7 +1,7 @@
 """The relay page between the platform's page and an activity (spec/activities.md#5).
 
-An unmodified SDK accepts messages only from its own origin, but the platform's pages have another one. The relay page
-is on the activity's origin: it embeds the activity in a frame with the same query, and relays messages in both
+An unmodified SDK accepts messages only from its own origin, but the platform's pages have another origin. The relay
+page is on the activity's origin: it embeds the activity in a frame with the same query, and relays messages in both
 directions. The activity shares this origin and could modify the page, so the page holds no tokens and no permissions;
 the platform's page authorizes every request.
 """

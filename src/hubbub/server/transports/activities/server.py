@@ -70,7 +70,7 @@ class ActivityServer:
         self._streams = streams
         self._find_site = find_site
         self._count_running = count_running
-        """Context manager for running requests, which draining waits for."""
+        """Function that returns a context manager for a running request, which draining waits for."""
         self._sockets = ActivitySockets(streams)
         self._running_requests: Counter[int] = Counter()
         self._host_suffix = f".{config.activities.proxy_host}"
@@ -85,7 +85,7 @@ class ActivityServer:
         )
 
     def handles_host(self, host: str) -> bool:
-        """Return whether a Host header is below the activity domain, where nothing else is served."""
+        """Return whether a Host header is below the activity domain and is not the host of the platform's pages."""
         name = _host_name(host)
         return name.endswith(self._host_suffix) and name != self._web_host
 
@@ -158,7 +158,7 @@ class ActivityServer:
                 return await forward(request, self._streams, url, forwarded, response_headers, self._forward_limits)
 
     def _platform_page(self, request: web.Request, path: str) -> web.Response:
-        """Serve one of the platform's own pages on an activity's host."""
+        """Return the relay page or its script; raise 404 for other paths and 405 for methods that do not read."""
         if path not in (relay_page.PAGE_PATH, relay_page.SCRIPT_PATH):
             raise ProxyError(404)
         if request.method not in READ_METHODS:
@@ -191,7 +191,7 @@ class ActivityServer:
 
     @contextlib.contextmanager
     def _count_request(self, application_id: int) -> Iterator[None]:
-        """Count a running request of an application; raise 503 if it has too many."""
+        """Count a running request of an application; raise 503 if the application has too many."""
         if self._running_requests[application_id] >= self._config.activities.connections_max:
             raise ProxyError(503)
         self._running_requests[application_id] += 1
@@ -203,7 +203,10 @@ class ActivityServer:
                 del self._running_requests[application_id]
 
     async def _target_url(self, mapped: MappedPath, query: str, *, is_websocket: bool) -> tuple[URL, str]:
-        """Return the target URL and its origin. The scheme is https or wss, except for private addresses in a rehearsal."""
+        """Return the target URL, and the target's origin with the scheme http or https; raise 502 if the host is unknown.
+
+        The connection uses TLS, except to private hosts where the configuration allows them.
+        """
         try:
             host = URL(f"https://{mapped.authority}", encoded=True).host or ""
             is_private = await self._streams.is_allowed_private_host(host)
@@ -216,7 +219,7 @@ class ActivityServer:
 
 
 def requires_prefix(now_ms: int) -> bool:
-    """Return whether the prefix `/.proxy/` of paths that a page requests is required at a time, not optional (decisions/0052)."""
+    """Return whether the paths that a page requests must have the prefix `/.proxy/` at a time (decisions/0052)."""
     return changes.ACTIVITY_PROXY_PREFIX_REQUIRED.is_active(
         now_ms
     ) and not changes.ACTIVITY_PROXY_PREFIX_OPTIONAL.is_active(now_ms)
@@ -228,7 +231,7 @@ def _host_name(host: str) -> str:
 
 
 def _lookup_path(request: web.Request) -> tuple[str, bool]:
-    """Return the path to look up, and whether it had the prefix `/.proxy`."""
+    """Return the path to look up, and whether it had the prefix `/.proxy`; raise 400 for an invalid path or query."""
     path = request.rel_url.raw_path
     path_and_query = f"{path}{request.rel_url.raw_query_string}"
     # Dot segments could escape from the directory of a target.

@@ -51,7 +51,7 @@ class ActivitySockets:
         self._open: set[web.WebSocketResponse] = set()
 
     async def bridge(self, request: web.Request, url: URL, headers: CIMultiDict[str]) -> web.StreamResponse:
-        """Relay messages between a client and a target; raise `ProxyError` if the target rejects the handshake."""
+        """Relay messages between a client and a target; raise `ProxyError` if either handshake fails."""
         protocols = [
             protocol.strip()
             for header in request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, [])
@@ -96,7 +96,7 @@ class ActivitySockets:
                 )
                 return await stack.enter_async_context(connecting)
         except aiohttp.WSServerHandshakeError as error:
-            # The target may reject a client by 401, 403 or 404; any other status means that it has no WebSocket there.
+            # A target rejects a client by 401, 403 or 404. Any other status is an error of the target.
             log.info("An activity's target rejected a WebSocket handshake: %d", error.status)
             raise ProxyError(404 if error.status == 404 else 403 if error.status in (401, 403) else 502) from error
         except TimeoutError as error:
@@ -107,7 +107,10 @@ class ActivitySockets:
 
 
 async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSocketResponse) -> None:
-    """Relay messages until one side closes, then close the other side with the same code and reason."""
+    """Relay messages until one side closes, then close the other side with the code and reason of `_relay_messages`.
+
+    After an error, the code is `CONNECTION_FAILED`.
+    """
     to_target, to_client = (
         asyncio.create_task(_relay_messages(client, target), name="activity socket, to target"),
         asyncio.create_task(_relay_messages(target, client), name="activity socket, to client"),
@@ -125,7 +128,7 @@ async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSo
 
 
 async def _relay_messages(source: Socket, sink: Socket) -> CloseInfo:
-    """Relay messages in one direction until the source closes; return its close code and reason."""
+    """Relay messages in one direction until the source closes; return the close code and reason for the sink."""
     while True:
         message = await source.receive()
         if message.type is WSMsgType.TEXT:
@@ -142,7 +145,10 @@ async def _relay_messages(source: Socket, sink: Socket) -> CloseInfo:
 
 
 def _sendable_code(code: int | None) -> int:
-    """Replace close codes that must not be sent: those for a missing code or a lost connection (RFC 6455, 7.4.1)."""
+    """Return a close code that may be sent: replace a missing code, a code of a lost connection, and a code out of range.
+
+    RFC 6455, 7.4.1 lists the codes that must not be sent.
+    """
     if code is None or code == 1006 or code == 1015 or not 1000 <= code <= 4999:
         return CONNECTION_FAILED
     return 1000 if code == 1005 else code

@@ -30,7 +30,7 @@ CLIENT_FLAGS: Final = (
 )
 """Flags that the client may set; all other flags are derived from the activity."""
 PUBLIC_PARTY_FLAGS: Final = ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL
-"""Flags that express that a party is public."""
+"""Flags that together express that a party is public."""
 
 
 def visible_activities(
@@ -100,7 +100,7 @@ def _complete_oauth2_activity(activity: SetActivity, actor: Actor, application_n
 
 
 def _bot_fields(activity: SetActivity) -> dict[str, Any]:
-    """Return the fields that a bot may set; its other fields are dropped (spec/gateway.md#8)."""
+    """Return the valid fields among those that a bot may set; other fields are dropped (spec/gateway.md#8)."""
     fields: dict[str, Any] = {"name": activity.name, "type": activity.type}
     if isinstance(activity.state, str) and 1 <= len(activity.state) <= activity_limits.ACTIVITY_TEXT_MAX:
         fields["state"] = activity.state
@@ -186,7 +186,7 @@ def _asset_fields(assets: wire.ActivityAssets) -> dict[str, str]:
 
 
 def _party_fields(party: wire.ActivityParty) -> dict[str, Any]:
-    """Return ID and size of the party. Its privacy is expressed by flags and not sent itself (spec/sdk.md#2)."""
+    """Return ID and size of a party, if they are valid. Flags express the party's privacy (spec/sdk.md#2)."""
     fields: dict[str, Any] = _text_fields(
         party, ("id",), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_TEXT_MAX
     )
@@ -203,7 +203,10 @@ def _party_fields(party: wire.ActivityParty) -> dict[str, Any]:
 
 
 def _buttons(activity: SetActivity) -> list[tuple[str, str]]:
-    """Return labels and URLs of the buttons; the gateway receives them separately, local RPC together (spec/sdk.md#10.1)."""
+    """Return labels and URLs of the buttons; an invalid URL is empty, and a button with an invalid label is omitted.
+
+    The gateway receives labels and URLs separately, local RPC together (spec/sdk.md#10.1).
+    """
     if not isinstance(activity.buttons, list):
         return []
     urls = list(activity.metadata.button_urls) if activity.metadata else []
@@ -245,7 +248,7 @@ def _join_secret(activity: SetActivity) -> str | None:
 
 
 def _activity_secrets(activity: SetActivity) -> ActivitySecrets | None:
-    """Return the join secret and button URLs of an activity, or None if it has neither."""
+    """Return the join secret and button URLs of an activity, or None if it has neither or no application."""
     if not activity.application_id:
         return None
     join, urls = _join_secret(activity), [url for _, url in _buttons(activity)]

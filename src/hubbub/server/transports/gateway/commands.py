@@ -34,8 +34,9 @@ from hubbub.server.transports.sockets import CloseConnection
 
 log = logging.getLogger(__name__)
 
-# Opcodes that first-party and SDK clients send (spec/gateway.md#2); they are unknown opcodes for bots. An opcode that no
-# slice handles is ignored: streams, for example, are not supported, but a client that requests one keeps its session.
+# Opcodes that first-party and SDK clients send (spec/gateway.md#2). For bots they are unknown opcodes. For users, an opcode
+# of this set that no slice handles is ignored: streams, for example, are not supported, but a client that requests one
+# keeps its session.
 IGNORED_OPCODES: Final = frozenset(
     {
         GatewayOpcode.VOICE_SERVER_PING,
@@ -136,7 +137,10 @@ class Commands:
             await connection.wait_writable()
 
     def _is_rate_limited(self, session: GatewaySession, request: RequestGuildMembers) -> bool:
-        """Return whether to reject a request for all members of a guild; send RATE_LIMITED if it came too soon."""
+        """Return whether to reject a request for all members of a guild; send RATE_LIMITED if it came too soon.
+
+        Raise `CloseConnection` if the guild IDs are invalid.
+        """
         if not session.actor.is_bot or request.query != "" or request.limit or request.requested_user_ids:
             return False
         try:

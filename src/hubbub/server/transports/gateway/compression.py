@@ -20,7 +20,7 @@ class Compression(IntEnum):
 
     NONE = 0
     PAYLOAD = 1
-    """Requested in Identify: every large message is a zlib stream of its own."""
+    """Requested in Identify: every large dispatch is a zlib stream of its own."""
     ZLIB_STREAM = 2
     """Requested in the URL: all messages of the connection are one zlib stream."""
     ZSTD_STREAM = 3
@@ -118,7 +118,7 @@ def has_zstd() -> bool:
 
 
 def template_index(compression: Compression, encoding: Encoding) -> int:
-    """Return the index of a combination in the templates of a packet."""
+    """Return the index of a compression and an encoding in `Packet.templates`."""
     return encoding * len(Compression) + compression
 
 

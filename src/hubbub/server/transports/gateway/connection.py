@@ -1,4 +1,4 @@
-"""A gateway connection: non-blocking writes, backpressure and close."""
+"""A gateway connection: its settings and limits, non-blocking writes, backpressure, and delayed writes."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 SessionT = TypeVar("SessionT")
 
 WRITABLE_BUFFER_MAX: Final = 256 * 1024
-"""Write buffer size in bytes below which bulk sends (guilds at session start, replay, member chunks) continue."""
+"""Write buffer size in bytes up to which bulk sends (guilds at session start, replay, replies to commands) continue."""
 WRITABLE_CHECK_SECONDS: Final = 0.01
 """Interval in seconds between checks of the write buffer."""
 
@@ -106,12 +106,12 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         self.frame_limit = frame_limit
         """The rate limit of the frames that the client sends."""
         self.session: SessionT | None = None
-        """The session of the connection; None before Identify or Resume, and after the session was invalidated."""
+        """The session of the connection; None before Identify or Resume, and after the session left the connection."""
         self.user_id: int | None = None
         """The user of the last authenticated Identify or Resume, or None."""
 
     def set_compression(self, compression: Compression) -> None:
-        """Set the compression of all further messages."""
+        """Set the compression of all later messages."""
         self.compression = compression
         self.template_index = template_index(compression, self.encoding)
         """The index of the encoded form of a packet for this connection."""
@@ -122,7 +122,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
             self.transport.write(packet.template(self.template_index).frame(seq))
 
     def send_payload(self, opcode: GatewayOpcode, data: object = None, *, starts_stream: bool = False) -> None:
-        """Write a payload other than a dispatch.
+        """Write a payload other than a dispatch, or close the connection if its write buffer is over the limit.
 
         All four keys are present: client libraries require them (spec/gateway.md#1).
         """
@@ -146,6 +146,6 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         return False
 
     def delay_writes(self, delay_ms: int) -> None:
-        """Delay all further writes by `delay_ms` milliseconds, for fault injection."""
+        """Delay all later writes by `delay_ms` milliseconds, for fault injection; an earlier delay stays in effect."""
         if not isinstance(self.transport, DelayedTransport):
             self.transport = DelayedTransport(self.transport, delay_ms / 1000)

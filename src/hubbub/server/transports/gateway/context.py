@@ -1,6 +1,7 @@
-"""Reads of the gateway: the parts of READY, GUILD_CREATE and THREAD_LIST_SYNC, and the state that event filters need.
+"""Reads of the gateway: READY, GUILD_CREATE, events for channels that became visible, presence audiences, filter state.
 
-Reads run in read transactions. Payloads are encoded in the transaction.
+Reads run in read transactions. Payloads are encoded in the transaction. `GatewayContext` also creates the calls in which
+commands and session hooks run.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -67,7 +68,7 @@ class GuildRefresh(msgspec.Struct, kw_only=True):
 
     snapshot: Snapshot
     state: GuildState | None = None
-    """The guild; None if it was deleted or only members were read."""
+    """The guild; None if it was deleted or suspended, or if only members were read."""
     members: dict[int, MemberState] = {}
     """The members that were read, by user ID."""
 
@@ -179,7 +180,7 @@ class GatewayContext:
     async def presence_audience(self, user_id: int, *, with_friends: bool) -> PresenceAudience:
         """Return the guilds and friends that may see a user's presence, in one read.
 
-        Without `with_friends`, the lists of friends and families are empty.
+        Without `with_friends`, `friends` and `families` are empty.
         """
 
         def work(tx: Tx) -> PresenceAudience:
@@ -237,7 +238,9 @@ class GatewayContext:
     async def guild_arrivals(
         self, guild_id: int, sessions: Sequence[tuple[GatewaySession, bool]]
     ) -> list[GuildArrival | None]:
-        """Read the data that adds sessions to a guild, in order; None for a session whose user is not a member.
+        """Read the data that adds sessions to a guild, in the order of `sessions`.
+
+        The data is None for a session whose user is not a member, and for all sessions if the guild was deleted or suspended.
 
         `sessions` are pairs of a session and whether its user is joining the guild now.
         """
@@ -397,7 +400,7 @@ class _GuildCreateBuilder:
         return self._shared(frozenset(fields)) + codec.encode(fields)[1:]
 
     def _shared(self, field_names: frozenset[str]) -> bytes:
-        """Return the encoded fields that all sessions with these own fields share."""
+        """Return the start of an encoded object, with the fields that all sessions with these own fields share."""
         shared = self._shared_bodies.get(field_names)
         if shared is None:
             everything = _GUILD_CREATE_DEFAULTS | self._state.shared_fields

@@ -1,4 +1,4 @@
-"""Delivery trace: which sessions received an event, and why the others did not. Unused while the trace is off."""
+"""Delivery trace: which sessions received an event, and why the other sessions did not. Unused while the trace is off."""
 
 from collections.abc import Callable, Iterable
 

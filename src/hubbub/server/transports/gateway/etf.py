@@ -13,7 +13,7 @@ VERSION: Final = 131
 DEPTH_MAX: Final = 64
 """Maximum nesting of lists, tuples and maps."""
 BIG_BYTES_MAX: Final = 8
-"""Maximum size of an integer in bytes; larger ones have no JSON counterpart."""
+"""Maximum size in bytes of an integer that is decoded."""
 
 NEW_FLOAT: Final = 70
 SMALL_INTEGER: Final = 97
@@ -104,7 +104,7 @@ def _encode_integer(value: int) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """Return the value of a term as a value of JSON; raise EtfError if it is invalid or has no such value."""
+    """Return the value of a term as a value of JSON; raise EtfError if the term is invalid or has no value in JSON."""
     if not data or data[0] != VERSION:
         raise EtfError("not a term of version 131")
     reader = _Reader(data)

@@ -41,7 +41,7 @@ LATE_EVENT_SECONDS: Final = 30.0
 RETRY_DELAY_SECONDS: Final = 0.5
 """Delay in seconds before a failed read is retried."""
 ADMISSION_BATCH_SIZE: Final = 50
-"""Number of sessions that are admitted by one read."""
+"""Maximum number of sessions whose data one read contains."""
 QUEUED_EVENTS_MAX: Final = 20_000
 """Maximum number of events that may wait for a read or for a session to be admitted. More means that the store or the client is
 not responding; the limit bounds memory use."""
@@ -96,7 +96,7 @@ class GuildHub:
         self._timeout_end_ms = 0
         """End of the earliest member timeout as Unix milliseconds, or 0."""
         self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[GatewaySession], list[GatewaySession]]] = {}
-        """Recipients with message content and those without it, by channel ID, permission and intents."""
+        """Recipients with message content and recipients without it, by channel ID, permission and intents."""
         self._arriving_seats: list[Seat] = []
         self._load_task: asyncio.Task[None] | None = None
         self._recent_seats: dict[GatewaySession, Seat] = {}
@@ -106,9 +106,12 @@ class GuildHub:
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
         self._changed_channels: dict[int, _ChangedChannel] = {}
-        """Channels that changed or were deleted in the state, by ID, until their event arrives."""
+        """Channels that changed or were deleted in the state, by ID.
+
+        An entry is removed after `LATE_EVENT_SECONDS`, and the entry of a changed channel already when its event arrives.
+        """
         self._unannounced_channels: set[int] = set()
-        """IDs of channels that are new in the state, until their CHANNEL_CREATE arrives."""
+        """IDs of channels that are new in the state, until an event about the channel arrives."""
 
     # Admission
 
@@ -117,7 +120,10 @@ class GuildHub:
         self._arriving_seats.append(seat)
 
     def admit(self, seat: Seat) -> "asyncio.Future[None]":
-        """Admit an expected session; the future is done when GUILD_CREATE and the buffered events are sent."""
+        """Admit an expected session; the future is done when GUILD_CREATE and the buffered events are sent.
+
+        It is also done when the seat is removed.
+        """
         seat.is_admitted = True
         if self._load_task is None:
             self._load_task = asyncio.get_running_loop().create_task(self._load_arrivals())
@@ -134,7 +140,8 @@ class GuildHub:
                 for seat, arrival in zip(batch, arrivals, strict=True):
                     seat.arrival, seat.is_read = arrival, True
                     if arrival is None:
-                        # No longer a member; the user also receives a GUILD_DELETE.
+                        # The user is no longer a member, or the guild was deleted or suspended. The user also receives a
+                        # GUILD_DELETE.
                         self.leave(seat)
                     else:
                         self._queue.append(seat)
@@ -280,7 +287,7 @@ class GuildHub:
         return False
 
     async def _process(self, dispatch: Dispatch, only: Seat | None) -> None:
-        """Deliver an event, re-reading before and announcing visibility changes after it as needed.
+        """Deliver an event. If needed, re-read the guild before it and announce visibility changes after it.
 
         `only` limits delivery to one session that is still processing its backlog.
         """
@@ -381,7 +388,7 @@ class GuildHub:
             span.end()
 
     def _fan_out(self, dispatch: Dispatch, only: Seat | None) -> None:
-        """Send an event to the sessions that may receive it, or only to one."""
+        """Send an event to the sessions that may receive it, or only to one; buffer it for arriving sessions."""
         if only is None and self._arriving_seats:
             self._buffer_for_arriving(dispatch)
         if not self.seats:
@@ -440,7 +447,7 @@ class GuildHub:
     def _recipients(
         self, channel_id: int | None, permission: int, intents: int
     ) -> tuple[list[GatewaySession], list[GatewaySession]]:
-        """Return the cached recipients with message content and those without it."""
+        """Return the cached recipients with message content and the cached recipients without it."""
         key = (channel_id, permission, intents)
         recipients = self._recipient_lists.get(key)
         if recipients is None:
@@ -499,8 +506,9 @@ class GuildHub:
     # Channel visibility (spec/gateway.md#9)
 
     def _deliver_channel(self, dispatch: Dispatch, only: Seat | None) -> None:
-        """Send a CHANNEL_* event to the sessions with the GUILDS intent, obfuscated for those that cannot view the channel.
+        """Send a CHANNEL_* event to the sessions with the GUILDS intent.
 
+        For a session that cannot view the channel, the channel is obfuscated if `GatewayContext.obfuscates` is true.
         `only` limits delivery to one session that is still processing its backlog.
         """
         assert self.state is not None
@@ -511,8 +519,8 @@ class GuildHub:
         full_packet = self._create_packet(dispatch.event, dispatch.body)
         obfuscated = channel.obfuscated_body if channel is not None else previous_obfuscated
         obfuscated_packet = None if obfuscated is None else self._create_packet(dispatch.event, obfuscated)
-        # An update of a hidden channel is sent only if its obfuscated form changed, or to a session processing its
-        # backlog.
+        # An update of a hidden channel is sent only if its obfuscated form changed, to a session that processes its
+        # backlog, or (below) to a session that could view the channel before.
         has_changed = previous_obfuscated is not None and previous_obfuscated != obfuscated
         sends_obfuscated = only is not None or has_changed or dispatch.event != "CHANNEL_UPDATE"
         viewer_sessions: list[GatewaySession] = []

@@ -61,7 +61,7 @@ def may_connect(actor: Actor, kind: str | None) -> bool:
         return False
     if actor.kind == "bearer":
         if actor.application_flags & ApplicationFlags.PARENT:
-            # spec/sdk.md#8.7: a publisher's token is exchanged for tokens of its games; only those start sessions.
+            # spec/sdk.md#8.7: a publisher's token is exchanged for tokens of its games; only tokens of games start sessions.
             return False
         return "identify" in actor.scopes and any(scope in actor.scopes for scope in CONNECT_SCOPES)
     return True

@@ -1,4 +1,7 @@
-"""Gateway rate limits. docs/decisions/0005-gateway-time.md explains which clock each limit uses."""
+"""Rate limits of session starts and of requests for all members of a guild.
+
+docs/decisions/0005-gateway-time.md explains which clock each limit uses.
+"""
 
 import math
 from collections.abc import Callable
@@ -14,14 +17,17 @@ from hubbub.server.core.rate_limits import RateLimitMode, RateLimits
 IDENTIFY_WINDOW_SECONDS: Final = 5.0
 """The window of `max_concurrency` (spec/gateway.md#4.1)."""
 SWEEP_THRESHOLD: Final = 10_000
-"""Number of entries above which expired entries are removed."""
+"""Minimum number of entries at which expired entries are removed."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class ExpiringMap(Generic[K, V]):
-    """A dict whose expired entries are removed whenever its size has doubled since the last removal."""
+    """A dict that removes expired entries when its size has doubled since the last removal.
+
+    With fewer than `SWEEP_THRESHOLD` entries it removes none.
+    """
 
     __slots__ = ("_entries", "_sweep_at")
 
@@ -61,8 +67,9 @@ class SessionStarts:
         """Time of the last session start in seconds of the event loop's clock, by bot ID and rate limit key."""
 
     def take(self, user_id: int, shard_index: int, now: float, guild_count: int = 0) -> bool:
-        """Count a session start of a bot in a shard; return False if a limit rejects it. Only accepted starts are counted.
+        """Count a session start of a bot in a shard; return False if a limit rejects it.
 
+        Rejected starts are not counted, and no starts are counted while rate limits are off.
         `now` is in seconds of the event loop's clock, and `guild_count` is the number of the bot's guilds.
         """
         if self._rate_limits.mode is RateLimitMode.OFF:
@@ -113,8 +120,9 @@ class MemberRequests:
     def compute_wait_ms(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
         """Return the milliseconds that the bot must wait before it may request all members, and whether to reject the request.
 
-        A wait of 0 means that the request is accepted and the next one must wait. In the mode "report" a bot that does
-        not wait receives RATE_LIMITED, too, but its request is not rejected.
+        A wait of 0 means that the request is accepted. If the limit applies, the time of the request is stored, so that the
+        next request must wait. In the mode "report" a bot that does not wait receives RATE_LIMITED, too, but its request
+        is not rejected.
         """
         now = self._clock.now_ms()
         is_large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now)

@@ -98,7 +98,7 @@ class PresenceFeed:
         self._clock = clock
         self._presences = presences
         self._find_audience = find_audience
-        """Function that finds the users who may see a user's presence; None on a node without gateway sessions."""
+        """Function that finds the guilds and users that may see a user's presence; None on a node without a gateway."""
         self._deliver_local = deliver_local
         """Function that delivers an event to this node's sessions only."""
         self._on_lost_sessions = on_lost_sessions
@@ -269,7 +269,7 @@ class PresenceFeed:
     def _send_own_sessions(self, user_id: int) -> None:
         """Send SESSIONS_REPLACE to a user's own clients on this node while the user has several sessions, and once afterwards.
 
-        Every node receives every presence, so each node sends only to its own clients.
+        Every node receives every presence, so each node sends only to its own clients. Bots do not receive the event.
         """
         if self._find_audience is None:
             return

@@ -60,7 +60,7 @@ def ready_events(parts: dict[str, Any], session: GatewaySession) -> list[tuple[s
 
 
 def _deduplicate_users(parts: dict[str, Any]) -> None:
-    """Move every user object to `users`, and leave only IDs in the other parts."""
+    """Move the users of relationships and private channels to `users`, and leave only their IDs in these parts."""
     users: dict[str, Any] = {}
     for key in ("relationships", "game_relationships"):
         relationships = _to_dicts(parts.get(key, []))

@@ -22,7 +22,7 @@ class ReplayBuffer:
         self.held_bytes = 0
         """Total size of the packets in bytes, counted as if none were shared."""
         self.last_seq = 0
-        """The sequence number of the newest packet, or 0."""
+        """The sequence number of the last packet that was appended, or 0."""
 
     def __len__(self) -> int:
         return len(self._packets)
@@ -39,7 +39,10 @@ class ReplayBuffer:
         return self.last_seq
 
     def since(self, seq: int, limit: int) -> list[Packet] | None:
-        """Return at most `limit` packets after a sequence number, or None if some of them were discarded."""
+        """Return at most `limit` packets after a sequence number.
+
+        Return None if packets after it were discarded, or if no packet with this sequence number was appended yet.
+        """
         oldest = self.last_seq - len(self._packets)
         if not oldest <= seq <= self.last_seq:
             return None

@@ -1,4 +1,7 @@
-"""The gateway server: accepts WebSockets, handles Identify, Resume and heartbeats, and closes idle connections."""
+"""The gateway server: accepts WebSockets, handles frames, injects faults, drains, and closes idle connections.
+
+It handles Identify, Resume and heartbeats itself; `commands` executes the other opcodes.
+"""
 
 import asyncio
 import logging
@@ -51,7 +54,7 @@ COMPRESSIONS: Final = {
 }
 ENCODINGS: Final = {"json": Encoding.JSON, "etf": Encoding.ETF}
 SOCKET_FRAME_BYTES_MAX: Final = 1024 * 1024
-"""Largest frame that the WebSocket reader accepts; `gateway.frame_bytes_max` is the smaller limit of the protocol."""
+"""Size limit in bytes of a frame in the WebSocket reader; `gateway.frame_bytes_max` is the smaller limit of the protocol."""
 SWEEP_INTERVAL_SECONDS: Final = 2.0
 """Maximum interval in seconds between two runs of the periodic cleanup."""
 
@@ -288,7 +291,7 @@ class Gateway:
         )
 
     def _count_frame(self, connection: GatewayConnection, now: float) -> None:
-        """Count a command or ping of a client, and close the connection if there are too many."""
+        """Count a frame of a client; raise `CloseConnection` if the client sends too many."""
         if not connection.frame_limit.take(now):
             caller = "unidentified" if connection.session is None else connection.session.user_id
             if self._rate_limits.report_excess("gateway commands", caller):
@@ -363,7 +366,10 @@ class Gateway:
     # Fault injection
 
     def apply_fault(self, fault: GatewayFault) -> int:
-        """Apply a fault to the matching sessions; return their number."""
+        """Apply a fault to the matching sessions; return their number.
+
+        A session without a connection is affected only by `invalid_session` without resume.
+        """
         matching = [session for session in self.sessions if fault.matches(session.user_id, session.id)]
         for session in matching:
             connection = session.connection

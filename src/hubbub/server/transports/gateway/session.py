@@ -1,6 +1,6 @@
 """A gateway session: one totally ordered stream of events for one client, over any number of connections.
 
-A session has one seat per guild.
+A session has one `Seat` per guild of its shard; OAuth2 sessions have none. `send_all` sends a packet to many sessions.
 """
 
 import asyncio
@@ -46,7 +46,8 @@ PREFIXES_OUTSIDE_GUILD_CREATE: Final = (
 class RecipientClass:
     """Identity object of sessions with the same kind of token, application, family, scopes and intents.
 
-    These sessions receive the same events."""
+    `GatewaySession.accepts` and the intents have the same result for all sessions of a class.
+    """
 
     __slots__ = ("__weakref__",)
 
@@ -159,7 +160,8 @@ class GatewaySession:
         actor = self.actor
         addressed = game_filter.application_id or game_filter.family_id or audience.session_id or dispatch.oauth2_bodies
         if not (dispatch.intents or dispatch.scope or addressed):
-            # An event declared without an intent or a scope reaches OAuth2 sessions only if it is addressed to them.
+            # An event declared without an intent or a scope is sent to OAuth2 sessions only if it is addressed to an
+            # application, a family or a session, or has a payload for OAuth2 sessions.
             return False
         return (
             (game_filter.application_id is None or game_filter.application_id == actor.application_id)
@@ -213,15 +215,15 @@ class Seat:
         self.backlog: list[Dispatch] | None = []
         """Events received before GUILD_CREATE was sent; None afterwards."""
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Future that is resolved when GUILD_CREATE and the buffered events are sent, or the session is removed."""
+        """Future that is resolved when GUILD_CREATE and the buffered events are sent, or the seat is removed."""
         self.opened_at = 0.0
         """Time at which GUILD_CREATE was sent, in seconds of the event loop's clock."""
         self.snapshot: Snapshot | None = None
         """The store snapshot of GUILD_CREATE: events that it covers are not sent again. None once it expired."""
         self.standing: MemberStanding | None = None
-        """The member's permissions, or None while the user is not a member."""
+        """The member's permissions; None before GUILD_CREATE and while the user is not a member."""
         self.visible_channels: frozenset[int] = frozenset()
-        """IDs of the channels that are visible for the client, from GUILD_CREATE and later events."""
+        """IDs of the channels that are visible to the client, from GUILD_CREATE and later events."""
         self.moderated_channels: frozenset[int] = frozenset()
         """IDs of the channels whose private threads were all sent to the session."""
         self.is_removed = False

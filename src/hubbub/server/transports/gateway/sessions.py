@@ -109,7 +109,7 @@ class GatewaySessions:
         self.presence_feed.start()
 
     async def close(self) -> None:
-        """End every session."""
+        """End every session, unsubscribe from the bus and cancel all tasks."""
         sessions = list(self._sessions.values())
         for session in sessions:
             self._end(session)
@@ -156,7 +156,11 @@ class GatewaySessions:
         identify: Identify,
         device: str,
     ) -> None:
-        """Start a session: send READY, then GUILD_CREATE for each guild in the background."""
+        """Start a session: send READY, then GUILD_CREATE for each guild in the background.
+
+        Send INVALID_SESSION instead if events may have been lost meanwhile. Raise `CloseConnection` if the user has too
+        many sessions or a bot has too many guilds for one shard.
+        """
         settings = self._context.config.gateway
         session = GatewaySession(
             actor,
@@ -214,7 +218,7 @@ class GatewaySessions:
     def _ready_fields(
         self, session: GatewaySession, guilds: list[Any], url: str, shard: list[int] | None
     ) -> dict[str, Any]:
-        """Return the keys of READY that no slice provides."""
+        """Return the keys of READY that the gateway provides; slices may replace them."""
         ready: dict[str, Any] = {
             "v": session.version,
             "guilds": guilds,
@@ -329,7 +333,7 @@ class GatewaySessions:
             entry.hub.receive(dispatch)
 
     def _deliver_broadcast(self, dispatch: Dispatch) -> None:
-        """Deliver an event for many users to those connected to this node; packets are created once for all of them."""
+        """Deliver an event to the recipients that are connected to this node; packets are created once for all of them."""
         assert isinstance(dispatch.audience, UserAudience)
         users, by_user = dispatch.audience.users, self._user_sessions
         if len(users) * 4 > len(by_user):
@@ -370,7 +374,10 @@ class GatewaySessions:
     # Resuming sessions
 
     async def resume(self, connection: GatewayConnection, session: GatewaySession, seq: int) -> bool:
-        """Replay the events after `seq` on a new connection; return False if the replay buffer no longer has them."""
+        """Replay the events after `seq` on a new connection; return False if the replay buffer no longer has them.
+
+        In that case the session is invalidated. Raise `CloseConnection` if `seq` is invalid.
+        """
         if not 0 <= seq <= session.replay.last_seq:
             raise CloseConnection(CloseCode.INVALID_SEQ, "Invalid seq")
         for old_connection in (session.connection, session.resuming_connection):
@@ -476,9 +483,9 @@ class GatewaySessions:
         await self._clean_up([(session.actor, session.id) for session in sessions])
 
     def _on_lost_sessions(self, lost_presences: list[SessionPresence]) -> None:
-        """Clean up after the sessions of a node that was killed.
+        """Clean up after the sessions of a node that stopped responding.
 
-        All actors have the kind "user" here, which is correct for cleanup: bots leave nothing additional behind.
+        All actors have the kind "user" here, which is correct for cleanup: bots need no other cleanup than users.
         """
         lost = [
             (Actor(user_id=UserId(presence.user_id), kind="user"), presence.session_id) for presence in lost_presences
@@ -486,7 +493,7 @@ class GatewaySessions:
         self._spawn(self._clean_up(lost))
 
     async def end_orphans(self) -> None:
-        """Clean up after stored sessions that no node has, left behind when all nodes were killed at the same time.
+        """Clean up after stored sessions that no node has, for example because all nodes were killed at the same time.
 
         Every node stores the presence of every session, visible or not.
         """
@@ -528,7 +535,7 @@ class GatewaySessions:
             log.exception("Failed to clean up after ended sessions")
 
     def prune(self, now: float) -> None:
-        """Discard expired state: buffered events, snapshots and nodes that stopped responding; at intervals, end orphans.
+        """Discard expired events, snapshots and nodes; when due, send a keepalive and end orphans.
 
         `now` is in seconds of the event loop's clock.
         """

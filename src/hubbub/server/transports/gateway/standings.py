@@ -19,7 +19,7 @@ VOICE_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUI
 
 
 class MemberStanding:
-    """The permissions of all members with the same roles; the owner and members with own overwrites do not share it."""
+    """Permissions and visible channels of members with the same roles; see `Standings` for the members that share it."""
 
     __slots__ = (
         "__weakref__",
@@ -97,13 +97,17 @@ class MemberStanding:
 
 
 class Standings:
-    """The standings of the members of one guild state."""
+    """The standings of the members of one guild state.
+
+    Members share a standing if they have the same roles, restriction and kind (bot or user). The owner and members with
+    own channel overwrites do not share one.
+    """
 
     __slots__ = ("_guild", "_individual_ids", "_shared_standings")
 
     def __init__(self, guild: GuildState) -> None:
         self._guild = guild
-        # Members with channel overwrites of their own, and the owner, do not share a standing.
+        # IDs of the owner and of the members with channel overwrites of their own, who do not share a standing.
         self._individual_ids = {guild.owner_id}.union(*(channel.overwrites for channel in guild.channels.values()))
         # Weak references: a hub may exist for months while its members pass through many combinations of roles.
         self._shared_standings: WeakValueDictionary[tuple[int, tuple[int, ...], bool, bool], MemberStanding] = (

@@ -20,11 +20,11 @@ from hubbub.server.transports.gateway.session import GatewaySession, RecipientCl
 log = logging.getLogger(__name__)
 
 MEMBERSHIP_EVENTS: Final = frozenset({GUILD_CREATE.name, GUILD_DELETE.name})
-"""Events that, when addressed to a user, mean that the user joined or left a guild."""
+"""Events that, when addressed to a user, mean that the user joined or left a guild, or that its availability changed."""
 
 
 class _GuildId(msgspec.Struct):
-    """The part of GUILD_CREATE and GUILD_DELETE that names the guild."""
+    """The ID and availability of the guild in GUILD_CREATE and GUILD_DELETE."""
 
     id: str
     unavailable: bool | None = None
@@ -129,7 +129,10 @@ class UserSessions:
                 self.add_recipient(session, dispatch, batch)
 
     def add_recipient(self, session: GatewaySession, dispatch: Dispatch, batch: DispatchBatch) -> None:
-        """Add a session to the recipients if the event is meant for it."""
+        """Add a session to the recipients if the event is meant for it.
+
+        GUILD_CREATE and GUILD_DELETE first add the session to the guild or remove it.
+        """
         audience = dispatch.audience
         assert isinstance(audience, UserAudience)
         if session.snapshot is not None and not session.needs_event(dispatch):

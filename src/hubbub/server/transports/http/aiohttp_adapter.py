@@ -98,7 +98,7 @@ class _ConnectionHandler(web.RequestHandler):
 
 @contextlib.contextmanager
 def cancel_on_disconnect(request: web.BaseRequest) -> Iterator[None]:
-    """Cancel the work inside the block when the client disconnects.
+    """Cancel the work inside the block when the client disconnects; raise ConnectionResetError if it already has.
 
     By default handlers run to completion, because their transaction may already be committed.
     """

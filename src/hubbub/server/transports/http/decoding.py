@@ -1,8 +1,9 @@
 """Decoding of requests into models, with all validation errors in one response (spec/http.md#1.7).
 
-The fast path is msgspec alone. Only if it rejects the input, a slow walk over type and value collects every error with
-the platform's constants and the exact path. Decoding is strict: a number is not accepted as a string nor a numeric
-string as a number, except for wide integers (IDs, permissions), which have both forms. Unknown keys are ignored.
+The fast path is msgspec alone. If msgspec rejects the input, or if the input may contain values that a store cannot
+hold, a slow walk over type and value collects every error with the platform's constants and the exact path. Decoding of
+JSON is strict: a number is not accepted as a string nor a numeric string as a number, except for wide integers (IDs,
+permissions), which have both forms. Query parameters and form fields are converted from text. Unknown keys are ignored.
 """
 
 import re
@@ -120,7 +121,7 @@ def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
 
 
 def split_fields(text: str) -> dict[str, list[str]]:
-    """Parse a query string or a form body into lists of values by name."""
+    """Parse a query string or a form body into lists of values by name; raise INVALID_FORM_BODY if there are too many."""
     fields: dict[str, list[str]] = {}
     if text:
         if not text.isascii():
@@ -370,7 +371,8 @@ class _Validator:
         if (length_min is None or length >= length_min) and (length_max is None or length <= length_max):
             return
         if length_max is not None and (length_min is not None or is_array):
-            # spec/http.md#1.7: too many embed fields is "between 0 and 25", so arrays always name both limits.
+            # spec/http.md#1.7: too many embed fields is "between 0 and 25", so the error of an array with a maximum names
+            # both limits.
             self.add(path, errors.bad_length(length_min or 0, length_max))
         elif length_max is not None:
             self.add(path, errors.max_length(length_max))

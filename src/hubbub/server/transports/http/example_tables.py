@@ -1,4 +1,4 @@
-"""Values of example fields, by model and by name, and example bodies that are not JSON."""
+"""Values of example fields, by model and by name, and example bodies and files that are not JSON."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -271,7 +271,7 @@ STRINGS: Final[Mapping[str, str]] = {
     "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
     "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
 }
-"""Values of strings by field, for all models without a value of their own."""
+"""Values of strings by field, for models without a value in `MODEL_VALUES`."""
 
 STRING_SUFFIXES: Final = (
     ("_hash", HASH),
@@ -296,10 +296,10 @@ STRING_SUFFIXES: Final = (
     ("_name", "Alice"),
     ("_id", "1456020941733593088"),
 )
-"""Values of other strings by the end of the field's name."""
+"""Values of strings by the end of the field's name, for fields without an accepted value in `STRINGS`."""
 
 FALLBACK_STRINGS: Final = ("example", "1")
-"""Values of all other strings; the first that the field accepts is used."""
+"""Values of strings for which no other table has an accepted value; the first that the field accepts is used."""
 
 LISTS: Final[Mapping[str, tuple[int, ...]]] = {"shard": (0, 1), "_trace": ()}
 """Values of lists that have several items, or none, by field."""
@@ -378,7 +378,7 @@ INTEGERS: Final[Mapping[str, int]] = {
 """Values of integers by field; the empty name is for an integer outside a model."""
 
 FLOATS: Final[Mapping[str, float]] = {"volume": 1.0, "duration_secs": 2.4, "duration": 2.4, "value": 1.5}
-"""Values of floating-point numbers by field; others are 1."""
+"""Values of floating-point numbers by field; all other floating-point numbers are 1."""
 
 TRUE_FIELDS: Final = frozenset(
     {
@@ -398,17 +398,17 @@ TRUE_FIELDS: Final = frozenset(
         "verified",
     }
 )
-"""Boolean fields that are true in examples; others are false."""
+"""Boolean fields that are true in examples; all other boolean fields are false."""
 
 NULL_FIELDS: Final = frozenset(
     {"canceled_at", "communication_disabled_until", "edited_timestamp", "premium_since", "request_to_speak_timestamp"}
 )
-"""Nullable fields that are null in most responses."""
+"""Nullable fields that are null in examples, as in most responses."""
 
 OMITTED_FIELDS: Final = frozenset(
     {"access_tokens", "application_id", "enforce_nonce", "flags", "nonce", "payload", "position", "webhook_id"}
 )
-"""Optional fields that most messages and requests do not contain."""
+"""Optional fields that examples do not contain, like most messages and requests."""
 
 TEXT_BODIES: Final[Mapping[str, str]] = {"text/csv": _USER_LIST, "text/plain": "ok"}
 """Response bodies that are text but not JSON, by media type."""

@@ -41,7 +41,8 @@ _MAPPINGS: Final = (dict, Mapping)
 def example(kind: Any, *, is_in_request: bool = False) -> Any:
     """Return an example of a type as built-in JSON values.
 
-    A response contains every field that cannot be absent. A request contains the required fields and some others.
+    A response contains every field that cannot be absent, and a request every required field. Both also contain a few
+    optional fields.
     """
     return _Builder(is_in_request).build(kind, _FieldContext(), Meta(), ())
 
@@ -84,7 +85,7 @@ class _Builder:
         return _scalar_example(kind, context, meta)
 
     def _model_example(self, kind: type[Struct], parents: tuple[type, ...]) -> dict[str, Any]:
-        """Return the example of a model: its required fields and a few optional ones."""
+        """Return the example of a model: the fields that it must contain and a few optional fields."""
         depth = len(parents)
         field_parents = (*parents, kind)
         config = kind.__struct_config__
@@ -179,7 +180,7 @@ def _field_notes(kind: type[Struct]) -> dict[str, str]:
 
 
 def _is_informative(field: msgspec.structs.FieldInfo, note: str) -> bool:
-    """Return whether an optional field belongs in an example: a short value that is not its default."""
+    """Return whether an optional field belongs in an example: it has no default, and a simple type but no image or sound."""
     if field.default is not UNSET or field.name in tables.OMITTED_FIELDS or note.startswith("Deprecated"):
         return False
     parts = [part for part in get_args(field.type) if isinstance(part, type)]
@@ -317,7 +318,7 @@ def _string_candidates(context: _FieldContext) -> Iterator[str]:
 
 
 def _model_values(context: _FieldContext) -> list[Any]:
-    """Return the values for a field of a model; the longest match of the model's name first, at its end if possible."""
+    """Return the values for a field of a model: first those that match the end of the model's name, longer matches first."""
     matches = [
         (part, value) for part, field, value in tables.MODEL_VALUES if field == context.name and part in context.model
     ]

@@ -1,4 +1,4 @@
-"""Incoming requests: path, API version, CORS preflight, and the state kept while a request is handled."""
+"""Incoming requests: path, API version, type of the body, CORS preflight, and the state kept while a request is handled."""
 
 import re
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ class RequestState:
 
 
 def split_path(raw_path: str) -> tuple[list[str], int]:
-    """Return the decoded path segments after /api and the version, and the version."""
+    """Return the decoded path segments after /api and the version, and the version; raise INVALID_API_VERSION."""
     segments = raw_path.split("/")[2:]
     if "%" in raw_path or not raw_path.isascii():
         segments = [decode_text(segment) for segment in segments]

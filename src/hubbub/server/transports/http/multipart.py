@@ -31,7 +31,7 @@ _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class RawUpload(msgspec.Struct, kw_only=True):
-    """An uploaded file."""
+    """A file of a multipart body."""
 
     field: str
     """The part's name without its index."""
@@ -49,7 +49,7 @@ class MultipartForm(msgspec.Struct, kw_only=True):
     payload: bytes | None = None
     """The JSON of `payload_json`, or None."""
     fields: dict[str, list[str]]
-    """The other parts without a filename: values by name."""
+    """Values of the parts without a filename, except `payload_json`, by name."""
     files: list[RawUpload]
 
 
@@ -93,8 +93,8 @@ async def read_form(
 ) -> MultipartForm:
     """Read a whole body.
 
-    Raise REQUEST_ENTITY_TOO_LARGE or FILE_TOO_LARGE if the body or a file is too large, and INVALID_FORM_BODY if the body is
-    malformed.
+    Raise REQUEST_ENTITY_TOO_LARGE or FILE_TOO_LARGE if the body or a file is too large, MAX_ATTACHMENTS if there are too
+    many attachments, and INVALID_FORM_BODY for other errors.
     """
     boundary = _parse_parameters(";" + content_type.partition(";")[2]).get("boundary", "")
     if not boundary or len(boundary) > BOUNDARY_LENGTH_MAX or not boundary.isascii():

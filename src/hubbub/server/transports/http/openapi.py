@@ -268,7 +268,7 @@ def _path_schema(kind: Any) -> dict[str, Any]:
     schema, components = msgspec.json.schema_components(
         [kind], schema_hook=_custom_type_schema, ref_template=REFERENCE_TEMPLATE
     )
-    # A path parameter is small enough to be inlined.
+    # The schema of a path parameter is small enough to be inlined.
     reference = schema[0].get("$ref")
     return components[reference.rpartition("/")[2]] if reference else schema[0]
 

@@ -201,7 +201,10 @@ def path_parameter(path: str, name: str) -> str:
 
 
 def tag_description(tag: str) -> str:
-    """Return the first sentence of the docstring of the protocol module of a tag; empty if there is no such module."""
+    """Return the description of a tag: from `_TAGS`, or the first sentence of the docstring of its protocol module.
+
+    The description is empty if there is neither.
+    """
     name = f"{resources.__name__}.{tag}"
     if tag in _TAGS or importlib.util.find_spec(name) is None:
         return _TAGS.get(tag, "")

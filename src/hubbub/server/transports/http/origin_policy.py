@@ -29,8 +29,8 @@ class OriginPolicy:
     def __init__(self, config: Config) -> None:
         self._origins = {origin.lower() for origin in config.http.allowed_origins}
         self._origins.add(_origin(config.web_url))
-        # Windows of the console's users have names below localhost, which no other site can own (decisions/0139). Pages of
-        # activities have names below the activity host, which have more labels.
+        # The console of a rehearsal opens a window for each user at a name below localhost, which no site can own
+        # (decisions/0139). Pages of activities have names below the activity host, which have more labels.
         self._accepts_subdomains = config.control
         self._activity_host = config.activities.proxy_host
         self._hosts = {urlsplit(origin).hostname for origin in self._origins} | {config.host.lower()}
@@ -55,7 +55,8 @@ class OriginPolicy:
     def accepts_host(self, header: str) -> bool:
         """Return whether a Host header names this server.
 
-        Any address is accepted: only a name can be pointed at this machine by another site (DNS rebinding)."""
+        Any IP address is accepted: another site can point only a name at this machine (DNS rebinding).
+        """
         name = _host_name(header)
         if name is None:
             return False

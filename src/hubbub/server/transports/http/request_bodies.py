@@ -107,7 +107,7 @@ class BodyReader:
     async def read(self, source: BodySource, operation: Operation[Any, Any], media_bytes: int = 0) -> DecodedBody:
         """Decode a body as the operation declares it; raise one error with all validation errors.
 
-        `media_bytes` is the number of additional bytes allowed for images in a JSON body.
+        `media_bytes` is the number of additional bytes allowed for images and sounds in a JSON body.
         """
         if operation.body is NoneType and operation.uploads is None:
             return DecodedBody(None, [], 0)
@@ -145,14 +145,14 @@ class BodyReader:
         return DecodedBody(None if kind is NoneType else decoding.decode(b"{}", kind), [], 0)
 
     async def discard(self, source: BodySource) -> DecodedBody:
-        """Read and discard a body, up to the size limit."""
+        """Read and discard a body; raise 413 if it exceeds the size limit."""
         await source.read_all(self._config.body_bytes_max)
         return DecodedBody(None, [], 0)
 
     async def _read_with_images(
         self, source: BodySource, operation: Operation[Any, Any], media_bytes: int
     ) -> DecodedBody:
-        """Decode a JSON body that may be large because of images in it; its memory counts against the upload budget."""
+        """Decode a JSON body that may be large because of images or sounds; its memory counts against the upload budget."""
         config = self._config
         bytes_max = min(config.body_bytes_max + media_bytes, max(config.upload_bytes_max, config.body_bytes_max))
         if source.length is not None and source.length > bytes_max:

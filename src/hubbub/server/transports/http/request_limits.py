@@ -1,4 +1,4 @@
-"""Bounded reading of request bodies, and rate limit headers and errors."""
+"""Upload budget, bounded reading of request bodies, and rate limit headers and errors."""
 
 import asyncio
 import math
@@ -32,7 +32,7 @@ class UploadBudget:
 
 
 async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: float) -> bytes:
-    """Read the whole body; raise 413 as soon as it exceeds `bytes_max` bytes."""
+    """Read the whole body; raise 413 as soon as it exceeds `bytes_max` bytes, and 400 after the timeout."""
     length = request.content_length
     if length is not None and length > bytes_max:
         raise errors.REQUEST_ENTITY_TOO_LARGE()

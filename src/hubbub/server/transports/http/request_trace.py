@@ -28,7 +28,7 @@ _STORED_RESPONSE_PREFIXES: Final = ("x-ratelimit-", "retry-after", "content-type
 
 
 class RecordedBody(IncomingBody):
-    """The body of an incoming request, whose start is stored while it is read."""
+    """The body of an incoming request, stored while it is read; a body that is read in chunks is stored only at its start."""
 
     def __init__(self, request: web.BaseRequest, timeout_seconds: float) -> None:
         super().__init__(request, timeout_seconds)
@@ -57,7 +57,7 @@ def open_body(traffic: Traffic, state: RequestState, timeout_seconds: float) -> 
 
 
 def attribute_events(traffic: Traffic, request_id: str, make_call: Callable[[Tx], Call]) -> Callable[[Tx], Call]:
-    """Return a `make_call` whose transactions emit events that name this request as their cause."""
+    """Return a `make_call` whose transactions emit events that name this request as their cause, if the traffic is on."""
     if not traffic.is_enabled:
         return make_call
 

@@ -144,7 +144,7 @@ class SingleWriteResponse(web.StreamResponse):
 def plain_error(status: int, headers: Mapping[str, str] | None = None) -> web.Response:
     """Return the platform's error response for a status without an error code.
 
-    Its body is `{"message": "404: Not Found", "code": 0}`.
+    Its body is, for example, `{"message": "404: Not Found", "code": 0}`.
     """
     error_code = errors.find(0, status)
     try:

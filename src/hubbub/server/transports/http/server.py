@@ -2,7 +2,7 @@
 
 route -> authenticate -> check rate limits -> read and decode -> store files -> run in a transaction -> respond
 
-It depends on the operation table, not on single resources. Every error becomes the platform's error body.
+The server depends on the operation table, not on single resources. Every error becomes the platform's error body.
 """
 
 import asyncio
@@ -175,7 +175,10 @@ class HttpServer:
         return ServerRunner(self.application(), prefix="/api", handler=self._observed_handle, **options)
 
     async def drain(self, timeout_seconds: float) -> None:
-        """Wait until running requests have finished, because aiohttp stops reading their bodies when it closes."""
+        """Wait at most `timeout_seconds` until running requests have finished.
+
+        aiohttp stops reading their bodies when it closes.
+        """
         self._request_finished = asyncio.Event()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
@@ -399,7 +402,7 @@ class HttpServer:
             self._bodies.release(body)
 
     async def _authenticate(self, state: RequestState, endpoint: Endpoint) -> Actor | None:
-        """Return the caller, or None if the operation needs none; reject a caller that it does not accept."""
+        """Return the caller, or None for a request without a caller; raise ApiError if the operation does not accept it."""
         if endpoint.ignores_tokens:
             return None
         header = state.request.headers.get("Authorization")
@@ -417,8 +420,8 @@ class HttpServer:
     ) -> None:
         """Check the limits of failed lookups, of all requests, of the bucket and of unapproved applications, in this order.
 
-        The limit of failed lookups applies only to requests without a caller.
-        A request that one of the limits rejects does not count against those after it.
+        The limit of failed lookups applies only to requests without a caller. The limit of all requests does not apply to
+        operations that ignore tokens. A request that one of the limits rejects does not count against the limits after it.
         """
         rate_limit_key: str | int
         if actor is None:

@@ -55,7 +55,7 @@ class SharedRoutes(web.AbstractResource):
         return False
 
     def freeze(self) -> None:
-        """Do nothing; the resource is immutable."""
+        """Do nothing; the set of routes is fixed."""
 
     def __len__(self) -> int:
         return len(self._keys)

@@ -1,8 +1,8 @@
-"""Storage of a request's images and sounds, before its operation runs.
+"""Scanning of a request's files, and storage of its images and sounds, before its operation runs.
 
-Files are stored under the hash of their bytes, so storing one twice, or storing one whose operation then fails, is
-harmless. Raster images are re-encoded first (`core.images`), so that their uploaded bytes are never served. Sounds and
-Lottie animations are stored as uploaded.
+Images and sounds are stored under the hash of their bytes, so storing one twice, or storing one whose operation then
+fails, is harmless. Raster images are re-encoded first (`core.images`), so that their uploaded bytes are never served.
+Sounds and Lottie animations are stored as uploaded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,8 +37,9 @@ class UploadStorage:
     async def store(self, endpoint: Endpoint, body: Any, uploads: Sequence[Upload], actor: Actor | None) -> None:
         """Scan all files, then store all images and sounds.
 
-        Raise a form error that names every field with a forbidden file or an invalid image. `actor` is the caller, or
-        None."""
+        Raise a form error that names every field with a forbidden file, or every field with an invalid image. Raise
+        CANNOT_RESIZE_ASSET if a re-encoded image is too large. `actor` is the caller, or None.
+        """
         if self._scanners is not None and self._scanners.is_enabled:
             await self._scan(self._scanners, endpoint, body, uploads, actor)
         form = errors.FormErrors()

@@ -109,7 +109,7 @@ class VoiceSession:
         connection.session = self
 
     def detach(self) -> None:
-        """Record the loss of the connection; further messages are only buffered."""
+        """Record the loss of the connection; later messages are only buffered."""
         self.connection = None
         self.detached_number = self.replay.last_number
 
@@ -143,7 +143,10 @@ class VoiceCall:
             member.send_buffered(op, payload)
 
     def send_members(self, session: VoiceSession) -> None:
-        """Inform a client of the members after Ready, and again before it becomes a member, of the changes since."""
+        """Inform a client of the members of the call, or of the changes since the last call of this method.
+
+        It is called after Ready, and again before the client becomes a member.
+        """
         present = {other.user_id: other.peer.ssrc for other in self.others(session)}
         for user_id in [user_id for user_id, ssrc in session.known_ssrcs.items() if present.get(user_id) != ssrc]:
             session.send_buffered(VoiceOpcode.CLIENT_DISCONNECT, protocol.ClientDisconnect(user_id=UserId(user_id)))

@@ -1,4 +1,4 @@
-"""All calls of this process: a session starts with a ticket, survives reconnects, and ends when the ticket does."""
+"""All calls of this process: sessions start with a ticket, survive reconnects, and end with the ticket or by leaving."""
 
 import asyncio
 import logging

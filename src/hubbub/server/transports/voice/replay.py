@@ -65,7 +65,7 @@ class VoiceReplayBuffer:
             self._drop_oldest()
 
     def after_seq(self, seq: int) -> list[BufferedMessage] | None:
-        """Return the messages after a sequence number on the wire, or None if some of them were discarded.
+        """Return the messages after a sequence number on the wire, or None if it is unknown or some were discarded.
 
         A sequence number of 0 or less means that the client has seen no message.
         """

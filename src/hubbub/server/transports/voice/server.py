@@ -104,7 +104,7 @@ class VoiceServer:
             await self._registration.start()
 
     async def close(self) -> None:
-        """End every call. With several voice servers, clients are assigned to another one first."""
+        """End every call. With several voice servers, clients are assigned to another server first."""
         code, reason = GOING_AWAY, "The server is going away"
         if self._registration is not None:
             await self._registration.stop()
@@ -186,7 +186,7 @@ class VoiceServer:
         connection.send_payload(VoiceOpcode.HELLO, hello)
 
     async def _sweep(self) -> None:
-        """Close connections without heartbeats or without Identify, periodically."""
+        """Periodically close connections without heartbeats or without Identify, and discard expired messages."""
         interval = self._settings.heartbeat_interval_ms / 1000
         loop = asyncio.get_running_loop()
         while True:

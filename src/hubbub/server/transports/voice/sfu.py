@@ -1,7 +1,7 @@
 """The media forwarder: decrypts packets of each sender and re-encrypts them for the other members of the call (spec/voice.md#7).
 
-All calls of this process share one UDP socket, which is read in the event loop. Nothing is queued: a packet that cannot
-be sent immediately is dropped.
+All calls of this process share one UDP socket, which is read in the event loop. Outgoing packets are not queued: a
+packet that cannot be sent immediately is dropped.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from hubbub.server.transports.voice.webrtc import (
 Address = tuple[str, int]
 
 READ_BATCH_SIZE: Final = 64
-"""Number of datagrams that are read before other event loop callbacks run."""
+"""Maximum number of datagrams that are read before other event loop callbacks run."""
 FIRST_REPORT_SECONDS: Final = 0.15
 """Delay in seconds of the first report after the key; discord.py's reader hangs without packets (spec/voice.md#7)."""
 REPORT_INTERVAL_SECONDS: Final = 5.0
@@ -49,9 +49,9 @@ BYE_INTERVAL_SECONDS: Final = 0.15
 BITRATE_INTERVAL_SECONDS: Final = 1.0
 """Interval in seconds between messages that limit the bitrate of a browser's video."""
 VIDEO_BITRATE: Final = 2_500_000
-"""Bits per second that a browser may use for its video; without this message browsers stay at a tenth of it."""
+"""Bits per second that a browser may use for its video; a browser that receives no limit stays at a tenth of it."""
 KEY_FRAME_INTERVAL_SECONDS: Final = 0.3
-"""Time in seconds after a forwarded key frame request during which further requests to the same sender are dropped."""
+"""Time in seconds after a forwarded key frame request during which other requests to the same sender are dropped."""
 SOCKET_BUFFER_BYTES: Final = 1024 * 1024
 """Size in bytes of the socket's send and receive buffers."""
 
@@ -287,7 +287,7 @@ class Forwarder:
             self._forward(peer, peer.ssrc, peer.early_packets.popleft())
 
     def remove_peer(self, peer: Peer) -> None:
-        """Remove a peer and send it `BYE_COUNT` RTCP BYE packets."""
+        """Remove a peer: close the transport of a browser, or send a native client `BYE_COUNT` RTCP BYE packets."""
         for own_ssrc in peer.ssrcs:
             self._peers.pop(own_ssrc, None)
         self._cancel_timers(peer)
@@ -439,7 +439,10 @@ class Forwarder:
         self._forward(peer, ssrc, packet[:header_length] + body)
 
     def _decrypt(self, peer: Peer, ssrc: int, packet: bytes, header_length: int, address: Address) -> bytes | None:
-        """Return the decrypted body of a packet, or None if it is forged or replayed."""
+        """Return the decrypted body of a packet, or None if it is forged or replayed.
+
+        An authentic packet proves `address`, which becomes the peer's address.
+        """
         assert peer.cipher is not None
         try:
             body, number = peer.cipher.decrypt(packet, header_length)

@@ -1,4 +1,4 @@
-"""Account settings: profile, password, authenticator, passkeys, sessions and data export."""
+"""Account settings: profile, password, sessions, authenticator, backup codes, passkeys and data export."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -92,7 +92,7 @@ async def end_session(request: PageRequest) -> web.Response:
 
 @page("POST", f"{PATH}/sessions/end-others")
 async def end_other_sessions(request: PageRequest) -> web.Response:
-    """End all other sessions."""
+    """End all login sessions of the user except the current one."""
     await request.call(accounts.DELETE_OTHER_AUTH_SESSIONS)
     return request.redirect(PATH, notice=gettext("All your other sessions were logged out."))
 
@@ -172,7 +172,7 @@ async def show_remove_passkey(request: PageRequest) -> web.Response:
 
 @page("POST", REMOVE_PASSKEY_PATH)
 async def remove_passkey(request: PageRequest) -> web.Response:
-    """Remove a passkey."""
+    """Remove a passkey; the form contains the password."""
     body = {"password": request.form.text("password")}
     try:
         await request.call(passkeys.DELETE_PASSKEY, request.path_parameter("passkey_id"), body=body)

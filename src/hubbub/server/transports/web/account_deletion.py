@@ -83,7 +83,7 @@ async def delete_guild(request: PageRequest) -> web.Response:
 
 @page("POST", PATH)
 async def delete_account(request: PageRequest) -> web.Response:
-    """Delete the account."""
+    """Delete the account and log the user out."""
     form = request.form
     body = {"password": form.text("password")}
     if form.trimmed("code"):

@@ -15,7 +15,7 @@ async def show_activity(request: PageRequest) -> web.Response:
     """Show an activity and the link that was followed."""
     fields = ("link_id", "custom_id", "referrer_id")
     query = {name: [request.query_parameter(name)] for name in fields if request.query_parameter(name)}
-    # Ignore malformed parameters: a shortened or edited URL still leads to the activity.
+    # Ignore parameters that are too long: an edited URL still leads to the activity.
     query = {name: value for name, value in query.items() if len(value[0]) <= activity_links.LINK_CUSTOM_ID_MAX}
     activity = await request.call(
         activity_links.OPEN_ACTIVITY_LINK, request.path_parameter("application_id"), query=query

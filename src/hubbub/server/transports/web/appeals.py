@@ -1,4 +1,4 @@
-"""Appeals against decisions of operators: on the account page, and for suspended accounts on a page of its own."""
+"""Appeals against decisions of operators: on the account page, and for suspended accounts on a separate page."""
 
 from aiohttp import web
 

@@ -21,7 +21,7 @@ _HEADERS: Final = {
 
 @page("POST", TOKEN_PATH)
 async def get_token(request: PageRequest) -> web.Response:
-    """Return the session cookie's token to a script on a page of this server."""
+    """Return the session cookie's token and the user's ID to a script on a page of this server."""
     # A form submitted as a navigation would display the token on screen and keep it in the history.
     if request.http_request.headers.get("Sec-Fetch-Dest", "empty") != "empty":
         raise errors.FORBIDDEN(message="Only the chat client can request this resource.")

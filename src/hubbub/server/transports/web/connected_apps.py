@@ -1,4 +1,4 @@
-"""The lists of authorized applications and of those that the user added to guilds, where the user can remove them."""
+"""The page with the applications that the user authorized or added to guilds, where the user can remove them."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ PATH = "/settings/apps"
 
 @page("GET", PATH)
 async def show_apps(request: PageRequest) -> web.Response:
-    """List the authorized applications with their scopes."""
+    """List the authorized applications with their scopes, and the applications that the user added to guilds."""
     return await _show_apps(request)
 
 

@@ -29,7 +29,7 @@ WEBHOOK_CHANNEL_TYPES: Final = frozenset(
         ChannelType.GUILD_FORUM,
     }
 )
-"""Channel types that can have a webhook."""
+"""Channel types that the consent page offers for a webhook."""
 
 DANGEROUS_PERMISSIONS: Final = Permissions.ELEVATED | Permissions.MENTION_EVERYONE | Permissions.MODERATE_MEMBERS
 """Permissions marked as dangerous on the consent page."""
@@ -223,7 +223,7 @@ def _redirect_label(redirect_uri: str | None) -> str | None:
 def _return_to_application(request: PageRequest, url: str, preview: AuthorizationPreview) -> web.Response:
     """Return the decision to the application, or the user to `next_path`.
 
-    The status is 303, so that browsers do not resend the form (RFC 9700 4.12).
+    A redirect has the status 303, so that browsers do not resend the form (RFC 9700 4.12).
     """
     if request.next_path:
         return request.redirect(request.next_path)
@@ -234,7 +234,7 @@ def _return_to_application(request: PageRequest, url: str, preview: Authorizatio
 
 
 def _show_bad_request(request: PageRequest, error: ApiError) -> web.Response:
-    """Show an invalid authorization request.
+    """Show an invalid authorization request; re-raise errors with the status 401, 429, 500 or 503.
 
     The redirect back is a link, never automatic: otherwise any registered application could use this server as an open
     redirector (RFC 9700 4.11.2).

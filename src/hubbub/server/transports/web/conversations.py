@@ -97,19 +97,19 @@ async def show_guild(request: PageRequest) -> web.Response:
 
 @page("GET", CONVERSATION_PATH)
 async def show_conversation(request: PageRequest) -> web.Response:
-    """Show the newest messages, or those before or after one."""
+    """Show the newest messages, or the messages before or after a message."""
     return await _open_conversation(request)
 
 
 @page("GET", MESSAGE_PATH)
 async def show_message(request: PageRequest) -> web.Response:
-    """Show a message, highlighted, among those around it."""
+    """Show a highlighted message and the messages around it."""
     return await _open_conversation(request)
 
 
 @page("POST", CONVERSATION_PATH)
 async def send_message(request: PageRequest) -> web.Response:
-    """Send a message."""
+    """Send a message and show it, or show the error with the newest messages."""
     try:
         channel = await request.call(channels.GET_CHANNEL, request.path_parameter("channel_id"))
     except ApiError as error:
@@ -146,7 +146,10 @@ async def _open_conversation(request: PageRequest) -> web.Response:
 
 
 async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiError | None = None) -> web.Response:
-    """Show the posts of a forum, or a page of messages; with `error`, the newest messages and the error."""
+    """Show the posts of a forum, or a page of messages.
+
+    With `error`, show an error page for a forum, or the newest messages and the error.
+    """
     path = conversation_path(channel)
     guild: guilds.Guild | None = None
     if channel.guild_id:
@@ -278,5 +281,5 @@ def _channel_position(channel: Channel) -> tuple[int, int]:
 
 
 def _with_text(error: ApiError, texts: Mapping[ErrorCode, str]) -> ApiError:
-    """Replace the error message by one written for users."""
+    """Replace the error message by the text for users, if `texts` has one."""
     return error.kind(message=gettext(texts[error.kind])) if error.kind in texts else error

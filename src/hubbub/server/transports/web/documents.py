@@ -75,7 +75,10 @@ async def find_start_path(request: PageRequest, path: str) -> str:
 
 
 async def find_acceptance_path(request: PageRequest) -> str | None:
-    """Return the path of the page that asks for acceptance and then opens the requested path; None if nothing is to accept."""
+    """Return the path of the page that asks for acceptance and then opens the requested path.
+
+    Return None if there is nothing to accept, or if the documents cannot be read.
+    """
     try:
         documents = await request.call(wire.LIST_UNACCEPTED_DOCUMENTS)
     except ApiError:

@@ -32,13 +32,13 @@ class Form:
     ) -> None:
         self.values = values or {}
         self.files = files or {}
-        """Contents of the uploaded files; a file field left empty is absent."""
+        """Contents of the uploaded files by field; a file field that was left empty is absent."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
     def text(self, name: str) -> str:
-        """Return a field as typed."""
+        """Return a field without NUL characters and with normalized line breaks."""
         values = self.values.get(name)
         return values[-1].replace("\x00", "").replace("\r\n", "\n") if values else ""
 
@@ -63,7 +63,7 @@ class Form:
         return bool(self.text(name))
 
     def data_uri(self, name: str) -> str | None:
-        """Return an uploaded image as a data URI, or None."""
+        """Return an uploaded image as a data URI, or None. Content of an unknown type is declared as WebP."""
         data = self.files.get(name)
         if not data:
             return None

@@ -16,7 +16,7 @@ NOT_FOUND_PAGE: Final = Page("GET", "/{unknown_path}", is_public=True)
 
 @page("GET", PATH, public=True)
 async def show_home(request: PageRequest) -> web.Response:
-    """Show the home page."""
+    """Show the home page with the URLs of the API, the gateway and the files."""
     root = request.config.web_url
     endpoints = [
         ("API", f"{root}/api/v10"),
@@ -41,5 +41,5 @@ async def show_settings(request: PageRequest) -> web.Response:
 
 
 async def show_not_found(request: PageRequest) -> web.Response:
-    """Show the not-found page."""
+    """Raise NOT_FOUND, which the web server shows as an error page."""
     raise errors.NOT_FOUND(message=gettext("This page does not exist. Check the URL."))

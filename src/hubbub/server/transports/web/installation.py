@@ -31,7 +31,7 @@ _ICONS: Final[Mapping[str, Callable[[], bytes]]] = {
 _NO_SNIFF: Final = {"X-Content-Type-Options": "nosniff"}
 _SERVICE_WORKER_HEADERS: Final = {
     "Content-Type": "text/javascript; charset=utf-8",
-    # Browsers compare the file with the installed one at each navigation, and this header keeps proxies from storing it.
+    # Browsers compare the file with the installed file at each navigation, so caches must not return an old file.
     "Cache-Control": "no-cache",
     "Service-Worker-Allowed": SCOPE,
     # A worker has the policy of its own response: no script but this one, and no requests except for icons.

@@ -34,7 +34,7 @@ ERROR_TEXTS: Final = {
 
 @page("GET", INVITE_PATH, public=True)
 async def show_invite(request: PageRequest) -> web.Response:
-    """Show an invite."""
+    """Show the preview of an invite."""
     return await _show_preview(request)
 
 
@@ -58,7 +58,7 @@ async def _show_preview(request: PageRequest, error: ApiError | None = None) -> 
     except ApiError as load_error:
         if load_error.kind is not errors.UNKNOWN_INVITE:
             raise
-        # A targeted invite is only visible after login, so the page offers one.
+        # A targeted invite is visible only after a login, so the page offers a login.
         return request.render("invite_gone.html", status=404, text=gettext(EXPIRED_TEXT))
     context: dict[str, Any] = {
         "invite": invite,

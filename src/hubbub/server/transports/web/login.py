@@ -1,4 +1,4 @@
-"""Login with an optional second step, registration and logout."""
+"""Login with a password and an optional second step or with a passkey, registration and logout."""
 
 from typing import Any, Final
 from urllib.parse import quote
@@ -157,7 +157,7 @@ async def _find_closed_reason(request: PageRequest, mode: registration.Registrat
 
 @page("POST", "/register", public=True)
 async def register(request: PageRequest) -> web.Response:
-    """Create an account and log in."""
+    """Create an account and log in, or show that the account waits for approval."""
     form = request.form
     body: dict[str, Any] = {"username": form.trimmed("username"), "password": form.text("password")}
     for optional in ("global_name", "email", "invite", "message"):
@@ -220,7 +220,7 @@ def _is_suspended(error: ApiError) -> bool:
 
 
 def mask_login_error(error: ApiError) -> ApiError:
-    """Replace the error by one that is the same for an unknown username and a wrong password (user enumeration)."""
+    """Replace an error that would reveal whether a username exists by one that does not (user enumeration)."""
     codes = {field_error["code"] for leaf in (error.errors or {}).values() for field_error in leaf["_errors"]}
     if codes & MASKED_ERROR_CODES:
         return errors.invalid("", "INVALID_LOGIN", gettext("Incorrect username or password."))

@@ -29,7 +29,7 @@ _TRAILING_PUNCTUATION: Final = ".,:;!?'\"*_|"
 
 
 class MessageSpan(NamedTuple):
-    """A part of a text."""
+    """A part of a text that the page shows in one form."""
 
     text: str
     kind: str = "plain"
@@ -50,7 +50,7 @@ class MentionNames:
 
 
 class FileView(NamedTuple):
-    """An attachment."""
+    """The view model of an attachment."""
 
     name: str
     path: str
@@ -64,7 +64,7 @@ class FileView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EmbedView:
-    """An embed."""
+    """The view model of an embed."""
 
     title: str
     href: str
@@ -80,7 +80,7 @@ class EmbedView:
 
 @dataclass(frozen=True, slots=True)
 class ReplyView:
-    """The message that another message replies to."""
+    """The view model of a message that another message replies to."""
 
     name: str
     text: str
@@ -89,7 +89,7 @@ class ReplyView:
 
 @dataclass(frozen=True, slots=True)
 class MessageView:
-    """A message."""
+    """The view model of a message."""
 
     id: int
     author: User
@@ -103,7 +103,7 @@ class MessageView:
     files: list[FileView]
     embeds: list[EmbedView]
     notes: list[str]
-    """Descriptions of other contents: forwarded messages, polls, stickers, component texts."""
+    """Descriptions of the contents besides text, files and embeds, such as polls and stickers."""
     reply: ReplyView | None
     is_reply: bool
     """Whether the message is a reply, even if the referenced message was deleted."""
@@ -338,7 +338,7 @@ def _component_texts(components: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 # System messages
 
 _SystemText = Callable[[str, str, str], str]
-"""Takes the author's name, the name of the first mentioned user and the content."""
+"""Function that returns a text, given the author's name, the name of the first mentioned user and the content."""
 
 _SYSTEM_TEXTS: Final[Mapping[int, _SystemText]] = {
     MessageType.RECIPIENT_ADD: lambda by, target, _: (

@@ -1,4 +1,4 @@
-"""The request object that page functions receive, and the decorator that registers them."""
+"""Requests for pages: the object that page functions receive, the decorator that registers them, and the page headers."""
 
 import asyncio
 import functools
@@ -27,7 +27,7 @@ from hubbub.server.transports.web.forms import CSRF_FIELD, Form, FormProblems
 from hubbub.server.transports.web.sessions import WebSession
 
 DEFAULT_PAGE: Final = "/app"
-"""Page to show after login when the user did not request another one."""
+"""Page to show after login when the user did not request another page."""
 
 # `default-src 'none'` blocks every script, including scripts of this server: these pages need none.
 PAGE_POLICY: Final = (
@@ -56,7 +56,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def page_headers(*, allows_external_redirect: bool = False, policy: str = PAGE_POLICY) -> dict[str, str]:
-    """Return the headers of every page.
+    """Return the headers of a page with the Content-Security-Policy `policy`.
 
     Set `allows_external_redirect` when the form of the page may redirect to another site: browsers check that against
     form-action (decisions/0038).
@@ -199,7 +199,10 @@ class PageRequest:
         )
 
     async def select_language(self) -> None:
-        """Set the language of the page: the user's, else the browser's, else that of the configuration (decisions/0136)."""
+        """Set the language of the page: the user's, else the browser's, else that of the configuration (decisions/0136).
+
+        Pages below `ENGLISH_PATHS` are in English. In a rehearsal the browser may request a pseudo-locale.
+        """
         if self.http_request.path.startswith(ENGLISH_PATHS):
             translation.set_language(translation.ENGLISH)
             return
@@ -303,7 +306,7 @@ class PageRequest:
         """Render a form again with its errors.
 
         Errors of a field in `fields` are shown beside it, all others above the form. `names` maps API field names to
-        form field names where they differ.
+        form field names where they differ. Errors with the status 401, 500 or 503 are re-raised.
         """
         if error.status in (401, 500, 503):
             raise error

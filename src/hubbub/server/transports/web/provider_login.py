@@ -87,7 +87,7 @@ async def _complete_link(request: PageRequest, body: dict[str, str], *, has_erro
 
 @page("POST", "/login/new-account", public=True)
 async def register(request: PageRequest) -> web.Response:
-    """Create an account for an identity at a provider and log in."""
+    """Create an account for an identity at a provider and log in, or show that the account waits for approval."""
     form = request.form
     body: dict[str, Any] = {"ticket": form.text("ticket") or "-", "username": form.trimmed("username")}
     for optional in ("global_name", "invite", "message"):

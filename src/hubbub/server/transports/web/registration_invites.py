@@ -30,7 +30,7 @@ async def create_invite(request: PageRequest) -> web.Response:
 
 @page("POST", PATH + r"/{invite_id:\d{1,19}}/delete")
 async def delete_invite(request: PageRequest) -> web.Response:
-    """Delete an invite."""
+    """Delete a registration invite of the user."""
     await request.call(wire.DELETE_MY_REGISTRATION_INVITE, request.path_parameter("invite_id"))
     return request.redirect(PATH, notice=gettext("Invite deleted."))
 

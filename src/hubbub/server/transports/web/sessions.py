@@ -2,8 +2,9 @@
 
 The `session` cookie holds the user's token. The `visitor` cookie holds a random value for users who are not logged in,
 so that their forms are protected too. The `login` cookie holds the ticket of a login at an external provider, and the
-`provider` cookie the ID of the provider of the last login. The server stores nothing: form tokens and notices are
-authenticated with the cookie value as the key, which only the browser and the server know.
+`provider` cookie the ID of the provider of the last login. The `notice` cookie holds a text that the next page shows.
+The server stores nothing: form tokens and notices are authenticated with the value of the session or visitor cookie as
+the key, which only the browser and the server know.
 """
 
 import base64
@@ -100,7 +101,8 @@ class WebSession:
     def sign_in(self, token: str, provider_id: str = "") -> None:
         """Log in with a new token. Form tokens and notices of the previous session become invalid.
 
-        `provider_id` is the external provider at which the user logged in, or an empty string."""
+        `provider_id` is the external provider at which the user logged in, or an empty string.
+        """
         self.token = token
         self.provider_id = provider_id
         self._visitor = ""
@@ -114,7 +116,9 @@ class WebSession:
     def start_provider_login(self, ticket: str, next_path: str) -> None:
         """Store a login at an external provider until the provider redirects back.
 
-        The ticket binds the login to this browser, so that the response of another login cannot be completed in it."""
+        The ticket binds the login to this browser, so that the response of another login cannot be completed in it. A
+        `next_path` that is too long for the cookie is dropped.
+        """
         value = base64.urlsafe_b64encode(codec.encode([ticket, next_path])).decode()
         if len(value) > LOGIN_COOKIE_MAX:
             value = base64.urlsafe_b64encode(codec.encode([ticket, ""])).decode()

@@ -1,8 +1,8 @@
 """Package of the modules that the chat client needs to start: one script instead of more than a hundred (decisions/0151).
 
 The package runs each module in a function of its own, in the order in which a browser would. Modules that are loaded later
-import from the package. Stubs with the names of the packaged modules re-export their names. No source text is analysed except
-for imports and exports, which start at the beginning of a line.
+import from the package. Stubs with the names of the packaged modules re-export their names. Regular expressions find the
+imports and exports, which start at the beginning of a line, the dynamic imports, and a top-level await.
 """
 
 import posixpath
@@ -29,11 +29,11 @@ class _Module(NamedTuple):
     exports: dict[str, str]
     """JavaScript expressions by the names that the module exports."""
     own_names: list[str]
-    """Names that the module exports and does not re-export from another one."""
+    """Names that the module exports and does not re-export from another module."""
 
 
 def list_imported(sources: Mapping[str, str], entry: str) -> list[str]:
-    """Return a module and all that it imports statically, each after those that it imports itself.
+    """Return the names of a module and of all modules that it imports statically; imported modules come first.
 
     Raise ValueError if modules import each other in a circle.
     """
@@ -57,9 +57,11 @@ def list_imported(sources: Mapping[str, str], entry: str) -> list[str]:
 
 
 def build_package(sources: Mapping[str, str], entry: str) -> dict[str, str]:
-    """Return the package of a module with all that it imports statically, a stub for each of them, and all other modules.
+    """Return the texts of the files, by name, with `entry` and all modules that it imports statically as a package.
 
-    Raise ValueError if a module has a form of import or export that packages do not support.
+    The files are the package (`PACKAGE`), a stub for each packaged module, and all other modules. Raise ValueError if
+    modules import each other in a circle, export the same name, or have a form of import or export that packages do not
+    support.
     """
     names = list_imported(sources, entry)
     variables = {name: f"${index}" for index, name in enumerate(names)}
@@ -140,5 +142,5 @@ def _declared_names(pattern: str) -> list[str]:
 
 
 def _resolve(name: str, target: str) -> str:
-    """Return the name of a module that another one imports by a relative path."""
+    """Return the name of the module that the module `name` imports by the relative path `target`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), target))

@@ -1,4 +1,7 @@
-"""Static files of the pages and of the chat client: content hashes in URLs, compression, the package of modules."""
+"""Static files: assets of the pages, modules and style sheets of the chat client, and its messages in each language.
+
+URLs contain a hash of the content. Files are compressed, and the modules that the chat client needs to start are a package.
+"""
 
 import asyncio
 import functools
@@ -28,7 +31,7 @@ EMOJI_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("emoji.json"
 EMOJI_FONT: Final = f"{THIRD_PARTY}/emoji_font_0.woff2"
 """First part of the third-party color font for emoji."""
 START_SHEET: Final = "start.css"
-"""All style sheets of the chat client as one file."""
+"""All style sheets of the chat client as one file, without `EMOJI_FONT_SHEET` if the font is not installed."""
 EMOJI_FONT_SHEET: Final = "emoji_font.css"
 """Style sheet that uses the color font for emoji."""
 CALL_FILES: Final = frozenset(f"{THIRD_PARTY}/{name}" for name in ("davey.wasm", "emnapi_core.js", "emnapi_runtime.js"))
@@ -169,7 +172,7 @@ class ClientFiles:
                 self._files[name].compress(encoding)
 
     def list_start_modules(self, entry: str = MAIN) -> list[str]:
-        """Return the names of a module and of those that it imports statically, directly or through others."""
+        """Return the names of a module and of the modules that it imports statically, directly or through other modules."""
         return start_package.list_imported(self._module_texts(), entry)
 
     def __call__(self, name: str) -> str:

@@ -83,7 +83,7 @@ async def _render_sku(request: PageRequest, error: ApiError | None = None) -> we
 
 
 async def _owned_sku_ids(request: PageRequest) -> set[SkuId]:
-    """Return the SKUs of the application that the user owns, without those of their guilds."""
+    """Return the IDs of the application's SKUs that the user owns, without the SKUs of the user's guilds."""
     if request.actor is None:
         return set()
     application_id = request.path_parameter("application_id")

@@ -1,4 +1,4 @@
-"""The list of the user's subscriptions, where they can be canceled and resumed."""
+"""The page with the user's subscriptions, where the user can cancel and resume them."""
 
 from typing import Final
 

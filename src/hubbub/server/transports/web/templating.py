@@ -1,4 +1,4 @@
-"""Jinja templates: environment with autoescaping, and filters for times, prices and names."""
+"""Jinja templates: environment with autoescaping, filters for times, prices and names, and the check of links."""
 
 import functools
 from datetime import datetime
@@ -24,7 +24,7 @@ _ZERO_DECIMAL_CURRENCIES: Final = (
 )  # fmt: skip
 _THREE_DECIMAL_CURRENCIES: Final = ("bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd")
 
-# The order matters: most user agents also contain the tokens of the browsers further down.
+# The order matters: most user agents also contain the tokens of browsers that are listed after their own.
 _BROWSERS: Final = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),

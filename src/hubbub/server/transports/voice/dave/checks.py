@@ -1,8 +1,8 @@
 """Validation of clients' key packages and commits, before other clients receive them.
 
 Clients disconnect, or worse, when they cannot apply a proposal, so an invalid message of one member must not reach the
-others. The server cannot perform checks that need the group's secrets (the tags of a commit) or the whole tree (its
-signature); members perform them and report failures with INVALID_COMMIT_WELCOME.
+others. The server cannot perform checks that need the group's secrets (the tags of a commit) or the whole tree (the
+signature of a commit); members perform them and report failures with INVALID_COMMIT_WELCOME.
 """
 
 from collections.abc import Collection, Mapping
@@ -13,12 +13,12 @@ from hubbub.server.transports.voice.dave.keys import compute_reference, parse_pu
 from hubbub.server.transports.voice.dave.proposals import Proposal, ValidatedKeyPackage
 
 KEY_PACKAGE_BYTES_MAX = 1024
-"""Size limit in bytes of a key package; those of known libraries have at most 400."""
+"""Size limit in bytes of a key package; key packages of known libraries have at most 400."""
 
 COMMIT_BASE_BYTES_MAX = 8_192
 """Size limit in bytes of a commit with its Welcome, without the part per member."""
 COMMIT_BYTES_PER_MEMBER = 1_024
-"""Additional bytes of the size limit of a commit, per member and new member."""
+"""Additional bytes of the size limit of a commit, per participant of the call and per pending proposal."""
 
 _UNLIMITED_LIFETIME = (0, (1 << 64) - 1)
 """The only lifetime (not before, not after) that DAVE allows in a key package."""
@@ -29,7 +29,10 @@ class RejectedMessage(Exception):
 
 
 def validate_key_package(data: bytes, user_id: int) -> ValidatedKeyPackage:
-    """Return the validated key package of this user; raise `RejectedMessage` with the reason if it is invalid."""
+    """Return the validated key package of this user; raise `RejectedMessage` with the reason if it is invalid.
+
+    Raise `codec.Malformed` if it cannot be decoded.
+    """
     if len(data) > KEY_PACKAGE_BYTES_MAX:
         raise RejectedMessage("key package: too long")
     package = codec.read_key_package(data)

@@ -1,6 +1,7 @@
 """Encoding and decoding of the MLS structures (RFC 9420) that a voice server needs.
 
-Decoding raises only `Malformed`. Encoding a decoded structure gives the same bytes.
+Decoding raises only `Malformed`. Encoding a decoded structure gives the same bytes, without the MLSMessage wrapper of a
+key package.
 """
 
 from dataclasses import dataclass

@@ -27,10 +27,10 @@ TRANSITION_SECONDS = 2.0
 """Time in seconds that members have to prepare for a transition."""
 
 SETTLE_SECONDS = 0.5
-"""Time in seconds that members have to apply a commit before the next proposals are sent."""
+"""Maximum time in seconds that members have to apply a commit before the next proposals are sent."""
 
 UPGRADE_SECONDS = 10.0
-"""Time in seconds that plain frames are still forwarded after the last client without encryption has left."""
+"""Maximum time in seconds that plain frames are still forwarded after the last client without encryption has left."""
 
 FOUNDERS_MAX = 4
 """Maximum number of clients that create a group; the others are added to it.
@@ -122,7 +122,10 @@ class DaveGroup:
     # Events from the voice server.
 
     def add_participant(self, user_id: int, now: float, version: int = DAVE_VERSION) -> list[OutgoingMessage]:
-        """Add a client that was sent SESSION_DESCRIPTION and was announced to the others with CLIENTS_CONNECT."""
+        """Add a client that was sent SESSION_DESCRIPTION and was announced to the others with CLIENTS_CONNECT.
+
+        Raise ValueError for a client without encryption, unless `allows_plain_clients` is set.
+        """
         if version < DAVE_VERSION and not self._allows_plain_clients:
             raise ValueError("this call does not accept clients without end-to-end encryption")
         messages = self.remove_participant(user_id, now) if user_id in self._participants else []
@@ -256,7 +259,10 @@ class DaveGroup:
     # Proposals.
 
     def _advance(self, now: float) -> list[OutgoingMessage]:
-        """Send the proposals that the current state requires; called after every event."""
+        """Return the proposals that the current state requires, or restart a group that cannot continue.
+
+        Called after every event.
+        """
         if self._version == 0:
             return []
         if self._tree is None:
@@ -274,7 +280,10 @@ class DaveGroup:
         return self._open_batch(self._tree, members, now)
 
     def _propose_founders(self, now: float) -> list[OutgoingMessage]:
-        """Propose waiting clients to each other while there is no group."""
+        """Propose waiting clients to each other while there is no group.
+
+        If the commits of all founders are rejected because of penalties, reset the penalties.
+        """
         messages: list[OutgoingMessage] = []
         limit = FOUNDERS_MAX << min(self._restarts, _FOUNDER_DOUBLINGS_MAX)
         for participant in self._participants.values():
@@ -301,7 +310,10 @@ class DaveGroup:
         return messages
 
     def _open_batch(self, tree: Tree, members: list[Participant], now: float) -> list[OutgoingMessage]:
-        """Propose the whole difference between the group and the call in one message; `members` are those of the group."""
+        """Propose the difference between the group and the call in one message, with at most `ADDS_PER_COMMIT_MAX` Adds.
+
+        `members` are the participants who are in the group.
+        """
         used_indexes = {participant.leaf_index for participant in members}
         batch = [
             proposals.sign_remove(self._sender, self._id, tree.epoch, index)
@@ -448,7 +460,7 @@ class DaveGroup:
         return [build_message(to, DaveOpcode.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
 
     def _drop_from_transitions(self, user_id: int) -> list[OutgoingMessage]:
-        """Remove a member from all transitions, and execute those that waited only for it."""
+        """Remove a member from all transitions, and execute the transitions that waited only for this member."""
         messages: list[OutgoingMessage] = []
         for transition in list(self._transitions.values()):
             if user_id not in transition.failed:
@@ -464,7 +476,7 @@ class DaveGroup:
         return [participant for participant in self._participants.values() if participant.leaf_index is not None]
 
     def _with_package(self, participants: Iterable[Participant]) -> list[int]:
-        """Return the IDs of participants with a key package; the others have just started and will send one."""
+        """Return the IDs of participants whose key package is not missing; the others have yet to send one."""
         return [participant.user_id for participant in participants if participant.missing_since is None]
 
     def _clear_group(self) -> None:

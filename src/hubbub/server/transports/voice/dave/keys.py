@@ -24,7 +24,7 @@ class ExternalSender:
     """The encoded external sender: the payload of EXTERNAL_SENDER."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey | None = None) -> None:
-        """Create a sender with this private key, or with a new one."""
+        """Create a sender with this private key, or with a new key."""
         self._key = key or ec.generate_private_key(_CURVE)
         point = self._key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
         # Clients ignore the identity; public servers use one zero byte.

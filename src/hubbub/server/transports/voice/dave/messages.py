@@ -31,7 +31,7 @@ class PrepareTransition(Struct, frozen=True):
 
 
 class ExecuteTransition(Struct, frozen=True):
-    """The payload of EXECUTE_TRANSITION: clients execute a transition, because all members are ready."""
+    """The payload of EXECUTE_TRANSITION: clients execute a transition, because all are ready or its time is over."""
 
     transition_id: int
 

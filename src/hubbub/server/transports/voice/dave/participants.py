@@ -7,7 +7,7 @@ from hubbub.server.transports.voice.dave.proposals import ValidatedKeyPackage
 KEY_PACKAGES_BURST = 10
 """Number of key packages that a client may send without a pause. Each one costs all other members a commit."""
 KEY_PACKAGES_PER_SECOND = 0.5
-"""Rate at which a client may send further key packages."""
+"""Number of key packages per second that a client may send after a burst."""
 
 KEY_PACKAGE_SECONDS = 5.0
 """Time in seconds that a client has to send its key package before it counts as overdue."""
@@ -15,7 +15,7 @@ KEY_PACKAGE_SECONDS = 5.0
 
 @dataclass(slots=True)
 class Participant:
-    """A participant of the call."""
+    """A client in the call, and its state in the MLS group."""
 
     user_id: int
     version: int
@@ -25,7 +25,7 @@ class Participant:
     has_external_sender: bool = False
     """Whether the client was sent the external sender; sending it twice would break the client."""
     key_package: ValidatedKeyPackage | None = None
-    """The last key package; None while one is missing."""
+    """The last key package; None before the first one and after `reset`."""
     leaf_index: int | None = None
     """Leaf index in the group; None outside the group, even if the tree still has a leaf."""
     entry_transition: int = 0
@@ -76,7 +76,10 @@ class Transition:
     committer: int | None = None
     """User ID of the member whose commit caused the transition; None for a change of version."""
     validators: set[int] = field(default_factory=set)
-    """User IDs of the members that can validate the commit: the other old members, or if none, the new ones."""
+    """User IDs of the members that can validate the commit.
+
+    These are the members before the commit without the committer, or the new members if the committer was the only member.
+    """
     failed: set[int] = field(default_factory=set)
     """User IDs of the members that could not apply the commit."""
 

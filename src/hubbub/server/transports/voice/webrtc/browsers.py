@@ -273,13 +273,13 @@ class Browsers:
         return transport
 
     def renew_credentials(self, transport: BrowserTransport) -> None:
-        """Give a transport new ICE credentials; checks with the old ones are no longer answered."""
+        """Give a transport new ICE credentials; checks with the old credentials are no longer answered."""
         self._by_ufrag.pop(transport.ufrag, None)
         transport.ufrag, transport.password = secrets.token_hex(8), secrets.token_hex(16)
         self._by_ufrag[transport.ufrag] = transport
 
     def add_address(self, transport: BrowserTransport, address: Address) -> None:
-        """Route the datagrams of an address to a transport, instead of those of its oldest address."""
+        """Route the datagrams of an address to a transport; a full transport loses its oldest address."""
         if address in transport.addresses:
             return
         if len(transport.addresses) == ADDRESSES_MAX:
@@ -305,7 +305,7 @@ class Browsers:
         if request is None or transport is None or not request.is_authentic(transport.password):
             return False
         if self.by_address.get(address, transport) is not transport:
-            # A browser must not take over the address of another one.
+            # A browser must not take over the address of another browser.
             return False
         transport.handle_check(request, address)
         return True

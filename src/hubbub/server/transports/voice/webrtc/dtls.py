@@ -95,7 +95,7 @@ class DtlsAssociation:
         return self._cookie(self._source)
 
     def verify_cookie(self, cookie: bytes) -> bool:
-        """Return whether a cookie was sent to an address of the browser, which is proven by it."""
+        """Return whether a cookie was sent to an address of the browser, and record this address as proven."""
         for address in self._cookie_addresses:
             if hmac.compare_digest(self._cookie(address), cookie):
                 self._proven_address = address

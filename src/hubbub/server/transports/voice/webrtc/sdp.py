@@ -22,7 +22,7 @@ _UFRAG: Final = re.compile(r"[A-Za-z0-9+/]{4,256}", re.ASCII)
 _RTPMAP: Final = re.compile(r"([0-9]{1,3}) ([A-Za-z0-9-]{1,32})/[0-9]{1,6}(?:/[0-9]{1,2})?", re.ASCII)
 _RETRANSMISSION: Final = re.compile(r"([0-9]{1,3}) apt=([0-9]{1,3})", re.ASCII)
 _DYNAMIC_PAYLOAD_TYPES: Final = frozenset((*range(35, 64), *range(96, 128)))
-"""Payload types that SDP may assign; others are static or look like RTCP (RFC 5761)."""
+"""Payload types that SDP may assign; other payload types are static or look like RTCP (RFC 5761)."""
 
 
 class OfferError(Exception):

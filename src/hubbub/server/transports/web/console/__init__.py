@@ -1,4 +1,4 @@
-"""The console of operators: pages over the operations of administration."""
+"""The operator console: pages that call the operations of administration."""
 
 from types import ModuleType
 

@@ -1,4 +1,4 @@
-"""Pages of the console for accounts: search, details and actions."""
+"""The account pages of the operator console: search, details and actions."""
 
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ STATES: Final = (("", "All accounts"), ("suspended", "Suspended"), ("deleting", 
 
 @console_page("GET", "")
 async def open_console(request: PageRequest, operator: Operator) -> web.Response:
-    """Open the first section of the console."""
+    """Redirect to the first section of the console."""
     return request.redirect(CONSOLE_PATH + PATH)
 
 
@@ -42,13 +42,13 @@ async def list_accounts(request: PageRequest, operator: Operator) -> web.Respons
 
 @console_page("GET", USER_PATH)
 async def show_account(request: PageRequest, operator: Operator) -> web.Response:
-    """Show an account and what operators did with it."""
+    """Show an account and the actions of operators on it."""
     return render(request, "account.html", operator, **await _account_context(request))
 
 
 @console_page("POST", USER_PATH + "/suspend")
 async def suspend_account(request: PageRequest, operator: Operator) -> web.Response:
-    """Suspend an account."""
+    """Suspend an account, until the end date of the form if there is one."""
     form, body = request.form, dict[str, Any]()
     body["reason"] = form.trimmed("reason")
     if form.trimmed("ends_at"):

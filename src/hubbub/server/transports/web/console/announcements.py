@@ -1,4 +1,4 @@
-"""Page of the console for announcements."""
+"""The announcement page of the operator console: list, creation and end of announcements."""
 
 from typing import Any, Final
 
@@ -24,13 +24,13 @@ FIELDS: Final = ("content", "level", "starts_at", "ends_at")
 
 @console_page("GET", PATH)
 async def list_announcements(request: PageRequest, operator: Operator) -> web.Response:
-    """List the announcements."""
+    """List the announcements with their states."""
     return render(request, "announcements.html", operator, **await _context(request))
 
 
 @console_page("POST", PATH)
 async def create_announcement(request: PageRequest, operator: Operator) -> web.Response:
-    """Create an announcement."""
+    """Create an announcement. The times of the form are in UTC."""
     form = request.form
     body: dict[str, Any] = {"content": form.trimmed("content"), "level": form.text("level")} | reason_body(request)
     for name in ("starts_at", "ends_at"):
@@ -47,7 +47,7 @@ async def create_announcement(request: PageRequest, operator: Operator) -> web.R
 
 @console_page("POST", PATH + r"/{announcement_id:\d{1,19}}/end")
 async def end_announcement(request: PageRequest, operator: Operator) -> web.Response:
-    """End an announcement."""
+    """End an announcement, so that pages no longer show it."""
     await request.call(wire.END_ANNOUNCEMENT, request.path_parameter("announcement_id"), body=reason_body(request))
     return request.redirect(CONSOLE_PATH + PATH, notice="Announcement ended.")
 

@@ -1,4 +1,4 @@
-"""Pages of the console for applications: search, details and actions."""
+"""The application pages of the operator console: search, details and actions."""
 
 from typing import Any, Final
 
@@ -43,14 +43,14 @@ async def show_application(request: PageRequest, operator: Operator) -> web.Resp
 
 @console_page("POST", APPLICATION_PATH + "/disable")
 async def disable_application(request: PageRequest, operator: Operator) -> web.Response:
-    """Disable an application."""
+    """Disable an application for the reason of the form."""
     body = {"reason": request.form.trimmed("reason")}
     return await _act(request, operator, wire.DISABLE_APPLICATION, body, "Application disabled.", ("reason",))
 
 
 @console_page("POST", APPLICATION_PATH + "/enable")
 async def enable_application(request: PageRequest, operator: Operator) -> web.Response:
-    """Enable an application."""
+    """Enable a disabled application."""
     return await _act(request, operator, wire.ENABLE_APPLICATION, reason_body(request), "Application enabled.", ())
 
 

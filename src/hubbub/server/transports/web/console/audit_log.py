@@ -1,4 +1,4 @@
-"""Page of the console for the audit log of operators."""
+"""The audit log page of the operator console."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ PAGE_SIZE: Final = 50
 
 @console_page("GET", PATH)
 async def show_audit_log(request: PageRequest, operator: Operator) -> web.Response:
-    """List the actions of operators."""
+    """List the actions of operators, `PAGE_SIZE` per page."""
     query = {"limit": [str(PAGE_SIZE + 1)]}
     before = request.query_parameter("before")
     if before.isascii() and before.isdigit():

@@ -1,4 +1,4 @@
-"""Helpers shared by the pages of the console."""
+"""Definitions shared by the operator console's pages: sections, action texts, the page decorator, rendering and search."""
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
@@ -110,7 +110,8 @@ ConsolePage = Callable[[PageRequest, Operator], Awaitable[web.Response]]
 def console_page(method: str, path: str) -> Callable[[ConsolePage], Callable[[PageRequest], Awaitable[web.Response]]]:
     """Register `async def (request, operator) -> web.Response` as a page of the console; `path` is below `/admin`.
 
-    Users who are not operators see an error page, and operators without two-factor authentication see how to enable it."""
+    Users who are not operators see an error page, and operators without two-factor authentication see how to enable it.
+    """
 
     def register(function: ConsolePage) -> Callable[[PageRequest], Awaitable[web.Response]]:
         @functools.wraps(function)
@@ -148,7 +149,7 @@ def reason_body(request: PageRequest) -> dict[str, Any]:
 
 
 class SearchPage:
-    """A page of a search with a text, a state and pages by ID."""
+    """One page of the results of a search by text and state; the next page starts after the last ID."""
 
     def __init__(self, request: PageRequest, path: str, states: Sequence[tuple[str, str]] = ()) -> None:
         self.states = states

@@ -1,4 +1,4 @@
-"""Page of the console for the terms and the privacy notice."""
+"""The document pages of the operator console: the terms and the privacy notice."""
 
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ TITLES: Final = {DocumentKind.TERMS: "Terms of use", DocumentKind.PRIVACY: "Priv
 
 @console_page("GET", PATH)
 async def list_documents(request: PageRequest, operator: Operator) -> web.Response:
-    """List the documents."""
+    """List the terms and the privacy notice with their versions."""
     versions = {document.kind: document for document in await request.call(wire.LIST_DOCUMENTS)}
     return render(request, "documents.html", operator, titles=TITLES, versions=versions)
 

@@ -1,4 +1,4 @@
-"""Page of the console for the switches of features."""
+"""The feature page of the operator console, where operators switch features on and off."""
 
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ FEATURES: Final = {
 
 @console_page("GET", PATH)
 async def list_features(request: PageRequest, operator: Operator) -> web.Response:
-    """List the features."""
+    """List the features with their switches."""
     return render(request, "features.html", operator, **await _context(request))
 
 

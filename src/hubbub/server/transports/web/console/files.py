@@ -1,4 +1,4 @@
-"""Pages of the console for uploaded files and storage quotas."""
+"""The file page of the operator console, and the forms for storage quotas of accounts and guilds."""
 
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ async def show_files(request: PageRequest, operator: Operator) -> web.Response:
 
 @console_page("POST", PATH + r"/{attachment_id:\d{1,19}}/delete")
 async def delete_file(request: PageRequest, operator: Operator) -> web.Response:
-    """Delete a file."""
+    """Delete an uploaded file for the reason of the form."""
     body = {"reason": request.form.trimmed("reason")}
     try:
         await request.call(wire.ADMINISTRATIVELY_DELETE_FILE, request.path_parameter("attachment_id"), body=body)
@@ -55,7 +55,7 @@ async def set_guild_quota(request: PageRequest, operator: Operator) -> web.Respo
 
 
 def _quota_body(request: PageRequest) -> dict[str, Any]:
-    """Return the body with the quota of the form, which is in MiB; an empty field means the default."""
+    """Return the body with the quota of the form, which is in MiB; text that is not a number means the default."""
     text = request.form.trimmed("quota_mib")
     quota = min(int(text) * MIB, wire.QUOTA_BYTES_MAX) if text.isascii() and text.isdigit() else None
     return {"bytes": quota} | reason_body(request)

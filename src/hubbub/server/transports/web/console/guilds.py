@@ -1,4 +1,4 @@
-"""Pages of the console for guilds: search, details and actions."""
+"""The guild pages of the operator console: search, details and actions."""
 
 from typing import Any, Final
 
@@ -42,7 +42,7 @@ async def show_guild(request: PageRequest, operator: Operator) -> web.Response:
 
 @console_page("POST", GUILD_PATH + "/suspend")
 async def suspend_guild(request: PageRequest, operator: Operator) -> web.Response:
-    """Suspend a guild."""
+    """Suspend a guild for the reason of the form."""
     body = {"reason": request.form.trimmed("reason")}
     return await _act(request, operator, wire.SUSPEND_GUILD, body, "Guild suspended.", ("reason",))
 

@@ -1,4 +1,4 @@
-"""Page of the console for operators and their roles."""
+"""The operator page of the operator console: operators and their roles."""
 
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ FIELDS: Final = ("username", "role", "reason")
 
 @console_page("GET", PATH)
 async def list_operators(request: PageRequest, operator: Operator) -> web.Response:
-    """List the operators."""
+    """List the operators with their roles."""
     return render(request, "operators.html", operator, **await _context(request))
 
 

@@ -1,4 +1,4 @@
-"""Page of the console for the queues of background jobs."""
+"""The queue page of the operator console: background jobs that failed or are retried."""
 
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ PAGE_SIZE: Final = 50
 
 @console_page("GET", PATH)
 async def show_queues(request: PageRequest, operator: Operator) -> web.Response:
-    """Show the queues and the jobs that failed."""
+    """Show the queues, and the jobs that failed or, if the query requests it, are retried."""
     state = "retrying" if request.query_parameter("state") == "retrying" else "failed"
     query = {"state": [state], "limit": [str(PAGE_SIZE + 1)]}
     after = request.query_parameter("after")
@@ -44,13 +44,13 @@ async def retry_queue(request: PageRequest, operator: Operator) -> web.Response:
 
 @console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/retry")
 async def retry_job(request: PageRequest, operator: Operator) -> web.Response:
-    """Retry a job."""
+    """Retry a job, unless it has finished in the meantime."""
     return await _act(request, wire.RETRY_JOB, "Retrying the job.")
 
 
 @console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/discard")
 async def discard_job(request: PageRequest, operator: Operator) -> web.Response:
-    """Delete a job that failed permanently."""
+    """Discard a job that failed permanently, unless it has finished in the meantime."""
     return await _act(request, wire.DISCARD_JOB, "Job discarded.")
 
 

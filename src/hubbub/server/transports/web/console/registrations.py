@@ -1,4 +1,4 @@
-"""Pages of the console for registrations: requests to approve, and invites."""
+"""The registration page of the operator console: requests to approve, and registration invites."""
 
 from typing import Any, Final
 
@@ -62,7 +62,7 @@ async def create_invite(request: PageRequest, operator: Operator) -> web.Respons
 
 @console_page("POST", PATH + r"/invites/{invite_id:\d{1,19}}/delete")
 async def delete_invite(request: PageRequest, operator: Operator) -> web.Response:
-    """Delete an invite."""
+    """Delete a registration invite."""
     await request.call(wire.DELETE_REGISTRATION_INVITE, request.path_parameter("invite_id"), body=reason_body(request))
     return request.redirect(CONSOLE_PATH + PATH, notice="Invite deleted.")
 

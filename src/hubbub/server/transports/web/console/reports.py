@@ -1,4 +1,4 @@
-"""Pages of the console for reports and appeals."""
+"""The report and appeal pages of the operator console."""
 
 from typing import Any, Final
 from urllib.parse import urlencode

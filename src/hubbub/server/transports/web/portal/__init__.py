@@ -1,4 +1,4 @@
-"""The developer portal: pages over the operations for a user's own applications."""
+"""The developer portal: pages that call the operations for a user's own applications and teams."""
 
 from types import ModuleType
 

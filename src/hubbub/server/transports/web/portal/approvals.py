@@ -56,7 +56,7 @@ async def request_scope(request: PageRequest) -> web.Response:
 
 @page("POST", PATH + "/social-layer")
 async def accept_terms(request: PageRequest) -> web.Response:
-    """Accept the terms of the social layer."""
+    """Accept the terms of the social layer, if the checkbox is checked."""
     if request.form.checked("accept"):
         await update_application(request, {"accept_social_layer_terms": True})
         return request.redirect(

@@ -97,7 +97,7 @@ def _command_context(command: ApplicationCommand, permissions: CommandPermission
 
 
 def _option_lines(options: list[CommandOption], path: str = "") -> list[dict[str, str]]:
-    """Return the options in order, with those of subcommands after their subcommand and named by path."""
+    """Return the options in order; the options of a subcommand follow the subcommand and are named by path."""
     lines: list[dict[str, str]] = []
     for option in options:
         name = f"{path} {option.name}".strip()

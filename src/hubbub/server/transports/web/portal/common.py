@@ -1,4 +1,4 @@
-"""Helpers shared by the portal's pages."""
+"""Definitions shared by the portal's pages: paths, sections, and functions that load, update and render an application."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -51,7 +51,7 @@ def section_path(request: PageRequest, section: str = "") -> str:
 
 
 async def load_application(request: PageRequest) -> Application:
-    """Return the application. Users who do not own it get UNKNOWN_APPLICATION."""
+    """Return the application of the path; raise UNKNOWN_APPLICATION if the user may not see it."""
     try:
         return await request.call(applications.GET_APPLICATION, request.path_parameter("application_id"))
     except ApiError as error:
@@ -61,7 +61,7 @@ async def load_application(request: PageRequest) -> Application:
 
 
 async def update_application(request: PageRequest, body: Mapping[str, Any]) -> Application:
-    """Update the application."""
+    """Update the fields in `body` of the application of the path."""
     return await request.call(applications.UPDATE_APPLICATION, request.path_parameter("application_id"), body=body)
 
 

@@ -27,7 +27,7 @@ async def show_images(request: PageRequest) -> web.Response:
 
 @page("POST", PATH + "/emoji", file="emoji_image")
 async def add_emoji(request: PageRequest) -> web.Response:
-    """Add an emoji."""
+    """Add an emoji from an uploaded image."""
     body = {"name": request.form.trimmed("emoji_name"), "image": request.form.data_uri("emoji_image")}
     return await _add_image(request, emojis.CREATE_APPLICATION_EMOJI, body, "emoji")
 
@@ -57,7 +57,7 @@ async def _add_image(request: PageRequest, operation: Any, body: dict[str, Any],
 
 @page("POST", PATH + "/emoji/{image_id:[0-9]{1,19}}/delete")
 async def delete_emoji(request: PageRequest) -> web.Response:
-    """Delete an emoji."""
+    """Delete an emoji of the application."""
     return await _delete_image(request, emojis.DELETE_APPLICATION_EMOJI, errors.UNKNOWN_EMOJI)
 
 

@@ -33,7 +33,7 @@ async def list_applications(request: PageRequest) -> web.Response:
 
 @page("POST", PORTAL_PATH)
 async def create_application(request: PageRequest) -> web.Response:
-    """Create an application."""
+    """Create an application with the entered name, and open its settings."""
     try:
         application = await request.call(developers.CREATE_APPLICATION, body={"name": request.form.trimmed("name")})
     except ApiError as error:

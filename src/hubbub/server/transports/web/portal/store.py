@@ -40,7 +40,7 @@ async def show_store(request: PageRequest) -> web.Response:
 
 @page("POST", PATH)
 async def create_sku(request: PageRequest) -> web.Response:
-    """Create a SKU."""
+    """Create a SKU, and publish it if the checkbox is checked."""
     form = request.form
     sku_type, flags, _ = KINDS.get(form.trimmed("kind"), (0, 0, ""))
     body = {"type": int(sku_type), "flags": flags, "published": form.checked("published"), **_read_fields(form)}
@@ -78,7 +78,7 @@ async def change_sku(request: PageRequest) -> web.Response:
 
 @page("POST", SKU_PATH + "/delete")
 async def delete_sku(request: PageRequest) -> web.Response:
-    """Delete a SKU."""
+    """Delete a SKU. Its owners keep it."""
     ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
     await request.call(skus.DELETE_SKU, *ids)
     return request.redirect(section_path(request, "/store"), notice="The SKU was deleted. Its owners keep it.")

@@ -1,4 +1,4 @@
-"""Portal pages for teams of developers: members, roles, applications and ownership."""
+"""Portal pages for teams of developers: invitations, members, roles and ownership, and the transfer of an application."""
 
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ async def show_teams(request: PageRequest) -> web.Response:
 
 @page("POST", TEAMS_PATH)
 async def create_team(request: PageRequest) -> web.Response:
-    """Create a team."""
+    """Create a team with the entered name, and open its page."""
     try:
         team = await request.call(teams.CREATE_TEAM, body={"name": request.form.trimmed("name")})
     except ApiError as error:
@@ -85,7 +85,7 @@ async def show_team(request: PageRequest) -> web.Response:
 
 @page("POST", TEAM_PATH)
 async def rename_team(request: PageRequest) -> web.Response:
-    """Rename a team."""
+    """Change the name of a team."""
     body = {"name": request.form.trimmed("name")}
     return await _run(request, teams.UPDATE_TEAM, fields=("name",), body=body, notice="Saved.")
 
@@ -108,7 +108,7 @@ async def change_role(request: PageRequest) -> web.Response:
 
 @page("POST", MEMBER_PATH + "/remove")
 async def remove_member(request: PageRequest) -> web.Response:
-    """Remove a member."""
+    """Remove a member from a team."""
     user_id = request.path_parameter("user_id")
     return await _run(request, teams.DELETE_TEAM_MEMBER, user_id, fields=(), notice="Member removed.")
 
@@ -123,7 +123,7 @@ async def transfer_team(request: PageRequest) -> web.Response:
 
 @page("POST", TEAM_PATH + "/delete")
 async def delete_team(request: PageRequest) -> web.Response:
-    """Delete a team."""
+    """Delete a team, and show the list of teams."""
     try:
         await request.call(teams.DELETE_TEAM, request.path_parameter("team_id"))
     except ApiError as error:

@@ -47,7 +47,7 @@ async def invite_tester(request: PageRequest) -> web.Response:
 
 @page("POST", PATH + "/{user_id:[0-9]{1,19}}/remove")
 async def remove_tester(request: PageRequest) -> web.Response:
-    """Remove a tester."""
+    """Remove a tester, or do nothing if the user is not a tester."""
     try:
         await request.call(
             developers.DELETE_APPLICATION_TESTER,

@@ -1,6 +1,6 @@
-"""Everything the reference documents, collected from the protocol tables: resources, objects, enums, events and errors.
+"""All subjects of the reference, collected from the protocol tables: resources, commands, objects, enums, events, errors.
 
-Each item has one URL with a fragment; every mention of it links there.
+Each item has one URL, which every mention of the item links to.
 """
 
 import importlib
@@ -89,7 +89,7 @@ class Enumeration:
 
 @dataclass(frozen=True)
 class ErrorCodeEntry:
-    """One error code."""
+    """An error code with its name and URL."""
 
     name: str
     kind: ErrorCode
@@ -112,7 +112,7 @@ class Catalogue:
 
     @cached_property
     def _resource_of(self) -> dict[Endpoint, str]:
-        """The resource of each operation: its protocol module, or its slice if the module declares only one."""
+        """The resource of each operation: its protocol module, or its slice if the module declares no other operation."""
         operation_counts = Counter(self._modules_by_operation.values())
         resources = {}
         for endpoint in self._endpoints:
@@ -338,7 +338,7 @@ def resource_modules() -> list[ModuleType]:
 
 
 def _protocol_modules() -> list[ModuleType]:
-    """Return all protocol modules; shared enums and flags first, then resources."""
+    """Return all protocol modules: shared enums and flags first, then resources, then the others."""
     modules = [
         importlib.import_module(module_info.name)
         for module_info in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}.")

@@ -51,7 +51,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "create_guild_application_command": {"name": "greet", "description": "Says hello"},
     "update_voice_channel_status": {"status": "Telling stories"},
 }
-"""Request bodies. Values that start with `$` are variables."""
+"""Request bodies by operation. Values that start with `$` are variables."""
 
 QUERIES: Final[dict[str, dict[str, str]]] = {
     "guild_search": {"content": "hello"},
@@ -100,7 +100,7 @@ UNVERIFIED: Final = frozenset(
         "search_users",
     }
 )
-"""Operations whose example fails although all its variables are known: the demo world has no such object."""
+"""Operations whose example fails although all its variables are known, usually because the demo world lacks the object."""
 
 REJECTS_BOTS: Final = frozenset({"create_guild"})
 """Operations that accept bots only until a dated change; their examples use no bot library."""
@@ -118,7 +118,7 @@ _KNOWN_PARAMETERS: Final = frozenset(name.lower() for name in VARIABLES)
 
 @dataclass(frozen=True, slots=True)
 class ExampleFile:
-    """An uploaded file."""
+    """A file that an example request uploads."""
 
     field: str
     """Name of the form field."""

@@ -1,6 +1,7 @@
 """The pages of the reference, rendered once and cached.
 
-Pages are the same for every user, so one copy serves all. Only the page of dated changes depends on the time.
+Pages are the same for every user, so one copy serves all. Only the page of dated changes depends on the time. Search
+results are rendered for each request.
 """
 
 import asyncio

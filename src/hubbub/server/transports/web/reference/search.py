@@ -62,7 +62,7 @@ _STARTS_NAME: Final = -1.0
 
 
 class Entry(NamedTuple):
-    """One searchable entry."""
+    """A page or an item of the reference that the search can find."""
 
     kind: str
     title: str
@@ -77,14 +77,14 @@ class Entry(NamedTuple):
     keywords: frozenset[str]
     """Stems of the entry's keywords."""
     description_stems: frozenset[str]
-    """Stems of the description."""
+    """Stems of the text, the route and the text that is searched but not shown."""
     route: str
     """Method and path of an operation; empty for other entries."""
     is_deprecated: bool
 
 
 class QueryWord(NamedTuple):
-    """One word of a query."""
+    """A word of a query, in the forms that are compared with entries."""
 
     text: str
     stem: str
@@ -98,9 +98,10 @@ def entries(catalogue: Catalogue) -> list[Entry]:
 
 
 def find(entries: list[Entry], query: str) -> list[Entry]:
-    """Return the entries that contain all query words or their synonyms, best matches first.
+    """Return at most `RESULTS_MAX` entries that contain all query words or their synonyms, best matches first.
 
-    An entry with an equal name comes first. Words without meaning, and words that no entry contains, are ignored.
+    An entry with an equal name comes first. Words without meaning, and words that no entry contains, are ignored. An entry
+    may lack optional words.
     """
     query_texts = [word.strip(_PUNCTUATION) or word for word in query.lower().split()[:WORDS_MAX]]
     if not query_texts:
@@ -137,7 +138,7 @@ def _parse_words(texts: Sequence[str]) -> list[QueryWord]:
 
 
 def _distance(word: QueryWord, entry: Entry) -> float | None:
-    """Return the distance of a word from an entry, or None if the entry does not contain it."""
+    """Return the distance of a word from an entry, or None if the entry does not contain it and it is not optional."""
     if word.stem in entry.name_stems:
         return 0.0
     if word.stem in entry.keywords:

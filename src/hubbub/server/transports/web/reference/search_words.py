@@ -1,4 +1,4 @@
-"""Words of search queries: stems, synonyms and phrases that people use for the terms of the API."""
+"""Words of search queries: phrases, synonyms and keywords for the terms of the API, words to ignore, and stems."""
 
 import re
 from collections.abc import Iterable

@@ -81,7 +81,7 @@ def hints(kind: type[Struct]) -> dict[str, Any]:
 
 
 def tag_of(kind: type[Struct]) -> tuple[str, str] | None:
-    """Return the tag field that distinguishes a model from the other models of its union, and its value."""
+    """Return the tag field that distinguishes a model from the other models of its union, and its value, or None."""
     config = kind.__struct_config__
     return (str(config.tag_field), repr(config.tag)) if config.tag is not None else None
 
