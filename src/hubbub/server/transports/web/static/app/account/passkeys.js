@@ -128,7 +128,10 @@ async function register({ context }) {
   return isDone;
 }
 
-/** Ask the browser to create a passkey with the options of the API; return it as the API takes it. */
+/**
+ * Ask the browser to create a passkey with the options of the API; return it in the format of the API. Throw an
+ * ApiError with a text for the user if the browser does not create it.
+ */
 async function createCredential(options) {
   const excluded = (options.excludeCredentials ?? []).map(known => ({ ...known, id: decodeBase64Url(known.id) }));
   try {

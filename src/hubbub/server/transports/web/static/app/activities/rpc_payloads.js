@@ -113,7 +113,7 @@ export function sku(source) {
   };
 }
 
-/** Return an entitlement without null values. */
+/** Return the payload of an entitlement, without null values. */
 export function entitlement(source) {
   return { gift_code_flags: 0, ...withoutNulls(source) };
 }

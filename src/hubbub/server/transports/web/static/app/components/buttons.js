@@ -1,4 +1,4 @@
-/** Buttons of messages: interactive, link and premium. */
+/** Buttons of messages: interactive, link and premium; also the function that sends interactions of components. */
 
 import { ButtonStyle } from "../generated/enums.js";
 import { MESSAGE_COMPONENT, getInteractions } from "../network/interactions.js";

@@ -17,7 +17,7 @@ const SELECTS = [
   ComponentType.MENTIONABLE_SELECT,
   ComponentType.CHANNEL_SELECT,
 ];
-/** The character counter appears when fewer characters than this remain. */
+/** If the component sets no maximum, the character counter appears when fewer characters than this remain. */
 const COUNTER_THRESHOLD = 200;
 let fieldCount = 0;
 
