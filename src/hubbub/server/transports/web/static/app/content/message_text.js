@@ -1,4 +1,4 @@
-/** Messages as plain text: system messages, and one-line summaries of all others. */
+/** Messages as plain text: the texts of system messages, and one-line summaries of all messages. */
 
 import { ActivityActionType } from "../generated/enums.js";
 import { MessageType } from "../network/enums.js";

@@ -11,7 +11,7 @@ export function listRecentEmoji() {
   return Array.isArray(stored) ? stored.filter(emoji => typeof emoji?.name === "string") : [];
 }
 
-/** Put an emoji first. */
+/** Put an emoji first in the stored list; the oldest one is dropped if the list is full. */
 export function addRecentEmoji({ id = null, name, animated = false }) {
   const isSame = other => (other.id ?? null) === id && (id !== null || other.name === name);
   const others = listRecentEmoji().filter(other => !isSame(other));
