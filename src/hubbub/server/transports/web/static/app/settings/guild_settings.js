@@ -97,7 +97,6 @@ export function openGuildSettings(context, guildId, screenId = null) {
   return view;
 }
 
-/** The settings dialog of one guild. */
 class GuildSettings extends SettingsDialog {
   /** Whether the user is deleting the guild in this dialog. */
   isDeletingGuild = false;
