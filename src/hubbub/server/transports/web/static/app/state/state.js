@@ -68,7 +68,7 @@ export class State extends EventTarget {
     gateway.addEventListener("event", ({ detail }) => this.apply(detail.name, detail.data));
   }
 
-  /** Apply an event. */
+  /** Apply an event; events without a handler are ignored. */
   apply(name, data) {
     GATEWAY_HANDLERS[name]?.(this, data);
   }
@@ -181,7 +181,7 @@ export class State extends EventTarget {
     return channel !== undefined && isNewer(channel.last_message_id, this.lastRead(channelId));
   }
 
-  /** Return whether a channel is muted. */
+  /** Return whether the user has muted a channel, one of its parents or its guild. */
   isMuted(channelId) {
     const channel = this.channels.get(channelId);
     return channel !== undefined && isChannelMuted(this, channel);
@@ -219,7 +219,7 @@ export class State extends EventTarget {
     return log;
   }
 
-  /** Return the IDs of other users typing in a channel. */
+  /** Return the IDs of the other users who are typing in a channel, without blocked users. */
   typingIn(channelId, now = Date.now()) {
     const typingUsers = [...(this.typing.get(channelId) ?? [])].filter(([, until]) => until > now);
     return typingUsers

@@ -65,7 +65,7 @@ function position(anchor, node) {
 }
 
 /**
- * Open a menu.
+ * Open a menu of buttons beside an element; items that are null or false are left out.
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {string} label

@@ -1,4 +1,4 @@
-/** The profile dialog of a user, and relationship actions. */
+/** The profile dialog of a user, relationship actions, direct messages, and the handler that opens the menu of a user. */
 
 import { RelationshipType } from "../network/enums.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";

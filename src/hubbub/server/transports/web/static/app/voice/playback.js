@@ -64,7 +64,7 @@ export class Playback {
     this.#elements.delete(userId);
   }
 
-  /** Apply changed settings. */
+  /** Apply changed settings to the audio of all users. */
   apply() {
     const { deaf, outputId, volumes } = this.#devices.settings;
     for (const [userId, element] of this.#elements) {
