@@ -1,3 +1,5 @@
+/** A running platform and its parts: starting, connecting, people, worlds, snapshots, forks, clock, faults and diagnostics. */
+
 import { readFile } from "node:fs/promises";
 import { ControlClient } from "./control.js";
 import { PlatformNotStarted, RehearsalError } from "./errors.js";
@@ -57,7 +59,7 @@ export class Platform {
     return this.ready.cdn;
   }
 
-  /** Return a user of the world. */
+  /** Return the person with a name. An unknown name fails at the first action. */
   person(name, { channel = this.channel } = {}) {
     return new Person(this.control, name, channel);
   }
@@ -160,7 +162,7 @@ export class Platform {
     return this.#log();
   }
 
-  /** Stop the platform, or the fork. */
+  /** Stop the platform or the fork. A platform that another program started keeps running. */
   async close() {
     const stop = this.#stop;
     this.#stop = async () => {};
