@@ -15,7 +15,7 @@ export class PlatformNotStarted extends RehearsalError {
   }
 }
 
-/** The platform rejected a request. */
+/** The platform rejected a request. `status`, `code`, `errors` and `body` are those of its response. */
 export class RequestRejected extends RehearsalError {
   constructor(operation, status, body) {
     super(describe(operation, status, body), body.cause ? { cause: body.cause } : undefined);

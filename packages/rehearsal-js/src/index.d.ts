@@ -222,7 +222,7 @@ export class Faults {
   clear(): Promise<void>;
 }
 
-/** A snapshot of a platform. */
+/** A snapshot of a platform, which a test can restore, delete or fork. */
 export class Snapshot {
   readonly id: string;
   /** Platform time of the snapshot. */
@@ -250,7 +250,7 @@ export class Platform {
   person(name: string, options?: InChannel): Person;
   /** Return an application of the world with its credentials. */
   application(name: string): BuiltApplication;
-  /** Return the token of the bot of an application. */
+  /** Return the token of an application's bot; throw a RehearsalError if it has none. */
   botToken(name: string): string;
   /** Return a guild of the world with the IDs of its channels and roles. */
   guild(name: string): BuiltGuild;

@@ -69,7 +69,7 @@ export class Platform {
     return find(this.ready.applications, "application", name);
   }
 
-  /** Return the token of the bot of an application. */
+  /** Return the token of an application's bot; throw a RehearsalError if it has none. */
   botToken(name) {
     const { bot } = this.application(name);
     if (!bot) throw new RehearsalError(`The application ${name} has no bot.`);
@@ -174,7 +174,7 @@ export class Platform {
   }
 }
 
-/** A snapshot of a platform. */
+/** A snapshot of a platform, which a test can restore, delete or fork. */
 export class Snapshot {
   #control;
 

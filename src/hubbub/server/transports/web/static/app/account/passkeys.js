@@ -23,7 +23,7 @@ function passkeyObstacle() {
   return window.PublicKeyCredential === undefined ? t("This browser does not support passkeys.") : null;
 }
 
-/** Return the section with the passkeys of the user. */
+/** Return the section that lists the passkeys of the user, with buttons that add, rename and remove them. */
 export function passkeysSection(view) {
   const { api } = view.context;
   const obstacle = passkeyObstacle();

@@ -205,7 +205,7 @@ class ActivityFrame {
     showNotice(t("The activity ended because the connection was lost."));
   }
 
-  /** Remove the frame and tell the server that the user left. */
+  /** Remove the frame and report to the server that the user left. */
   async leave() {
     const { api, gateway } = this.context;
     const { location, instance_id: id } = this.#lastInstance;

@@ -11,7 +11,7 @@ import { buildMessageResult } from "./message_results.js";
 
 const PAGE_SIZE = 25;
 
-/** Open the mentions inbox. */
+/** Open the dialog with the mentions inbox, in which the user can filter mentions and load older ones. */
 export function openMentions(context) {
   const { state } = context;
   openDialog(

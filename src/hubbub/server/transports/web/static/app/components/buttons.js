@@ -16,7 +16,7 @@ const STYLE_CLASSES = new Map([
   [ButtonStyle.DANGER, "danger"],
 ]);
 
-/** Return a button of a message. */
+/** Return the node of a message button: a button that sends an interaction, or a link for link and premium buttons. */
 export function renderButton(component, { message, context }) {
   const { style, label, disabled, url, sku_id: skuId } = component;
   if (style === PREMIUM) return premiumButton(skuId, Boolean(disabled), message, context);

@@ -11,7 +11,7 @@ const IMAGE = /^image\//;
 const VIDEO = /^video\//;
 const GALLERY_ITEMS_MAX = 10;
 
-/** Return the thumbnail of a section. */
+/** Return the thumbnail of a section; a link instead of an image that is not on this server. */
 export function renderThumbnail({ media, description, spoiler }, { context }) {
   const element = image(media, description, "component-thumbnail", context);
   return spoiler ? coverSpoiler(element) : element;

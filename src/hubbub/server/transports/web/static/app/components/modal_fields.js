@@ -28,7 +28,7 @@ let fieldCount = 0;
  *   focus: () => void}} Field `read` appends the field's files to `files`
  */
 
-/** Return the field of a modal component. @returns {Field} */
+/** Return the field of a modal component, with its label, hint and errors. @returns {Field} */
 export function createModalField(component, label, description, context) {
   const id = `modal-field-${(fieldCount += 1)}`;
   const type = component.type;

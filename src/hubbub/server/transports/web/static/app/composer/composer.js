@@ -114,7 +114,7 @@ class Composer extends LayoutPart {
     return this.context.state.can(this.context.channelId, Permissions.ATTACH_FILES);
   }
 
-  /** Add files to the draft. @param {File[]} files */
+  /** Add files to the draft; the first call loads the module of uploads. @param {File[]} files */
   async addFiles(files) {
     const module = await loadModule(() => import("./uploads.js"));
     if (module === null || !this.isConnected) return;

@@ -16,7 +16,7 @@ import { emojiElement } from "../content/emoji_element.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 
 const ANSWERS_MIN = 2;
-/** Durations in hours. */
+/** Durations of a poll in hours, with their labels. */
 const DURATIONS = [
   [1, tn("{count} hour", "{count} hours", 1)],
   [4, tn("{count} hour", "{count} hours", 4)],

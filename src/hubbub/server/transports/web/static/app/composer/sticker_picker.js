@@ -6,7 +6,7 @@ import { openPopup } from "../ui/popups.js";
 import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 import { stickerPath } from "../content/cdn_paths.js";
 
-/** Open the picker of a composer. */
+/** Open the picker beside an element; a chosen sticker is sent in the channel of the composer. */
 export function openStickerPicker(composer, anchor) {
   const { context } = composer;
   const { state, guildId, channelId } = context;

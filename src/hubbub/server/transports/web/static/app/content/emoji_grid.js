@@ -50,7 +50,11 @@ export class EmojiGrid {
     this.node.addEventListener("scroll", () => this.draw(), { passive: true });
   }
 
-  /** Replace the sections. @param {{label: string | null, cells: EmojiCell[]}[]} sections */
+  /**
+   * Replace the sections, scroll to the top and activate the first cell.
+   *
+   * @param {{label: string | null, cells: EmojiCell[]}[]} sections
+   */
   setSections(sections) {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     let top = 0;
@@ -130,7 +134,7 @@ export class EmojiGrid {
     return true;
   }
 
-  /** Scroll to the start of a section. */
+  /** Scroll to the start of a section and activate its first cell. */
   scrollToSection(section) {
     this.node.scrollTop = this.#rows.find(row => row.section === section).top;
     this.#setActive(

@@ -5,7 +5,7 @@ import { readStored, writeStored } from "../network/browser_storage.js";
 const RECENT_MAX = 27;
 const STORED_NAME = "recent_emoji";
 
-/** Return the recent emoji. @returns {{id?: string | null, name: string, animated?: boolean}[]} */
+/** Return the recent emoji, newest first. @returns {{id?: string | null, name: string, animated?: boolean}[]} */
 export function listRecentEmoji() {
   const stored = readStored(STORED_NAME);
   return Array.isArray(stored) ? stored.filter(emoji => typeof emoji?.name === "string") : [];

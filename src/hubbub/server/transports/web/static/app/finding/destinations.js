@@ -31,7 +31,7 @@ const MENTION_BONUS = 30,
   /** Factor of the score of a query whose words match the name of the destination and the hint, such as its guild. */
   CONTEXT_SHARE = 0.6;
 
-/** Return all destinations. @returns {Destination[]} */
+/** Return the visible channels, the guilds, and the users without a conversation, unordered. @returns {Destination[]} */
 export function listDestinations(context) {
   const { state } = context;
   const channels = [...state.channels.values()].filter(channel => isReachable(state, channel));

@@ -128,7 +128,11 @@ export const SEARCH_ORDERS = {
   relevance: { label: t("Most relevant first"), query: { sort_by: "relevance", sort_order: "desc" } },
 };
 
-/** Return the parameters of the API for a search. @param {SearchFilter[]} filters */
+/**
+ * Return the parameters of the API for a search with filters, words and a key of `SEARCH_ORDERS`.
+ *
+ * @param {SearchFilter[]} filters
+ */
 export function searchParameters({ state, channelId }, filters, words, order) {
   const values = key => filters.filter(filter => filter.key === key).map(filter => filter.value);
   let min = null,

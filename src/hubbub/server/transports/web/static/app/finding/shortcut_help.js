@@ -30,7 +30,6 @@ const KEY_NAMES = {
 /** Accessible names of keys whose symbols a screen reader would not read. */
 const SPOKEN_NAMES = { ArrowUp: t("Up"), ArrowDown: t("Down") };
 
-/** Open the list of shortcuts. */
 export function openShortcutHelp() {
   openDialog(
     t("Keyboard shortcuts"),

@@ -82,7 +82,7 @@ function moveGuild(context, guildId, step) {
   );
 }
 
-/** Open the menu of a folder. */
+/** Open the menu of a folder; do nothing if the folder no longer exists. */
 export function openFolderMenu(anchor, context, folderId) {
   const { state } = context;
   const folders = guildFolders(state);

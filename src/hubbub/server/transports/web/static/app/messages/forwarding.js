@@ -38,7 +38,7 @@ function findTargets({ state, guildId }) {
   return guildId === null ? [...conversations, ...channels] : [...channels, ...conversations];
 }
 
-/** Open the dialog that forwards a message. */
+/** Open the dialog. Targets that fail stay chosen, so that the user can try again. */
 export function openForwardDialog(context, message) {
   const { state } = context;
   const targets = findTargets(context);

@@ -200,7 +200,7 @@ export function eventBody(view, changes, values) {
   return body;
 }
 
-/** Return the request body of a new event. */
+/** Return the request body of a new event, which only members of the guild can see. */
 export const newEventBody = (view, values) => ({
   ...eventBody(view, values, values),
   privacy_level: EventPrivacyLevel.GUILD_ONLY,

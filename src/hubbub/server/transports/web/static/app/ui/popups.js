@@ -4,7 +4,7 @@ import { h, icon } from "./dom.js";
 
 let openedPopup = null;
 
-/** Close the open popup. */
+/** Close the open popup, if there is one. */
 export function closePopup() {
   openedPopup?.close();
 }

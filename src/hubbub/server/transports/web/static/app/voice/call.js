@@ -34,7 +34,7 @@ export class Call extends EventTarget {
   state = "connecting";
   /** IDs of the other connected users. @type {Set<string>} */
   userIds = new Set();
-  /** IDs of the users who speak. @type {Set<string>} */
+  /** IDs of the users who speak, with the current user. @type {Set<string>} */
   speakingIds = new Set();
   /** Video tracks of other users: `{track, type}` by user ID. @type {Map<string, {track: MediaStreamTrack, type: string}>} */
   videos = new Map();

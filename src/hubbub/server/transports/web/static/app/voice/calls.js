@@ -93,7 +93,7 @@ export class Calls extends EventTarget {
     await this.devices.open();
   }
 
-  /** Leave the call. */
+  /** Leave the call, and report it to the server. */
   leave() {
     const guildId = this.#target?.guildId ?? null;
     this.#stop();

@@ -45,7 +45,7 @@ export class Playback {
     });
   }
 
-  /** Play a sound of the soundboard once. */
+  /** Play a sound of the soundboard once on the chosen output device; `volume` is from 0 to 1. */
   playSound(soundId, path, volume) {
     const element = /** @type {any} */ (h("audio", { src: path, dataset: { soundId } }));
     const { outputId } = this.#devices.settings;
