@@ -1,4 +1,4 @@
-/** Gateway client (spec/gateway.md#1): heartbeats, resume, backoff, and one event for each dispatch. */
+/** Gateway client (spec/gateway.md#1): heartbeats, resume, backoff, and events for dispatches. */
 
 import { CloseCode, GatewayOpcode } from "../generated/enums.js";
 

@@ -81,7 +81,7 @@ export function openRole(view, roleId, goBack) {
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 
-/** Add the general rule to the reason of `roleDenialReason` if the role is too high, which only the English text shows. */
+/** Add the general rule to the reason of `roleDenialReason` if the role is too high. Only the English reason is recognized. */
 function explain(denialReason) {
   return denialReason.startsWith("This role")
     ? t("{reason} You can only change roles below your highest role.", { reason: denialReason })
