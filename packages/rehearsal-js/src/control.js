@@ -1,3 +1,5 @@
+/** The client of the control API, which the objects of a platform use for all requests. */
+
 import { ExpectationFailed, RehearsalError, RequestRejected } from "./errors.js";
 import { OPERATIONS } from "./operations.js";
 

@@ -1,4 +1,6 @@
-/** An error of a rehearsal: the platform is not in the state that the test expects. */
+/** The errors of the package, with messages that name the request, its cause and its invalid fields. */
+
+/** Base class of the errors of a rehearsal: the platform cannot be reached, or is not in the state that the test expects. */
 export class RehearsalError extends Error {
   get name() {
     return this.constructor.name;
@@ -13,7 +15,7 @@ export class PlatformNotStarted extends RehearsalError {
   }
 }
 
-/** The platform rejected a request. */
+/** The platform rejected a request. `status`, `code`, `errors` and `body` are those of its response. */
 export class RequestRejected extends RehearsalError {
   constructor(operation, status, body) {
     super(describe(operation, status, body), body.cause ? { cause: body.cause } : undefined);
@@ -24,7 +26,7 @@ export class RequestRejected extends RehearsalError {
   }
 }
 
-/** An event, a response or audio did not arrive. */
+/** An event, a response or audio did not arrive, or an unexpected event did. */
 export class ExpectationFailed extends RequestRejected {
   constructor(operation, status, body) {
     super(operation, status, body);

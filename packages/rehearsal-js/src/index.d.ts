@@ -30,7 +30,7 @@ import type {
 
 export type * from "./control.js";
 
-/** An error of a rehearsal: the platform is not in the state that the test expects. */
+/** Base class of the errors of a rehearsal: the platform cannot be reached, or is not in the state that the test expects. */
 export class RehearsalError extends Error {}
 
 /** The platform could not be started. */
@@ -48,11 +48,11 @@ export class RequestRejected extends RehearsalError {
   readonly body: Record<string, unknown>;
 }
 
-/** An event, a response or audio did not arrive. */
+/** An event, a response or audio did not arrive, or an unexpected event did. */
 export class ExpectationFailed extends RequestRejected {
   /** Differences of the most similar event with the same name. */
   readonly differences: Difference[];
-  /** Events that arrived instead. */
+  /** The latest events of the person, or the unexpected event. */
   readonly received: EventOfPerson[];
 }
 
@@ -78,7 +78,10 @@ export class ControlClient {
 export type MessageReference = string | { id: string };
 
 export interface InChannel {
-  /** Name or ID of a channel, or `@name` for direct messages; by default the channel of the person. */
+  /**
+   * Name or ID of a channel, or `@name` for direct messages. By default the channel of the person, `general` for a
+   * platform, any channel for `expectMessage`, and the channel of the message for actions on a message.
+   */
   channel?: string;
 }
 
@@ -97,11 +100,11 @@ export class Person {
   /** Return a copy of this person whose actions use another channel by default. */
   in(channel: string): Person;
   get(): Promise<PersonState>;
-  /** Go online. Every action does so; a person receives events while connected. */
+  /** Go online. Actions such as `say` and `run` connect the person too; a person receives events while connected. */
   connect(): Promise<PersonState>;
   disconnect(): Promise<PersonState>;
 
-  /** Send a message, with files by name and further fields of the API such as `embeds`. */
+  /** Send a message, with files by name and other fields of the API such as `embeds`. */
   say(
     content: string,
     options?: InChannel & { files?: Record<string, Uint8Array | string>; [field: string]: unknown },
@@ -122,7 +125,7 @@ export class Person {
   expectMessage(
     match?: InChannel & { author?: string; content?: string; timeoutMs?: number; [field: string]: unknown },
   ): Promise<Message>;
-  /** Fail if an earlier action caused such an event. */
+  /** Fail if an earlier action caused such an event, unless `expect` has already returned it. */
   expectNone(event: string, fields?: Record<string, unknown>): Promise<void>;
 
   /** Run a command, such as `settings show`, with options by name; return the response. */
@@ -170,7 +173,7 @@ export class Person {
   leaveVoice(): Promise<void>;
   /** Play an Ogg Opus file in the call, in real time. */
   play(file: Uint8Array, options?: { timeoutMs?: number }): Promise<Played>;
-  /** Record what a user or bot says in the call. */
+  /** Record the audio of a user or bot in the call; without `user`, of any speaker. */
   hear(options?: {
     user?: string;
     durationMs?: number;
@@ -219,7 +222,7 @@ export class Faults {
   clear(): Promise<void>;
 }
 
-/** A snapshot of a platform. */
+/** A snapshot of a platform, which a test can restore, delete or fork. */
 export class Snapshot {
   readonly id: string;
   /** Platform time of the snapshot. */
@@ -243,11 +246,11 @@ export class Platform {
   readonly control: ControlClient;
   readonly clock: Clock;
   readonly faults: Faults;
-  /** Return a user of the world. */
+  /** Return the person with a name. An unknown name fails at the first action. */
   person(name: string, options?: InChannel): Person;
   /** Return an application of the world with its credentials. */
   application(name: string): BuiltApplication;
-  /** Return the token of the bot of an application. */
+  /** Return the token of an application's bot; throw a RehearsalError if it has none. */
   botToken(name: string): string;
   /** Return a guild of the world with the IDs of its channels and roles. */
   guild(name: string): BuiltGuild;
@@ -267,18 +270,21 @@ export class Platform {
   setTrace(on: boolean): Promise<TraceState>;
   trace(options?: { event?: string; userId?: string; after?: number }): Promise<TraceState>;
   rateLimits(): Promise<RateLimitReport>;
-  /** Return problems of applications: rate limits, deprecated routes, missing permissions, unused intents, late responses. */
+  /** Return the problems that the rehearsal found in applications; `LintFinding` lists the kinds. */
   report(): Promise<LintReport>;
   /** Return the end of the platform's output; empty if another program started it. */
   log(): string;
-  /** Stop the platform, or the fork. */
+  /** Stop the platform or the fork. A platform that another program started keeps running. */
   close(): Promise<void>;
 }
 
 export interface StartOptions extends InChannel {
-  /** Program and arguments that run `hubbub`; by default the first that is installed of hubbub, uvx, pipx, docker and podman. */
+  /**
+   * Program and arguments that run `hubbub`; by default `REHEARSAL_COMMAND`, else the first that is installed of
+   * hubbub, uvx, pipx, docker and podman.
+   */
   command?: string | string[];
-  /** Container image; if set, the platform runs in a container. */
+  /** Container image; if set and no command is given, the platform runs in a container. */
   image?: string;
   /** Path of a world file instead of the demo world. */
   world?: string;
@@ -286,9 +292,9 @@ export interface StartOptions extends InChannel {
   /** Platform time at the start; by default the machine's time. */
   now?: Date | string;
   rateLimits?: RateLimits;
-  /** Further arguments of `hubbub dev`. */
+  /** Additional arguments of `hubbub dev`. */
   args?: string[];
-  /** Environment of the program; by default that of this process. */
+  /** Environment of the program, of which variables that start with `HUBBUB_` are left out; by default that of this process. */
   env?: Record<string, string | undefined>;
   /** Milliseconds until the start fails; by default two minutes. */
   startTimeoutMs?: number;

@@ -1,3 +1,5 @@
+/** The public names of the package. */
+
 export { ExpectationFailed, PlatformNotStarted, RehearsalError, RequestRejected } from "./errors.js";
 export { ControlClient } from "./control.js";
 export { Person } from "./person.js";

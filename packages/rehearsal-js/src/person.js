@@ -1,3 +1,5 @@
+/** People: users of the world whose actions a test requests from the control API. */
+
 /** A user of the world, who acts over the public API and receives events over a gateway session. */
 export class Person {
   #control;

@@ -1,3 +1,5 @@
+/** A running platform and its parts: starting, connecting, people, worlds, snapshots, forks, clock, faults and diagnostics. */
+
 import { readFile } from "node:fs/promises";
 import { ControlClient } from "./control.js";
 import { PlatformNotStarted, RehearsalError } from "./errors.js";
@@ -57,7 +59,7 @@ export class Platform {
     return this.ready.cdn;
   }
 
-  /** Return a user of the world. */
+  /** Return the person with a name. An unknown name fails at the first action. */
   person(name, { channel = this.channel } = {}) {
     return new Person(this.control, name, channel);
   }
@@ -67,7 +69,7 @@ export class Platform {
     return find(this.ready.applications, "application", name);
   }
 
-  /** Return the token of the bot of an application. */
+  /** Return the token of an application's bot; throw a RehearsalError if it has none. */
   botToken(name) {
     const { bot } = this.application(name);
     if (!bot) throw new RehearsalError(`The application ${name} has no bot.`);
@@ -160,7 +162,7 @@ export class Platform {
     return this.#log();
   }
 
-  /** Stop the platform, or the fork. */
+  /** Stop the platform or the fork. A platform that another program started keeps running. */
   async close() {
     const stop = this.#stop;
     this.#stop = async () => {};
@@ -172,7 +174,7 @@ export class Platform {
   }
 }
 
-/** A snapshot of a platform. */
+/** A snapshot of a platform, which a test can restore, delete or fork. */
 export class Snapshot {
   #control;
 

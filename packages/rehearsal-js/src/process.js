@@ -1,3 +1,5 @@
+/** The process of a platform: choosing a program or container engine, starting it, its ready document and its end. */
+
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
@@ -47,7 +49,10 @@ export async function startProcess({
   return platform;
 }
 
-/** Return the function that builds the command line: of the given command, else of the first program that is installed. */
+/**
+ * Return the function that builds the command line: of the given command, else of the first program that is installed.
+ * With an image, only container engines are used.
+ */
 async function findLauncher({ command, image, env }) {
   const given = command ?? env[COMMAND_VARIABLE]?.split(" ").filter(Boolean);
   if (given !== undefined) return localLauncher(typeof given === "string" ? [given] : given);

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => server?.close());
 
-/** A platform for one test. */
+/** Start a fork of the platform for one test, and close it after the test. */
 async function fork(context, options) {
   const platform = await server.fork(options);
   context.after(() => platform.close());

@@ -8,7 +8,7 @@ import { PlatformNotStarted, connectPlatform, startPlatform } from "hubbub-rehea
 import { COMMAND, createProgram } from "./programs.mjs";
 
 const HUBBUB = COMMAND.map(word => `'${word}'`).join(" ");
-/** An environment with one folder of programs, and without a configured command. */
+/** Return an environment with one folder of programs, and without a configured command. */
 function environment(folder) {
   const { REHEARSAL_COMMAND: _, ...inherited } = process.env;
   return { ...inherited, PATH: folder };

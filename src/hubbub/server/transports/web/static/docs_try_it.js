@@ -1,5 +1,5 @@
-// The forms of the API reference on `hubbub dev`: each sends a request of an operation and shows the response.
-// Tokens are kept in this module only, never in the page.
+// The forms of the API reference on `hubbub dev`: each sends a request of an operation and shows the response. The
+// tokens of callers are kept in this module only, never in the page.
 
 const API_BASE = "/api/v10";
 const CALLERS_PATH = "/docs/callers";

@@ -19,7 +19,10 @@ export function startAppFeatures(context) {
   document.addEventListener("click", event => onLinkClick(event, context));
 }
 
-/** Open a clicked activity link in the channel in view (spec/activities.md#9). Elsewhere it is a normal link. */
+/**
+ * Open a clicked activity link in the channel in view (spec/activities.md#9). Without a channel, or if activities are
+ * disabled, the browser follows the link.
+ */
 function onLinkClick(event, context) {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
     return;

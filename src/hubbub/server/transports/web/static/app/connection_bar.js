@@ -6,7 +6,7 @@ import { t } from "./ui/translation.js";
 /** Delay before a lost connection is shown; a socket that reconnects immediately needs no message. */
 const DELAY_MS = 300;
 
-/** Return the bar; it shows itself while the gateway is not connected. */
+/** Return the bar. It appears when the connection is lost or the server closes it, and disappears after a reconnect. */
 export function createConnectionBar(gateway) {
   const bar = h("p", { class: "connection", role: "status", hidden: true });
   let timer;

@@ -7,7 +7,7 @@ import { runAndReport } from "./ui/notices.js";
 import { matchShortcut } from "./ui/shortcuts.js";
 import { t } from "./ui/translation.js";
 
-/** Handle the shortcuts of the page. */
+/** Handle the shortcuts of the page, and the events that open the quick switcher and the list of shortcuts. */
 export function startKeyboard(shell) {
   const handle = event => {
     if (event.defaultPrevented || event.isComposing || document.querySelector("dialog:modal") !== null) return;
@@ -82,7 +82,7 @@ function moveToUnread(shell, step) {
   else shell.router.go(targets.at(step > 0 ? 0 : -1).pathname);
 }
 
-/** Mark the channel in view as read and show its newest message. */
+/** Mark the channel in view as read and show its newest message; return false if nothing is unread. */
 function markRead(shell) {
   const { context } = shell;
   const channel = context.state.channels.get(context.channelId);

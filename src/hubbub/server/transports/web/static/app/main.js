@@ -1,4 +1,4 @@
-/** Entry point of the chat client. On failure, the page for browsers without script stays visible. */
+/** Entry point of the chat client. If the start fails, the page for browsers without script is shown again. */
 
 import { CloseCode } from "./generated/enums.js";
 import { Api } from "./network/api.js";
@@ -17,7 +17,10 @@ import { startCalls } from "./calls/start.js";
 import { startAppFeatures } from "./app_features.js";
 import { Shell } from "./shell.js";
 
-/** Request the user's token with the page's form token; it is kept in memory only (decisions/0057). */
+/**
+ * Request the user's ID and token with the page's form token; return null if the user is not logged in. The token is
+ * kept in memory only (decisions/0057).
+ */
 async function requestToken(formToken) {
   const body = new URLSearchParams({ form_token: formToken });
   const response = await fetch("/app/token", {

@@ -5,7 +5,7 @@ import { createPart } from "./ui/layout_part.js";
 import { loadModule } from "./ui/lazy_modules.js";
 import { t } from "./ui/translation.js";
 
-/** Return the guild or private channel that a search covers, or null. */
+/** Return the ID of the guild or private channel that a search covers, or null. */
 const scopeOf = context => context.guildId ?? context.channelId;
 
 /** The search pane of the shell. It keeps its results until the user goes to another guild or conversation. */

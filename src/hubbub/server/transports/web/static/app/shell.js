@@ -1,4 +1,4 @@
-/** The layout of the client: guilds, channels, view and members; one at a time on narrow screens. */
+/** The layout of the client: guilds, channels, the view, a thread, the search and members; one at a time on narrow screens. */
 
 import "./guilds/guild_list.js";
 import "./channels/sidebar.js";
@@ -30,7 +30,7 @@ import { SearchArea } from "./search_area.js";
 import { ThreadPane } from "./thread_pane.js";
 import { createUnavailableView, formerGuildText, missingText } from "./unavailable_view.js";
 
-/** The page of the client. */
+/** The page of the client: builds the layout and shows the route of the URL. */
 export class Shell {
   /** The last viewed channel ID of each guild ID. */
   #lastChannelIds = new Map();
@@ -148,7 +148,7 @@ export class Shell {
     (await loadModule(() => import("./channels/mentions.js")))?.openMentions(this.context);
   }
 
-  /** Give the place of a thread and of the members to the search pane, or back to them. */
+  /** Show the search pane instead of the thread pane and the member list, or show these again. */
   #onSearchToggle() {
     this.root.classList.toggle("has-search", this.search.isOpen);
     this.threadPane.isBlocked = this.search.isOpen;

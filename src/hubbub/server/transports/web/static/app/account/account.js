@@ -94,7 +94,7 @@ function buildContent(view, email) {
   );
 }
 
-/** Return the texts about the email address. Its state is shown only if the server can send mail to confirm it. */
+/** Return the texts about the email address. Whether the address is confirmed is shown only if the server can send mail. */
 function emailDetails({ email, verified, pending_email: pending, mail_enabled: canConfirm }) {
   if (!email && !pending) return [t("Your account has no email address. It is needed to reset a forgotten password.")];
   const state = !canConfirm ? null : verified ? t("Confirmed") : t("Not confirmed");

@@ -14,7 +14,6 @@ export function openAccountSettings(context, screenId = null) {
   return view;
 }
 
-/** The settings dialog of the user. */
 class AccountSettings extends SettingsDialog {
   constructor(context) {
     super(context, t("User settings"), ACCOUNT_GROUPS);

@@ -1,4 +1,7 @@
-/** User settings: colors, density, text size, motion, formatting, link previews. Changes apply immediately on all devices. */
+/**
+ * User settings: theme, density, text size, motion, formatting buttons and link previews. Changes apply immediately on
+ * all devices.
+ */
 
 import { h } from "../ui/dom.js";
 import { applyAppearance } from "../ui/appearance.js";
@@ -16,7 +19,7 @@ const DENSITIES = [
   [false, t("Comfortable")],
   [true, t("Compact")],
 ];
-/** Text sizes in percent. The style sheet has a rule for each of them. */
+/** Text sizes in percent. The style sheet has a rule for each size other than 100. */
 const SCALES = [80, 90, 100, 110, 125, 150].map(scale => [scale, scale === 100 ? t("100% (default)") : `${scale}%`]);
 /** Values of `reduced_motion`. */
 const MOTIONS = [

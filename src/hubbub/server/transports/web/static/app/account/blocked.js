@@ -1,4 +1,4 @@
-/** User settings: blocked people. */
+/** User settings: the users that the current user has blocked, with buttons that unblock them. */
 
 import { RelationshipType } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";

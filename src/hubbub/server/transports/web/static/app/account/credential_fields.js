@@ -7,7 +7,6 @@ import { textSetting } from "../settings/fields.js";
 /** Maximum length of an entered code: room for a backup code with spaces. */
 const CODE_INPUT_MAX = 24;
 
-/** Return a field for the current password of the user. */
 export const currentPasswordSetting = () =>
   textSetting(t("Your password"), {
     type: "password",

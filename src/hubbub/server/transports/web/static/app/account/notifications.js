@@ -1,4 +1,4 @@
-/** User settings: desktop notifications and their sound. Changes apply immediately. */
+/** User settings: desktop notifications, push notifications and the notification sound. Changes apply immediately. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";

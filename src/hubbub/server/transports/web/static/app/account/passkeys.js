@@ -23,7 +23,7 @@ function passkeyObstacle() {
   return window.PublicKeyCredential === undefined ? t("This browser does not support passkeys.") : null;
 }
 
-/** Return the section with the passkeys of the user. */
+/** Return the section that lists the passkeys of the user, with buttons that add, rename and remove them. */
 export function passkeysSection(view) {
   const { api } = view.context;
   const obstacle = passkeyObstacle();
@@ -128,7 +128,10 @@ async function register({ context }) {
   return isDone;
 }
 
-/** Ask the browser to create a passkey with the options of the API; return it as the API takes it. */
+/**
+ * Ask the browser to create a passkey with the options of the API; return it in the format of the API. Throw an
+ * ApiError with a text for the user if the browser does not create it.
+ */
 async function createCredential(options) {
   const excluded = (options.excludeCredentials ?? []).map(known => ({ ...known, id: decodeBase64Url(known.id) }));
   try {

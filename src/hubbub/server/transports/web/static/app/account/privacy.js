@@ -90,7 +90,10 @@ function friendSources() {
   };
 }
 
-/** Return a field with one switch for each guild; its value is the IDs of the guilds that are switched off. */
+/**
+ * Return a field with one switch for each guild; its value is the sorted IDs of all restricted guilds, including those
+ * without a switch.
+ */
 function guildSwitches(guilds) {
   const parts = new Map(guilds.map(guild => [guild.id, switchSetting(guild.name)]));
   /** IDs of restricted guilds without a switch. */

@@ -94,7 +94,7 @@ function sessionEntry({ context, main }, session, onLoggedOut) {
   };
 }
 
-/** Return the name of the browser and system that sent a User-Agent header, or the start of the header. */
+/** Return the browser and system that a User-Agent header names, or the start of the header if the browser is unknown. */
 function programName(userAgent) {
   if (!userAgent) return t("Unknown program");
   const find = names => names.find(([part]) => userAgent.includes(part))?.[1];

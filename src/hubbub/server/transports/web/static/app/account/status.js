@@ -65,7 +65,7 @@ function build(view) {
   );
 }
 
-/** Return user settings as values of the form. */
+/** Return the status and the custom status of user settings as values of the form; a missing status is `online`. */
 function formValues({ status, custom_status: custom }) {
   return {
     status: status ?? "online",

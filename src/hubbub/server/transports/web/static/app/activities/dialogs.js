@@ -16,14 +16,14 @@ import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
 /** Maximum number of channels or friends in a dialog. */
 const CHOICES_MAX = 300;
 const MESSAGE_LENGTH_MAX = 1500;
-/** Hosts whose links open without confirmation, kept while the page is open. */
+/** Hosts whose links open without confirmation after a user gesture, kept while the page is open. */
 const trustedHosts = new Set();
 let isDialogOpen = false;
 
 /**
  * Open a dialog with a decision. Closing it without a decision resolves to `defaultAnswer`.
  *
- * Only one dialog is open at a time, so that an activity cannot flood the user.
+ * Throw an RpcError if another dialog is open: an activity must not flood the user.
  *
  * @template T
  * @param {(decide: (answer: T) => void) => any} build
@@ -96,9 +96,9 @@ export function askConsent({ application, context }, preview) {
 }
 
 /**
- * Open an external page in a new window and return whether it was opened.
+ * Open an external page in a new window if the user agrees, and return whether they did.
  *
- * The user confirms the link first, unless they chose to trust its host.
+ * The dialog is skipped if the user chose to trust the host, and a user gesture allows the page to open a window.
  */
 export async function confirmExternalLink({ application }, url) {
   const { host, origin } = new URL(url);
@@ -134,7 +134,7 @@ export async function confirmExternalLink({ application }, url) {
   );
 }
 
-/** Return the URL that opens the activity. */
+/** Return the URL that opens the activity, with the current user as the referrer. */
 function activityUrl({ application, context }, { customId, linkId }) {
   const url = new URL(`/activities/${application.id}`, context.webUrl);
   if (customId) url.searchParams.set("custom_id", customId);
@@ -164,7 +164,8 @@ function sendTargets({ context }) {
 }
 
 /**
- * Show a dialog that sends the activity's link to `recipient` or to a channel that the user chooses, or copies it.
+ * Show a dialog that sends the activity's link to `recipient`. Without a recipient, the user chooses a channel or
+ * copies the link.
  *
  * @returns {Promise<{sent: boolean, copied: boolean}>}
  */
@@ -255,7 +256,10 @@ export async function showInviteDialog(session) {
   );
 }
 
-/** Ask the user to share an image in the activity's channel, and return whether it was sent. */
+/**
+ * Ask the user to share an image in the activity's channel, and return whether it was sent. Throw an RpcError if the
+ * image is not on this server.
+ */
 export async function showShareImageDialog(session, url) {
   const { context, application } = session;
   const path = cdnPath(url, context.webUrl);
@@ -291,7 +295,7 @@ export function chooseImage({ application }) {
 }
 
 /**
- * Send a message as the user to `recipient`, or to a channel if it is null, and return whether it was sent.
+ * Send a message as the user to `recipient`, or to a channel if there is no recipient. Return whether it was sent.
  *
  * Call it only after the user clicked a button.
  */

@@ -3,8 +3,9 @@
 const INSTANCES_MAX = 1_000;
 
 /**
- * Dispatches `change` (detail: the instance, without participants if it ended) when an instance starts, changes or ends.
- * READY removes all instances without an event.
+ * Dispatches `change` (detail: the instance, without participants if it ended) when an instance starts, changes or
+ * ends. READY removes all instances without an event. Above `INSTANCES_MAX`, the oldest instance is removed without an
+ * event too.
  */
 export class ActivityInstances extends EventTarget {
   #instances = new Map();

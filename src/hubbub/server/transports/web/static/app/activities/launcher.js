@@ -39,7 +39,7 @@ export function isActivityShown({ application_id: applicationId, location }) {
   return currentFrame?.isShowing(applicationId, location.channel_id) ?? false;
 }
 
-/** Close the activity in view, because the user is no longer a participant. */
+/** Close the activity in view, because the user is no longer a participant. While a new session joins it again, do nothing. */
 export function endActivity() {
   if (!currentFrame.isRejoining) currentFrame.end(t("The activity ended, or you left it on another device."));
 }
@@ -186,7 +186,7 @@ class ActivityFrame {
     this.host.subscriptions.layoutChanged();
   }
 
-  /** Join the activity again with the new session, and leave it if another instance runs now. */
+  /** Join the activity again with the new session; leave it if joining fails or if another instance runs now. */
   async rejoin() {
     const { api, gateway, channelId } = this.context;
     this.isRejoining = true;
@@ -205,7 +205,7 @@ class ActivityFrame {
     showNotice(t("The activity ended because the connection was lost."));
   }
 
-  /** Leave the activity. */
+  /** Remove the frame and report to the server that the user left. */
   async leave() {
     const { api, gateway } = this.context;
     const { location, instance_id: id } = this.#lastInstance;
@@ -217,7 +217,7 @@ class ActivityFrame {
       .catch(error => error.status === 404 || showError(error));
   }
 
-  /** Remove the frame and show `text` as a notice, if given. */
+  /** Remove the frame, clear the presence of the activity, and show `text` as a notice, if given. */
   end(text = "") {
     if (this.#hasEnded) return;
     this.#hasEnded = true;

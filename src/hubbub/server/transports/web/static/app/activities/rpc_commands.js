@@ -154,7 +154,7 @@ function getChannel({ context, scopes }, args) {
   return payloads.channel(context, channel);
 }
 
-/** Return the permissions in the channel; 0 in private channels, as the public SDK expects. */
+/** Return the user's permissions in the activity's channel; 0 in private channels, as the public SDK expects. */
 function getChannelPermissions({ context }) {
   return { permissions: String(context.guildId ? context.state.permissionsIn(context.channelId) : 0n) };
 }

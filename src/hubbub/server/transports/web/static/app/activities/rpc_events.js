@@ -32,7 +32,7 @@ const EVENTS = Object.freeze({
   ACTIVITY_JOIN: {},
 });
 
-/** Return the current user; the server decides by the app's token whether it may read `premium_type`. */
+/** Return the current user; `premium_type` is 0 unless the app's token may read it. */
 async function currentUser({ context, token }) {
   const account = await requestAsApp(token, "/users/@me").catch(() => null);
   return payloads.user(context.me, account?.premium_type ?? 0);
@@ -88,7 +88,10 @@ export class Subscriptions {
     });
   }
 
-  /** Subscribe to an event. Subscribing twice has no further effect. */
+  /**
+   * Subscribe to an event and send its current payload, if it has one. Throw an RpcError if a scope is missing or the
+   * limit is reached.
+   */
   add(evt, args) {
     const { key, event, subjectId } = this.#read(evt, args);
     if (!hasScopes(event.requiredScopes, this.#session.scopes)) {
@@ -144,7 +147,10 @@ export class Subscriptions {
     if (this.#has(evt, subjectId)) this.#send(evt, data);
   }
 
-  /** Validate an event name and its arguments; return the event, the subscription key and the subject's ID. */
+  /**
+   * Validate an event name and its arguments; return the event, the subscription key and the ID of its guild or
+   * channel, if it has one.
+   */
   #read(evt, args) {
     const event = typeof evt === "string" && Object.hasOwn(EVENTS, evt) ? EVENTS[evt] : null;
     if (!event) throw new RpcError(RpcErrorCode.INVALID_EVENT, `Invalid event: ${String(evt).slice(0, 64)}`);

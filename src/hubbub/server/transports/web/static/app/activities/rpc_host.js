@@ -1,8 +1,8 @@
 /**
  * The RPC host of an activity: exchanges frames with the page in the iframe by postMessage (spec/activities.md#6).
  *
- * Messages come from the app, not from the user. The host accepts them only from this frame and origin, limits their size
- * and rate, and checks the granted scopes. The user's own token is never sent to the frame.
+ * Messages come from the app, not from the user. The host accepts them only from its frame and the activity's origin,
+ * limits the size and rate of commands, and checks the granted scopes. The user's own token is never sent to the frame.
  */
 
 import { RpcOpcode } from "../generated/enums.js";

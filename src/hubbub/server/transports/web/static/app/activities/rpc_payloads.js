@@ -48,7 +48,7 @@ function withoutNulls(activity) {
   return Object.fromEntries(Object.entries(activity).filter(([, value]) => value !== null));
 }
 
-/** Return the voice state of a user. */
+/** Return the payload of a user's voice state. The volume, the mute and the pan of the listener have fixed values. */
 export function voiceState({ state, guildId }, source) {
   const account = state.user(source.user_id) ?? source.member?.user ?? { id: source.user_id };
   const { mute = false, deaf = false, self_mute = false, self_deaf = false, suppress = false } = source;
@@ -113,7 +113,7 @@ export function sku(source) {
   };
 }
 
-/** Return an entitlement without null values. */
+/** Return the payload of an entitlement, without null values. */
 export function entitlement(source) {
   return { gift_code_flags: 0, ...withoutNulls(source) };
 }

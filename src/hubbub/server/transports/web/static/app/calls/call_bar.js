@@ -27,7 +27,8 @@ export function callState(calls) {
 }
 
 /**
- * Return the buttons of a call: mute, deafen, camera, screen, settings and leave. A listener on a stage sends nothing.
+ * Return the buttons of a call: mute, deafen, camera, screen, settings and leave. A listener has no buttons for
+ * microphone, camera and screen.
  *
  * @param {{hasVideo?: boolean, isListener?: boolean, extraButtons?: any[]}} [options] `extraButtons` come before Leave
  */

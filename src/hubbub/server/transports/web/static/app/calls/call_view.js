@@ -70,7 +70,10 @@ class CallView extends LayoutPart {
     this.audienceTitle.textContent = t("Audience · {count}", { count: audience.length });
   }
 
-  /** Return the sentence below the tiles: the reason why the user cannot join or speak, or the state of the call. */
+  /**
+   * Return the hint below the tiles, or an empty text: why the user cannot join, speak or be heard, or the state of the
+   * call.
+   */
   #hintText(channel, voiceStates, hasJoined, calls) {
     const obstacle = callObstacle();
     if (!hasJoined && obstacle !== null) return obstacle;

@@ -82,7 +82,10 @@ function pictureAction(video) {
   };
 }
 
-/** Return the actions on a member of a guild's voice or stage channel that the current user's permissions allow. */
+/**
+ * Return the actions on a member of a guild's voice or stage channel; null for each action that is not allowed or not
+ * possible.
+ */
 function moderatorActions(anchor, context, { id: userId }) {
   const { state, api, channelId } = context;
   const channel = state.channels.get(channelId);

@@ -9,7 +9,7 @@ import { getCalls } from "../voice/calls.js";
 import { canFullscreen, toggleFullscreen } from "./layout.js";
 import { openParticipantOptions } from "./dialogs.js";
 
-/** Return the entries of `reconcile` for the participants in a channel. `updateTiles` adds names and indicators. */
+/** Return the entries of `reconcile` for the participants in a channel. `updateTiles` updates names and adds indicators. */
 export function participantEntries(context, voiceStates) {
   const { me } = context;
   const calls = getCalls(context);
@@ -19,7 +19,8 @@ export function participantEntries(context, voiceStates) {
     const video = hasJoined ? videoOf(calls, userId, me.id) : null;
     return {
       key: userId,
-      // A tile is built again only if its picture changes: a new element would leave full screen.
+      // A tile with a video is built again only if the video, the avatar or its buttons change: a new element would
+      // leave full screen.
       version: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, hasJoined]),
       build: () => tile(context, { user, name, video, hasJoined }),
     };

@@ -7,7 +7,10 @@ import { runAndReport } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
 
-/** Open the voice settings. The microphone stays open for the level meter until the dialog closes. */
+/**
+ * Open the voice settings. The level meter opens the microphone. Closing the dialog closes it, unless it was open
+ * before or a call uses it.
+ */
 export function showVoiceSettings(context) {
   const calls = getCalls(context),
     { devices } = calls;

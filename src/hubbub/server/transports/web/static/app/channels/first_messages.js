@@ -4,7 +4,7 @@
 export class FirstMessages {
   #context;
   #onLoad;
-  /** Messages by post ID; null while one is loading, or if it was deleted. @type {Map<string, any>} */
+  /** Messages by post ID; null until a message is loaded, or if it cannot be read. @type {Map<string, any>} */
   #messages = new Map();
 
   constructor(context, onLoad) {
@@ -26,7 +26,7 @@ export class FirstMessages {
     return this.#messages.get(postId);
   }
 
-  /** The first message of a post has the ID of the post. */
+  /** Load the first message of a post again after an event about it. It has the ID of the post. */
   #onEvent = ({ detail }) => {
     const messageId = detail.message_id ?? detail.id;
     if (messageId === detail.channel_id && this.#messages.has(messageId)) this.#load(messageId);

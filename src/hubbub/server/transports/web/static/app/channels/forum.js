@@ -1,4 +1,4 @@
-/** The view of a forum: its posts as a list or gallery, filtered by tags and sorted. */
+/** The view of a forum: its posts as a list or gallery, filtered by tags and sorted, and a list of archived posts. */
 
 import { ForumLayout, SortOrder } from "../generated/enums.js";
 import { ChannelFlags, ChannelType, Permissions } from "../network/enums.js";
@@ -236,7 +236,7 @@ class Forum extends LayoutPart {
     );
   }
 
-  /** Return the first image of a message, or null. */
+  /** Return the first image of a message; null if there is none, or if it is a spoiler or not on this server. */
   #picture(message) {
     const file = message?.attachments?.find(attachment => /^image\//.test(attachment.content_type ?? ""));
     const path = file ? cdnPath(file.url, this.context.webUrl) : null;
@@ -244,7 +244,7 @@ class Forum extends LayoutPart {
     return h("img", { class: "post-picture", src: path, alt: file.description ?? "", loading: "lazy" });
   }
 
-  /** Return the button of the forum's default reaction, or null. */
+  /** Return the button of the forum's default reaction; null if the forum has none or the user cannot use it. */
   #defaultReaction(post, forum, message) {
     const chosen = forum.default_reaction_emoji,
       { api, state } = this.context;

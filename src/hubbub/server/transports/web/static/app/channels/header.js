@@ -28,7 +28,10 @@ import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInviteLink } from "../guilds/menu.js";
 import { channelNotificationItems } from "../guilds/mutes.js";
 
-/** Return the header of a channel; `onClose` closes the pane that shows it beside its parent channel, or is null. */
+/**
+ * Return the header of a channel; `onClose` closes the pane that shows a thread beside its parent channel; it is null
+ * in the main view.
+ */
 export function channelHeader(context, channel, onClose = null) {
   const { state } = context;
   const title = channelTitle(channel, state),
@@ -115,7 +118,7 @@ function activityButton(context, user) {
   );
 }
 
-/** Open the menu of a channel or conversation. */
+/** Open the menu of a channel, thread or conversation, with the actions that the user's permissions allow. */
 export function openChannelMenu(anchor, context, channel) {
   const { state, api, me } = context;
   const isThreadChannel = isThread(channel),
@@ -200,7 +203,7 @@ export function openChannelMenu(anchor, context, channel) {
   ]);
 }
 
-/** Open the menu of a category. */
+/** Open the menu of a category, with the actions that the user's permissions allow. */
 export function openCategoryMenu(anchor, context, category) {
   const { state } = context;
   const children = state.channelsOf(category.guild_id).filter(channel => channel.parent_id === category.id);
@@ -253,7 +256,7 @@ async function closeConversation(context, channel) {
 async function deleteChannel(context, channel, title, label) {
   if (!(await confirmAction(title, t("This cannot be undone."), label))) return;
   const isDeleted = await runAndReport(() => context.api.request("DELETE", `/channels/${channel.id}`));
-  // The channel in view stays open if another one was deleted.
+  // The channel in view stays open if another channel of a guild was deleted.
   if (isDeleted && (channel.id === context.channelId || !channel.guild_id))
     context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");
 }

@@ -11,7 +11,7 @@ import { buildMessageResult } from "./message_results.js";
 
 const PAGE_SIZE = 25;
 
-/** Open the mentions inbox. */
+/** Open the dialog with the mentions inbox, in which the user can filter mentions and load older ones. */
 export function openMentions(context) {
   const { state } = context;
   openDialog(
@@ -94,7 +94,7 @@ function mentionItem(context, message, close) {
   return node;
 }
 
-/** Fetch channels that are not in the state, such as archived threads. */
+/** Fetch the channels of messages that are not in the state, such as archived threads, and add them to the state. */
 async function loadChannels({ api, state }, messages) {
   const unknownIds = new Set(messages.map(message => message.channel_id).filter(id => !state.channels.has(id)));
   await Promise.all(

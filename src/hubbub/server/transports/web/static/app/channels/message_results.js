@@ -12,8 +12,8 @@ import { isUserMessage, systemMessageText, summarizeMessage } from "../content/m
 import { openProfile } from "../users/profile.js";
 
 /**
- * Return a list entry for a message. `place` replaces the channel's name, `details` are shown below the text, and `action` is
- * a further element beside the link.
+ * Return a list entry for a message. `place` replaces the channel's name, `details` are shown below the text, and
+ * `action` is an element beside the link.
  */
 export function buildMessageResult(
   message,

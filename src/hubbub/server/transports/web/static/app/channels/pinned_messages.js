@@ -6,7 +6,7 @@ import { h, setChildren } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
 import { buildMessageResult } from "./message_results.js";
 
-/** Open the pinned messages of a channel. */
+/** Open the pinned messages of the context's channel; with `canUnpin`, each one has a button that unpins it. */
 export function openPinnedMessages(context, canUnpin) {
   const { api, channelId } = context;
   openDialog(

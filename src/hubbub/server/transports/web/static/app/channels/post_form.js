@@ -68,7 +68,7 @@ export function openPostForm(context) {
   );
 }
 
-/** Return the field with the files of a post. */
+/** Return the field with the files of a post. It rejects files that are too large or too many; `read` returns the others. */
 function fileField(context) {
   const bytesMax = fileBytesMax(context);
   /** @type {File[]} */

@@ -1,4 +1,4 @@
-/** Lists of active and archived threads. */
+/** Lists of active and archived threads, and the function that joins or leaves a thread. */
 
 import { Permissions } from "../network/enums.js";
 import { compareIds, creationTimeMs } from "../network/ids.js";
@@ -12,7 +12,7 @@ import { relativeTime } from "../ui/times.js";
 import { t } from "../ui/translation.js";
 import { openThreadForm } from "./thread_form.js";
 
-/** Fetch up to 50 archived public threads of a channel, most recent first, and add them to the state. */
+/** Fetch up to 50 archived public threads of a channel, most recent first, and add those that are missing to the state. */
 export async function fetchArchivedThreads({ api, state, channelId }) {
   const page = await api.request("GET", `/channels/${channelId}/threads/archived/public`, { query: { limit: 50 } });
   for (const thread of page.threads) if (!state.channels.has(thread.id)) state.channels.set(thread.id, thread);
@@ -97,7 +97,7 @@ export function openThreadList(context, openMenu) {
   });
 }
 
-/** Join the thread in view, or leave it if the user is a member. */
+/** Join the thread of the context, or leave it if the user is a member. */
 export function toggleThreadMembership({ api, state, channelId }) {
   const isMember = Boolean(state.channels.get(channelId)?.member);
   return runAndReport(() => api.request(isMember ? "DELETE" : "PUT", `/channels/${channelId}/thread-members/@me`));

@@ -23,7 +23,7 @@ const NO_MATCH = 3;
 const cache = new WeakMap();
 
 /**
- * Return the commands and subcommands that the user can run in a channel.
+ * Return the commands and subcommands that the user can run in a channel, cached for `CACHE_LIFETIME_MS`.
  *
  * @param {{api: object, channelId: string}} context
  * @param {{bypassCache?: boolean}} [options]
@@ -81,13 +81,13 @@ export function localizedName({ name, name_localized: localized }) {
   return localized ?? name;
 }
 
-/** Return the localized name of an autocomplete choice, which contains all its localizations. */
+/** Return the name of an autocomplete choice in the language of the browser. The choice contains all localizations. */
 export function localizedChoiceName({ name, name_localizations: names }) {
   const locale = navigator.language;
   return names?.[locale] ?? names?.[locale.split("-")[0]] ?? name;
 }
 
-/** Return the entries that match the query, best matches first. */
+/** Return the entries of slash commands and entry point commands that match the query, best matches first. */
 export function findMatches(entries, typed) {
   const query = typed.toLowerCase();
   const rank = ({ name, command }) => {

@@ -1,4 +1,7 @@
-/** The form of a command, with a field for each option. Enter runs it, Escape closes it. */
+/**
+ * The form of a command: fields for required options, and buttons that add fields for the others. Enter runs it, Escape
+ * closes it.
+ */
 
 import { AUTOCOMPLETE, APPLICATION_COMMAND, getInteractions } from "../network/interactions.js";
 import { h, setChildren } from "../ui/dom.js";

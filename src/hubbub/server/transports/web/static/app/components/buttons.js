@@ -1,4 +1,4 @@
-/** Buttons of messages: interactive, link and premium. */
+/** Buttons of messages: interactive, link and premium; also the function that sends interactions of components. */
 
 import { ButtonStyle } from "../generated/enums.js";
 import { MESSAGE_COMPONENT, getInteractions } from "../network/interactions.js";
@@ -16,7 +16,7 @@ const STYLE_CLASSES = new Map([
   [ButtonStyle.DANGER, "danger"],
 ]);
 
-/** Return a button of a message. */
+/** Return the node of a message button: a button that sends an interaction, or a link for link and premium buttons. */
 export function renderButton(component, { message, context }) {
   const { style, label, disabled, url, sku_id: skuId } = component;
   if (style === PREMIUM) return premiumButton(skuId, Boolean(disabled), message, context);

@@ -45,7 +45,6 @@ export function defaultEntityChoices({ default_values: values = [] }, context) {
   });
 }
 
-/** Return a user as a choice. */
 function userChoice(user, { state, guildId }) {
   const name = state.displayName(user, guildId);
   return {
@@ -128,7 +127,6 @@ function channels(context, text, types) {
     .map(channelChoice);
 }
 
-/** Return a channel as a choice. */
 function channelChoice(channel) {
   return { value: channel.id, label: channel.name ?? t("Unnamed channel"), mark: () => icon(channelIconName(channel)) };
 }

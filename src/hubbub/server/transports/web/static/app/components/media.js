@@ -11,7 +11,7 @@ const IMAGE = /^image\//;
 const VIDEO = /^video\//;
 const GALLERY_ITEMS_MAX = 10;
 
-/** Return the thumbnail of a section. */
+/** Return the thumbnail of a section; a link instead of an image that is not on this server. */
 export function renderThumbnail({ media, description, spoiler }, { context }) {
   const element = image(media, description, "component-thumbnail", context);
   return spoiler ? coverSpoiler(element) : element;
@@ -28,7 +28,7 @@ export function renderGallery({ items = [] }, { context }) {
   return node;
 }
 
-/** Return a downloadable file. */
+/** Return a file as a download link; without a link if it is not on this server. */
 export function renderFile(component, { context }) {
   const path = localPath(component.file, context);
   const name = component.name || nameOf(component.file?.url) || t("File");
@@ -78,7 +78,10 @@ function image(media = {}, description, style, context) {
   return imageLink({ path, description, style: `${style}-link` }, picture);
 }
 
-/** Link to external media instead of loading it, because a request would reveal the user's IP address to another server. */
+/**
+ * Return a link to media that is not shown: files of other types, and external media, because loading it would reveal
+ * the user's IP address to another server.
+ */
 function linkTo(media, description) {
   const url = media?.url ?? "";
   const attributes = { class: "component-external", href: url, target: "_blank", rel: "noopener noreferrer nofollow" };

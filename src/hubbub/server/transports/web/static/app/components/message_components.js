@@ -32,7 +32,7 @@ const RENDERERS = new Map([
 ]);
 
 /**
- * Return the components of a message, or null.
+ * Return the components of a message; null if it has none, or while the app's response is loading.
  *
  * @param {object} message as on the wire
  * @param {object} context {api, gateway, state, me, channelId, guildId}

@@ -88,7 +88,10 @@ export function openModal(modal, context) {
     problem.hidden = !text;
   }
 
-  /** Show each error at its field, others above the buttons, and focus the first field with an error. */
+  /**
+   * Show errors at their fields and focus the first of these fields. If no field has an error, show the text above the
+   * buttons.
+   */
   function showErrors(error) {
     const componentErrors = error.errors?.data?.components ?? {};
     let firstInvalidField = null;

@@ -17,7 +17,7 @@ const SELECTS = [
   ComponentType.MENTIONABLE_SELECT,
   ComponentType.CHANNEL_SELECT,
 ];
-/** The character counter appears when fewer characters than this remain. */
+/** If the component sets no maximum, the character counter appears when fewer characters than this remain. */
 const COUNTER_THRESHOLD = 200;
 let fieldCount = 0;
 
@@ -28,7 +28,7 @@ let fieldCount = 0;
  *   focus: () => void}} Field `read` appends the field's files to `files`
  */
 
-/** Return the field of a modal component. @returns {Field} */
+/** Return the field of a modal component, with its label, hint and errors. @returns {Field} */
 export function createModalField(component, label, description, context) {
   const id = `modal-field-${(fieldCount += 1)}`;
   const type = component.type;

@@ -1,4 +1,7 @@
-/** Select menus of messages. A selection is sent to the app immediately. */
+/**
+ * Select menus of messages, which send a selection to the app immediately, and the choices of selects in messages and
+ * modals.
+ */
 
 import { ComponentType } from "../generated/enums.js";
 import { createPicker } from "../ui/picker.js";

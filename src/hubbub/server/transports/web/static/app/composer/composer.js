@@ -1,4 +1,4 @@
-/** The composer: text, attachments and replies, with the typing indicator below. */
+/** The composer of a channel: text, files, replies and drafts, with the typing indicator and the slow mode below. */
 
 import { CONTENT_MAX } from "../generated/limits.js";
 import { ChannelType, Permissions, RelationshipType } from "../network/enums.js";
@@ -114,7 +114,7 @@ class Composer extends LayoutPart {
     return this.context.state.can(this.context.channelId, Permissions.ATTACH_FILES);
   }
 
-  /** Add files to the draft. @param {File[]} files */
+  /** Add files to the draft; the first call loads the module of uploads. @param {File[]} files */
   async addFiles(files) {
     const module = await loadModule(() => import("./uploads.js"));
     if (module === null || !this.isConnected) return;
@@ -186,7 +186,7 @@ class Composer extends LayoutPart {
     this.focus();
   }
 
-  /** Send the draft, unless it is empty or too long. */
+  /** Send the draft, unless it is empty or too long, or the user has to wait because of slow mode. */
   async send() {
     if (this.field.readOnly) return;
     const content = await this.#readContent();

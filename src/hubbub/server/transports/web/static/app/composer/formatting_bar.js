@@ -5,7 +5,7 @@ import { h } from "../ui/dom.js";
 import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 
 /**
- * A format: `mark` surrounds the selection, `prefix` starts each of its lines.
+ * A format: `mark` surrounds the selection, `prefix` starts each selected line, and `apply` formats in another way.
  *
  * @typedef {object} Format
  * @property {string} icon
@@ -13,8 +13,9 @@ import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
  * @property {string} [mark]
  * @property {string} [prefix]
  * @property {(field: HTMLTextAreaElement) => void} [apply]
- * @property {string} [key] with Ctrl, or Cmd on a Mac
- * @property {string} [code] like `key`, with Shift
+ * @property {string} [key] `KeyboardEvent.key` of the shortcut, pressed with Ctrl, or Cmd on a Mac
+ * @property {string} [code] `KeyboardEvent.code` of the shortcut, pressed with Shift and Ctrl, or Shift and Cmd on a
+ *   Mac
  */
 
 /** @type {Format[]} */

@@ -16,7 +16,7 @@ import { emojiElement } from "../content/emoji_element.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
 
 const ANSWERS_MIN = 2;
-/** Durations in hours. */
+/** Durations of a poll in hours, with their labels. */
 const DURATIONS = [
   [1, tn("{count} hour", "{count} hours", 1)],
   [4, tn("{count} hour", "{count} hours", 4)],
@@ -28,7 +28,7 @@ const DURATIONS = [
   [POLL_HOURS_MAX, tn("{count} day", "{count} days", 32)],
 ];
 
-/** Open the dialog of a composer. */
+/** Open the dialog that creates a poll in the channel of a composer. */
 export function openPollForm(composer) {
   openDialog(t("Create a poll"), close => buildForm(composer, close));
 }
@@ -81,7 +81,7 @@ function buildForm(composer, close) {
     );
   }
 
-  /** Show the errors of a form that is incomplete; return whether it is complete. The first field with an error has the focus. */
+  /** Show the errors of a form that is incomplete; return whether it is complete. Focus the first field with an error. */
   function validate() {
     let isComplete = true;
     for (const answer of [...answers].reverse()) {

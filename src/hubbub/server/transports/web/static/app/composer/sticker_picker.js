@@ -6,7 +6,7 @@ import { openPopup } from "../ui/popups.js";
 import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 import { stickerPath } from "../content/cdn_paths.js";
 
-/** Open the picker of a composer. */
+/** Open the picker beside an element; a chosen sticker is sent in the channel of the composer. */
 export function openStickerPicker(composer, anchor) {
   const { context } = composer;
   const { state, guildId, channelId } = context;
@@ -91,7 +91,7 @@ export function openStickerPicker(composer, anchor) {
 const isFound = ({ name, tags, available }, query) =>
   available !== false && `${name} ${tags ?? ""}`.toLowerCase().includes(query);
 
-/** Functions that return the button that an arrow key leads to; null above the first row. */
+/** Functions that return the button that an arrow key leads to; null before the first button or above the first row. */
 const MOVES = {
   [FORWARD_KEY]: (buttons, index) => buttons[Math.min(index + 1, buttons.length - 1)],
   [BACKWARD_KEY]: (buttons, index) => buttons[index - 1] ?? null,

@@ -32,8 +32,8 @@ export class Suggestions {
   #mentions = new Map();
 
   /**
-   * `context` holds the `state` of the client, and the `guildId` and `channelId` of the composer; `mentions` are those of a
-   * stored draft.
+   * `context` belongs to the channel of the composer; `mentions` are pairs of a name and its mention from a stored
+   * draft.
    */
   constructor(composer, context, mentions = []) {
     this.#mentions = new Map(mentions);

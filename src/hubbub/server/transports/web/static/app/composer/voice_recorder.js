@@ -17,10 +17,10 @@ const FORMATS = [
 const RECORDING_SECONDS_MAX = 600;
 const LEVEL_INTERVAL_MS = 50;
 const LEVELS_SHOWN = 40;
-/** Number of bytes of a waveform, whose base64 text has a limited length. */
+/** Maximum number of bytes of a waveform, whose base64 text has a limited length. */
 const WAVEFORM_BYTES_MAX = Math.floor(ATTACHMENT_WAVEFORM_MAX / 4) * 3;
 
-/** Start a recording in a composer. */
+/** Start a recording in a composer; show a notice if the browser cannot record or the microphone cannot be used. */
 export async function startRecorder(composer) {
   const format = FORMATS.find(([type]) => MediaRecorder.isTypeSupported(type));
   if (format === undefined) {

@@ -36,7 +36,7 @@ export function userAvatar(user, name, status) {
   return h("span", { class: "avatar-with-status" }, image, statusIndicator(status));
 }
 
-/** Return the icon of a guild. */
+/** Return the icon of a guild, or its initials if it has none. */
 export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", guildIconPath(guild), "square");
 
 /** Return the icon of a group, or the avatar of the other user. */
@@ -78,5 +78,5 @@ const ICON_NAMES = new Map([
   [ChannelType.GROUP_DM, "people"],
 ]);
 
-/** Return the icon name of a channel. */
+/** Return the name of the icon for a channel's type. */
 export const channelIconName = channel => ICON_NAMES.get(channel.type) ?? "hash";

@@ -21,7 +21,7 @@ export function cdnPath(url, webUrl) {
 
 const extension = hash => (hash.startsWith("a_") ? "gif" : "png");
 
-// Paths of images: null if the object has no image. `size` is the width and height in pixels.
+// Paths of images and sounds: null for an object that has no image. `size` is the width and height in pixels.
 
 export const avatarPath = (user, size = 64) =>
   user.avatar ? `/cdn/avatars/${user.id}/${user.avatar}.${extension(user.avatar)}?size=${size}` : null;

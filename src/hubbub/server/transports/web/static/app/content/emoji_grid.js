@@ -1,4 +1,4 @@
-/** The grid of the emoji picker. It builds only the rows in view; the focus stays in the search field. */
+/** The grid of the emoji picker. It builds only the rows near the visible part; the focus stays in the search field. */
 
 import { h } from "../ui/dom.js";
 import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
@@ -50,7 +50,11 @@ export class EmojiGrid {
     this.node.addEventListener("scroll", () => this.draw(), { passive: true });
   }
 
-  /** Replace the sections. @param {{label: string | null, cells: EmojiCell[]}[]} sections */
+  /**
+   * Replace the sections, scroll to the top and activate the first cell.
+   *
+   * @param {{label: string | null, cells: EmojiCell[]}[]} sections
+   */
   setSections(sections) {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     let top = 0;
@@ -81,7 +85,7 @@ export class EmojiGrid {
     this.#status.textContent = this.#rows.length > 0 ? "" : text;
   }
 
-  /** Build the rows in view, and remove the others. */
+  /** Build the active row and the rows near the visible part, and remove the others. */
   draw() {
     const { scrollTop, clientHeight } = this.node;
     const isNear = row =>
@@ -123,14 +127,14 @@ export class EmojiGrid {
     return move !== undefined;
   }
 
-  /** Pick the active emoji; return whether there is one. */
+  /** Pick the active emoji, if there is one. Return true: the grid uses the Enter key in any case. */
   pickActive(event = undefined) {
     const cell = this.#rows[this.#active.row]?.cells[this.#active.column];
     if (cell !== undefined) this.#pick(cell.emoji, event);
     return true;
   }
 
-  /** Scroll to the start of a section. */
+  /** Scroll to the start of a section and activate its first cell. */
   scrollToSection(section) {
     this.node.scrollTop = this.#rows.find(row => row.section === section).top;
     this.#setActive(

@@ -35,7 +35,7 @@ const GROUPS = Object.freeze({
   8: [t("Symbols"), "💜"],
   9: [t("Flags"), "🏁"],
 });
-/** Unicode version that every font for emoji has, and an emoji of each later version. */
+/** Emoji version that all fonts are assumed to have. `LATER_VERSIONS` contains an emoji to test for each later version. */
 const COMMON_VERSION = 15;
 const LATER_VERSIONS = new Map([
   [15.1, "🐦‍🔥"],

@@ -21,7 +21,7 @@ export function openEmojiWindow(anchor, context, choose) {
   let isEnterPending = false;
   const pick = (emoji, event) => {
     addRecentEmoji(emoji);
-    // With Shift the picker stays open for further emoji.
+    // With Shift the picker stays open, so that the user can choose several emoji.
     if (!event?.shiftKey) close();
     choose(emoji);
     if (event?.shiftKey) search.focus();

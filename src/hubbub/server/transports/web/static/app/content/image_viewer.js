@@ -8,7 +8,7 @@ const ZOOM_MAX = 6;
 const ZOOM_STEP = 1.5;
 
 /**
- * Open the viewer. Escape and a click beside the image close it and restore the focus.
+ * Open the viewer. Escape, and a click beside an image that is not zoomed, close it and restore the focus.
  *
  * @param {{path: string, description: string, name: string}[]} images
  * @param {number} start index of the image that is shown first

@@ -25,7 +25,7 @@ export function renderMarkdown(text, scope) {
   return fragment;
 }
 
-/** Bounds the time of the pattern `ONLY_EMOJI`. */
+/** Texts of this length or longer are not matched with `ONLY_EMOJI`, to bound its time. */
 const ONLY_EMOJI_LENGTH_MAX = 600;
 
 /** Return whether a message contains only a few emoji, which are shown large. */

@@ -7,7 +7,11 @@
 
 const DEPTH_MAX = 12;
 const PARSED_TEXTS_MAX = 50;
-/** Trees of the last parsed texts: a new message is announced, labelled and rendered. @type {Map<string, any[]>} */
+/**
+ * Trees of the last parsed texts. A new message is parsed several times: to announce, label and render it.
+ *
+ * @type {Map<string, any[]>}
+ */
 const parsedTexts = new Map();
 const FENCE = /(?<!\\)```(?:([a-z0-9_+#.-]{1,30})\n)?\n*([\s\S]*?[^\n])\n*```/gi;
 

@@ -1,4 +1,4 @@
-/** Messages as plain text: system messages, and one-line summaries of all others. */
+/** Messages as plain text: the texts of system messages, and one-line summaries of all messages. */
 
 import { ActivityActionType } from "../generated/enums.js";
 import { MessageType } from "../network/enums.js";
@@ -51,7 +51,7 @@ const SYSTEM_TEXTS = {
   [MessageType.CHANNEL_LINKED_TO_LOBBY]: () => t("This channel was linked to a game lobby."),
 };
 
-/** Return the text of a system message. */
+/** Return the text of a system message; the author and the content for an unknown type. */
 export function systemMessageText(message, { state, guildId }) {
   const name = state.displayName(message.author, guildId);
   const names = (message.mentions ?? []).map(user => state.displayName(user, guildId)).join(", ") || t("a user");

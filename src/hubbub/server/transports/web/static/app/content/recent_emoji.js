@@ -5,13 +5,13 @@ import { readStored, writeStored } from "../network/browser_storage.js";
 const RECENT_MAX = 27;
 const STORED_NAME = "recent_emoji";
 
-/** Return the recent emoji. @returns {{id?: string | null, name: string, animated?: boolean}[]} */
+/** Return the recent emoji, newest first. @returns {{id?: string | null, name: string, animated?: boolean}[]} */
 export function listRecentEmoji() {
   const stored = readStored(STORED_NAME);
   return Array.isArray(stored) ? stored.filter(emoji => typeof emoji?.name === "string") : [];
 }
 
-/** Put an emoji first. */
+/** Put an emoji first in the stored list; the oldest one is dropped if the list is full. */
 export function addRecentEmoji({ id = null, name, animated = false }) {
   const isSame = other => (other.id ?? null) === id && (id !== null || other.name === name);
   const others = listRecentEmoji().filter(other => !isSame(other));

@@ -28,10 +28,10 @@ export const PREFIXES = { "@": "user", "#": "text", "!": "voice", "*": "guild" }
 const MENTION_BONUS = 30,
   UNREAD_BONUS = 15,
   RECENCY_BONUS_MAX = 20,
-  /** Share of the score of a match in the name of the guild instead of the destination. */
+  /** Factor of the score of a query whose words match the name of the destination and the hint, such as its guild. */
   CONTEXT_SHARE = 0.6;
 
-/** Return all destinations. @returns {Destination[]} */
+/** Return the visible channels, the guilds, and the users without a conversation, unordered. @returns {Destination[]} */
 export function listDestinations(context) {
   const { state } = context;
   const channels = [...state.channels.values()].filter(channel => isReachable(state, channel));
@@ -54,7 +54,7 @@ function isReachable(state, channel) {
   return state.can(channel.id, Permissions.VIEW_CHANNEL);
 }
 
-/** Return friends and members of common guilds, without the current user and bots. */
+/** Return friends and members of common guilds, without the current user, blocked users and bots. */
 function knownUsers({ state, me }) {
   const users = new Map();
   for (const relationship of state.relationships.values())
@@ -112,11 +112,14 @@ function userDestination(context, user) {
   };
 }
 
-/** Return whether a destination is marked as unread: a channel with messages, or a joined thread. */
+/** Return whether a channel is marked as unread; a thread only if the user has joined it. */
 export const isMarkedUnread = (state, channel) =>
   isMessageable(channel) && state.isShownUnread(channel.id) && (!isThread(channel) || Boolean(channel.member));
 
-/** Return the destinations for a query, best first. Without words: unread and recently visited ones. */
+/**
+ * Return the destinations for a query, best first. Without words: unread and recently visited ones, or all of the kind
+ * that a prefix selects.
+ */
 export function rankDestinations({ state, visits, channelId }, destinations, query) {
   const kind = PREFIXES[query[0]];
   const typed = foldText(kind ? query.slice(1) : query).trim();
@@ -135,7 +138,7 @@ export function rankDestinations({ state, visits, channelId }, destinations, que
     .filter(destination => !kind || destination.kind === kind)
     .map(destination => {
       const match = typed ? bestMatch(typed, destination) : 0;
-      // The channel in view is the last choice of a query without words.
+      // A query without words does not suggest the channel in view.
       const bonus = !typed && destination.key === channelId ? 0 : bonusOf(destination);
       return { destination, match, score: match + bonus };
     })

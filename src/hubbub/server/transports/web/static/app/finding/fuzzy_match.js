@@ -1,6 +1,6 @@
 /** Approximate matching of names. */
 
-/** Return a text without case and accents. */
+/** Return a text in lower case and without accents. */
 export const foldText = text => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 const EXACT = 100,

@@ -8,7 +8,6 @@ import { isMarkedUnread, listDestinations, rankDestinations } from "./destinatio
 
 const RESULTS_MAX = 12;
 
-/** Open the quick switcher. */
 export function openQuickSwitcher(context) {
   const { state } = context;
   const destinations = listDestinations(context);

@@ -66,7 +66,7 @@ function valueFilters(context, key, typed) {
     .map(value => ({ filter: { key, value, label: value }, hint: dateHint(key, value) }));
 }
 
-/** Return the days that a relative date means, so that the user can check it. */
+/** Return the first day of a suggested date as text, so that the user can check it; undefined for other values. */
 function dateHint(key, value) {
   if (!SUGGESTED_DATES.includes(value) || key === "has") return undefined;
   return new Date(parseDateRange(value).startMs).toLocaleDateString(LOCALE);

@@ -7,7 +7,7 @@ const RELATIVE_DAYS = { today: 0, yesterday: 1 };
 /** The dates that the completion offers. */
 export const SUGGESTED_DATES = Object.keys(RELATIVE_DAYS);
 
-/** Return the start and end of a date such as `2026-11-01`, `2026-11`, `2026` or `today`; null if it is none. */
+/** Return the start and end of a date such as `2026-11-01`, `2026-11`, `2026` or `today`; null if the text is not a date. */
 export function parseDateRange(text, now = new Date()) {
   const daysAgo = RELATIVE_DAYS[text.toLowerCase()];
   if (daysAgo !== undefined) {
@@ -30,7 +30,7 @@ export function parseDateRange(text, now = new Date()) {
   return { startMs: start.getTime(), endMs: end.getTime() };
 }
 
-/** Return the bounds of message IDs for a filter: `min_id` and `max_id`, both exclusive. */
+/** Return the exclusive bounds of message IDs for a date filter: `min` for `after`, `max` for `before`, both for `during`. */
 export function dateBounds(key, range) {
   const before = timeMs => {
     const id = BigInt(lowestIdAt(timeMs));

@@ -36,7 +36,10 @@ export function splitSearchText(text) {
   return { tokens, words: words.replace(/\s+/g, " ").trim() };
 }
 
-/** Return the filter or word at the end of a text: `key` is null for a word, `start` its position in the text. */
+/**
+ * Return the filter or word at the end of a text, or null if there is none; `key` is null for a word, `start` is its
+ * position.
+ */
 export function findOpenToken(text) {
   const match = OPEN_TOKEN.exec(text);
   if (match === null) return null;
@@ -104,7 +107,6 @@ async function resolveUser(context, key, value) {
   return { filter: userFilter(context, key, user) };
 }
 
-/** Return a filter for a user. */
 export function userFilter({ state, guildId }, key, user) {
   return { key, value: user.id, label: state.displayName(user, guildId) };
 }
@@ -119,14 +121,18 @@ function resolveChannel(context, value) {
   return { filter: { key: "in", value: channel.id, label: `#${channel.name}` } };
 }
 
-/** The order of results, by the value of the field. */
+/** Labels and API parameters of the orders of results, by the value of the order field. */
 export const SEARCH_ORDERS = {
   newest: { label: t("Newest first"), query: { sort_by: "timestamp", sort_order: "desc" } },
   oldest: { label: t("Oldest first"), query: { sort_by: "timestamp", sort_order: "asc" } },
   relevance: { label: t("Most relevant first"), query: { sort_by: "relevance", sort_order: "desc" } },
 };
 
-/** Return the parameters of the API for a search. @param {SearchFilter[]} filters */
+/**
+ * Return the parameters of the API for a search with filters, words and a key of `SEARCH_ORDERS`.
+ *
+ * @param {SearchFilter[]} filters
+ */
 export function searchParameters({ state, channelId }, filters, words, order) {
   const values = key => filters.filter(filter => filter.key === key).map(filter => filter.value);
   let min = null,
@@ -146,7 +152,7 @@ export function searchParameters({ state, channelId }, filters, words, order) {
     pinned: values("pinned").at(-1),
     min_id: min === null ? undefined : String(min),
     max_id: max === null ? undefined : String(max),
-    // Age-restricted channels are searched from inside one, or by their name.
+    // Age-restricted channels are searched only from inside one, or if a filter selects one.
     include_nsfw: [channelId, ...channelIds].some(id => state.channels.get(id)?.nsfw) || undefined,
     ...SEARCH_ORDERS[order].query,
   };

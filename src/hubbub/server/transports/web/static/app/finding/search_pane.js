@@ -16,7 +16,7 @@ import { buildPageButtons, searchPreparationText } from "./result_pages.js";
 import { completeSearch } from "./search_completion.js";
 import { SEARCH_ORDERS, findOpenToken, resolveFilter, searchParameters, splitSearchText } from "./search_filters.js";
 
-/** Number of times that a search is repeated while the server builds the index, and the delay between them. */
+/** Number of times that a search is repeated while the server builds the index, and the maximum delay before each retry. */
 const INDEXING_RETRIES_MAX = 6;
 const INDEXING_DELAY_MAX_SECONDS = 5;
 const MEMBER_SEARCH_DELAY_MS = 150;
@@ -283,7 +283,10 @@ class SearchPane extends LayoutPart {
     }
   }
 
-  /** Request a page; while the server builds the index, show its progress and try again. Return null without a page. */
+  /**
+   * Request a page; while the server builds the index, show its progress and try again. Return null if there is still
+   * no page.
+   */
   async #request(query, current) {
     const { api, guildId, channelId } = this.context;
     const search = () =>

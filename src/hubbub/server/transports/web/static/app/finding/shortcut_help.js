@@ -27,10 +27,9 @@ const KEY_NAMES = {
   ContextMenu: t("Menu"),
   ControlRight: t("Right Ctrl"),
 };
-/** Names of keys that a screen reader would not read. */
+/** Accessible names of keys whose symbols a screen reader would not read. */
 const SPOKEN_NAMES = { ArrowUp: t("Up"), ArrowDown: t("Down") };
 
-/** Open the list of shortcuts. */
 export function openShortcutHelp() {
   openDialog(
     t("Keyboard shortcuts"),

@@ -17,7 +17,6 @@ function externalLink(url, content, attributes = {}) {
   return h("a", { href: url, target: "_blank", rel: "noopener noreferrer nofollow", ...attributes }, content);
 }
 
-/** Return the card of an activity of a user. */
 function activityCard(context, userId, activity) {
   const { assets = {}, party } = activity;
   const partySize = partySizeText(party);
@@ -109,7 +108,7 @@ function linkButtons({ api }, userId, activity) {
   return container;
 }
 
-/** The activities of one user, as cards. Set `userId`. */
+/** The activities of one user: the custom status as text, all others as cards. `createPart` sets `userId`. */
 class ActivityCards extends LayoutPart {
   static kinds = ["presences", "relationships"];
   /** @type {string} */

@@ -11,7 +11,7 @@ const UPDATE_INTERVAL_MS = 1_000;
 const updates = new Map();
 let timer = null;
 
-/** Update all elements. Elements that left the page are forgotten. */
+/** Update all elements, and remove elements that are no longer in the page from `updates`. */
 function updateAll() {
   for (const [node, update] of updates) {
     if (node.isConnected) update();

@@ -1,4 +1,4 @@
-/** Apps that the user authorized, and the way to the consent page and back. */
+/** Apps that the user authorized, and the path of the consent page for an app. */
 
 /** IDs of the authorized applications; null before they are loaded. @type {Set<string> | null} */
 let authorizedIds = null;

@@ -1,4 +1,4 @@
-/** Images of games: rich presence assets, cover images and icons. */
+/** Public fields and names of games, and paths of their images: rich presence assets and cover images. */
 
 import { isId } from "../network/ids.js";
 import { h } from "../ui/dom.js";

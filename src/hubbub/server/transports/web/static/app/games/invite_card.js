@@ -16,10 +16,13 @@ import { partyButton } from "./party_buttons.js";
 /** Delay after the end of an invite, so that it has ended when the card is drawn. */
 const EXPIRY_DELAY_MS = 1_000;
 
-/** IDs of the join requests that the user declined. The platform has no event for it, so it is known here only. */
+/**
+ * IDs of the join requests that the user declined. The platform has no event for a declined request, so only this page
+ * stores them.
+ */
 const declinedMessageIds = new Set();
 
-/** The card of a message with an activity. Set `message`. */
+/** The card of a message with an activity. `createPart` sets `message`. */
 class GameInvite extends LayoutPart {
   static kinds = ["presences", "messages", "relationships"];
   /** @type {any} */

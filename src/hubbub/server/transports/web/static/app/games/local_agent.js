@@ -10,9 +10,9 @@ const RPC_VERSION = "1";
 const CONNECT_TIMEOUT_MS = 2_000;
 const RESPONSE_TIMEOUT_MS = 15_000;
 
-/** An error response of the agent. */
+/** An error response of the agent, or a missing response. */
 export class LocalAgentError extends Error {
-  /** @param {number} code an `RpcErrorCode` @param {string} message */
+  /** @param {number} code an `RpcErrorCode`, or 0 without a response @param {string} message */
   constructor(code, message) {
     super(message);
     this.name = "LocalAgentError";
@@ -24,7 +24,7 @@ export class LocalAgentError extends Error {
  * Send a command to the agent of a user, in the name of an application.
  *
  * @returns {Promise<boolean>} whether an agent of the user executed the command
- * @throws {LocalAgentError} if the agent rejects the command
+ * @throws {LocalAgentError} if the agent rejects the command or does not respond in time
  */
 export async function sendToAgent({ applicationId, userId }, cmd, args) {
   for (const port of WEBSOCKET_PORTS) {

@@ -1,4 +1,4 @@
-/** Joining the games of other users: invites, join requests, and the way to the game on this computer. */
+/** Joining the party of another user with a game on this computer, and sending invites and join requests. */
 
 import { ActivityActionType } from "../generated/enums.js";
 import { openDialog } from "../ui/dialogs.js";
@@ -28,8 +28,9 @@ function reportError(error) {
 }
 
 /**
- * Join a party: tell the agent on this computer, which passes the join secret to the game and starts it if needed. Without
- * an agent, tell the user's game through the platform if it is connected.
+ * Join a party through the agent on this computer, which passes the join secret to the game and starts it if needed.
+ * Without an agent, send an invite to the user's game through the platform if the game is connected; otherwise show
+ * help.
  *
  * @param {import("../state/context.js").Context} context
  * @param {{id: string, name: string}} application

@@ -46,7 +46,7 @@ export function joinButton(context, userId, activity) {
   return partyButton(t("Join"), "", join, reason);
 }
 
-/** Return buttons that invite a user to the parties of the current user. */
+/** Return buttons that invite a user to the parties of the current user that are not full; none for bots. */
 export function inviteButtons(context, user) {
   if (user.bot || user.id === context.me.id) return [];
   return ownJoinableActivities(context.state)

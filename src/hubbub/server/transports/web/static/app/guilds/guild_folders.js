@@ -23,14 +23,14 @@ import {
   stepGuild,
 } from "./guild_moves.js";
 
-/** Color of a folder without one of its own. */
+/** Color that the dialog shows for a folder without a color. */
 const DEFAULT_COLOR = "#0d6b62";
 
 /** Return the name of a folder; without one, the names of its guilds. */
 const folderName = (folder, state) =>
   folder.name || folder.guild_ids.map(id => state.guilds.get(id)?.name ?? t("Unknown guild")).join(", ");
 
-/** Store a new order of guilds and announce what changed. */
+/** Store a new order of guilds and announce `text` to screen readers. */
 function save(context, folders, text) {
   return runAndReport(async () => {
     await saveGuildFolders(context, folders);
@@ -82,7 +82,7 @@ function moveGuild(context, guildId, step) {
   );
 }
 
-/** Open the menu of a folder. */
+/** Open the menu of a folder; do nothing if the folder no longer exists. */
 export function openFolderMenu(anchor, context, folderId) {
   const { state } = context;
   const folders = guildFolders(state);
@@ -143,7 +143,7 @@ function openFolderDialog(context, folderId) {
   });
 }
 
-/** Let the user move the entries of the guild list with a pointer, and with the keys of the table of shortcuts. */
+/** Let the user move the entries of the guild list with a pointer, and with the shortcuts of `ui/shortcuts.js`. */
 export function makeGuildsMovable(list, context) {
   let dragged = null;
   const itemOf = event => event.target.closest?.("li[data-move]") ?? null;

@@ -1,4 +1,4 @@
-/** Changes of the order of guilds: each function returns a new list of folders. */
+/** Changes of the order of guilds as functions that return a list of folders, and the lookup of a guild's folder. */
 
 import { folderKey, singleGuild } from "../state/guild_order.js";
 
@@ -39,7 +39,7 @@ export function stepGuild(folders, guildId, step) {
   return folders.map(other => (other === folder ? { ...folder, guild_ids: ids } : other));
 }
 
-/** Move a guild out of its folder, to the place before or after it. */
+/** Move a guild out of its folder, to the place before or after the folder. */
 export function removeFromFolder(folders, guildId, isAfter = true) {
   const index = folders.indexOf(folderOf(folders, guildId));
   if (index < 0) return folders;
@@ -54,7 +54,7 @@ export function addToFolder(folders, guildId, folderId) {
   );
 }
 
-/** Create a folder at the place of a guild, with it and a further guild. */
+/** Create a folder at the place of a guild. It contains the guild and, if `otherId` is given, a second guild. */
 export function createFolder(folders, guildId, otherId = null) {
   const rest = otherId === null ? folders : withoutGuild(folders, otherId);
   const outside = folderOf(rest, guildId) === null ? rest : removeFromFolder(rest, guildId);
@@ -81,7 +81,7 @@ export function changeFolder(folders, folderId, changes) {
  *
  * @param {any[]} folders
  * @param {string} dragged the ID of a guild, or the key of a folder
- * @param {string} target likewise
+ * @param {string} target the ID of a guild, or the key of a folder
  * @param {"before" | "inside" | "after"} place
  */
 export function dropEntry(folders, dragged, target, place) {

@@ -1,4 +1,4 @@
-/** The context menu of a user: profile, direct message, relationship and moderation. */
+/** The context menu of a user: profile, direct message, relationship, removal from a group, moderation and report. */
 
 import { ChannelType } from "../network/enums.js";
 import { confirmAction } from "../ui/dialogs.js";

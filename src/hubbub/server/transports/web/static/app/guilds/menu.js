@@ -1,4 +1,4 @@
-/** The menu of a guild, and its dialogs. */
+/** The menu of a guild, and the dialog that creates an invite. */
 
 import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../network/enums.js";
 import { markChannelsRead } from "../state/read_markers.js";
@@ -29,7 +29,7 @@ const SETTINGS_PERMISSIONS =
   Permissions.CREATE_EVENTS |
   Permissions.MANAGE_EVENTS;
 
-/** Open the menu of a guild. */
+/** Open the menu of a guild, with the actions that the user's permissions allow. */
 export function openGuildMenu(anchor, context, guildId) {
   const { state } = context;
   const guild = state.guilds.get(guildId);

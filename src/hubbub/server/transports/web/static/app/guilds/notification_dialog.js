@@ -22,7 +22,7 @@ const LEVEL_LABELS = new Map([
   [NOTHING, t("Nothing")],
 ]);
 
-/** Labels of the levels in a label of another choice. */
+/** Labels of the levels in lower case, for the label of the inherited level. */
 const INHERITED_LEVEL_LABELS = new Map([
   [ALL_MESSAGES, t("all messages")],
   [ONLY_MENTIONS, t("only mentions")],

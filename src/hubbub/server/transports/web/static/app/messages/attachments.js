@@ -22,7 +22,7 @@ export function fitSize(width, height) {
   return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
 }
 
-/** Return the elements of a message's attachments: media of this server, and links for all other files. */
+/** Return the elements of a message's attachments: media and links for files on this server, only the name of other files. */
 export function renderAttachments(message, context) {
   return (message.attachments ?? []).map(attachment => {
     const path = cdnPath(attachment.url, context.webUrl);

@@ -18,7 +18,7 @@ const TARGETS_MAX = 5;
 const VISIBLE_TARGETS_MAX = 50;
 
 /**
- * Return the channels that the user can send messages in.
+ * Return all conversations, and the channels and joined threads that the user can send messages in.
  *
  * With a guild in view, its channels come first, then those of other guilds, then conversations. Otherwise conversations
  * come first.
@@ -38,7 +38,7 @@ function findTargets({ state, guildId }) {
   return guildId === null ? [...conversations, ...channels] : [...channels, ...conversations];
 }
 
-/** Open the dialog that forwards a message. */
+/** Open the dialog. Targets that fail stay chosen, so that the user can try again. */
 export function openForwardDialog(context, message) {
   const { state } = context;
   const targets = findTargets(context);

@@ -1,4 +1,4 @@
-/** Reactions to messages. */
+/** Reactions to messages: their buttons, the list of their users, and adding or removing a reaction of the user. */
 
 import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";

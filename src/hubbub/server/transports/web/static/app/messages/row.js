@@ -47,7 +47,10 @@ function revisionOf(object) {
   return revisions.get(object);
 }
 
-/** Return a version that changes whenever the row would look different; `details` are the row's display options. */
+/**
+ * Return a version of a row, which changes with the message, its author's membership, the guild's roles, a block of the
+ * author and `details`, the display options of the row.
+ */
 export function messageRowVersion(message, { state, guildId }, details) {
   const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
   const objects = [message, state.member(guildId, message.author.id), state.guilds.get(guildId)?.roles];
@@ -62,7 +65,7 @@ function roleColor(userId, { state, guildId }) {
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }
 
-/** Return the row of a message. */
+/** Return the row of a user message or system message, or of the message that a thread was started from. */
 export function buildMessageRow(message, context, { isGrouped, isHighlighted, isEditing, timeline }) {
   const starter = threadStarter(message);
   if (starter !== null) return buildStarterRow(message, starter, context, { isHighlighted, timeline });

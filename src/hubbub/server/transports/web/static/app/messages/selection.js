@@ -109,7 +109,7 @@ export class MessageSelection {
     announce(this.bar.querySelector("p")?.textContent ?? "");
   }
 
-  /** Select or deselect a message; with `isRange`, select all messages between it and the last one. */
+  /** Select or deselect a message; with `isRange`, select all messages between it and the message that was selected last. */
   #toggle(message, isRange) {
     const { items } = this.#timeline.log;
     if (isRange && this.#lastId !== null) {
@@ -162,7 +162,7 @@ export class MessageSelection {
     this.stop();
   }
 
-  /** Delete messages: recent ones of a guild in one request, all others one by one. */
+  /** Delete messages: recent ones in one request if the user can manage the messages of a guild, all others one by one. */
   async #deleteAll(ids) {
     const { api, state, channelId, guildId } = this.#context;
     const path = `/channels/${channelId}/messages`;

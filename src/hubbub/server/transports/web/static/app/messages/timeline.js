@@ -186,7 +186,7 @@ class Timeline extends LayoutPart {
     else await this.#load("around", messageId);
   }
 
-  /** Whether messages before the loaded ones are unread. */
+  /** Whether messages before the loaded ones may be unread. */
   get hasEarlierUnread() {
     return this.lastReadId !== null && isNewer(this.log.oldestId, this.lastReadId);
   }

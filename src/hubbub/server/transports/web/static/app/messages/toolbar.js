@@ -33,7 +33,7 @@ export class MessageToolbar {
     this.#bar = h("div", { class: "message-bar", role: "toolbar", "aria-label": t("Message") });
   }
 
-  /** Show the toolbar on the hovered or focused row of a list. */
+  /** Show the toolbar on the hovered or focused row of a list, open profiles by a click, and menus by a right click. */
   attach(list) {
     const show = event => this.#show(event.target.closest?.(".message[data-message-id]"));
     list.addEventListener("pointerover", show);
@@ -86,7 +86,7 @@ export class MessageToolbar {
     this.#timeline.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
   }
 
-  /** Start editing a message. */
+  /** Show the form that edits a message in its row. */
   startEditing(message) {
     this.editedMessageId = message.id;
     this.#timeline.isFollowing = false;

@@ -7,7 +7,7 @@ const BASE = "/api/v10";
 const ATTEMPTS_MAX = 4;
 const RETRY_DELAY_MAX_SECONDS = 30;
 
-/** An error response of the API. */
+/** An error response of the API, or a request without a response. */
 export class ApiError extends Error {
   /**
    * @param {number} status 0 if there was no response

@@ -1,4 +1,4 @@
-/** Data of the user that the browser keeps: the only module with access to its storage (decisions/0121). */
+/** Data of the user that the browser keeps: the only module of the chat client with access to its storage (decisions/0121). */
 
 const PREFIX = "hubbub.";
 const OWNER_KEY = `${PREFIX}owner`;

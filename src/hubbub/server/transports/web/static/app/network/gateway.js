@@ -1,4 +1,4 @@
-/** Gateway client (spec/gateway.md#1): heartbeats, resume, backoff, and one event for each dispatch. */
+/** Gateway client (spec/gateway.md#1): heartbeats, resume, backoff, and events for dispatches. */
 
 import { CloseCode, GatewayOpcode } from "../generated/enums.js";
 
@@ -23,7 +23,7 @@ const QUEUED_FRAMES_MAX = 20;
 
 /**
  * Dispatches `CustomEvent(EVENT_NAME, {detail: payload})` for every gateway event, and two events of its own:
- * `connection` `{state: "connecting" | "open" | "lost" | "ended", code}`, and `event` `{name, data}` for every dispatch.
+ * `connection` `{state: "open" | "lost" | "ended", code}`, and `event` `{name, data}` for every dispatch.
  */
 export class Gateway extends EventTarget {
   #token;
@@ -84,7 +84,7 @@ export class Gateway extends EventTarget {
     socket.addEventListener("close", ({ code }) => socket === this.#socket && this.#handleClose(code));
   }
 
-  /** Send a frame, or queue it until the connection is open. */
+  /** Send a frame, or queue it until the connection is open. Frames above the limit of the queue are dropped. */
   send(op, data) {
     if (this.state === "open" && this.#socket?.readyState === WebSocket.OPEN) this.#write(op, data);
     else if (this.#queue.length < QUEUED_FRAMES_MAX) this.#queue.push([op, data]);

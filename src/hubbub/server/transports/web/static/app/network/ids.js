@@ -28,7 +28,7 @@ export function creationTimeMs(id) {
   return Number((BigInt(id) >> TIMESTAMP_SHIFT) + EPOCH_MS);
 }
 
-/** Return whether a text is a valid ID. */
+/** Return whether a text has the form of an ID: 1 to 19 digits. */
 export const isId = text => /^\d{1,19}$/.test(text);
 
 /** Return a nonce that identifies a message before it has an ID, and prevents duplicates. */

@@ -16,7 +16,7 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("service-w
 let registering = null;
 let isSubscribed = false;
 
-/** Register the service worker and return its registration; null if the browser has no service workers. */
+/** Register the service worker and return its registration; null if the browser has no service workers or rejects this one. */
 export function registerServiceWorker() {
   registering ??= register();
   return registering;
@@ -60,7 +60,7 @@ export async function fetchPushState(api) {
   return { isOn: findStored(settings, subscription) !== undefined, obstacle: null };
 }
 
-/** Ask for permission, subscribe this browser and report the subscription to the server. */
+/** Ask for permission and, if the user grants it, subscribe this browser and report the subscription to the server. */
 export async function subscribeToPush({ api }) {
   if ((await Notification.requestPermission()) !== "granted") return;
   const { public_key: publicKey } = await api.request("GET", SUBSCRIPTIONS_PATH);
@@ -97,8 +97,9 @@ export async function endPushSubscription() {
 /**
  * Synchronize the subscription of this browser with those of the login session on the server.
  *
- * A subscription of an earlier login ends, because another user may have logged in. A subscription that the server does not
- * know, or whose key has changed, is renewed. Other subscriptions of the login session are deleted.
+ * A subscription of an earlier login ends, because another user may have logged in. It also ends if the operator
+ * disabled push. A subscription that the server does not know, or whose key has changed, is renewed. Other
+ * subscriptions of the login session are deleted.
  */
 export async function syncPushSubscription({ api }) {
   const subscription = pushObstacle() === null ? await findSubscription() : null;

@@ -8,7 +8,7 @@ const REFRESH_MS = 5 * 60_000;
 /** Longest delay of a browser timer. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Create the list of banners; it is read at the start, after each new session and every five minutes. */
+/** Create the list of banners. It is fetched in each new session, then every five minutes and when an announcement ends. */
 export function createAnnouncements(context) {
   const node = h("div", { class: "announcements", role: "region", "aria-label": t("Announcements"), hidden: true });
   let announcements = [];

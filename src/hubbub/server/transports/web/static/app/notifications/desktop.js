@@ -8,7 +8,7 @@ import { isUserMessage, summarizeMessage, systemMessageText } from "../content/m
 import { playNotificationSound } from "./sound.js";
 
 const BODY_LENGTH_MAX = 300;
-/** How long a window holds the lock of a message, so that the other windows of the browser stay silent. */
+/** Time for which a window holds the lock of a message, so that the other windows of the browser stay silent. */
 const LOCK_MS = 3_000;
 
 /** Return the browser's permission for notifications: `granted`, `denied`, `default` (not asked yet) or `unsupported`. */
@@ -32,7 +32,7 @@ async function onMessage(context, message) {
   });
 }
 
-/** Run a function in only one of the windows of the browser. */
+/** Run a function in only one of the windows of the browser; in all of them if the browser has no locks. */
 async function runInOneWindow(name, run) {
   if (navigator.locks === undefined) {
     run();

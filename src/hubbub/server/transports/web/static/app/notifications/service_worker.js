@@ -5,7 +5,7 @@ import { registerServiceWorker, syncPushSubscription } from "../network/push.js"
 
 const CLOSE_DELAY_MS = 200;
 
-/** Register the service worker after the first READY, and keep its notifications equal to the read states. */
+/** Synchronize the push subscription in each new session, close the notifications of read messages, and open clicked ones. */
 export function startServiceWorker(context) {
   const { state } = context;
   let timer;

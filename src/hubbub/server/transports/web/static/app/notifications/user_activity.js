@@ -1,8 +1,11 @@
-/** Reports to the server whether the user is at this page; meanwhile no push notifications are sent (decisions/0105). */
+/**
+ * Reports to the server whether the user is at this page; the server sends no push notifications while they are
+ * (decisions/0105).
+ */
 
 import { updatePresence } from "../network/own_presence.js";
 
-/** Delay after the page lost the focus; a short look at another window changes nothing. */
+/** Time without focus after which the user counts as away, so that a short switch to another window has no effect. */
 const BLUR_DELAY_MS = 10_000;
 /** Time without input after which the user counts as away. */
 const IDLE_MS = 5 * 60_000;

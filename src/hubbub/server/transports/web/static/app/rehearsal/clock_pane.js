@@ -18,7 +18,6 @@ const STEPS = [
 ];
 const REFRESH_MS = 1000;
 
-/** The pane of the clock. */
 export class ClockPane {
   #state;
   #freeze;

@@ -1,4 +1,4 @@
-/** The details of an entry: payloads, recipients, cause, copies and replay. */
+/** The details of an entry of the traffic: payloads, recipients, cause, copies and replay. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";
@@ -22,7 +22,8 @@ export class EntryDetails {
   /**
    * @param {any} world names of the world
    * @param {(entry: any) => void} onOpen opens another entry
-   * @param {(entry: any) => any[]} findRelated returns the entries with the same request
+   * @param {(entry: any) => any[]} findRelated returns the entries that a request caused, or the request that caused an
+   *   entry
    */
   constructor(world, onOpen, findRelated) {
     this.#world = world;
@@ -37,7 +38,7 @@ export class EntryDetails {
     setChildren(this.node, h("p", { class: "muted empty" }, "Choose an entry to see its payload and recipients."));
   }
 
-  /** Show an entry. */
+  /** Fetch and show the details of an entry. */
   async show(entryId) {
     this.#entryId = entryId;
     await attempt(async () => {
@@ -179,7 +180,7 @@ async function replay(entry) {
   report(status === null ? `${entry.summary} was published again.` : `${entry.summary} responded with ${status}.`);
 }
 
-/** Copy a text, and show it in case the browser does not allow access to the clipboard. */
+/** Show a text and copy it; throw an error if the browser does not allow access to the clipboard. */
 async function copyText(text, shownCopy) {
   shownCopy.textContent = text;
   shownCopy.hidden = false;

@@ -14,7 +14,6 @@ const PRESETS = [
   ["Invalidate all gateway sessions", { transport: "gateway", effect: "invalid_session" }],
 ];
 
-/** The pane of faults. */
 export class FaultsPane {
   #world;
   #list;

@@ -4,7 +4,6 @@ import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";
 import { controlButton } from "./status_line.js";
 
-/** The pane of rate limits. */
 export class LimitsPane {
   #world;
   #body;

@@ -1,10 +1,9 @@
-/** The mail of the rehearsal. */
+/** The mail that a rehearsal stores instead of sending it, with a button that deletes it. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";
 import { controlButton } from "./status_line.js";
 
-/** The pane of mail. */
 export class MailPane {
   #list;
 

@@ -56,7 +56,7 @@ function show(id) {
   attempt(() => shown.show());
 }
 
-/** Show the pane that the URL names. */
+/** Show the pane that the fragment of the URL names, or the timeline. */
 function showChosen() {
   const id = location.hash.slice(1);
   show(PANES[id] ? id : "timeline");

@@ -1,10 +1,9 @@
-/** Snapshots and forks as a tree. */
+/** Snapshots and forks as a tree, with buttons that create, restore, delete and stop them. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";
 import { controlButton } from "./status_line.js";
 
-/** The pane of snapshots. */
 export class SnapshotsPane {
   #tree;
 

@@ -10,7 +10,7 @@ export function report(message, isError = false) {
   consoleStatus.classList.toggle("is-error", isError);
 }
 
-/** Run an action and report its result or error; return whether it succeeded. */
+/** Run an action and report its error, or `message` after success; return whether it succeeded. */
 export async function attempt(action, message) {
   try {
     await action();

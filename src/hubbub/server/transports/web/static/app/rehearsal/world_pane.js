@@ -10,7 +10,6 @@ const ROW_PX = 34,
   PADDING_PX = 12;
 const CHANNEL_MARKS = { 0: "#", 2: "♪", 4: "▾", 5: "!", 13: "♪", 15: "☰", 16: "▦" };
 
-/** The pane of the world. */
 export class WorldPane {
   #world;
   #picture;

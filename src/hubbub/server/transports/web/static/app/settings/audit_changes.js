@@ -79,7 +79,7 @@ export class AuditNames {
     return parts.map(([key, value]) => `${keyLabel(key)}: ${this.valueText(key, value)}`).join(", ");
   }
 
-  /** Return the text of a changed value. */
+  /** Return a changed value as text; `key` decides whether it is a name, a duration, a color or another value. */
   valueText(key, value) {
     if (value === undefined || value === null || value === "") return t("none");
     if (typeof value === "boolean") return value ? t("yes") : t("no");

@@ -89,7 +89,10 @@ function buildPage(view, channelId, find, regions, goBack) {
   view.openPage(channel.name, t("All channels"), goBack, [notice, settingsTabs(t("Channel"), tabs)]);
 }
 
-/** Send the changes of the channel, then those of its overwrites; return the stored values, or undefined. */
+/**
+ * Send the changes of the channel, then those of its overwrites; return the stored values, or undefined if only
+ * overwrites changed.
+ */
 async function save({ context }, channelId, { permission_overwrites: overwrites, ...changes }, base) {
   let stored;
   if (Object.keys(changes).length)

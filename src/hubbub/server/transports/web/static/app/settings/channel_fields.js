@@ -146,7 +146,10 @@ function flagsSetting(channel) {
   };
 }
 
-/** Return the maximum bitrate of a channel by the guild's premium tier; VIP_REGIONS counts as the highest tier. */
+/**
+ * Return the maximum bitrate of a channel: fixed for stages, otherwise by the guild's premium tier. VIP_REGIONS counts
+ * as the highest tier.
+ */
 function bitrateMax(channel, guild) {
   if (channel.type === ChannelType.GUILD_STAGE_VOICE) return STAGE_BITRATE_MAX;
   const last = BITRATE_MAX_BY_TIER.length - 1;

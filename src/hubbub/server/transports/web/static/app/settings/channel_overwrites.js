@@ -93,7 +93,11 @@ export function withOverwrite(overwrites, { id, type, allow, deny }) {
   return normalizeOverwrites([...others, { id, type, allow, deny }]);
 }
 
-/** Return overwrites in which @everyone can or cannot view the channel. */
+/**
+ * Return overwrites in which
+ *
+ * @everyone cannot view the channel; without `isPrivate`, the overwrite of @everyone does not decide it.
+ */
 export function withPrivacy(overwrites, guildId, isPrivate) {
   const everyone = overwrites.find(overwrite => overwrite.id === guildId);
   const allow = BigInt(everyone?.allow ?? 0) & ~Permissions.VIEW_CHANNEL,
@@ -106,7 +110,10 @@ export function withPrivacy(overwrites, guildId, isPrivate) {
   });
 }
 
-/** Return why the user cannot change a permission in the overwrites of a channel, or null. */
+/**
+ * Return why the user cannot change a permission in the overwrites of a channel, or null; empty if a notice gives the
+ * reason.
+ */
 function bitDenialReason(access, channel, bit) {
   const denialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channel.id);
   // The notice above the tabs gives the reason for all permissions.
@@ -226,7 +233,7 @@ export function overwritesSetting(view, findChannel) {
     rows.set(bit, row);
     return row.node;
   }, overwritableBits(type));
-  /** Return the overwrite of the target that is shown. */
+  /** Return the overwrite of the target that is shown, or an empty one of @everyone. */
   const current = () =>
     value.find(({ id }) => id === targetId) ?? { id: guildId, type: OverwriteType.ROLE, allow: "0", deny: "0" };
   const choose = (bit, state) => {

@@ -7,7 +7,7 @@ import { openEmojiPicker } from "../content/emoji_picker.js";
 import { customEmojiImage } from "../content/markdown.js";
 import { labelInSentence, showFieldNotice } from "./fields.js";
 
-/** Return the emoji of a tag, reaction or sound as a node. */
+/** Return the emoji of a tag, reaction or sound as a node; an icon if there is none or the guild does not have it. */
 export function emojiNode(guild, { emoji_id: id, emoji_name: name }) {
   if (id) {
     const emoji = (guild.emojis ?? []).find(other => other.id === id);

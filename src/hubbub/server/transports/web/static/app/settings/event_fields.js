@@ -14,7 +14,7 @@ import { imageSetting } from "./upload_field.js";
 
 /** Permissions to schedule an event in a voice or stage channel. */
 const JOIN_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.CONNECT;
-/** Further permissions to schedule an event in a stage channel. */
+/** Permissions that an event in a stage channel requires in addition to `JOIN_PERMISSIONS`. */
 const STAGE_PERMISSIONS = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS;
 
 /** Monday to Friday; weekdays are numbered from 0 for Monday. */
@@ -61,7 +61,10 @@ const REPETITIONS = [
     }),
   },
 ];
-/** Name of a rule that is not in the list, such as one that an app has set. It stays until the user chooses another. */
+/**
+ * Name of a recurrence rule that `REPETITIONS` does not contain, such as one that an app has set. It stays until the
+ * user chooses another.
+ */
 const CUSTOM = "custom";
 
 /** Return the name of the repetition that a recurrence rule describes; `CUSTOM` if none does. */
@@ -197,7 +200,7 @@ export function eventBody(view, changes, values) {
   return body;
 }
 
-/** Return the request body of a new event. */
+/** Return the request body of a new event, which only members of the guild can see. */
 export const newEventBody = (view, values) => ({
   ...eventBody(view, values, values),
   privacy_level: EventPrivacyLevel.GUILD_ONLY,

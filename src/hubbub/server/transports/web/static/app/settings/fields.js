@@ -186,7 +186,7 @@ export function firstErrorMessage(node) {
   return inner ? firstErrorMessage(inner) : t("This value is not valid.");
 }
 
-/** Return a label as part of a sentence: it starts with a small letter, except in languages that write nouns with a capital. */
+/** Return a label as part of a sentence: in lower case, except in languages that write nouns with a capital letter. */
 export const labelInSentence = label =>
   CAPITAL_NOUN_LANGUAGES.has(document.documentElement.lang.split("-")[0]) ? label : label.toLowerCase();
 

@@ -97,9 +97,8 @@ export function openGuildSettings(context, guildId, screenId = null) {
   return view;
 }
 
-/** The settings dialog of one guild. */
 class GuildSettings extends SettingsDialog {
-  /** Whether the user is deleting the guild in this dialog. */
+  /** Whether the user is deleting the guild in this dialog; then no notice follows when the guild is removed. */
   isDeletingGuild = false;
 
   constructor(context, guildId) {
@@ -115,7 +114,7 @@ class GuildSettings extends SettingsDialog {
     return this.guild.name;
   }
 
-  /** The current access of the user. */
+  /** A new snapshot of the user's access to the guild. */
   get access() {
     return new GuildSettingsAccess(this.context, this.guildId);
   }

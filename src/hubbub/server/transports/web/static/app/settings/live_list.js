@@ -35,7 +35,7 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
     reconcile(list, items.map(entry));
     onDraw?.(items);
   };
-  /** Load the list; resolve when it is drawn, by this request or by a newer one. */
+  /** Load and draw the list, unless a newer request does; resolve when the newest request is complete, also if it failed. */
   const load = () => {
     newestLoad = fetchAndDraw();
     return newestLoad;
@@ -57,7 +57,7 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
   };
   const loaded = load();
   return {
-    /** Resolves when the list was loaded for the first time. */
+    /** Resolves when the first request is complete. */
     loaded,
     nodes: [status, list],
     draw,

@@ -13,8 +13,8 @@ import { permissionList } from "./permission_list.js";
 export const findTargets = (view, query) => findGuildEntities(view, ComponentType.MENTIONABLE_SELECT, query);
 
 /**
- * Return a picker of a role or member to view as. `onChoose` receives a member, or null; a role is a member with only
- * this role.
+ * Return a picker of a role or member to view as. `onChoose` receives a member, or null, and the choice; for a role,
+ * the member has only this role.
  */
 export function createViewAsPicker(view, onChoose) {
   return entityPicker(t("View as"), {

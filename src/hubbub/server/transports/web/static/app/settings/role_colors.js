@@ -23,7 +23,7 @@ const DEFAULT_SECOND_COLOR = 0x28608f;
 
 const hex = color => `#${color.toString(16).padStart(6, "0")}`;
 
-/** Return the colors of a role. */
+/** Return the colors of a role; without `colors`, its single color is the primary one. */
 export const colorsOf = role =>
   role.colors ?? { primary_color: role.color ?? 0, secondary_color: null, tertiary_color: null };
 

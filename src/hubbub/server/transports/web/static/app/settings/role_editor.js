@@ -14,7 +14,7 @@ import { roleMembers } from "./role_members.js";
 import { settingsTabs } from "./tabs.js";
 import { imageSetting } from "./upload_field.js";
 
-/** Return why the user cannot change a permission of a role, or null. */
+/** Return why the user cannot change a permission of a role, or null; empty if a notice gives the reason. */
 function permissionDenialReason(access, role, bit) {
   // The notice above the tabs gives the reason for all permissions.
   if (access.roleDenialReason(role) !== null) return "";
@@ -81,7 +81,7 @@ export function openRole(view, roleId, goBack) {
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 
-/** Add the general rule to the reason of `roleDenialReason` if the role is too high. */
+/** Add the general rule to the reason of `roleDenialReason` if the role is too high. Only the English reason is recognized. */
 function explain(denialReason) {
   return denialReason.startsWith("This role")
     ? t("{reason} You can only change roles below your highest role.", { reason: denialReason })

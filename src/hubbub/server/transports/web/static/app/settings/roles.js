@@ -49,7 +49,10 @@ function build(view, focusedId = null) {
       everyoneEntry(access.everyone, access.roleDenialReason(access.everyone), edit),
     ]);
   };
-  /** Return the IDs of the roles that the user can move: those below the user's highest role. */
+  /**
+   * Return the IDs of the roles that the user can move: those below the user's highest role, or all if the user owns
+   * the guild.
+   */
   const movableIds = () => {
     const access = view.access;
     return new Set(access.roles.filter(role => access.roleDenialReason(role) === null).map(role => role.id));

@@ -163,7 +163,7 @@ export class SettingsDialog {
     if (this.#hidesList) this.main.focus();
   }
 
-  /** Show a screen. */
+  /** Show a screen and mark its link as current, without a question about unsaved changes. */
   show(screenId) {
     const screen = this.screens.find(({ id }) => id === screenId);
     for (const [id, link] of this.links) {
@@ -194,7 +194,7 @@ export class SettingsDialog {
     if (await this.#confirmDiscard()) showPage();
   }
 
-  /** Replace the content of the screen, for screens with several pages. */
+  /** Replace the title and content. Use the form and the listener that `useForm` and `onChange` received before. */
   setContent(title, content) {
     this.#form = this.pendingForm ?? null;
     this.pendingForm = null;

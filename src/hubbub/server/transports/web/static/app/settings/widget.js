@@ -60,7 +60,7 @@ function build(view) {
   });
 }
 
-/** Return HTML that shows the image of the widget, as a link to the invite. */
+/** Return HTML that shows the image of the widget, as a link if there is an invite. */
 function embedCode(guild, imageUrl, invite) {
   const escape = text => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
   const image = `<img src="${escape(imageUrl)}" alt="${escape(guild.name)}">`;

@@ -3,7 +3,7 @@
 import { CONTENT_MAX } from "../generated/limits.js";
 import { readStored, writeStored } from "../network/browser_storage.js";
 
-/** Maximum number of stored drafts. The oldest one is removed when another one is saved. */
+/** Maximum number of stored drafts. If another draft is saved, the oldest one is removed. */
 const DRAFTS_MAX = 50;
 /** Maximum length of a stored text in UTF-16 code units. A longer text stays in the field, but is not stored. */
 const DRAFT_LENGTH_MAX = 4 * CONTENT_MAX;
@@ -23,7 +23,7 @@ export function readDraft(channelId) {
   return typeof draft?.text === "string" && Array.isArray(draft.mentions) ? draft : null;
 }
 
-/** Save the draft of a channel; an empty text removes it. @param {Draft} draft */
+/** Save the draft of a channel; an empty or too long text removes the stored draft. @param {Draft} draft */
 export function saveDraft(channelId, { text, mentions }) {
   const drafts = readDrafts();
   const others = drafts.filter(([id]) => id !== channelId);

@@ -2,7 +2,10 @@
 
 import { ATTACHMENT_BYTES_MAX_BY_PREMIUM, ATTACHMENT_BYTES_MAX_BY_TIER } from "../generated/limits.js";
 
-/** Return the maximum size in bytes: the operator's limit, raised by the tier of the guild and the premium of the user. */
+/**
+ * Return the maximum size in bytes: the operator's limit, raised by the tier of the guild and the premium of the user,
+ * up to the limit of uploads.
+ */
 export function fileBytesMax({ state, guildId, me }) {
   const { dataset } = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=hubbub-client]"));
   const tier = Math.min(state.guilds.get(guildId)?.premium_tier ?? 0, ATTACHMENT_BYTES_MAX_BY_TIER.length - 1);

@@ -22,7 +22,7 @@ export function guildFolders(state) {
 /** Return the entry of a guild outside of folders. @returns {GuildFolder} */
 export const singleGuild = guildId => ({ id: null, guild_ids: [guildId], name: null, color: null, collapsed: false });
 
-/** Return the key of an entry in the list. */
+/** Return the key of an entry in the list: the ID of a guild, or `folder-` and the ID of a folder. */
 export const folderKey = folder => (folder.id === null ? folder.guild_ids[0] : `folder-${folder.id}`);
 
 /** Show and store a new order; the old one returns if the server rejects it. */

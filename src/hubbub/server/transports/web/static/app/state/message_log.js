@@ -40,7 +40,7 @@ export class MessageLog {
     return this.items.at(-1)?.id;
   }
 
-  /** Replace all messages. */
+  /** Replace the messages by a page. Ephemeral and new messages stay if the page reaches the newest message. */
   reset(messages, { atNewest, atOldest }) {
     // Ephemeral messages are not in the history, so keep them.
     const ephemeral = atNewest ? this.items.filter(message => message.flags & MessageFlags.EPHEMERAL) : [];
@@ -51,7 +51,10 @@ export class MessageLog {
     this.loaded = true;
   }
 
-  /** Add messages at one end, "older" or "newer", and drop the excess at the other; with `isEnd` no further messages follow. */
+  /**
+   * Add messages at one end, "older" or "newer", and drop the excess at the other; with `isEnd` there are no more
+   * messages at this end.
+   */
   extend(messages, side, isEnd) {
     for (const message of messages) this.put(message);
     if (side === "older") {

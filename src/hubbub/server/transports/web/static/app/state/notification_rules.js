@@ -8,7 +8,7 @@ const { ALL_MESSAGES, NOTHING, INHERIT } = NotificationLevel;
 /** Key of the settings of private channels. */
 export const PRIVATE_SETTINGS = "@me";
 
-/** Number of levels from which settings are inherited: a thread, its channel and its category. */
+/** Maximum length of an inheritance path: a thread, its channel and its category. */
 const INHERITANCE_DEPTH = 3;
 const DEFAULTS = {
   message_notifications: INHERIT,
@@ -26,7 +26,7 @@ export function storeGuildSettings(state, data) {
   state.guildSettings.set(data.guild_id ?? PRIVATE_SETTINGS, { ...data, overrides });
 }
 
-/** Return the settings of a guild, or the defaults. */
+/** Return the settings of a guild, or of private channels if the ID is null; the defaults if none are stored. */
 export function guildNotificationSettings(state, guildId) {
   return state.guildSettings.get(guildId ?? PRIVATE_SETTINGS) ?? DEFAULTS;
 }
@@ -54,7 +54,7 @@ function inheritancePath(state, channel) {
   return path;
 }
 
-/** Return whether a guild is muted. */
+/** Return whether the user has muted a guild, or private channels if the ID is null. */
 export const isGuildMuted = (state, guildId) => isMuteActive(guildNotificationSettings(state, guildId));
 
 /** Return whether a channel, one of its parents or its guild is muted. */
@@ -75,13 +75,13 @@ export function inheritedLevel(state, channel) {
   return channel.guild_id ? guildLevel(state, channel.guild_id) : ALL_MESSAGES;
 }
 
-/** Return the level of a guild. */
+/** Return the notification level of a guild: the choice of the user, or the default of the guild. */
 export function guildLevel(state, guildId) {
   const level = guildNotificationSettings(state, guildId).message_notifications;
   return level === INHERIT ? (state.guilds.get(guildId)?.default_message_notifications ?? ALL_MESSAGES) : level;
 }
 
-/** Return the level of a channel. */
+/** Return the notification level of a channel: the choice of the user, or the inherited level. */
 export function channelLevel(state, channel) {
   const level = channelNotificationSettings(state, channel).message_notifications;
   return level === INHERIT ? inheritedLevel(state, channel) : level;

@@ -41,11 +41,11 @@ export function messageErrorText(error) {
 }
 
 /**
- * Send a message. The nonce is enforced, so a retry never creates a duplicate.
+ * Send a message. The server enforces the nonce, so a retry does not create a duplicate.
  *
  * @param {import("./context.js").Context} context
- * @param {{content: string, files?: File[], fileDetails?: any[], reply?: any, mentionsAuthor?: boolean, extra?: any}} draft
- *   `fileDetails` has further fields of each attachment, and `extra` further fields of the message
+ * @param {{content: string, files?: File[], fileDetails?: any[], reply?: any, mentionsAuthor?: boolean, extra?: any}}
+ *   draft `fileDetails` has additional fields of each attachment, and `extra` has additional fields of the message
  */
 export function sendMessage(context, { mentionsAuthor = true, files = [], ...draft }) {
   const pending = {

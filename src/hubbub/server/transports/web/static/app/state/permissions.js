@@ -9,7 +9,7 @@ import {
 } from "../generated/permissions.js";
 import { isPrivate, isThread, isVoice } from "../network/enums.js";
 
-/** Permissions in a private channel. */
+/** Permissions that every participant has in a private channel. */
 const PRIVATE_CHANNEL_PERMISSIONS =
   Permissions.VIEW_CHANNEL |
   Permissions.SEND_MESSAGES |

@@ -12,7 +12,7 @@ const ACK_DELAY_MS = 700;
  */
 const scheduledAcks = new Map();
 
-/** Mark the channel as read if its end is in view and the page is focused. */
+/** Mark the channel as read if its end is in view and the page is focused, unless the user marked it as unread. */
 export function markRead(context, timeline) {
   const { state, channelId } = context;
   const newestId = timeline.log.newestId;
@@ -46,7 +46,7 @@ export async function markUnread({ api, state }, message) {
   return previousId;
 }
 
-/** Mark channels as read. */
+/** Mark the unread channels of a list as read, here and on the server. */
 export async function markChannelsRead({ api, state }, channels) {
   const unread = channels.filter(channel => state.isUnread(channel.id));
   for (const channel of unread)

@@ -68,7 +68,7 @@ export class State extends EventTarget {
     gateway.addEventListener("event", ({ detail }) => this.apply(detail.name, detail.data));
   }
 
-  /** Apply an event. */
+  /** Apply an event; events without a handler are ignored. */
   apply(name, data) {
     GATEWAY_HANDLERS[name]?.(this, data);
   }
@@ -181,7 +181,7 @@ export class State extends EventTarget {
     return channel !== undefined && isNewer(channel.last_message_id, this.lastRead(channelId));
   }
 
-  /** Return whether a channel is muted. */
+  /** Return whether the user has muted a channel, one of its parents or its guild. */
   isMuted(channelId) {
     const channel = this.channels.get(channelId);
     return channel !== undefined && isChannelMuted(this, channel);
@@ -197,7 +197,7 @@ export class State extends EventTarget {
     return this.isUnread(channelId) ? (this.readStates.get(channelId)?.mention_count ?? 0) : 0;
   }
 
-  /** Return whether a message mentions the user. */
+  /** Return whether a message mentions the user: directly, with @everyone or @here, or by a role. */
   mentionsMe(message) {
     if (message.mention_everyone || message.mentions?.some(user => user.id === this.me.id)) return true;
     const guildId = this.channels.get(message.channel_id)?.guild_id;
@@ -219,7 +219,7 @@ export class State extends EventTarget {
     return log;
   }
 
-  /** Return the IDs of other users typing in a channel. */
+  /** Return the IDs of the other users who are typing in a channel, without blocked users. */
   typingIn(channelId, now = Date.now()) {
     const typingUsers = [...(this.typing.get(channelId) ?? [])].filter(([, until]) => until > now);
     return typingUsers
@@ -229,14 +229,13 @@ export class State extends EventTarget {
 
   // Voice
 
-  /** Return the voice states in a channel. */
   voiceStatesIn(channelId) {
     const channel = this.channels.get(channelId);
     const states = this.voiceStates.get(channel?.guild_id ?? "@me");
     return [...(states?.values() ?? [])].filter(voiceState => voiceState.channel_id === channelId);
   }
 
-  /** Return the user's voice state, or null. */
+  /** Return the user's voice state in a voice channel or private call, or null. */
   myVoiceState() {
     for (const states of this.voiceStates.values()) {
       const ownState = states.get(this.me?.id);

@@ -1,4 +1,4 @@
-/** Modal dialogs. */
+/** Modal dialogs, and the dialog that asks for confirmation. */
 
 import { iconButton } from "./controls.js";
 import { h } from "./dom.js";
@@ -7,7 +7,8 @@ import { t } from "./translation.js";
 let dialogCount = 0;
 
 /**
- * Open a modal dialog. Escape and the close button close it and restore the focus.
+ * Open a modal dialog. Escape, the close button and a click on the backdrop close it. Closing it restores the focus,
+ * unless another view has the focus.
  *
  * @param {string} title
  * @param {(close: () => void) => any} build returns the content
@@ -31,7 +32,6 @@ export function openDialog(title, build, { wide = false, onClose } = {}) {
     if (hasOtherFocus) return;
     if (previousFocus instanceof HTMLElement && previousFocus.isConnected) previousFocus.focus();
   });
-  // A click on the backdrop closes the dialog.
   dialog.addEventListener("pointerdown", event => event.target === dialog && dialog.close());
   document.body.append(dialog);
   dialog.showModal();

@@ -22,8 +22,8 @@ export function isSafeUrl(value) {
 /**
  * Create an element: `h("button", {class: "quiet", onclick: save, disabled: !ready}, "Send")`.
  *
- * `on<event>` takes a function, `style` and `dataset` take objects, and `true` sets an attribute without a value. `false`,
- * `null` and `undefined` are skipped. `ref` is called with the element.
+ * `on<event>` takes a function, `style` and `dataset` take objects, and `true` sets an attribute without a value.
+ * `false`, `null` and `undefined` are skipped, and so are URLs that are not safe. `ref` is called with the element.
  *
  * @param {string} tag
  * @param {Record<string, any> | null} [attributes]

@@ -1,6 +1,6 @@
 /** Drawing once per frame: changes of the state since the last frame are drawn together. */
 
-/** Functions that draw in the next frame: those that change what others draw, then all others. */
+/** Functions that draw in the next frame. `earlyDraws` run first, because they change the state that the others draw. */
 const earlyDraws = new Set(),
   draws = new Set();
 let isScheduled = false;

@@ -34,7 +34,7 @@ export class LayoutPart extends HTMLElement {
   draw() {}
 }
 
-/** Create a custom element with its context. */
+/** Create a custom element, and set its context and `attributes` as properties. */
 export function createPart(tag, context, attributes = {}) {
   const element = document.createElement(tag);
   Object.assign(element, { context }, attributes);

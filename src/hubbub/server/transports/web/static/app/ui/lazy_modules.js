@@ -1,10 +1,11 @@
-/** Modules that are loaded on first use, to keep the start fast. */
+/** Loading of modules on first use, so that the page starts fast, with a notice if it fails. */
 
 import { showNotice } from "./notices.js";
 import { t } from "./translation.js";
 
 /**
- * Load a module: `(await loadModule(() => import("../components/modal.js")))?.openModal(...)`. Resolve to null if it fails.
+ * Load a module: `(await loadModule(() => import("../components/modal.js")))?.openModal(...)`. If it fails, show a
+ * notice and resolve to null.
  *
  * @param {() => Promise<any>} load imports the module, which the browser caches
  */

@@ -1,4 +1,4 @@
-/** The live region that announces new messages and calls to screen readers. */
+/** The live region that announces new messages, calls and results of actions to screen readers. */
 
 import { h } from "./dom.js";
 import { t } from "./translation.js";

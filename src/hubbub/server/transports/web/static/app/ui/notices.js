@@ -21,7 +21,7 @@ function container() {
 }
 
 /**
- * Show a notice for some seconds. It replaces a notice with the same text.
+ * Show a notice for some seconds. It replaces a notice of the same kind with the same text.
  *
  * @param {string} text
  * @param {"problem" | "done" | "plain"} [kind]

@@ -4,7 +4,7 @@ import { h, icon } from "./dom.js";
 
 let openedPopup = null;
 
-/** Close the open popup. */
+/** Close the open popup, if there is one. */
 export function closePopup() {
   openedPopup?.close();
 }
@@ -65,7 +65,7 @@ function position(anchor, node) {
 }
 
 /**
- * Open a menu.
+ * Open a menu of buttons beside an element; items that are null or false are left out.
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {string} label

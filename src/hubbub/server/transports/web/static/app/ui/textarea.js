@@ -8,7 +8,7 @@ export function growToContent(field) {
   field.style.setProperty("height", `${Math.min(field.scrollHeight + 2, HEIGHT_MAX_PX)}px`);
 }
 
-/** Insert text at the cursor. */
+/** Insert text at the cursor or in place of the selection, and focus the field. */
 export function insertAtCursor(field, text) {
   const { selectionStart: from, selectionEnd: to } = field;
   field.setRangeText(text, from, to, "end");

@@ -35,7 +35,10 @@ export function relativeTime(timeMs, now = Date.now()) {
   return RELATIVE.format(seconds, "second");
 }
 
-/** Return a time element for Unix milliseconds, in one of the styles of message timestamps (`t`, `R` and so on). */
+/**
+ * Return a time element for Unix milliseconds, in one of the styles of message timestamps (`t`, `R` and so on); a span
+ * for an invalid time.
+ */
 export function timeElement(timeMs, style) {
   if (!(Math.abs(timeMs) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, t("invalid date"));
   const date = new Date(timeMs);

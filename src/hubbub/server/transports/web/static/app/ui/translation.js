@@ -69,7 +69,7 @@ export function t(text, values = {}) {
  * @param {string} one the English text for the count 1
  * @param {string} other the English text for other counts
  * @param {number} count
- * @param {Object<string, string|number>} [values] replacements of further placeholders
+ * @param {Object<string, string|number>} [values] replacements of the other placeholders
  * @returns {string}
  */
 export function tn(one, other, count, values = {}) {

@@ -1,4 +1,4 @@
-/** A list that builds only the entries in view, for thousands of entries with known heights. */
+/** A list that builds only the entries near the visible part, for thousands of entries with known heights. */
 
 import { h, reconcile } from "./dom.js";
 
@@ -26,7 +26,7 @@ export class VirtualList {
   #scroller;
   #onShow;
 
-  /** `onShow` is called with the entries that are built, after each change of them. */
+  /** `onShow` is called with the built entries each time the list is drawn. */
   constructor(scroller, attributes, onShow = () => {}) {
     this.#scroller = scroller;
     this.#onShow = onShow;
@@ -52,7 +52,7 @@ export class VirtualList {
     this.draw();
   }
 
-  /** Build the entries in view. */
+  /** Build the entries near the visible part and a focused entry, and remove the others. */
   draw() {
     const { scrollTop, clientHeight } = this.#scroller;
     const first = this.#indexAt(scrollTop - MARGIN_PX),

@@ -1,4 +1,4 @@
-/** The panel of the current user: name, status menu, settings and further pages. */
+/** The panel of the current user: name, status menu, user settings, and a menu with other pages and the logout. */
 
 import { clearStorage } from "../network/browser_storage.js";
 import { endPushSubscription } from "../network/push.js";
@@ -117,7 +117,7 @@ function customStatusText(custom) {
   return [custom.emoji_id ? null : custom.emoji_name, custom.text].filter(Boolean).join(" ");
 }
 
-/** Remove drafts and the push subscription from this browser, then submit a logout form like the one of other pages. */
+/** End the push subscription and remove the stored data of the client from this browser, then submit a logout form. */
 async function logOut() {
   const timeout = new Promise(resolve => setTimeout(resolve, PUSH_TIMEOUT_MS));
   await Promise.race([endPushSubscription().catch(() => {}), timeout]);

@@ -1,4 +1,4 @@
-/** The profile dialog of a user, and relationship actions. */
+/** The profile dialog of a user, relationship actions, direct messages, and the handler that opens the menu of a user. */
 
 import { RelationshipType } from "../network/enums.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
@@ -38,7 +38,7 @@ export async function blockUser({ api }, user, name) {
   return runAndReport(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: BLOCKED } }));
 }
 
-/** Open the conversation with a user. */
+/** Request the direct message channel with a user and go to it. */
 export function openDirectMessage(context, userId) {
   return runAndReport(async () => {
     const channel = await context.api.request("POST", "/users/@me/channels", { json: { recipient_id: userId } });
@@ -107,7 +107,7 @@ export function memberMenuHandler(context, userId) {
   };
 }
 
-/** Open the profile of a user. */
+/** Open the profile of a user; fetch the user first if they are not in the state. */
 export async function openProfile(context, userId) {
   const { state, api, guildId, me } = context;
   let user = state.user(userId);
@@ -190,7 +190,7 @@ export async function openProfile(context, userId) {
   ]);
 }
 
-/** Return buttons for the user commands of apps. */
+/** Return a row that shows buttons for the user commands of apps as soon as they are loaded. */
 function userCommandButtons(context, user, close) {
   const container = h("div", { class: "row" });
   if (context.channelId === null) return container;

@@ -13,7 +13,7 @@ const FIRST_DAVE_OP = 21,
 const SpeakingFlags = Object.freeze({ MICROPHONE: 1, SOUNDSHARE: 2 });
 /** Time that a lost transport has to recover by itself, before ICE is restarted. */
 const RECOVERY_MS = 1_000;
-/** Time in which a restarted transport must connect. */
+/** Time in which a started or restarted transport must connect. */
 const CONNECT_TIMEOUT_MS = 8_000;
 
 /**
@@ -34,7 +34,7 @@ export class Call extends EventTarget {
   state = "connecting";
   /** IDs of the other connected users. @type {Set<string>} */
   userIds = new Set();
-  /** IDs of the users who speak. @type {Set<string>} */
+  /** IDs of the users who speak, with the current user. @type {Set<string>} */
   speakingIds = new Set();
   /** Video tracks of other users: `{track, type}` by user ID. @type {Map<string, {track: MediaStreamTrack, type: string}>} */
   videos = new Map();
@@ -273,7 +273,7 @@ export class Call extends EventTarget {
     this.dispatchEvent(new CustomEvent("ended", { detail: { code } }));
   }
 
-  /** Leave the call. */
+  /** Close the connections of the call and stop its playback. */
   close() {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -37,7 +37,10 @@ export class Calls extends EventTarget {
   #lastSessionId = null;
   /** Session ID of the voice state that this client owns; null before it joins. */
   #sessionId = null;
-  /** Whether the server has confirmed the join. A voice state without a channel that comes earlier is of the call before. */
+  /**
+   * Whether the server has confirmed the join. A voice state without a channel that arrives earlier belongs to the
+   * previous call.
+   */
   #isJoined = false;
   #rejoins = 0;
   #rejoinTimer = 0;
@@ -90,7 +93,7 @@ export class Calls extends EventTarget {
     await this.devices.open();
   }
 
-  /** Leave the call. */
+  /** Leave the call, and report it to the server. */
   leave() {
     const guildId = this.#target?.guildId ?? null;
     this.#stop();
@@ -109,7 +112,7 @@ export class Calls extends EventTarget {
     if (!muted && this.#target !== null) await this.devices.open();
   }
 
-  /** Deafen or undeafen. */
+  /** Deafen or undeafen the user, and report it to the server. */
   async setDeaf(deaf) {
     await this.devices.update({ deaf });
     this.#sendVoiceState();

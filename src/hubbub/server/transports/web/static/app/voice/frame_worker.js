@@ -212,7 +212,7 @@ class Encryption {
     postMessage({ kind: "status", version, ready: session.ready, code, userIds: session.getUserIds() });
   }
 
-  /** Return the encrypted frame, or null if it must not be sent. */
+  /** Return the encrypted frame, the unchanged one in a call without encryption, or null if it must not be sent. */
   encrypt(frame, media) {
     if (this.version === 0) {
       this.statistics.passed += 1;
@@ -228,7 +228,7 @@ class Encryption {
     return copyBuffer(data);
   }
 
-  /** Return the decrypted frame, or null if it cannot be decrypted. */
+  /** Return the decrypted frame, the unchanged one if it is not encrypted, or null if it cannot be decrypted. */
   decrypt(frame, media) {
     const data = new Uint8Array(frame.data);
     if (isSilence(data) || (this.version === 0 && !hasTrailer(data))) {

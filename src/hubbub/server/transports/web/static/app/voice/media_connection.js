@@ -91,7 +91,6 @@ export class MediaConnection extends EventTarget {
     return null;
   }
 
-  /** Return the statistics of the connection. */
   getStats() {
     return this.#connection.getStats();
   }

@@ -16,7 +16,7 @@ export class Microphone extends EventTarget {
   track = null;
   level = 0;
   isSpeaking = false;
-  /** Whether the track is being sent; a muted user does not speak. */
+  /** Whether the track is being sent; otherwise the user does not count as speaking. */
   isActive = true;
 
   /**
@@ -29,7 +29,7 @@ export class Microphone extends EventTarget {
     this.settings = settings;
   }
 
-  /** Open the device. Throws if the user or the system refuses it. */
+  /** Open the device and return its track. Throw an error if the user or the system denies access to it. */
   async open() {
     const { deviceId, echoCancellation, noiseSuppression } = this.settings;
     const stream = await navigator.mediaDevices.getUserMedia({

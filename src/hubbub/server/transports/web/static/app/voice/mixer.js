@@ -22,7 +22,7 @@ export class Mixer {
     this.screenTrack = screenTrack;
   }
 
-  /** The mixed track. */
+  /** The track to send, with the mixed sound. */
   get track() {
     return this.#destination.stream.getAudioTracks()[0];
   }

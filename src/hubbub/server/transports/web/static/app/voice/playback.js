@@ -45,7 +45,7 @@ export class Playback {
     });
   }
 
-  /** Play a sound of the soundboard once. */
+  /** Play a sound of the soundboard once on the chosen output device; `volume` is from 0 to 1. */
   playSound(soundId, path, volume) {
     const element = /** @type {any} */ (h("audio", { src: path, dataset: { soundId } }));
     const { outputId } = this.#devices.settings;
@@ -64,7 +64,7 @@ export class Playback {
     this.#elements.delete(userId);
   }
 
-  /** Apply changed settings. */
+  /** Apply changed settings to the audio of all users. */
   apply() {
     const { deaf, outputId, volumes } = this.#devices.settings;
     for (const [userId, element] of this.#elements) {

@@ -55,7 +55,7 @@ export class VoiceGateway extends EventTarget {
   constructor(ticket) {
     super();
     this.#ticket = ticket;
-    // The page's own origin needs no further certificate; another process has its own endpoint (decisions/0072).
+    // The page's own origin needs no other certificate; another process has its own endpoint (decisions/0072).
     this.#urls = [
       `${location.origin.replace(/^http/, "ws")}/voice?v=${GATEWAY_VERSION}`,
       `wss://${ticket.endpoint}/?v=${GATEWAY_VERSION}`,
