@@ -2,8 +2,7 @@
 
 A unit of work is queued; the writer thread takes all queued units, runs them in one transaction, and syncs the disk once. When
 a unit fails after it has written, the batch is run again with a savepoint per unit, so that only this unit is rolled
-back. No result is delivered and no event is published before the sync. Quick writes, except their commit, and short reads
-of a database file run on the event loop.
+back. No result is delivered and no event is published before the sync. Quick writes and short reads run on the event loop.
 """
 
 import asyncio

@@ -106,10 +106,7 @@ class GuildHub:
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
         self._changed_channels: dict[int, _ChangedChannel] = {}
-        """Channels that changed or were deleted in the state, by ID.
-
-        An entry is removed after `LATE_EVENT_SECONDS`, and the entry of a changed channel already when its event arrives.
-        """
+        """Channels that changed or were deleted in the state, by ID, until `LATE_EVENT_SECONDS` later or until their event."""
         self._unannounced_channels: set[int] = set()
         """IDs of channels that are new in the state, until an event about the channel arrives."""
 
@@ -120,10 +117,7 @@ class GuildHub:
         self._arriving_seats.append(seat)
 
     def admit(self, seat: Seat) -> "asyncio.Future[None]":
-        """Admit an expected session; the future is done when GUILD_CREATE and the buffered events are sent.
-
-        It is also done when the seat is removed.
-        """
+        """Admit an expected session; the future is done when the events that it missed are sent, or the seat is removed."""
         seat.is_admitted = True
         if self._load_task is None:
             self._load_task = asyncio.get_running_loop().create_task(self._load_arrivals())

@@ -37,10 +37,7 @@ export class Calls extends EventTarget {
   #lastSessionId = null;
   /** Session ID of the voice state that this client owns; null before it joins. */
   #sessionId = null;
-  /**
-   * Whether the server has confirmed the join. A voice state without a channel that arrives earlier belongs to the
-   * previous call.
-   */
+  /** Whether the server has confirmed the join. An earlier voice state without a channel belongs to the previous call. */
   #isJoined = false;
   #rejoins = 0;
   #rejoinTimer = 0;
