@@ -297,7 +297,7 @@ async def _check_mail(config: Config) -> Finding:
         if "Authentication" in str(error):
             fix = "check --mail-username and --mail-password"
         elif "CERTIFICATE_VERIFY" in str(error).upper():
-            fix = "use the host name of the certificate, or set --mail-authority to the server's certificate authority"
+            fix = "use the host name of the certificate, or set mail.ca_file to the server's certificate authority"
         return Finding("problem", "mail", f"{address}: {Secrets().clean(str(error))}", fix)
     login = "" if mail.username is None else f", logged in as {mail.username}"
     return Finding("ok", "mail", f"{address} accepts connections ({mail.security}{login})")
