@@ -167,7 +167,7 @@ EXEMPT = {
     "create_purchase": "buys for a guild of the caller: tests/server/play/test_entitlements.py",
     "update_team": TEAM,
     "delete_team": TEAM,
-    "invite_team_member": TEAM,
+    "add_team_member": TEAM,
     "update_team_member": TEAM,
     "delete_team_member": TEAM,
     "transfer_team": TEAM,

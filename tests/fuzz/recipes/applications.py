@@ -164,7 +164,7 @@ async def _renamed_team(platform: Platform) -> ValidRequest:
     return ValidRequest(*await _create_team(platform), {"name": "Rowers"})
 
 
-@recipe("invite_team_member")
+@recipe("add_team_member")
 async def _team_invitation(platform: Platform) -> ValidRequest:
     user = await platform.world.user()
     return ValidRequest(*await _create_team(platform), {"username": user.name, "role": "read_only"})

@@ -100,7 +100,7 @@ LIST_TEAM_APPLICATIONS = Operation(
     raises=(errors.NOT_FOUND,),
 )
 
-INVITE_TEAM_MEMBER = Operation(
+ADD_TEAM_MEMBER = Operation(
     "POST",
     "/teams/{team_id}/members",
     body=InviteTeamMember,

@@ -78,8 +78,8 @@ def list_team_applications(call: Call, team_id: TeamId) -> list[PublicApplicatio
 # Members
 
 
-@handles(wire.INVITE_TEAM_MEMBER)
-def invite_team_member(call: Call, team_id: TeamId, body: wire.InviteTeamMember) -> TeamMember:
+@handles(wire.ADD_TEAM_MEMBER)
+def add_team_member(call: Call, team_id: TeamId, body: wire.InviteTeamMember) -> TeamMember:
     """Invite a user to a team."""
     row = rules.require_admin(call, team_id)
     user = rules.require_invitable(call, row, body.username)

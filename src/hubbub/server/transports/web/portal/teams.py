@@ -95,7 +95,7 @@ async def invite_member(request: PageRequest) -> web.Response:
     """Invite a user by username."""
     body = {"username": request.form.trimmed("username"), "role": request.form.text("role")}
     notice = "Invited. The invitation is listed in their developer portal."
-    return await _run(request, teams.INVITE_TEAM_MEMBER, fields=("username", "role"), body=body, notice=notice)
+    return await _run(request, teams.ADD_TEAM_MEMBER, fields=("username", "role"), body=body, notice=notice)
 
 
 @page("POST", MEMBER_PATH + "/role")
