@@ -2,7 +2,8 @@
 
 The package runs each module in a function of its own, in the order in which a browser would. Modules that are loaded later
 import from the package. Stubs with the names of the packaged modules re-export their names. Regular expressions find the
-imports and exports, which start at the beginning of a line, the dynamic imports, and a top-level await.
+imports and exports, which start at the beginning of a line, the dynamic imports, a top-level await, and documentation
+comments, which the package leaves out.
 """
 
 import posixpath
@@ -18,7 +19,8 @@ _IMPORT: Final = re.compile(rf'^import\s+(?:({_NAMES})\s+from\s+)?"(\.[^"]+)";\n
 _REEXPORT: Final = re.compile(rf'^export\s+({_NAMES})\s+from\s+"(\.[^"]+)";\n?', re.MULTILINE)
 _EXPORT: Final = re.compile(rf"^export\s+(?=(?:async\s+)?(?:function\*?|class|const)\s+(\w+|{_NAMES}))", re.MULTILINE)
 _DYNAMIC_IMPORT: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
-_UNSUPPORTED: Final = re.compile(r"^(?:import|export)\b.*|.*\bimport\.meta\b.*", re.MULTILINE)
+_UNSUPPORTED: Final = re.compile(r"^(?:import|export)\b.*|\bimport\.meta\b.*", re.MULTILINE)
+_DOCUMENTATION: Final = re.compile(r"^[ \t]*/\*\*(?:[^*]|\*(?!/))*\*/\n", re.MULTILINE)
 _TOP_LEVEL_AWAIT: Final = re.compile(r"^(?:const\s.*=\s)?await\s", re.MULTILINE)
 
 
@@ -107,7 +109,7 @@ def _package_path(name: str) -> str:
 
 
 def _convert(name: str, text: str, variables: Mapping[str, str]) -> _Module:
-    """Replace imports by variables and remove the keyword of exports."""
+    """Replace imports by variables, and remove the keyword of exports and the documentation comments."""
     exports: dict[str, str] = {}
 
     def replace_import(match: re.Match[str]) -> str:
@@ -122,7 +124,7 @@ def _convert(name: str, text: str, variables: Mapping[str, str]) -> _Module:
                 exports[alias or original] = f"{variables[_resolve(name, target)]}.{original}"
         return ""
 
-    text = _IMPORT.sub(replace_import, text)
+    text = _IMPORT.sub(replace_import, _DOCUMENTATION.sub("", text))
     text = _REEXPORT.sub(replace_reexport, text)
     declared = _EXPORT.findall(text)
     own_names = [own_name for names in declared for own_name in _declared_names(names)]
