@@ -124,7 +124,7 @@ class DaveGroup:
     def add_participant(self, user_id: int, now: float, version: int = DAVE_VERSION) -> list[OutgoingMessage]:
         """Add a client that was sent SESSION_DESCRIPTION and was announced to the others with CLIENTS_CONNECT.
 
-        Raise ValueError for a client without encryption, unless `allows_plain_clients` is set.
+        Raise ValueError for a client without encryption, unless the group allows such clients.
         """
         if version < DAVE_VERSION and not self._allows_plain_clients:
             raise ValueError("this call does not accept clients without end-to-end encryption")

@@ -71,8 +71,8 @@ class CallView extends LayoutPart {
   }
 
   /**
-   * Return the hint below the tiles, or an empty text: why the user cannot join, speak or be heard, or the state of the
-   * call.
+   * Return the hint below the tiles, or an empty text: why the user cannot join or speak, why no audio is sent, or the
+   * state of the call.
    */
   #hintText(channel, voiceStates, hasJoined, calls) {
     const obstacle = callObstacle();
