@@ -201,10 +201,14 @@ class OpenCall:
         opened = self.platform.open_window(user, self.path, init_script=script + init_script)
         return await self.stack.enter_async_context(opened)
 
-    async def join(self, name: str, init_script: str = "") -> ChatWindow:
-        """Open the channel as a user, join, and wait until all windows share one group."""
+    async def join(self, name: str, init_script: str = "", *, notice: str = "") -> ChatWindow:
+        """Open the channel as a user, join, and wait until all windows share one group.
+
+        `notice` is the text of a notice that joining must show; it may be gone when the call is connected."""
         window = await self.open(name, init_script)
         await join_call(window)
+        if notice:
+            await window.page.get_by_text(notice).wait_for()
         self.windows.append(window)
         await self.wait_connected()
         return window

@@ -16,10 +16,8 @@ def rejection_script(function: str, name: str = "NotAllowedError", message: str 
 async def test_a_refused_microphone_is_explained_and_the_user_listens(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", later=["tom"]) as call:
         nora = call.windows[0]
-        tom = await call.join("tom", rejection_script("navigator.mediaDevices.getUserMedia"))
-        await tom.page.get_by_text(
-            "The browser does not allow the microphone. Allow it in the site settings"
-        ).wait_for()
+        notice = "The browser does not allow the microphone. Allow it in the site settings"
+        tom = await call.join("tom", rejection_script("navigator.mediaDevices.getUserMedia"), notice=notice)
         await tom.page.get_by_text("Others cannot hear you, because no microphone is open.").wait_for()
         await wait_tone(tom, nora.user.id, call.hertz(nora))
 
