@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, TagId, WebhookId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.intents import Intents
@@ -22,6 +22,17 @@ from hubbub.protocol.resources.messages import AllowedMentions, Content, Message
 from hubbub.protocol.resources.polls import CreatePoll
 from hubbub.protocol.resources.users import User
 
+WEBHOOK_CHANNEL_TYPES: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.GUILD_STAGE_VOICE,
+        ChannelType.GUILD_FORUM,
+        ChannelType.GUILD_MEDIA,
+    }
+)
+"""Channel types that can have webhooks. A thread uses the webhooks of its parent."""
 WEBHOOKS_PER_CHANNEL_MAX: Final = 15
 WEBHOOKS_PER_GUILD_MAX: Final = 1000
 WEBHOOK_NAME_MAX: Final = 80

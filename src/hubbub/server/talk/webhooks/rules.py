@@ -26,17 +26,6 @@ from hubbub.server.talk.webhooks.store import WebhookRow
 MANAGE_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
 """Permissions that a user needs in a channel to manage its webhooks."""
 
-WEBHOOK_CHANNEL_TYPES: Final = frozenset(
-    {
-        ChannelType.GUILD_TEXT,
-        ChannelType.GUILD_VOICE,
-        ChannelType.GUILD_ANNOUNCEMENT,
-        ChannelType.GUILD_STAGE_VOICE,
-        ChannelType.GUILD_FORUM,
-        ChannelType.GUILD_MEDIA,
-    }
-)
-"""Channel types that can have webhooks. A thread uses the webhooks of its parent."""
 FOLLOWER_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
 """Channel types that can follow an announcement channel."""
 
@@ -119,7 +108,7 @@ def require_webhook_channel(channel: ChannelRef) -> GuildId:
     """Return the guild of a channel that can have webhooks, or raise CANNOT_EXECUTE_ON_DM or WRONG_CHANNEL_TYPE."""
     if channel.guild_id is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    if channel.type not in WEBHOOK_CHANNEL_TYPES:
+    if channel.type not in wire.WEBHOOK_CHANNEL_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
     return channel.guild_id
 

@@ -8,11 +8,12 @@ from aiohttp import web
 from msgspec import UNSET
 
 from hubbub.protocol import errors, permissions
-from hubbub.protocol.enums import ApplicationIntegrationType, ChannelType, Scope
+from hubbub.protocol.enums import ApplicationIntegrationType, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, guilds, oauth2
 from hubbub.protocol.resources.oauth2 import AuthorizationPreview
+from hubbub.protocol.resources.webhooks import WEBHOOK_CHANNEL_TYPES
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.http.decoding import split_fields
 from hubbub.server.transports.web.page_requests import PageRequest, page
@@ -20,16 +21,6 @@ from hubbub.server.transports.web.page_requests import PageRequest, page
 PATH: Final = "/oauth2/authorize"
 FIELDS: Final = ("guild_id", "webhook_channel_id", "permissions")
 """Form fields that show their own errors."""
-WEBHOOK_CHANNEL_TYPES: Final = frozenset(
-    {
-        ChannelType.GUILD_TEXT,
-        ChannelType.GUILD_VOICE,
-        ChannelType.GUILD_ANNOUNCEMENT,
-        ChannelType.GUILD_STAGE_VOICE,
-        ChannelType.GUILD_FORUM,
-    }
-)
-"""Channel types that the consent page offers for a webhook."""
 
 DANGEROUS_PERMISSIONS: Final = Permissions.ELEVATED | Permissions.MENTION_EVERYONE | Permissions.MODERATE_MEMBERS
 """Permissions marked as dangerous on the consent page."""

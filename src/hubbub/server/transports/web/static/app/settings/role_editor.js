@@ -1,6 +1,7 @@
 /** Guild settings: the page of one role, with its appearance, permissions and members. */
 
 import { ROLE_NAME_MAX, ROLE_UNICODE_EMOJI_MAX } from "../generated/limits.js";
+import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
@@ -46,7 +47,7 @@ export function openRole(view, roleId, goBack) {
     const access = view.access,
       current = find(),
       denialReason = access.roleDenialReason(current);
-    notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(explain(denialReason))]));
+    notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(explain(access, denialReason))]));
     for (const [fieldName, field] of Object.entries(appearance))
       field.setDisabled(denialReason !== null || appearanceDenialReason(fieldName, features) !== null);
     permissions.drawAccess();
@@ -81,9 +82,9 @@ export function openRole(view, roleId, goBack) {
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 
-/** Add the general rule to the reason of `roleDenialReason` if the role is too high. Only the English reason is recognized. */
-function explain(denialReason) {
-  return denialReason.startsWith("This role")
+/** Add the general rule to the reason of `roleDenialReason` if the user may manage roles, but not this one. */
+function explain(access, denialReason) {
+  return access.has(Permissions.MANAGE_ROLES)
     ? t("{reason} You can only change roles below your highest role.", { reason: denialReason })
     : denialReason;
 }
