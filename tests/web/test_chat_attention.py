@@ -203,6 +203,21 @@ async def test_all_channels_of_a_guild_are_marked_as_read(platform: ChatPlatform
         assert all(state["mention_count"] == 0 for state in states)
 
 
+async def test_an_open_menu_stays_when_the_shown_channel_changes(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+
+    async with platform.open_window(nora, general_path(guild)) as window:
+        await window.page.locator(f".rail a[href$='/{guild.id}']").click(button="right")
+        entry = window.page.get_by_role("menuitem", name="Mark all as read")
+        await entry.wait_for()
+        (await nora.patch(f"/channels/{guild.general}", json={"topic": "New topic"})).ok()
+        await window.page.get_by_text("New topic").wait_for()
+
+        await entry.click()
+        await entry.wait_for(state="detached")
+
+
 # Notifications and large guilds
 
 RECORD_NOTIFICATIONS = """

@@ -19,7 +19,7 @@ import { createPart } from "./ui/layout_part.js";
 import { createLiveRegion } from "./ui/live_region.js";
 import { applyAppearance } from "./ui/appearance.js";
 import { loadModule } from "./ui/lazy_modules.js";
-import { closePopup } from "./ui/popups.js";
+import { closePopup, closePopupIn } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
 import { t } from "./ui/translation.js";
 import { createAnnouncements } from "./notifications/announcements.js";
@@ -105,6 +105,7 @@ export class Shell {
     router.addEventListener("navigate", () => {
       // Navigating to the same message again scrolls to it again.
       this.shownMessageId = null;
+      closePopup();
       this.show();
     });
     context.state.addEventListener("change", ({ detail }) => this.#onStateChange(detail));
@@ -174,7 +175,6 @@ export class Shell {
     if (!state.ready) return;
     const route = router.route;
     const channel = route.channelId ? state.channels.get(route.channelId) : undefined;
-    closePopup();
     this.#drawThreadPane(channel);
     if (route.channelId === null && route.guildId === null) this.#showFriends();
     else if (state.formerGuilds.has(route.guildId)) this.#showUnavailable(route);
@@ -217,6 +217,7 @@ export class Shell {
   #showView(key, build) {
     if (this.#viewKey === key) return false;
     this.#viewKey = key;
+    closePopupIn(this.view);
     const hadFocus = this.root.contains(document.activeElement) && this.view.contains(document.activeElement);
     setChildren(this.view, build());
     if (hadFocus) this.focusView();

@@ -9,6 +9,12 @@ export function closePopup() {
   openedPopup?.close();
 }
 
+/** Close the open popup, unless it belongs to an element outside the container. */
+export function closePopupIn(container) {
+  const anchor = openedPopup?.anchor;
+  if (!(anchor instanceof Element) || container.contains(anchor)) closePopup();
+}
+
 /**
  * Open a popup beside an element. Escape, a click elsewhere or the returned function closes it.
  *
@@ -48,7 +54,7 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
   };
   document.addEventListener("pointerdown", onPointerdown, true);
   document.addEventListener("keydown", onKeydown, true);
-  openedPopup = { node, close };
+  openedPopup = { node, anchor, close };
   focus?.focus();
   return close;
 }
