@@ -185,7 +185,7 @@ Download = Callable[[str], bytes]
 """Function that returns the body of a URL."""
 
 
-def find_registry() -> str:
+def resolve_registry() -> str:
     """Return the URL of the npm registry that this machine uses; raise RegistryUnknownError without npm and setting."""
     for name, value in os.environ.items():
         if name.lower() == "npm_config_registry" and value:
@@ -220,7 +220,7 @@ def is_present(package: Package, folder: Path) -> bool:
 
 def fetch(package: Package, folder: Path, read: Download) -> None:
     """Download a package with `read`, check its hashes, and write its files into the folder."""
-    content = read(find_registry() + package.tarball_path)
+    content = read(resolve_registry() + package.tarball_path)
     if base64.b64encode(hashlib.sha512(content).digest()).decode() != package.sha512:
         raise HashMismatchError(f"The package {package.name} {package.version} does not have its pinned hash.")
     folder.mkdir(parents=True, exist_ok=True)

@@ -290,21 +290,21 @@ def test_the_first_configured_directory_is_used(tmp_path: Path, store_config: ob
     temporary_directory.mkdir()
 
     assert (
-        addresses.find_socket_directories(
+        addresses.require_socket_directories(
             {"XDG_RUNTIME_DIR": str(runtime_directory), "TMPDIR": str(temporary_directory)}
         )[0]
         == runtime_directory
     )
     assert (
-        addresses.find_socket_directories({"XDG_RUNTIME_DIR": "", "TMP": str(temporary_directory)})[0]
+        addresses.require_socket_directories({"XDG_RUNTIME_DIR": "", "TMP": str(temporary_directory)})[0]
         == temporary_directory
     )
     user_directory = Path(f"/run/user/{os.getuid()}")
-    assert set(addresses.find_socket_directories({"TEMP": str(temporary_directory)})) == {temporary_directory} | (
+    assert set(addresses.require_socket_directories({"TEMP": str(temporary_directory)})) == {temporary_directory} | (
         {user_directory} if user_directory.is_dir() else set()
     )
     with pytest.raises(AddressUnavailable, match="XDG_RUNTIME_DIR"):
-        addresses.find_socket_directories({"XDG_RUNTIME_DIR": str(tmp_path / "nowhere")})
+        addresses.require_socket_directories({"XDG_RUNTIME_DIR": str(tmp_path / "nowhere")})
 
 
 def test_a_program_of_another_user_is_rejected(monkeypatch: pytest.MonkeyPatch, store_config: object) -> None:

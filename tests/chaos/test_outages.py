@@ -24,7 +24,7 @@ def proxied_url(database_url: str, proxy: FaultProxy) -> str:
     return f"postgresql://postgres@127.0.0.1:{proxy.port}{name}"
 
 
-def find_socket(database_url: str) -> Path:
+def socket_path_of(database_url: str) -> Path:
     """Return the path of the Unix socket of a PostgreSQL server."""
     (directory,) = parse_qs(urlsplit(database_url).query)["host"]
     return Path(directory) / ".s.PGSQL.5432"
@@ -47,7 +47,7 @@ async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_immediately(
     tmp_path: Path, postgres_database: str, mode: str
 ) -> None:
     async with (
-        running_proxy(find_socket(postgres_database)) as proxy,
+        running_proxy(socket_path_of(postgres_database)) as proxy,
         running_server(
             tmp_path, "serve", "--database-url", proxied_url(postgres_database, proxy), "--rate-limits", "off"
         ) as server,

@@ -149,7 +149,7 @@ class RequestBuilder:
 
 
 @prepares("set_guild_mfa_level")
-async def _require_mfa(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+async def _enable_mfa(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await builder.enable_mfa(builder.owner)
     await builder.enable_mfa(caller)
     await builder.set_mfa_level(1)

@@ -46,7 +46,7 @@ class Seeds:
         self.sessions = sessions
         """Gateway sessions that keep voice states, and must stay open until the requests are sent."""
 
-    def find(self, endpoint: Endpoint) -> Seed:
+    def build(self, endpoint: Endpoint) -> Seed:
         """Return the operation's seed, completed with the default path parameters and the default body."""
         seed = self._by_name.get(endpoint.name, Seed())
         body = self._prepared.body(endpoint) if seed.body is None else seed.body

@@ -140,7 +140,7 @@ class Shell:
         """Alternating prompts and typed lines of interactive commands, by a part of the command."""
         self._servers: list[Terminal] = []
         self._addresses = dict(addresses)
-        self._backend_port = find_free_port()
+        self._backend_port = choose_free_port()
         for name in ("Makefile", "pyproject.toml", "constraints.txt"):
             shutil.copy(ROOT / name, self.folder)
         for name in ("examples", "tools"):
@@ -210,9 +210,9 @@ class Shell:
             self.variables[assignment[1]] = self._localized(assignment[2])
             return
         if _starts_platform(command.text):
-            self.port = find_free_port()
+            self.port = choose_free_port()
             self.variables["HUBBUB_AGENT_URL"] = self.url
-        self.variables["HUBBUB_PORT"] = str(self.port if _starts_platform(command.text) else find_free_port())
+        self.variables["HUBBUB_PORT"] = str(self.port if _starts_platform(command.text) else choose_free_port())
         text = self._localized(command.text)
         if DRY_RUN_TARGETS.match(text):
             text = text.replace("make ", "make --dry-run ", 1)
@@ -283,7 +283,7 @@ def _starts_platform(command: str) -> bool:
     return re.search(START_PLATFORM, command) is not None
 
 
-def find_free_port() -> int:
+def choose_free_port() -> int:
     """Return a port that no program uses, outside of the range from which the system assigns ports."""
     while True:
         port = random.randrange(20_000, 32_000)

@@ -33,7 +33,7 @@ async def test_an_undeclared_response_to_any_client_is_reported(
     assert not response_monitor.problems
 
 
-def find_problem(name: str, status: int, body: object) -> str:
+def describe_problem(name: str, status: int, body: object) -> str:
     """Return the problem that the monitor finds with a response of an operation, or an empty string."""
     response_monitor, headers = ResponseMonitor(), {"Content-Type": "application/json"}
     endpoint = next(endpoint for endpoint in response_monitor._table if endpoint.name == name)
@@ -43,16 +43,16 @@ def find_problem(name: str, status: int, body: object) -> str:
 def test_public_responses_are_checked_against_the_public_api_description() -> None:
     gateway = {"url": "wss://gateway.test"}
 
-    assert find_problem("get_gateway", 200, gateway) == ""
-    assert "'url' is a required property" in find_problem("get_gateway", 200, {})
-    assert "1 is not of type 'string'" in find_problem("get_gateway", 200, {"url": 1})
-    assert "declares 200 as its success status" in find_problem("get_gateway", 201, gateway)
-    assert "'message' is a required property" in find_problem("get_gateway", 401, {"code": 0})
+    assert describe_problem("get_gateway", 200, gateway) == ""
+    assert "'url' is a required property" in describe_problem("get_gateway", 200, {})
+    assert "1 is not of type 'string'" in describe_problem("get_gateway", 200, {"url": 1})
+    assert "declares 200 as its success status" in describe_problem("get_gateway", 201, gateway)
+    assert "'message' is a required property" in describe_problem("get_gateway", 401, {"code": 0})
 
 
 def test_first_party_responses_are_checked_against_our_openapi_document() -> None:
     def failed_interactions(interaction_id: object) -> list[dict[str, object]]:
         return [{"id": interaction_id, "type": 2, "channel_id": "1", "error": "x"}]
 
-    assert find_problem("list_failed_interactions", 200, failed_interactions("1")) == ""
-    assert "1 is not of type 'string'" in find_problem("list_failed_interactions", 200, failed_interactions(1))
+    assert describe_problem("list_failed_interactions", 200, failed_interactions("1")) == ""
+    assert "1 is not of type 'string'" in describe_problem("list_failed_interactions", 200, failed_interactions(1))

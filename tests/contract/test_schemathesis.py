@@ -92,13 +92,13 @@ def _problems(prepared: PreparedGuild, seeds: Seeds, document: dict[str, Any], s
     for operation in operations:
         if not _is_removal(operation):
             endpoint = endpoints[operation.definition.raw["operationId"]]
-            problem = _send_seed(prepared, seeds.find(endpoint), endpoint, operation, succeeded)
+            problem = _send_seed(prepared, seeds.build(endpoint), endpoint, operation, succeeded)
             if problem is not None:
                 yield problem
     for operation in operations:
         endpoint = endpoints[operation.definition.raw["operationId"]]
         if _is_removal(operation):
-            problem = _send_seed(prepared, seeds.find(endpoint), endpoint, operation, succeeded)
+            problem = _send_seed(prepared, seeds.build(endpoint), endpoint, operation, succeeded)
             if problem is not None:
                 yield problem
         for mode in _generation_modes(endpoint):

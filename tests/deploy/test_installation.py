@@ -28,7 +28,7 @@ from packaging.utils import canonicalize_name
 
 from hubbub.server.terminal import SERVER_MODULES
 from tests.contract.language import ROOT
-from tests.contract.shell import find_free_port
+from tests.contract.shell import choose_free_port
 from tests.third_party_files import needs_call_files
 
 TIMEOUT_SECONDS: Final = 60.0
@@ -268,7 +268,7 @@ def test_a_base_install_has_the_sdk_and_the_agent(base_install: Environment) -> 
 
 
 def test_a_base_install_can_check_a_deployment(base_install: Environment) -> None:
-    done = base_install.run("hubbub", "doctor", "--url", f"http://127.0.0.1:{find_free_port()}")
+    done = base_install.run("hubbub", "doctor", "--url", f"http://127.0.0.1:{choose_free_port()}")
     assert (done.returncode, done.stderr) == (1, "")
     assert "cannot connect to" in done.stdout
 

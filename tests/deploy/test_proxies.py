@@ -16,7 +16,7 @@ import pytest
 
 from hubbub.server.commands import certificates
 from tests.contract.language import ROOT
-from tests.contract.shell import find_free_port
+from tests.contract.shell import choose_free_port
 from tests.fixtures.programs import find_program
 from tests.journeys.processes import Server
 
@@ -41,10 +41,10 @@ class Deployment:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = find_free_port()
+        self.port = choose_free_port()
         self.files = certificates.issue(folder / "tls", ["localhost"])
         self.url = f"https://localhost:{self.port}"
-        self.voice_port = find_free_port()
+        self.voice_port = choose_free_port()
         self.server: Server = Server(
             folder,
             "serve",
@@ -53,7 +53,7 @@ class Deployment:
             *("--voice-endpoint", f"127.0.0.1:{self.port}", "--voice-port", str(self.voice_port)),
         )
         # The ready file contains the public port, so the port of the server itself is chosen here.
-        self.upstream_port = self.server.port = find_free_port()
+        self.upstream_port = self.server.port = choose_free_port()
         self.tls = ssl.create_default_context(cafile=str(self.files.authority))
 
     async def register_user(self) -> str:
@@ -136,7 +136,7 @@ def nginx_command(deployment: Deployment, servers: str) -> list[str]:
 def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     """Return command and environment of nginx with the example, in which ports, names and certificates are replaced."""
     example = (ROOT / "deploy" / "nginx" / "hubbub.conf").read_text()
-    plain = find_free_port()
+    plain = choose_free_port()
     for shown, real in {
         "listen [::]:80;": "",
         "listen [::]:443 ssl http2;": "",
@@ -156,7 +156,7 @@ def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
 
 def caddy_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     """Return command and environment of Caddy with the example, to which a certificate is added."""
-    options = f"{{\n\tadmin off\n\tauto_https disable_redirects\n\thttp_port {find_free_port()}\n}}\n"
+    options = f"{{\n\tadmin off\n\tauto_https disable_redirects\n\thttp_port {choose_free_port()}\n}}\n"
     example = (ROOT / "deploy" / "caddy" / "Caddyfile").read_text()
     certificate = f"\n\ttls {deployment.files.certificate} {deployment.files.key}\n"
     for site in ("{$CHAT_HOST:chat.example.org} {\n", "{$VOICE_HOST:voice.chat.example.org} {\n"):
@@ -240,7 +240,7 @@ async def test_the_example_of_a_proxy_passes_all_checks(deployment: Deployment, 
 @pytest.mark.program("nginx")
 async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment) -> None:
     token = await deployment.register_user()
-    port = find_free_port()
+    port = choose_free_port()
     command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": deployment.upstream_port})
     async with run_proxy(command, port, deployment.folder):
         code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", token)
@@ -259,8 +259,8 @@ async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment)
 
 @pytest.mark.program("nginx")
 async def test_the_doctor_names_a_proxy_without_a_server(deployment: Deployment) -> None:
-    port = find_free_port()
-    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": find_free_port()})
+    port = choose_free_port()
+    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": choose_free_port()})
     async with run_proxy(command, port, deployment.folder):
         code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", "token")
     assert code == 1

@@ -117,8 +117,8 @@ def test_a_machine_without_npm_and_setting_continues(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RegistryUnknownError, match="NPM_CONFIG_REGISTRY"):
-        third_party.find_registry()
+        third_party.resolve_registry()
     monkeypatch.setattr("sys.argv", ["third_party.py"])
-    monkeypatch.setattr(third_party, "fetch_missing", third_party.find_registry)
+    monkeypatch.setattr(third_party, "fetch_missing", third_party.resolve_registry)
     assert third_party.main() == 0
     assert "Calls in the browser stay off" in capsys.readouterr().err

@@ -403,7 +403,7 @@ def find_differences(updated: Any, fresh: Any, path: str = "$") -> list[str]:
     return [] if updated == fresh else [f"{path}: updated {updated!r}, fresh {fresh!r}"]
 
 
-def _find_channel(guild: Any, channel_id: str) -> Any:
+def _find_channel(guild: Any, channel_id: str) -> Any | None:
     return guild["channels"].get(channel_id) or guild["threads"].get(channel_id)
 
 

@@ -328,7 +328,7 @@ class GatewaySession:
         """Wait for the first dispatch from index `since` on with this name that matches; return its data."""
         position = since
 
-        def find() -> bool:
+        def has_event() -> bool:
             nonlocal position
             while position < len(self.dispatches):
                 frame = self.dispatches[position]
@@ -337,7 +337,7 @@ class GatewaySession:
                 position += 1
             return False
 
-        await self.wait_until(find)
+        await self.wait_until(has_event)
         return self.dispatches[position]["d"]
 
     async def wait_message(self, content: str, *, since: int = 0) -> Any:

@@ -125,14 +125,14 @@ class AccountLinks(RuleBasedStateMachine):
         if not players or owner_id in self.provisional_accounts:
             return
         account = next(candidate for candidate in self.full_accounts if candidate.actor.id == owner_id)
-        (new_account_id,) = {self.find_account_id(player) for player in players}
+        (new_account_id,) = {self.read_account_id(player) for player in players}
         assert new_account_id not in self.known_account_ids, "a former account was given to another player"
         self.known_account_ids.add(new_account_id)
         self.provisional_accounts[new_account_id] = owner_id if self.is_banned(account) else None
         for player in players:
             self.account_id_by_player[player] = new_account_id
 
-    def find_account_id(self, player: str) -> int:
+    def read_account_id(self, player: str) -> int:
         """Return the ID of a player's account according to the store."""
         sql = "SELECT user_id FROM external_identities WHERE family_id = ? AND provider_user_id = ?"
         rows = self.run_coroutine(self.world.app.database.read(lambda tx: tx.all(sql, self.head.id, player)))
@@ -166,7 +166,7 @@ class AccountLinks(RuleBasedStateMachine):
             assert response.rejected(400, 530010)["user_id"] == str(account_id)
             return
         tokens = response.ok()
-        stored_account_id = self.find_account_id(player)
+        stored_account_id = self.read_account_id(player)
         if account_id is None:
             assert stored_account_id not in self.known_account_ids
             self.known_account_ids.add(stored_account_id)

@@ -50,7 +50,7 @@ def create_user(name: str, *settings: str) -> str:
     return match[1]
 
 
-def find_imported_guild_id(output: str) -> str:
+def parse_imported_guild_id(output: str) -> str:
     match = re.search(r"as the guild (\d+)", output)
     assert match is not None, output
     return match[1]
@@ -75,19 +75,19 @@ async def test_a_guild_moves_between_running_servers(tmp_path: Path) -> None:
         first = await asyncio.to_thread(run_hubbub, *command)
         archive = str(tmp_path / "guild.zip")
         await asyncio.to_thread(
-            run_hubbub, "export", find_imported_guild_id(first), "--output", archive, "--data", str(folders[0])
+            run_hubbub, "export", parse_imported_guild_id(first), "--output", archive, "--data", str(folders[0])
         )
         command = ("import", archive, "--owner", "mover", "--data", str(folders[1]))
         second = await asyncio.to_thread(run_hubbub, *command)
         again = await asyncio.to_thread(run_hubbub, *command)
 
         assert "imported before" in again
-        channels = await fetch(new, tokens[1], f"/guilds/{find_imported_guild_id(second)}/channels")
+        channels = await fetch(new, tokens[1], f"/guilds/{parse_imported_guild_id(second)}/channels")
         (lobby,) = (channel for channel in channels if channel["name"] == "lobby")
         history = await fetch(new, tokens[1], f"/channels/{lobby['id']}/messages")
         assert [entry["content"][:3] for entry in history] == ["ok", "see"]
         claims = await asyncio.to_thread(
-            run_hubbub, "import", "claims", find_imported_guild_id(second), "--data", str(folders[1])
+            run_hubbub, "import", "claims", parse_imported_guild_id(second), "--data", str(folders[1])
         )
         assert re.search(r"^[A-Z2-7]{6}(-[A-Z2-7]{6}){3}  alice$", claims, re.MULTILINE)
     finally:
@@ -120,7 +120,7 @@ async def test_an_import_that_is_killed_continues(tmp_path: Path, killed: str) -
 
     await server.start()
     try:
-        assert await read_history(server, token, find_imported_guild_id(output)) == [
+        assert await read_history(server, token, parse_imported_guild_id(output)) == [
             f"number {n}" for n in range(MESSAGE_COUNT)
         ]
     finally:
@@ -152,7 +152,7 @@ def test_a_guild_moves_through_postgresql(tmp_path: Path, migrated_databases: Da
     with migrated_databases.acquire() as url:
         settings = ("--database-url", url, "--files-url", str(tmp_path / "files"))
         create_user("mover", *settings)
-        guild_id = find_imported_guild_id(
+        guild_id = parse_imported_guild_id(
             run_hubbub("import", str(write_export(tmp_path / "e")), "--owner", "mover", *settings)
         )
 

@@ -135,7 +135,7 @@ class Player:
         """Return a received message, or None."""
         return self.client.get_message_handle(message_id)
 
-    def find_lobby(self, lobby_id: int) -> LobbyHandle:
+    def get_lobby(self, lobby_id: int) -> LobbyHandle:
         """Return a lobby that the player is in."""
         lobby = self.client.get_lobby_handle(lobby_id)
         assert lobby is not None
@@ -359,7 +359,7 @@ async def gather_party(publisher: Publisher, mary: Player, zoe: Player, rob: Pla
 
     all_ids = sorted(player.id for player in (mary, zoe, rob, pip))
     for player in (mary, zoe, rob, pip):
-        lobby = player.find_lobby(lobby_id)
+        lobby = player.get_lobby(lobby_id)
         await player.wait_until(lambda: sorted(lobby.lobby_member_ids) == all_ids)  # noqa: B023
         assert lobby.metadata == {"map": "pond"}
     return lobby_id
@@ -412,7 +412,7 @@ async def link_channel(
     assert channel_handle.is_linkable
     await mary.client.link_channel_to_lobby(lobby_id, channel_handle.id)
     for player in (mary, zoe, rob):
-        await player.wait_until(lambda: player.find_lobby(lobby_id).linked_channel is not None)  # noqa: B023
+        await player.wait_until(lambda: player.get_lobby(lobby_id).linked_channel is not None)  # noqa: B023
 
     use_server_urls(monkeypatch, world)
     async with run_bot(Bot(), bot_actor.token) as bot:
@@ -450,7 +450,7 @@ async def check_merged_account(
     assert mary.relationship_types(provisional_player) == (RelationshipType.NONE, RelationshipType.NONE)
     assert set(linked_player.client.get_lobby_ids()) == set(lobby_ids)
     for lobby_id in lobby_ids:
-        lobby = mary.find_lobby(lobby_id)
+        lobby = mary.get_lobby(lobby_id)
         await mary.wait_until(
             lambda: linked_player.id in lobby.lobby_member_ids and provisional_player.id not in lobby.lobby_member_ids  # noqa: B023
         )
@@ -480,7 +480,7 @@ async def check_ban_ends_sessions(
     )
     assert set(provisional_player.client.get_lobby_ids()) == lobby_ids
     for lobby_id in lobby_ids:
-        lobby = mary.find_lobby(lobby_id)
+        lobby = mary.get_lobby(lobby_id)
         await mary.wait_until(
             lambda: provisional_player.id in lobby.lobby_member_ids and robert.id not in lobby.lobby_member_ids  # noqa: B023
         )

@@ -29,7 +29,7 @@ async def sign_in_for_consent(world: World) -> tuple[Browser, Client, Actor]:
     return browser, client, mary
 
 
-def find_form_token(page: Page) -> str:
+def read_form_token(page: Page) -> str:
     return dict(page.forms[-1].values)["form_token"]
 
 
@@ -54,8 +54,8 @@ async def test_csrf_on_the_consent_page_is_rejected(
     other_browser.sign_in_as(await world.user("eve"))
     consent_path = client.authorize_path()
     tokens = {
-        "right": find_form_token(await browser.open(consent_path)),
-        "of another": find_form_token(await other_browser.open(consent_path)),
+        "right": read_form_token(await browser.open(consent_path)),
+        "of another": read_form_token(await other_browser.open(consent_path)),
         "wrong": "x" * 43,
         None: "",
     }
@@ -161,7 +161,7 @@ async def test_the_login_cannot_be_an_open_redirect(world: World, target: str) -
     # The form's own field is checked like the query parameter.
     second_browser = Browser(world)
     page = await second_browser.open("/login")
-    form = {"login": "mary", "password": PASSWORD, "next": target, "form_token": find_form_token(page)}
+    form = {"login": "mary", "password": PASSWORD, "next": target, "form_token": read_form_token(page)}
     second_response = await second_browser.request("POST", "/login", headers=FORM_HEADERS, data=urlencode(form))
     assert urlsplit(second_response.location).netloc == ""
 
@@ -193,7 +193,7 @@ async def test_the_redirect_uri_cannot_be_an_open_redirect(world: World, redirec
         page = await browser.request("GET", consent_path)
         assert (page.status, "Location" in page.headers, page.refresh) == (400, False, None)
         assert not [url for _, url in page.links if not url.startswith(("/", "#"))]
-        body = urlencode({"answer": "deny", "form_token": find_form_token(page)})
+        body = urlencode({"answer": "deny", "form_token": read_form_token(page)})
         response = await browser.request("POST", consent_path, headers=FORM_HEADERS, data=body)
         assert (response.status, "Location" in response.headers) == (400, False)
 
@@ -404,7 +404,7 @@ async def test_a_private_bot_cannot_be_installed_through_the_page(world: World) 
 
     consent_path = f"/oauth2/authorize?client_id={client.id}&scope=bot&guild_id={guild.id}"
     page = await browser.open(consent_path)
-    body = urlencode({"answer": "allow", "guild_id": guild.id, "form_token": find_form_token(page)})
+    body = urlencode({"answer": "allow", "guild_id": guild.id, "form_token": read_form_token(page)})
     response = await browser.request("POST", consent_path, headers=FORM_HEADERS, data=body)
 
     assert (page.status, response.status) == (403, 403)

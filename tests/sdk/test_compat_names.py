@@ -48,7 +48,7 @@ def documented_operations(*numbers: str) -> set[str]:
     return {name for cell in cells for name in re.findall(r"`([A-Z]\w+)\(", cell)}
 
 
-def find_class(path: str) -> Any:
+def get_class(path: str) -> Any:
     """Return a class or enumeration of the compat module; `Client::Status` is nested."""
     outer_name, _, nested_name = path.partition("::")
     outer_class = getattr(compat, outer_name)
@@ -75,7 +75,7 @@ def test_enumerations_have_the_documented_values() -> None:
     for enum, members in rows:
         for member in members.split(", "):
             label, number = member.split()
-            assert getattr(find_class(enum), label) == int(number), f"{enum}.{label}"
+            assert getattr(get_class(enum), label) == int(number), f"{enum}.{label}"
 
 
 def test_documented_value_records_have_setters() -> None:
@@ -120,7 +120,7 @@ def test_every_documented_operation_exists() -> None:
     ]
     assert len(set(operations)) == 29
 
-    assert [f"{kind}::{name}" for kind, name in operations if not hasattr(find_class(kind), name)] == []
+    assert [f"{kind}::{name}" for kind, name in operations if not hasattr(get_class(kind), name)] == []
 
 
 def test_authorization_arguments_have_getters_and_setters() -> None:
@@ -136,7 +136,7 @@ def test_every_documented_record_exists() -> None:
     assert len(rows) == 11
 
     for record, members in rows:
-        assert [name for name in members.split(", ") if not hasattr(find_class(record), name)] == [], record
+        assert [name for name in members.split(", ") if not hasattr(get_class(record), name)] == [], record
     assert hasattr(sdk, "UserApplicationProfile")
 
 

@@ -15,7 +15,7 @@ from hubbub.server import cli, deployment
 from hubbub.server.commands import certificates
 from hubbub.server.deployment.account_checks import check_packets
 from hubbub.server.terminal import Finding
-from tests.contract.shell import find_free_port
+from tests.contract.shell import choose_free_port
 from tests.journeys.processes import running_server
 
 
@@ -41,7 +41,7 @@ async def test_a_server_without_a_proxy_has_no_problems(tmp_path: Path) -> None:
 
 
 async def test_an_address_without_a_server_is_a_problem() -> None:
-    [found] = (await check_deployment(f"http://127.0.0.1:{find_free_port()}")).values()
+    [found] = (await check_deployment(f"http://127.0.0.1:{choose_free_port()}")).values()
     assert (found.level, found.subject) == ("problem", "api")
     assert found.message.startswith("cannot connect to 127.0.0.1:")
     assert found.fix == "check the firewall, and that the proxy is running"
@@ -59,7 +59,7 @@ async def run_website(tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     runner = web.AppRunner(app)
     await runner.setup()
     try:
-        port = find_free_port()
+        port = choose_free_port()
         await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
         yield f"{'http' if tls is None else 'https'}://127.0.0.1:{port}"
     finally:

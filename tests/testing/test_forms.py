@@ -155,7 +155,7 @@ def test_components_are_found_at_any_depth() -> None:
             }
         ]
     }
-    assert forms.find_component(message, "Deep", (ComponentType.BUTTON,))["custom_id"] == "deep"
-    assert forms.find_component(message, "deep", (ComponentType.BUTTON,))["label"] == "Deep"
+    assert forms.require_component(message, "Deep", (ComponentType.BUTTON,))["custom_id"] == "deep"
+    assert forms.require_component(message, "deep", (ComponentType.BUTTON,))["label"] == "Deep"
     with pytest.raises(AssertionError, match="no such component 'Shallow'; it has: deep, Link"):
-        forms.find_component(message, "Shallow", (ComponentType.BUTTON,))
+        forms.require_component(message, "Shallow", (ComponentType.BUTTON,))

@@ -117,10 +117,10 @@ async def start_activity(window: ChannelWindow) -> Any:
     """Start the activity from the activity list; return the frame of its page."""
     await window.page.get_by_role("button", name="Activities").click()
     await window.page.get_by_role("button", name="Start").click()
-    return await find_activity_frame(window)
+    return await wait_for_activity_frame(window)
 
 
-async def find_activity_frame(window: ChannelWindow) -> Any:
+async def wait_for_activity_frame(window: ChannelWindow) -> Any:
     """Return the frame of the activity's page, which is inside the frame of the relay page."""
     relay_frame = await (await window.page.wait_for_selector("iframe.activity-frame")).content_frame()
     frame = await (await relay_frame.wait_for_selector("iframe", state="attached")).content_frame()

@@ -26,9 +26,9 @@ from tests.web.activity import (
     SCOPES,
     SDK_FOLDER,
     SampleActivity,
-    find_activity_frame,
     play_activity,
     start_activity,
+    wait_for_activity_frame,
 )
 from tests.web.app_guild import AppGuild
 from tests.web.conftest import PHONE_WIDTH, OpenPage
@@ -194,7 +194,7 @@ async def test_an_activity_reads_premium_type_with_its_scope(
     await app_guild.world.give_premium(app_guild.bob)
     await app_guild.world.write(lambda call: oauth2.approve_scopes(call, activity.client.id, ["identify.premium"]))
     async with play_activity(activity, app_guild.bob, scopes) as (window, request):
-        frame = await find_activity_frame(window)
+        frame = await wait_for_activity_frame(window)
         await frame.evaluate("request('SUBSCRIBE', {}, { evt: 'CURRENT_USER_UPDATE' })")
         await wait_until(frame, "received.some(([, message]) => message?.evt === 'CURRENT_USER_UPDATE')")
         user = await frame.evaluate("received.find(([, message]) => message?.evt === 'CURRENT_USER_UPDATE')[1].data")
@@ -224,7 +224,7 @@ async def test_a_link_opens_the_activity_with_its_parameters(activity: SampleAct
     async with app_guild.open_window(app_guild.bob) as window:
         row = await window.wait_message("come and play")
         await row.get_by_role("link", name="/activities/").click()
-        frame = await find_activity_frame(window)
+        frame = await wait_for_activity_frame(window)
         await wait_until(frame, "typeof request === 'function'")
         query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
         assert (query["custom_id"], query["referrer_id"]) == ("round-7", str(app_guild.alice.id))
@@ -250,7 +250,7 @@ async def test_an_app_responds_by_launching_its_activity(activity: SampleActivit
         callback_path = f"/interactions/{interaction['id']}/{interaction['token']}/callback?with_response=true"
         launch = {"type": InteractionCallbackType.LAUNCH_ACTIVITY}
         response = (await app_guild.world.request("POST", callback_path, json=launch)).ok()
-        frame = await find_activity_frame(window)
+        frame = await wait_for_activity_frame(window)
         await wait_until(frame, "typeof request === 'function'")
         query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
         assert query["instance_id"] == response["interaction"]["activity_instance_id"]
@@ -260,7 +260,7 @@ async def test_an_app_responds_by_launching_its_activity(activity: SampleActivit
         await other_window.page.get_by_text("1 playing now").wait_for()
         assert await other_window.page.locator("iframe").count() == 0
         await other_window.page.get_by_role("button", name="Join", exact=True).click()
-        other_frame = await find_activity_frame(other_window)
+        other_frame = await wait_for_activity_frame(other_window)
         await wait_until(other_frame, "typeof request === 'function'")
         assert (
             await other_frame.evaluate("new URLSearchParams(location.search).get('instance_id')")

@@ -20,14 +20,14 @@ from tests.world import Guild
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
-def find_channel_entry(window: ChatWindow, channel: int | str) -> Any:
+def locate_channel_entry(window: ChatWindow, channel: int | str) -> Any:
     """Return the locator of a channel or conversation in the sidebar."""
     return window.page.locator(f'.side .entry[data-focus="{channel}"]')
 
 
-def find_mention_count(window: ChatWindow, channel: int | str) -> Any:
+def locate_mention_count(window: ChatWindow, channel: int | str) -> Any:
     """Return the locator of the mention count of a channel or conversation in the sidebar."""
-    return find_channel_entry(window, channel).locator(".count")
+    return locate_channel_entry(window, channel).locator(".count")
 
 
 async def create_news_channel(guild: Guild) -> int:
@@ -47,17 +47,17 @@ async def test_counts_survive_a_reload_and_reading_in_one_window_clears_the_othe
 
     async with platform.open_window(nora, path) as first, platform.open_window(nora, path) as second:
         await first.page.get_by_role("link", name="Direct messages, 1 mention").wait_for()
-        assert (await find_mention_count(first, guild.general).inner_text()).startswith("2")
+        assert (await locate_mention_count(first, guild.general).inner_text()).startswith("2")
         assert (await first.page.title()).startswith("(3) ")
         await first.page.locator('link[rel=icon][data-badge="3"]').wait_for(state="attached")
         await first.page.reload()
-        await find_mention_count(first, guild.general).wait_for()
-        assert (await find_mention_count(second, guild.general).inner_text()).startswith("2")
+        await locate_mention_count(first, guild.general).wait_for()
+        assert (await locate_mention_count(second, guild.general).inner_text()).startswith("2")
 
-        await find_channel_entry(first, guild.general).click()
+        await locate_channel_entry(first, guild.general).click()
         await first.wait_message("twice")
 
-        await find_mention_count(second, guild.general).wait_for(state="detached")
+        await locate_mention_count(second, guild.general).wait_for(state="detached")
         await second.wait_until("() => document.title.startsWith('(1) ')")
 
 
@@ -68,7 +68,7 @@ async def test_a_channel_is_muted_and_unmuted_by_keyboard(platform: ChatPlatform
 
     async with platform.open_window(nora, f"/app/channels/{guild.id}/{news}") as window:
         page = window.page
-        entry = find_channel_entry(window, guild.general)
+        entry = locate_channel_entry(window, guild.general)
         await entry.focus()
         await page.keyboard.press("Shift+F10")
         await page.get_by_role("menuitem", name="Mute…").focus()
@@ -79,14 +79,14 @@ async def test_a_channel_is_muted_and_unmuted_by_keyboard(platform: ChatPlatform
         await send_text(omar, guild.general, "@everyone nothing to see")
         await send_text(omar, news, "seen")
         await window.wait_message("seen")
-        assert await find_mention_count(window, guild.general).count() == 0
+        assert await locate_mention_count(window, guild.general).count() == 0
         assert "unread" not in str(await entry.get_attribute("class"))
         await send_text(omar, guild.general, f"<@{nora.id}> by name")
-        await find_mention_count(window, guild.general).wait_for()
+        await locate_mention_count(window, guild.general).wait_for()
 
         await page.reload()
         await entry.get_by_role("img", name="muted").wait_for()
-        assert (await find_mention_count(window, guild.general).inner_text()).startswith("1")
+        assert (await locate_mention_count(window, guild.general).inner_text()).startswith("1")
         await entry.click(button="right")
         await page.get_by_role("menuitem", name="Unmute (until").click()
 
@@ -102,7 +102,7 @@ async def test_notification_settings_of_a_guild_apply_to_all_windows(platform: C
     path = f"/app/channels/{guild.id}/{news}"
 
     async with platform.open_window(nora, path) as first, platform.open_window(nora, path) as second:
-        await find_mention_count(second, guild.general).wait_for()
+        await locate_mention_count(second, guild.general).wait_for()
         await first.page.get_by_role("button", name="Menu of").click()
         await first.page.get_by_role("menuitem", name="Notification settings").click()
         dialog = first.page.get_by_role("dialog")
@@ -112,7 +112,7 @@ async def test_notification_settings_of_a_guild_apply_to_all_windows(platform: C
         assert await accessibility_problems(first) == []
         await dialog.get_by_role("button", name="Save").click()
 
-        await find_mention_count(second, guild.general).wait_for(state="detached")
+        await locate_mention_count(second, guild.general).wait_for(state="detached")
         settings = (await nora.connect()).ready["user_guild_settings"]["entries"]
         names = ("message_notifications", "suppress_everyone", "mobile_push")
         assert [[entry[name] for name in names] for entry in settings] == [[1, True, False]]
@@ -152,16 +152,16 @@ async def test_a_message_is_marked_as_unread_and_stays_so(platform: ChatPlatform
         await row.focus()
         await page.keyboard.press("u")
         await page.locator(".day.new").wait_for()
-        await find_channel_entry(window, news).click()
+        await locate_channel_entry(window, news).click()
         await window.wait_until("id => location.pathname.endsWith(id)", str(news))
 
-        await find_mention_count(window, guild.general).wait_for()
+        await locate_mention_count(window, guild.general).wait_for()
         await page.reload()
-        assert (await find_mention_count(window, guild.general).inner_text()).startswith("1")
-        await find_channel_entry(window, guild.general).click()
+        assert (await locate_mention_count(window, guild.general).inner_text()).startswith("1")
+        await locate_channel_entry(window, guild.general).click()
         divider = page.locator(".day.new + .message")
         assert "two" in await divider.inner_text()
-        await find_mention_count(window, guild.general).wait_for(state="detached")
+        await locate_mention_count(window, guild.general).wait_for(state="detached")
 
 
 async def test_many_unread_messages_offer_a_jump_to_the_first(platform: ChatPlatform) -> None:
@@ -194,11 +194,11 @@ async def test_all_channels_of_a_guild_are_marked_as_read(platform: ChatPlatform
     await send_text(omar, guild.general, "@everyone")
 
     async with platform.open_window(nora, f"/app/channels/{guild.id}/{news}") as window:
-        await find_mention_count(window, guild.general).wait_for()
+        await locate_mention_count(window, guild.general).wait_for()
         await window.page.locator(f".rail a[href$='/{guild.id}']").click(button="right")
         await window.page.get_by_role("menuitem", name="Mark all as read").click()
 
-        await find_mention_count(window, guild.general).wait_for(state="detached")
+        await locate_mention_count(window, guild.general).wait_for(state="detached")
         states = (await nora.get("/users/@me/read-states")).ok()["entries"]
         assert all(state["mention_count"] == 0 for state in states)
 

@@ -12,7 +12,7 @@ from tests.world import befriend
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
-def find_channel_list(window: ChatWindow) -> Any:
+def locate_channel_list(window: ChatWindow) -> Any:
     """Return the locator of the guild's channel list."""
     return window.page.get_by_role("navigation", name="Channels of Guild")
 
@@ -199,9 +199,9 @@ async def test_threads_and_posts_are_created_read_and_replied_to(platform: ChatP
         await tom_window.page.get_by_role("textbox", name="Message #Sailing").fill("With pleasure")
         await tom_window.page.get_by_role("textbox", name="Message #Sailing").press("Enter")
         await nora_window.wait_message("With pleasure")
-        await find_channel_list(tom_window).get_by_role("link", name="Sailing").wait_for()
+        await locate_channel_list(tom_window).get_by_role("link", name="Sailing").wait_for()
 
-        await find_channel_list(tom_window).get_by_role("link", name="ideas").click()
+        await locate_channel_list(tom_window).get_by_role("link", name="ideas").click()
         await tom_window.page.wait_for_url(f"**/{forum}")
         await tom_window.page.get_by_role("button", name="New post").click()
         dialog = tom_window.page.get_by_role("dialog")
@@ -210,13 +210,13 @@ async def test_threads_and_posts_are_created_read_and_replied_to(platform: ChatP
         await dialog.get_by_text("boats").click()
         await dialog.get_by_role("button", name="Create post").click()
         await tom_window.wait_message("Let us build one.")
-        await find_channel_list(nora_window).get_by_role("link", name="ideas").click()
+        await locate_channel_list(nora_window).get_by_role("link", name="ideas").click()
         post = nora_window.page.get_by_role("listitem").filter(has_text="A new boat").filter(has_text="boats")
         await post.get_by_role("link", name="A new boat").click()
         await nora_window.wait_message("Let us build one.")
         await nora_window.page.get_by_role("button", name="Channel options").click()
         await nora_window.page.get_by_role("menuitem", name="Archive thread").click()
-        await find_channel_list(nora_window).get_by_role("link", name="ideas").click()
+        await locate_channel_list(nora_window).get_by_role("link", name="ideas").click()
         await nora_window.page.get_by_role("button", name="Show archived posts").click()
         await nora_window.page.get_by_role("link", name="A new boat").wait_for()
 
@@ -343,17 +343,17 @@ async def test_a_collapsed_category_stays_collapsed_in_all_windows(platform: Cha
         platform.open_window(nora, general_path(guild)) as window,
         platform.open_window(nora, general_path(guild)) as other_window,
     ):
-        attics = [find_channel_list(each).get_by_role("link", name="attic") for each in (window, other_window)]
+        attics = [locate_channel_list(each).get_by_role("link", name="attic") for each in (window, other_window)]
         for attic in attics:
             await attic.wait_for()
-        toggle = find_channel_list(window).get_by_role("button", name="Rooms", exact=True)
+        toggle = locate_channel_list(window).get_by_role("button", name="Rooms", exact=True)
 
         await toggle.click()
 
         for attic in attics:
             await attic.wait_for(state="detached")
         await window.page.reload()
-        await find_channel_list(window).get_by_role("link", name="general", exact=True).wait_for()
+        await locate_channel_list(window).get_by_role("link", name="general", exact=True).wait_for()
         assert await attics[0].count() == 0
         assert await toggle.get_attribute("aria-expanded") == "false"
         await toggle.click()

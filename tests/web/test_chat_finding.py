@@ -10,7 +10,7 @@ from tests.web.conftest import PHONE_WIDTH
 from tests.world import befriend
 
 
-def find_results(window: ChatWindow) -> Any:
+def locate_results(window: ChatWindow) -> Any:
     """Return the locator of the search results."""
     return window.page.get_by_role("list", name="Results").get_by_role("listitem")
 
@@ -48,7 +48,7 @@ async def test_messages_are_found_with_typed_filters_and_opened_beside_the_resul
         chips = page.get_by_role("list", name="Filters").get_by_role("listitem")
         assert await chips.count() == 6
         assert await field.input_value() == "lantern"
-        await find_results(nora_window).get_by_role("link", name="Jump to message of tom").click()
+        await locate_results(nora_window).get_by_role("link", name="Jump to message of tom").click()
         await page.locator(".message.marked", has_text="The lantern of").wait_for()
         assert page.url.endswith(f"/{guild.id}/{harbor}/{target['id']}")
         await page.locator("a.search-result-link[aria-current]").wait_for()
@@ -107,7 +107,7 @@ async def test_filters_are_completed_by_keyboard_and_wrong_ones_explained(platfo
         await page.get_by_role("button", name="Remove filter from: tom").wait_for(state="detached")
         await field.fill("pinned:true ")
         await field.press("Enter")
-        await find_results(nora_window).filter(has_text="An apple").wait_for()
+        await locate_results(nora_window).filter(has_text="An apple").wait_for()
         await field.fill("has:link ")
         await field.press("Enter")
         await page.get_by_text("Nothing matches all filters.").wait_for()
@@ -146,8 +146,8 @@ async def test_direct_messages_are_searched_and_results_are_paginated(platform: 
         await page.get_by_text("Page 1 of 2").wait_for()
         await page.get_by_role("button", name="Next").click()
         await page.get_by_text("Page 2 of 2").wait_for()
-        assert await find_results(nora_window).count() == 5
-        await find_results(nora_window).filter(has_text="shell 0").get_by_role("link", name="Jump to message").click()
+        assert await locate_results(nora_window).count() == 5
+        await locate_results(nora_window).filter(has_text="shell 0").get_by_role("link", name="Jump to message").click()
         await page.locator(".message.marked", has_text="shell 0").wait_for()
         await page.get_by_role("link", name="Friends").click()
         await field.wait_for(state="hidden")
@@ -158,11 +158,11 @@ async def test_direct_messages_are_searched_and_results_are_paginated(platform: 
         await field.fill("my from:nora")
         await field.press("Enter")
         await phone.get_by_text("1 message", exact=True).wait_for()
-        await find_results(tom_window).get_by_role("link", name="Jump to message").click()
+        await locate_results(tom_window).get_by_role("link", name="Jump to message").click()
         await phone.locator(".message.marked", has_text="my shell").wait_for()
         await field.wait_for(state="hidden")
         await open_search(tom_window)
-        assert await find_results(tom_window).count() == 1
+        assert await locate_results(tom_window).count() == 1
 
 
 async def test_results_in_threads_replace_the_view_while_the_search_is_open(platform: ChatPlatform) -> None:
@@ -177,7 +177,7 @@ async def test_results_in_threads_replace_the_view_while_the_search_is_open(plat
         field = await open_search(nora_window)
         await field.fill("tide in:tides")
         await field.press("Enter")
-        await find_results(nora_window).get_by_role("link", name="Jump to message").click()
+        await locate_results(nora_window).get_by_role("link", name="Jump to message").click()
         await page.locator(".view .message.marked", has_text="The tide is high").wait_for()
         await page.get_by_role("button", name="Close search").click()
         await page.locator(".thread-pane .message", has_text="The tide is high").wait_for()

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 VIEW, SEND = Permissions.VIEW_CHANNEL, Permissions.SEND_MESSAGES
 
 
-async def find_channel(guild: Guild, name: str) -> Any:
+async def get_channel(guild: Guild, name: str) -> Any:
     channels = (await guild.owner.get(f"/guilds/{guild.id}/channels")).ok()
     return next(channel for channel in channels if channel["name"] == name)
 
@@ -59,7 +59,7 @@ async def test_channels_of_all_types_are_created_and_another_member_sees_them(pl
             await dialog.get_by_role("button", name="Create").click()
             await settings.get_by_role("heading", name=f"new-{label.lower()}", exact=True).wait_for()
             await settings.get_by_role("button", name="All channels").click()
-            assert (await find_channel(guild, f"new-{label.lower()}"))["type"] == channel_type
+            assert (await get_channel(guild, f"new-{label.lower()}"))["type"] == channel_type
         await tom_window.page.get_by_role("link", name="new-text").wait_for()
 
         # A private channel: only the chosen role sees it.
@@ -70,7 +70,7 @@ async def test_channels_of_all_types_are_created_and_another_member_sees_them(pl
         await page.keyboard.press("Escape")
         await dialog.get_by_role("button", name="Create").click()
         await settings.get_by_role("heading", name="secret", exact=True).wait_for()
-        secret = await find_channel(guild, "secret")
+        secret = await get_channel(guild, "secret")
         overwrites = {
             entry["id"]: (int(entry["allow"]), int(entry["deny"])) for entry in secret["permission_overwrites"]
         }
@@ -224,7 +224,7 @@ async def test_channels_are_ordered_and_moved_to_categories_by_keyboard_and_by_d
         assert (await shown_names(settings))[:2] == ["Voice Channels", "General"]
         await save_changes(settings)
         boats, tides, voice, parent = [
-            await find_channel(guild, name) for name in ("boats", "tides", "Voice Channels", category)
+            await get_channel(guild, name) for name in ("boats", "tides", "Voice Channels", category)
         ]
         assert boats["parent_id"] == tides["parent_id"] == parent["id"]
         assert tides["position"] < boats["position"]

@@ -35,7 +35,7 @@ async def fill_time(window: ChatWindow, field: Any, time_ms: int) -> int:
     return whole_ms
 
 
-async def find_event(guild: Guild) -> Any:
+async def get_event(guild: Guild) -> Any:
     """Return the only event of a guild."""
     [event] = (await guild.owner.get(f"/guilds/{guild.id}/scheduled-events")).ok()
     return event
@@ -72,7 +72,7 @@ async def test_an_event_is_created_edited_started_and_ended_and_another_member_s
         await dialog.get_by_label("Repeats").select_option(label="Every week")
         await dialog.get_by_role("button", name="Create", exact=True).click()
         await settings.get_by_text("The park · Every week").wait_for()
-        event = await find_event(guild)
+        event = await get_event(guild)
         assert event["image"] is not None
         assert (event["name"], event["entity_type"]) == ("Picnic", EventEntityType.EXTERNAL)
         assert event["recurrence_rule"]["frequency"] == RecurrenceFrequency.WEEKLY
@@ -87,7 +87,7 @@ async def test_an_event_is_created_edited_started_and_ended_and_another_member_s
         await tom_settings.get_by_label("Repeats").select_option(label="Does not repeat")
         await tom_settings.get_by_label("Description").fill("Bring a blanket")
         await save_changes(tom_settings)
-        event = await find_event(guild)
+        event = await get_event(guild)
         assert (event["channel_id"], event["entity_type"]) == (str(lounge), EventEntityType.VOICE)
         assert (event["description"], event["recurrence_rule"]) == ("Bring a blanket", None)
         await settings.get_by_text("Lounge (voice)").wait_for()
@@ -96,12 +96,12 @@ async def test_an_event_is_created_edited_started_and_ended_and_another_member_s
         await settings.get_by_label("Where").select_option(label="Talks (voice)")
         await fill_time(nora_window, settings.get_by_label("Start"), start_ms + HOUR_MS // 2)
         await save_changes(settings)
-        event = await find_event(guild)
+        event = await get_event(guild)
         assert (event["channel_id"], event["entity_type"]) == (str(stage), EventEntityType.STAGE_INSTANCE)
         await settings.get_by_role("button", name="Start now").click()
         await page.get_by_role("dialog", name="Start now?").get_by_role("button", name="Start now").click()
         await settings.get_by_role("button", name="End event").wait_for()
-        assert (await find_event(guild))["status"] == EventStatus.ACTIVE
+        assert (await get_event(guild))["status"] == EventStatus.ACTIVE
         await settings.get_by_role("button", name="All events").click()
         await settings.get_by_text("Now", exact=True).wait_for()
         await settings.get_by_role("button", name="Edit Picnic").click()
@@ -170,12 +170,12 @@ async def test_dates_of_an_event_are_skipped_and_restored_and_another_manager_se
             await window_settings.get_by_role("button", name="Skip").nth(4).wait_for()
         await settings.get_by_role("button", name="Skip").nth(1).click()
         await settings.get_by_role("button", name="Restore").wait_for()
-        [exception] = (await find_event(guild))["guild_scheduled_event_exceptions"]
+        [exception] = (await get_event(guild))["guild_scheduled_event_exceptions"]
         assert (exception["event_exception_id"], exception["is_canceled"]) == (str(int(second)), True)
         await tom_settings.get_by_text("Skipped").wait_for()
         await tom_settings.get_by_role("button", name="Restore").click()
         await settings.get_by_role("button", name="Restore").wait_for(state="detached")
-        [exception] = (await find_event(guild))["guild_scheduled_event_exceptions"]
+        [exception] = (await get_event(guild))["guild_scheduled_event_exceptions"]
         assert exception["is_canceled"] is False
 
 

@@ -21,7 +21,7 @@ async def role_names(guild: Guild) -> list[str]:
     return [role["name"] for role in sorted(roles, key=lambda role: (-role["position"], int(role["id"])))][:-1]
 
 
-async def find_role(guild: Guild, name: str) -> Any:
+async def get_role(guild: Guild, name: str) -> Any:
     roles = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
     return next(role for role in roles if role["name"] == name)
 
@@ -67,7 +67,7 @@ async def test_a_role_is_created_edited_and_deleted_and_another_manager_sees_it(
         assert await settings.get_by_label("Send messages", exact=True).is_hidden()
         await settings.get_by_label("Kick members").check()
         await save_changes(settings)
-        role = await find_role(guild, "Sailors")
+        role = await get_role(guild, "Sailors")
         assert role["colors"] == {"primary_color": 0x336699, "secondary_color": None, "tertiary_color": None}
         assert (role["hoist"], role["mentionable"]) == (True, True)
         assert int(role["permissions"]) & Permissions.KICK_MEMBERS
@@ -109,13 +109,13 @@ async def test_gradients_and_icons_need_features_of_the_guild(platform: ChatPlat
         )
         await settings.get_by_label("Emoji", exact=True).fill("⚓")
         await save_changes(settings)
-        role = await find_role(guild, "Crew")
+        role = await get_role(guild, "Crew")
         assert role["colors"] == {"primary_color": 0x112233, "secondary_color": 0x445566, "tertiary_color": None}
         assert (role["icon"] is not None, role["unicode_emoji"]) == (True, "⚓")
         await settings.get_by_label("Color", exact=True).select_option(label="Holographic")
         await settings.get_by_role("button", name="Remove icon").click()
         await save_changes(settings)
-        role = await find_role(guild, "Crew")
+        role = await get_role(guild, "Crew")
         assert role["colors"]["tertiary_color"] is not None
         assert role["icon"] is None
 
@@ -159,7 +159,7 @@ async def test_roles_are_ordered_by_keyboard_and_by_drag(platform: ChatPlatform)
 
 async def give_role(guild: Guild, actor: Actor, name: str) -> None:
     """Give a member the role with this name."""
-    await guild.add_role(actor, int((await find_role(guild, name))["id"]))
+    await guild.add_role(actor, int((await get_role(guild, name))["id"]))
 
 
 async def test_roles_above_the_highest_role_are_locked_with_a_reason(platform: ChatPlatform) -> None:
@@ -196,10 +196,10 @@ async def test_roles_above_the_highest_role_are_locked_with_a_reason(platform: C
         assert await settings.get_by_text("You can only change permissions that you have.").count() > 1
         await settings.get_by_label("Manage roles").check()
         await save_changes(settings)
-        assert int((await find_role(guild, "Crew"))["permissions"]) == Permissions.MANAGE_ROLES
+        assert int((await get_role(guild, "Crew"))["permissions"]) == Permissions.MANAGE_ROLES
 
         # The page follows a change of the user's own permissions.
-        mate = await find_role(guild, "Mate")
+        mate = await get_role(guild, "Mate")
         (await nora.patch(f"/guilds/{guild.id}/roles/{mate['id']}", json={"permissions": "0"})).ok()
         await settings.get_by_text("You need the permission “Manage roles”.").first.wait_for()
         assert await settings.get_by_label("Manage roles").is_disabled()

@@ -14,7 +14,7 @@ from tests.world import Guild
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
-async def find_webhook(guild: Guild) -> Any:
+async def get_webhook(guild: Guild) -> Any:
     """Return the only webhook of a guild."""
     [webhook] = (await guild.owner.get(f"/guilds/{guild.id}/webhooks")).ok()
     return webhook
@@ -48,7 +48,7 @@ async def test_a_webhook_is_created_edited_and_deleted_and_another_manager_sees_
         await dialog.get_by_label("Name", exact=True).fill("Builds")
         await dialog.get_by_role("button", name="Create", exact=True).click()
         await settings.get_by_role("heading", name="Builds", exact=True).wait_for()
-        webhook = await find_webhook(guild)
+        webhook = await get_webhook(guild)
         await settings.get_by_role("button", name="Copy URL of Builds").click()
         await settings.get_by_text("URL copied.").wait_for()
         assert await page.evaluate("navigator.clipboard.readText()") == webhook["url"]
@@ -62,7 +62,7 @@ async def test_a_webhook_is_created_edited_and_deleted_and_another_manager_sees_
         )
         await settings.locator(".image-preview img").wait_for()
         await save_changes(settings)
-        webhook = await find_webhook(guild)
+        webhook = await get_webhook(guild)
         assert (webhook["name"], webhook["channel_id"]) == ("Releases", str(news))
         assert webhook["avatar"] is not None
         # The page of the other manager shows the new values.

@@ -57,7 +57,7 @@ def general_messages_path(rehearsal: Rehearsal) -> str:
     return f"/channels/{rehearsal.control.built_world.guilds['Town Square'].channels['general']}/messages"
 
 
-def find_timeline_entry(page: Any, text: str) -> Any:
+def locate_timeline_entry(page: Any, text: str) -> Any:
     """Return the locator of the newest entry of the timeline with this text."""
     return page.locator(".entry").filter(has_text=text).last
 
@@ -77,7 +77,7 @@ async def test_the_timeline_shows_the_traffic_of_a_bot(
                 .filter(has_text="demo-bot")
             )
             await answer.first.wait_for()
-        await find_timeline_entry(page, "IDENTIFY").wait_for()
+        await locate_timeline_entry(page, "IDENTIFY").wait_for()
 
         await answer.first.click()
         details = page.get_by_role("region", name="Details")
@@ -97,11 +97,11 @@ async def test_filters_apply_to_new_and_old_entries(rehearsal: Rehearsal, open_p
     async with open_console(rehearsal, open_page) as page:
         (await alice.get("/users/@me")).ok()
         (await carol.post(f"/channels/{staff}/messages", json={"content": "x"})).rejected(403, 50001)
-        await find_timeline_entry(page, "403").wait_for()
+        await locate_timeline_entry(page, "403").wait_for()
 
         await page.get_by_label("Only failures").check()
         await page.get_by_text("1 entry", exact=True).wait_for()
-        await find_timeline_entry(page, "403").click()
+        await locate_timeline_entry(page, "403").click()
         await page.get_by_text("carol lacks the permission VIEW_CHANNEL in #staff.").wait_for()
 
         await page.get_by_label("Only failures").uncheck()
@@ -116,7 +116,7 @@ async def test_a_request_is_replayed_and_secrets_are_masked(rehearsal: Rehearsal
     alice = rehearsal.actor("alice")
     async with open_console(rehearsal, open_page) as page:
         (await alice.post(general_messages_path(rehearsal), json={"content": f"secret {alice.token}"})).ok()
-        await find_timeline_entry(page, "POST /channels").click()
+        await locate_timeline_entry(page, "POST /channels").click()
         details = page.get_by_role("region", name="Details")
         await details.get_by_text("secret •••").first.wait_for()
         await details.get_by_label("Show secrets").check()
@@ -138,7 +138,7 @@ async def test_the_timeline_holds_ten_thousand_entries_and_works_with_the_keyboa
         await page.get_by_text("10,000 entries").wait_for()
         assert await page.locator(".entry").count() < 100
 
-        await find_timeline_entry(page, "GET /number/9999").focus()
+        await locate_timeline_entry(page, "GET /number/9999").focus()
         await page.keyboard.press("ArrowUp")
         assert "9998" in await page.evaluate("document.activeElement.textContent")
         await page.keyboard.press("Home")
@@ -224,7 +224,7 @@ async def test_mail_the_world_and_rate_limits_are_shown(rehearsal: Rehearsal, op
     await rehearsal.request("POST", f"{rehearsal.api}/auth/register", json=body)
     async with open_console(rehearsal, open_page) as page:
         (await alice.post(general_messages_path(rehearsal), json={"content": "x"})).ok()
-        await find_timeline_entry(page, "POST /channels").wait_for()
+        await locate_timeline_entry(page, "POST /channels").wait_for()
         await page.get_by_role("tab", name="Rate limits").click()
         row = page.locator(".limits tr", has_text="POST /channels/{channel_id}/messages")
         await row.wait_for()
@@ -243,7 +243,7 @@ async def test_mail_the_world_and_rate_limits_are_shown(rehearsal: Rehearsal, op
 async def test_the_panes_are_accessible_and_fit(rehearsal: Rehearsal, open_page: OpenPage, width: int) -> None:
     async with open_console(rehearsal, open_page, width=width) as page:
         (await rehearsal.actor("alice").get("/users/@me")).ok()
-        await find_timeline_entry(page, "GET /users/@me").wait_for()
+        await locate_timeline_entry(page, "GET /users/@me").wait_for()
         await page.get_by_role("tab", name="Timeline").focus()
         for _ in range(8):
             assert await page.evaluate(AUDIT) == []

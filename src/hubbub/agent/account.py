@@ -57,7 +57,7 @@ class Account:
         self._gateway.identify_fields = {
             "properties": {"os": "", "browser": "Hubbub Agent", "device": "desktop", "version": __version__},
         }
-        self._gateway.get_presence = self._presence_at_identify
+        self._gateway.find_presence = self._presence_at_identify
         self._core.status_watchers.append(self._on_status_change)
         self._status = status
         self.state: Final = SessionState()

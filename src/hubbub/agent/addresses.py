@@ -28,7 +28,7 @@ class ListeningSocket(NamedTuple):
     socket: socket.socket
 
 
-def find_socket_directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
+def require_socket_directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
     """Return the writable directories in which games look for the socket, in their order.
 
     The first directory is the one named by the first variable of `DIRECTORY_VARIABLES` that is set, or /tmp. Some games

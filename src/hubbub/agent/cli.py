@@ -122,7 +122,7 @@ async def _sign_in_and_serve(arguments: argparse.Namespace, environ: Mapping[str
 
 async def _serve(arguments: argparse.Namespace, account: Account, index: int | None, is_interactive: bool) -> None:
     terminal = Terminal()
-    listening_sockets = addresses.open_sockets(addresses.find_socket_directories(), index)
+    listening_sockets = addresses.open_sockets(addresses.require_socket_directories(), index)
     agent = Agent(
         account,
         _new_consent(arguments.consent, terminal, is_interactive),

@@ -74,11 +74,11 @@ class PlatformContext:
 
     # Names
 
-    def find_application(self, application: str | Application) -> Application:
+    def resolve_application(self, application: str | Application) -> Application:
         """Return an application, given its name or the application itself; raise `UnknownNameError` for an unknown name."""
         return self.applications[application] if isinstance(application, str) else application
 
-    def find_id(self, object_type: str, name: str) -> str:
+    def resolve_id(self, object_type: str, name: str) -> str:
         """Return the ID of the channel, role, user or mentionable (user or role) with this name.
 
         Raise `InvalidArgument` if the world has no such object, or several."""
@@ -114,15 +114,17 @@ class PlatformContext:
         """Return the ID of the channel with this name in any guild of the world.
 
         Raise `InvalidArgument` if no guild or several guilds have one."""
-        return self._find_unique_id("channel", name, {key: guild.channels for key, guild in self.ready.guilds.items()})
+        return self._require_unique_id(
+            "channel", name, {key: guild.channels for key, guild in self.ready.guilds.items()}
+        )
 
     def role_id(self, name: str) -> str:
         """Return the ID of the role with this name in any guild of the world.
 
         Raise `InvalidArgument` if no guild or several guilds have one."""
-        return self._find_unique_id("role", name, {key: guild.roles for key, guild in self.ready.guilds.items()})
+        return self._require_unique_id("role", name, {key: guild.roles for key, guild in self.ready.guilds.items()})
 
-    def _find_unique_id(self, object_type: str, name: str, ids_by_guild: Mapping[str, Mapping[str, str]]) -> str:
+    def _require_unique_id(self, object_type: str, name: str, ids_by_guild: Mapping[str, Mapping[str, str]]) -> str:
         matches = {guild: ids[name] for guild, ids in ids_by_guild.items() if name in ids}
         if not matches:
             available = ", ".join(other for ids in ids_by_guild.values() for other in ids) or "none"

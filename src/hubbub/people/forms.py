@@ -108,7 +108,7 @@ def has_component(message: Mapping[str, Any], identifier: str, types: Sequence[i
     )
 
 
-def find_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> dict[str, Any]:
+def require_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> dict[str, Any]:
     """Return the component of a message with this custom_id, label or placeholder; raise `InvalidArgument` if none has it."""
     candidates = [item for item in iter_components(message.get("components")) if item["type"] in types]
     for key in ("custom_id", "label", "placeholder"):

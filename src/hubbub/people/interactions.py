@@ -47,7 +47,7 @@ class InteractionClient(MessagingClient):
         """Run a command and return the response. With `wait_for_answer`, the answer replaces a deferred response."""
         __tracebackhide__ = True
         channel_id, guild_id = await self.resolve_channel(channel)
-        command_object, path = await self._find_command(
+        command_object, path = await self._resolve_command(
             channel_id, command, application, is_context_menu=target is not None
         )
         data: dict[str, Any] = {
@@ -85,7 +85,7 @@ class InteractionClient(MessagingClient):
         """Return the application's choices for `option`, whose typed text is among the `values`."""
         __tracebackhide__ = True
         channel_id, guild_id = await self.resolve_channel(channel)
-        command_object, path = await self._find_command(channel_id, command, application, is_context_menu=False)
+        command_object, path = await self._resolve_command(channel_id, command, application, is_context_menu=False)
         data = {"id": command_object["id"], "name": command_object["name"], "type": command_object["type"]}
         data["options"] = forms.build_options(command_object, path, values, partial(self._resolve_value, []), option)
         interaction_type = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE
@@ -109,7 +109,7 @@ class InteractionClient(MessagingClient):
         The response is a new message, the updated message with the component, or a modal.
         """
         __tracebackhide__ = True
-        component = forms.find_component(message, identifier, types)
+        component = forms.require_component(message, identifier, types)
         if "custom_id" not in component:
             raise InvalidArgument(
                 "component", f"{identifier!r} is a link button: clicking it does not create an interaction"
@@ -133,7 +133,7 @@ class InteractionClient(MessagingClient):
             wait_for_answer=wait_for_answer,
         )
 
-    def find_latest_component(self, identifier: str, types: Sequence[int]) -> Mapping[str, Any]:
+    def require_message_with_component(self, identifier: str, types: Sequence[int]) -> Mapping[str, Any]:
         """Return the latest received message that has a component with this custom_id, label or placeholder.
 
         Raise `InvalidArgument` if there is none."""
@@ -189,14 +189,14 @@ class InteractionClient(MessagingClient):
             wait_for_answer=wait_for_answer,
         )
 
-    async def _find_command(
+    async def _resolve_command(
         self, channel_id: str, command: str, application: str | Application | None, *, is_context_menu: bool
     ) -> tuple[dict[str, Any], list[str]]:
         """Return a command that is available to this user in a channel, and the path of its sub-commands."""
         index = await self.send(GET_CHANNEL_APPLICATION_COMMAND_INDEX, channel_id=channel_id)
         available = index["application_commands"]
         if application is not None:
-            application_id = self.context.find_application(application).id
+            application_id = self.context.resolve_application(application).id
             available = [item for item in available if item["application_id"] == application_id]
         name, *path = [command] if is_context_menu else command.split() or [""]
         types = (CommandType.USER, CommandType.MESSAGE) if is_context_menu else (CommandType.CHAT_INPUT,)
@@ -310,5 +310,5 @@ class InteractionClient(MessagingClient):
         if isinstance(value, Mapping) or hasattr(value, "id"):
             return self.context.id_of(value)
         if object_type is not None and not str(value).isdigit():
-            return self.context.find_id(object_type, str(value))
+            return self.context.resolve_id(object_type, str(value))
         return value

@@ -55,7 +55,7 @@ class MessagingClient(ActorClient):
     ) -> Result:
         """Reply to a message; return the reply."""
         __tracebackhide__ = True
-        replied_to = await self.find_message(message, channel)
+        replied_to = await self.resolve_message(message, channel)
         reference = {"message_id": replied_to["id"], "channel_id": replied_to["channel_id"]}
         return await self.send_message(replied_to["channel_id"], {**body, "message_reference": reference}, {})
 
@@ -65,7 +65,7 @@ class MessagingClient(ActorClient):
         """Edit a message of this user; return the message."""
         __tracebackhide__ = True
         session = await self.ensure_session()
-        found = await self.find_message(message, channel)
+        found = await self.resolve_message(message, channel)
         edited: Result = await self.send(
             UPDATE_MESSAGE, dict(body), channel_id=found["channel_id"], message_id=found["id"]
         )
@@ -76,7 +76,7 @@ class MessagingClient(ActorClient):
         """Delete a message of this user, or of another user with the permission for it."""
         __tracebackhide__ = True
         session = await self.ensure_session()
-        found = await self.find_message(message, channel)
+        found = await self.resolve_message(message, channel)
         await self.send(DELETE_MESSAGE, channel_id=found["channel_id"], message_id=found["id"])
         await self._consume_own_event(session, "MESSAGE_DELETE", found["id"])
         return Result()
@@ -84,7 +84,7 @@ class MessagingClient(ActorClient):
     async def react(self, message: MessageReference, emoji: str, channel: ChannelReference | None = None) -> Result:
         """Add a reaction to a message."""
         __tracebackhide__ = True
-        found = await self.find_message(message, channel)
+        found = await self.resolve_message(message, channel)
         return await self.connect_and_send(
             ADD_MY_MESSAGE_REACTION, channel_id=found["channel_id"], message_id=found["id"], emoji_name=emoji
         )
@@ -96,7 +96,7 @@ class MessagingClient(ActorClient):
         messages: ResultList = await self.send(LIST_MESSAGES, query={"limit": limit}, channel_id=channel_id)
         return messages
 
-    async def find_message(
+    async def resolve_message(
         self, message: MessageReference, channel: ChannelReference | None = None
     ) -> Mapping[str, Any]:
         """Return a message: the given object, or by its ID from the received events, or else from its channel.

@@ -78,7 +78,9 @@ class ActorSession:
         try:
             ready = await session.wait_event("READY", timeout_seconds=CONNECT_TIMEOUT_SECONDS)
             for guild in ready["guilds"]:
-                await session.wait_event("GUILD_CREATE", _has_id(guild["id"]), timeout_seconds=CONNECT_TIMEOUT_SECONDS)
+                await session.wait_event(
+                    "GUILD_CREATE", _match_id(guild["id"]), timeout_seconds=CONNECT_TIMEOUT_SECONDS
+                )
         except BaseException:
             await session.close()
             raise
@@ -277,5 +279,5 @@ def format_event(event: ReceivedEvent) -> str:
     return f"{event.name} {text if len(text) <= 160 else text[:159] + '…'}"
 
 
-def _has_id(guild_id: str) -> EventPredicate:
+def _match_id(guild_id: str) -> EventPredicate:
     return lambda data: data["id"] == guild_id

@@ -68,7 +68,7 @@ class UserClient(InteractionClient):
         """Authorize an application, as on its consent page; return the URL of the redirect and its parameters."""
         __tracebackhide__ = True
         scopes = scope.split() if isinstance(scope, str) else list(scope)
-        client_id = self.context.find_application(application).id
+        client_id = self.context.resolve_application(application).id
         parameters = {"client_id": client_id, "scope": " ".join(scopes), **query}
         body: dict[str, Any] = {"authorize": True}
         if set(scopes) - {"bot", "applications.commands"}:
@@ -93,10 +93,10 @@ class UserClient(InteractionClient):
         """Buy a SKU, given its name or ID, for a guild if it is a guild subscription; return the purchase."""
         __tracebackhide__ = True
         guild_id = None if guild is None else self.context.guild_id(guild)
-        sku_id = sku if sku.isdigit() else await self._find_sku_id(sku)
+        sku_id = sku if sku.isdigit() else await self._resolve_sku_id(sku)
         return await self.connect_and_send(CREATE_PURCHASE, {"sku_id": sku_id, "guild_id": guild_id})
 
-    async def _find_sku_id(self, name: str) -> str:
+    async def _resolve_sku_id(self, name: str) -> str:
         """Return the ID of a SKU, which only the application's bot can list."""
         ids: dict[str, str] = {}
         for application_name, application in self.context.applications.items():

@@ -42,7 +42,7 @@ def inspect_audio(data: bytes) -> Audio:
     """Return the media type, content and duration of a sound."""
     if data.startswith(b"OggS"):
         return Audio(OGG, data, _read_ogg_duration_ms(data))
-    start = _find_first_frame_offset(data)
+    start = _read_first_frame_offset(data)
     if data.startswith(b"ID3") or _parse_frame(data, start) is not None:
         frames, milliseconds = _parse_mp3(data, start)
         return Audio(MP3, frames, milliseconds)
@@ -90,7 +90,7 @@ def _parse_codec_header(head: bytes) -> tuple[int, int]:
     return 0, 0
 
 
-def _find_first_frame_offset(data: bytes) -> int:
+def _read_first_frame_offset(data: bytes) -> int:
     """Return the offset of the first frame of an MP3, after the ID3v2 tag if there is one."""
     if not data.startswith(b"ID3") or len(data) < _ID3_HEADER_BYTES:
         return 0

@@ -161,9 +161,9 @@ class Connection:
     ) -> Completion[UserHandle | None]:
         """Get the user who is signed in to the chat client on this machine; completes with None if there is none."""
         name = "GetPlatformClientConnectedUser"
-        return self._core.run(name, callback, (None,), self._get_connected_user, application_id)
+        return self._core.run(name, callback, (None,), self._fetch_connected_user, application_id)
 
-    async def _get_connected_user(self, application_id: int) -> UserHandle | None:
+    async def _fetch_connected_user(self, application_id: int) -> UserHandle | None:
         connection = await self._rpc().connect(application_id)
         if not connection.user:
             return None

@@ -125,7 +125,7 @@ class Gateway:
         """Whether the client closes the connection itself to start a new session."""
         self._loss = ConnectionLost(ClientError.CONNECTION_CANCELED)
         """The reason why the client is disconnected, which a waiting `connect` raises."""
-        self.get_presence: Callable[[], dict[str, Any] | None] = lambda: None
+        self.find_presence: Callable[[], dict[str, Any] | None] = lambda: None
         """Function that returns the presence for Identify, or None to send none."""
         self.identify_fields: dict[str, Any] = {
             "capabilities": CAPABILITIES,
@@ -223,7 +223,7 @@ class Gateway:
         """Connect, and reconnect after each loss; return after a terminal error."""
         while True:
             try:
-                url = await self._find_url()
+                url = await self._resolve_url()
                 await self._run_socket(url)
             except ConnectionLost as lost:
                 if lost.detail in TERMINAL_CLOSE_CODES:
@@ -246,7 +246,7 @@ class Gateway:
         self._attempts += 1
         await self.sleep(max(retry_after_seconds, delay_seconds * (0.5 + random.random() / 2)))
 
-    async def _find_url(self) -> str:
+    async def _resolve_url(self) -> str:
         """Return the gateway URL, and retry with the status HttpWait until the platform responds.
 
         Raise `ConnectionLost` if the platform rejects the token."""
@@ -355,7 +355,7 @@ class Gateway:
             return
         self._sequence = None
         identify: dict[str, Any] = {"token": token, **self.identify_fields}
-        presence = self.get_presence()
+        presence = self.find_presence()
         if presence is not None:
             identify["presence"] = presence
         await self.send(GatewayOpcode.IDENTIFY, identify)

@@ -67,7 +67,7 @@ class Presence:
         """Held while an update waits for the rate limit or is sent."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
         """Function that waits for a number of seconds; tests replace it."""
-        gateway.get_presence = self._presence_for_identify
+        gateway.find_presence = self._presence_for_identify
         core.status_watchers.append(self._status_changed)
 
     def update_rich_presence(

@@ -112,7 +112,7 @@ def test_paths_match_literals_before_ids_and_ids_before_text() -> None:
     )
 
     def find(method: str, path: str) -> tuple[str, list[str]]:
-        endpoint, values = routes.find(method, path.split("/"))
+        endpoint, values = routes.resolve(method, path.split("/"))
         return endpoint.name, values
 
     assert find("GET", "users/@me") == ("me", [])

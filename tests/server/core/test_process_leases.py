@@ -96,7 +96,7 @@ async def test_a_process_notices_that_its_number_was_taken_over(database: Databa
     assert row.owner == "successor"
 
 
-async def find_database_finding(url: str) -> Finding:
+async def diagnose_database(url: str) -> Finding:
     """Return the finding of `hubbub doctor` about the database."""
     config = Config(port=0, database_url=url)
     return next(
@@ -111,7 +111,7 @@ async def test_a_second_server_with_the_same_number_does_not_start(migrated_data
         with pytest.raises(ProcessNumberInUse):
             await second.start()
         await third.start()
-        finding = await find_database_finding(url)
+        finding = await diagnose_database(url)
         assert (finding.level, "process number 0 is in use by" in finding.message) == ("note", True)
         await third.stop()
         await first.stop()

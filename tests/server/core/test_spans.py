@@ -18,7 +18,7 @@ from hubbub.server.core.config_sections import TelemetryConfig
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.observation import Observer
 from hubbub.server.core.postgres import PostgresDatabase
-from hubbub.server.core.spans import QUEUED_SPANS_MAX, OpenTelemetryTracer, find_traces_url, parse_headers
+from hubbub.server.core.spans import QUEUED_SPANS_MAX, OpenTelemetryTracer, build_traces_url, parse_headers
 from hubbub.server.core.store import Tx
 from tests.chaos.cluster import Node, open_session, running_cluster
 from tests.collector import Collector
@@ -302,6 +302,6 @@ async def test_a_collector_without_the_packages_is_explained_at_the_start(tmp_pa
 
 
 def test_urls_and_headers_of_the_collector_are_parsed() -> None:
-    assert find_traces_url("http://127.0.0.1:4318") == "http://127.0.0.1:4318/v1/traces"
-    assert find_traces_url("https://otel.example/v1/traces/") == "https://otel.example/v1/traces"
+    assert build_traces_url("http://127.0.0.1:4318") == "http://127.0.0.1:4318/v1/traces"
+    assert build_traces_url("https://otel.example/v1/traces/") == "https://otel.example/v1/traces"
     assert parse_headers("Authorization=Basic%20YTpi, x=1,broken") == {"authorization": "Basic YTpi", "x": "1"}

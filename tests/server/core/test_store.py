@@ -15,7 +15,7 @@ from hubbub.protocol.operation import Event
 from hubbub.server.core.event_dispatch import Dispatch, UserAudience
 from hubbub.server.core.postgres import PostgresDatabase
 from hubbub.server.core.postgres_connection import PostgresConnection
-from hubbub.server.core.postgres_statements import find_statement, translate_placeholders
+from hubbub.server.core.postgres_statements import intern_statement, translate_placeholders
 from hubbub.server.core.postgres_tx import PostgresSnapshot
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, WideQuery
@@ -767,7 +767,7 @@ class TestPostgres:
             if not terminated:
                 terminated.append(1)
                 _terminate_connections(postgres_database)
-                connection.execute(find_statement("SELECT 1"))
+                connection.execute(intern_statement("SELECT 1"))
 
         monkeypatch.setattr(PostgresConnection, "commit", commit_and_lose)
 

@@ -543,7 +543,7 @@ async def test_only_compatible_applications_can_be_a_family(world: World) -> Non
     parent, child, _ = await create_family(world)
     other_game, public_game = await create_social_game(world), await create_social_game(world, is_public=True)
 
-    def find_problem(child_client: Client, parent_client: Client) -> Any:
+    def describe_problem(child_client: Client, parent_client: Client) -> Any:
         def find(call: Call) -> str | None:
             rows = [applications.find(call.tx, client.id) for client in (child_client, parent_client)]
             assert rows[0] is not None
@@ -552,12 +552,12 @@ async def test_only_compatible_applications_can_be_a_family(world: World) -> Non
 
         return world.write(find)
 
-    assert "its own" in await find_problem(other_game, other_game)
-    assert "already" in await find_problem(child, other_game)
-    assert "itself a game of a publisher" in await find_problem(other_game, child)
-    assert "itself a publisher" in await find_problem(parent, other_game)
-    assert "same client type" in await find_problem(public_game, parent)
-    assert await find_problem(other_game, parent) is None
+    assert "its own" in await describe_problem(other_game, other_game)
+    assert "already" in await describe_problem(child, other_game)
+    assert "itself a game of a publisher" in await describe_problem(other_game, child)
+    assert "itself a publisher" in await describe_problem(parent, other_game)
+    assert "same client type" in await describe_problem(public_game, parent)
+    assert await describe_problem(other_game, parent) is None
 
 
 async def test_a_world_file_can_declare_publishers(world: World) -> None:
@@ -574,10 +574,10 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
     built = await worlds.load(world.app, worlds.read_text(text), 0)
     publisher_id, game_id = built.applications["publisher"].id, built.applications["game"].id
 
-    def find_applications(call: Call) -> Any:
+    def read_applications(call: Call) -> Any:
         return applications.find(call.tx, game_id), applications.find(call.tx, publisher_id)
 
-    game_row, publisher_row = await world.write(find_applications)
+    game_row, publisher_row = await world.write(read_applications)
     assert game_row.parent_id == publisher_id
     assert publisher_row.flags & ApplicationFlags.PARENT
 

@@ -33,7 +33,7 @@ async def create_jobs(world: World, *states: tuple[str, int], kind: str = "test.
     return ids
 
 
-async def find_job(world: World, job_id: int) -> Any:
+async def find_job(world: World, job_id: int) -> Any | None:
     """Return state, attempts and time of the next attempt of a job, or None."""
     return await world.write(
         lambda call: call.tx.one("SELECT state, attempts, ready_ms FROM jobs WHERE id = ?", job_id)

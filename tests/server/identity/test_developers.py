@@ -360,7 +360,7 @@ async def test_a_publisher_with_games_cannot_be_deleted(world: World) -> None:
         row = applications.find(call.tx, int(child_id))
         assert row is not None
         applications.management.update(
-            call, row._replace(parent_id=applications.families.find_family_id(call.tx, int(parent_id)))
+            call, row._replace(parent_id=applications.families.read_family_id(call.tx, int(parent_id)))
         )
 
     await world.write(set_parent)
@@ -381,7 +381,7 @@ def find_approval(approvals: dict[str, list[dict[str, Any]]], name: str) -> dict
     return next(approval for approval in approvals["intents"] + approvals["scopes"] if approval["name"] == name)
 
 
-def find_state(approvals: dict[str, list[dict[str, Any]]], name: str) -> str:
+def state_of(approvals: dict[str, list[dict[str, Any]]], name: str) -> str:
     """Return the approval state of an intent or scope."""
     state: str = find_approval(approvals, name)["state"]
     return state
@@ -420,9 +420,9 @@ async def test_outside_a_rehearsal_the_operator_approves_or_denies_scopes(operat
 
     assert await operated_world.write(decide) == ["activities.read", "voice"]
     approvals = (await alice.get(path)).ok()
-    assert find_state(approvals, "activities.read") == "approved"
-    assert find_state(approvals, "voice") == "denied"
-    assert find_state(approvals, "rpc") == "none"
+    assert state_of(approvals, "activities.read") == "approved"
+    assert state_of(approvals, "voice") == "denied"
+    assert state_of(approvals, "rpc") == "none"
     assert await operated_world.write(lambda call: developers.list_pending(call.tx)) == []
 
 
@@ -454,7 +454,7 @@ async def test_accepting_the_social_layer_terms_unlocks_its_scopes(world: World)
     assert updated["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
     (await bob.get(authorize_path)).ok()
     approvals = (await alice.get(f"/applications/{application_id}/approvals")).ok()
-    assert find_state(approvals, "relationships.read") == "open"
+    assert state_of(approvals, "relationships.read") == "open"
     response = await alice.patch(f"/applications/{application_id}", json={"accept_social_layer_terms": False})
     assert response.errors("accept_social_layer_terms")
 
@@ -510,7 +510,7 @@ async def test_below_ten_thousand_users_intents_need_no_approval(world: World) -
         "free": True,
         "expires_at": None,
     }
-    assert find_state(approvals, "GUILD_MEMBERS") == "open"
+    assert state_of(approvals, "GUILD_MEMBERS") == "open"
     assert (await alice.patch(path, json={"flags": GUILD_MEMBERS_LIMITED})).ok()["flags"] == GUILD_MEMBERS_LIMITED
     body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "x"}
     assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_NOT_NEEDED"]
@@ -587,7 +587,7 @@ async def test_a_bot_that_falls_below_the_limit_keeps_its_intent_without_approva
     await advance_to_day(operated_world, 366)
 
     assert (await alice.get(path)).ok()["flags"] == GUILD_MEMBERS_LIMITED
-    assert find_state((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS") == "open"
+    assert state_of((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS") == "open"
 
 
 async def test_a_bot_that_reaches_the_limit_has_ninety_days_to_request_approval(operated_world: World) -> None:
@@ -626,13 +626,13 @@ async def test_channel_obfuscation_hides_channels_before_the_date(
                 hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE
             )
 
-            def find_channel_name(session_guilds: dict[str, dict[str, list[dict[str, str]]]]) -> str:
+            def channel_name_of(session_guilds: dict[str, dict[str, list[dict[str, str]]]]) -> str:
                 channels = session_guilds[str(guild.id)]["channels"]
                 return next(channel["name"] for channel in channels if channel["id"] == str(hidden_channel_id))
 
-            assert find_channel_name((await bot.connect(UNPRIVILEGED_INTENTS)).guilds) == "secret"
+            assert channel_name_of((await bot.connect(UNPRIVILEGED_INTENTS)).guilds) == "secret"
             (await alice.patch(path, json={"channel_obfuscation": True})).ok()
-            assert find_channel_name((await bot.connect(UNPRIVILEGED_INTENTS)).guilds) != "secret"
+            assert channel_name_of((await bot.connect(UNPRIVILEGED_INTENTS)).guilds) != "secret"
             await world.close()
     finally:
         await app.stop()

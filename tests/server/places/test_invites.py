@@ -278,7 +278,7 @@ async def test_an_invite_shows_events_outside_other_channels(world: World) -> No
     bodies = external_event(name="boats"), channel_event(lounge, name="songs"), channel_event(cellar, name="secrets")
     events = [await create_event(guild.owner, guild, body) for body in bodies]
 
-    async def find_event_name(event_id: str) -> Any:
+    async def find_event_name(event_id: str) -> Any | None:
         path = f"/invites/{created['code']}?guild_scheduled_event_id={event_id}"
         return (await world.request("GET", path)).ok().get("guild_scheduled_event", {}).get("name")
 

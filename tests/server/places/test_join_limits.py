@@ -31,7 +31,7 @@ async def join(user: Actor, guild: Guild) -> ApiResponse:
     return await user.post(f"/invites/{(await create_invite(guild.owner, guild.general))['code']}")
 
 
-async def get_pause(guild: Guild) -> str | None:
+async def read_pause(guild: Guild) -> str | None:
     """Return the time until which the invites of a guild are paused, or None."""
     incidents: dict[str, Any] | None = (await guild.owner.get(f"/guilds/{guild.id}")).ok()["incidents_data"]
     return None if incidents is None else incidents["invites_disabled_until"]
@@ -101,10 +101,10 @@ async def test_many_joins_pause_the_invites_and_alert_the_moderators(world: Worl
     session = await guild.owner.connect()
 
     for _ in range(3):
-        assert await get_pause(guild) is None
+        assert await read_pause(guild) is None
         (await (await world.user()).post(f"/invites/{code}")).ok()
 
-    assert await get_pause(guild) is not None
+    assert await read_pause(guild) is not None
     assert (await session.next("GUILD_UPDATE"))["incidents_data"]["invites_disabled_until"] is not None
     [alert] = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
     assert alert["content"].startswith("3 users joined in 60 seconds. Invites are paused for 30 minutes.")
@@ -126,7 +126,7 @@ async def test_joins_over_a_long_time_pause_nothing(world: World) -> None:
         (await (await world.user()).post(f"/invites/{code}")).ok()
         world.clock.advance(MINUTE_MS)
 
-    assert await get_pause(guild) is None
+    assert await read_pause(guild) is None
 
 
 def test_only_the_raid_protection_is_on_in_serve_and_it_is_off_in_rehearsals() -> None:

@@ -25,7 +25,7 @@ async def install(
 
 async def find_installation(
     world: World, client: Client, target: int, integration_type: int = ApplicationIntegrationType.GUILD_INSTALL
-) -> Any:
+) -> Any | None:
     """Return the stored installation, or None."""
     return await world.app.database.read(
         lambda tx: oauth2.installations.find_installation(tx, client.id, integration_type, target)

@@ -79,7 +79,7 @@ class CreationSetup:
 
         def unit(call: Call) -> None:
             channel_access = access.get_channel_standing(call, channel_id)
-            author, response = self._find_author(call, sender), None
+            author, response = self._build_author(call, sender), None
             if sender == "response":
                 interaction = messages.content.StoredInteraction(
                     id=Snowflake(5),
@@ -107,7 +107,7 @@ class CreationSetup:
             return type(error), str(error)
         raise AssertionError("the transaction was committed")
 
-    def _find_author(self, call: Call, sender: str) -> messages.Author:
+    def _build_author(self, call: Call, sender: str) -> messages.Author:
         user_id = self.bot.id if sender == "response" else self.member.id
         author = messages.authors.find_author(call.tx, self.guild.id, user_id)
         assert author is not None

@@ -476,7 +476,7 @@ async def test_a_reply_requires_a_readable_user_message_of_the_channel(world: Wo
     ]
 
     def post_join_message(call: Any) -> Any:
-        channel = find_channel(call, guild.general)
+        channel = get_channel(call, guild.general)
         return messages.system_messages.create_system_message(call, channel, MessageType.USER_JOIN, bob.id)
 
     join_message = await world.write(post_join_message)
@@ -819,7 +819,7 @@ async def test_system_messages_cannot_be_edited_and_some_cannot_be_deleted(world
         """Create a system message and return its path."""
         message = await world.write(
             lambda call: messages.system_messages.create_system_message(
-                call, find_channel(call, guild.general), message_type, bob.id, content="name"
+                call, get_channel(call, guild.general), message_type, bob.id, content="name"
             )
         )
         return f"/channels/{guild.general}/messages/{int(message.id)}"
@@ -956,7 +956,7 @@ async def test_a_bot_cannot_message_strangers_or_bots(world: World) -> None:
 # Functions that other slices use
 
 
-def find_channel(call: Any, channel_id: int) -> Any:
+def get_channel(call: Any, channel_id: int) -> Any:
     """Return a channel, which must exist, as the functions of the messages slice expect it."""
     channel = access.find_channel(call.tx, channel_id)
     assert channel is not None
@@ -970,7 +970,7 @@ async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> No
     session = await bot.connect()
 
     def update_message(call: Any) -> None:
-        channel = find_channel(call, guild.general)
+        channel = get_channel(call, guild.general)
         messages.changes.set_flags(call, channel, int(message["id"]), flags_to_set=MessageFlags.SUPPRESS_NOTIFICATIONS)
         messages.changes.set_pinned(call, messages.history.get(call.tx, guild.general, int(message["id"])), call.now_ms)
 

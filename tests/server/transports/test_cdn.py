@@ -60,7 +60,7 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     await files.put(cdn_urls.sound_key("b4" * 16), media.mp3(), "audio/mpeg")
     await files.put("secret", b"x")
 
-    async def find_key() -> bytes:
+    async def find_key() -> bytes | None:
         return SIGNING_KEY
 
     async def find_asset(kind: str, asset_id: int) -> str | bytes | None:

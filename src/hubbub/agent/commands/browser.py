@@ -3,7 +3,7 @@
 from typing import Any, Final
 from urllib.parse import quote
 
-from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, build_channel_view, find_channel
+from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, build_channel_view, require_channel
 from hubbub.agent.commands.registry import handles_command
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
@@ -83,7 +83,7 @@ async def select_text_channel(
     if "channel_id" not in args:
         await context.open_page("/app")
         return None
-    channel = find_channel(context, connection, args["channel_id"])
+    channel = require_channel(context, connection, args["channel_id"])
     await context.open_page(_channel_path(channel.get("guild_id"), channel["id"]))
     return await build_channel_view(context, connection, channel)
 

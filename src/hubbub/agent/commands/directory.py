@@ -78,7 +78,7 @@ async def get_channels(context: AgentContext, connection: ProgramConnection, req
     }
 
 
-def find_channel(context: AgentContext, connection: ProgramConnection, channel_id: str) -> dict[str, Any]:
+def require_channel(context: AgentContext, connection: ProgramConnection, channel_id: str) -> dict[str, Any]:
     """Return a channel that the program may access; raise RpcError INVALID_CHANNEL or INVALID_PERMISSIONS otherwise."""
     channel = context.account.state.channels.get(channel_id)
     if channel is None:
@@ -108,7 +108,7 @@ async def build_channel_view(
 async def get_channel(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get a channel, with its newest messages if the program may read them."""
     channel_id = parse_arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
-    return await build_channel_view(context, connection, find_channel(context, connection, channel_id))
+    return await build_channel_view(context, connection, require_channel(context, connection, channel_id))
 
 
 @handles_command("GET_CHANNEL_PERMISSIONS")
@@ -161,7 +161,7 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
         },
         "channel_id",
     )
-    find_channel(context, connection, args["channel_id"])
+    require_channel(context, connection, args["channel_id"])
     body = {name: value for name, value in args.items() if name != "channel_id"}
     try:
         return await context.account.request(CREATE_CHANNEL_INVITE, json=body, channel_id=args["channel_id"])
@@ -173,10 +173,10 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
 @handles_command("GET_USER")
 async def get_user(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get a user from the cached state or from the platform."""
-    return views.user(await find_user(context, parse_arguments(request.args, {"id": snowflake}, "id")["id"]))
+    return views.user(await require_user(context, parse_arguments(request.args, {"id": snowflake}, "id")["id"]))
 
 
-async def find_user(context: AgentContext, user_id: str) -> dict[str, Any]:
+async def require_user(context: AgentContext, user_id: str) -> dict[str, Any]:
     """Return a user from the cached state or from the platform; raise RpcError INVALID_USER if neither has the user."""
     cached_user = context.account.state.users.get(user_id)
     if cached_user is not None:
@@ -209,7 +209,7 @@ async def get_image(context: AgentContext, connection: ProgramConnection, reques
         "type",
         "id",
     )
-    user = await find_user(context, args["id"])
+    user = await require_user(context, args["id"])
     image_format = args.get("format", "png")
     if user.get("avatar"):
         path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{image_format}?size={args.get('size', 128)}"

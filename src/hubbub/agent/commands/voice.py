@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, build_channel_view, find_channel
+from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, build_channel_view, require_channel
 from hubbub.agent.commands.registry import handles_command
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
@@ -111,7 +111,7 @@ async def select_voice_channel(
             await context.set_voice_channel(None, previous_channel.get("guild_id"))
             await _wait_for_channel(context, None, timeout_seconds)
         return None
-    channel = find_channel(context, connection, args["channel_id"])
+    channel = require_channel(context, connection, args["channel_id"])
     if channel["type"] not in VOICE_TYPES:
         raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
     if previous_channel is not None and previous_channel["id"] != channel["id"] and not args.get("force"):

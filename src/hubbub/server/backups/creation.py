@@ -19,7 +19,7 @@ import psycopg
 import hubbub
 from hubbub.server.backups import manifest as manifests
 from hubbub.server.backups.manifest import BackupError, FileSummary, Manifest, Progress
-from hubbub.server.backups.postgres_programs import find_program, run_program
+from hubbub.server.backups.postgres_programs import require_program, run_program
 from hubbub.server.backups.references import RunQuery, list_file_keys
 from hubbub.server.core import migrations
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
@@ -87,7 +87,7 @@ def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None
     target = folder / manifests.DUMP_FILE
     with _open_snapshot(url) as (connection, snapshot):
         version = connection.info.server_version // 10_000
-        program = find_program("pg_dump", version, pg_bin)
+        program = require_program("pg_dump", version, pg_bin)
         created_at = _now()
 
         def run_query(sql: str) -> Iterator[tuple[Any, ...]]:

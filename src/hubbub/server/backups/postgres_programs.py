@@ -33,13 +33,13 @@ ERROR_LINES_MAX: Final = 5
 _VERSION = re.compile(r"\(PostgreSQL\) (\d+)")
 
 
-def find_program(name: str, version_min: int, folder: str | None) -> Path:
+def require_program(name: str, version_min: int, folder: str | None) -> Path:
     """Return the path of a program that is not older than the major version of a server.
 
     `folder` is the only folder to search; None searches PATH and `FOLDERS`. Raise BackupError if there is none."""
     newest = 0
     for path in _candidates(name, folder):
-        version = _find_version(path)
+        version = _read_version(path)
         if version >= version_min:
             return path
         newest = max(newest, version)
@@ -67,7 +67,7 @@ def _candidates(name: str, folder: str | None) -> Iterator[Path]:
             yield program
 
 
-def _find_version(path: Path) -> int:
+def _read_version(path: Path) -> int:
     """Return the major version of a program, or 0 if it does not run or does not print its version."""
     try:
         output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout

@@ -13,7 +13,7 @@ from hubbub.protocol.images import detect_image_type
 from hubbub.server.backups import manifest as manifests
 from hubbub.server.backups.creation import POSTGRES_TABLES, count_rows
 from hubbub.server.backups.manifest import BackupError, Manifest, Progress
-from hubbub.server.backups.postgres_programs import database_name, find_program, run_program
+from hubbub.server.backups.postgres_programs import database_name, require_program, run_program
 from hubbub.server.core import migrations
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.files import Files
@@ -48,7 +48,7 @@ def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progr
                 "for example with createdb, and set --database-url to it"
             )
         version = max(connection.info.server_version // 10_000, manifest.postgresql or 0)
-        program = find_program("pg_restore", version, pg_bin)
+        program = require_program("pg_restore", version, pg_bin)
         progress("Restoring", 0, 0)
         arguments = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
         arguments += [f"--dbname={database_name(url)}", str(backup / manifest.database.name)]

@@ -191,7 +191,7 @@ def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Conf
     needs_voice = "voice" in config.roles and voice.certificate_file is None and voice.endpoint is None
     if needs_voice:
         try:
-            names.append(sockets.find_public_address(config))
+            names.append(sockets.resolve_public_address(config))
         except ConfigError as error:
             log.warning("Voice is disabled: %s", error)
             needs_voice = False

@@ -109,7 +109,7 @@ class Rates:
 def run(config: Config, arguments: argparse.Namespace) -> int:
     """Show the metrics until interrupted, or once."""
     try:
-        url = _find_url(config, arguments)
+        url = _resolve_url(config, arguments)
         is_live = sys.stdout.isatty() and not arguments.once
         asyncio.run(_show(url, max(INTERVAL_SECONDS_MIN, arguments.interval), is_live=is_live))
     except TopError as error:
@@ -119,7 +119,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _find_url(config: Config, arguments: argparse.Namespace) -> str:
+def _resolve_url(config: Config, arguments: argparse.Namespace) -> str:
     """Return the URL of the server from the arguments, the ready file or the configuration, or raise TopError."""
     if arguments.url is not None:
         return str(arguments.url).rstrip("/")

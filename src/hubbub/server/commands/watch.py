@@ -35,7 +35,7 @@ class WatchError(Exception):
 def run(arguments: argparse.Namespace) -> int:
     """Print the traffic until interrupted."""
     try:
-        url, token = _find_platform(arguments)
+        url, token = _resolve_platform(arguments)
         asyncio.run(_watch(url, token, arguments))
     except WatchError as error:
         return print_error(error)
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _find_platform(arguments: argparse.Namespace) -> tuple[str, str]:
+def _resolve_platform(arguments: argparse.Namespace) -> tuple[str, str]:
     """Return the URL and the control token of the rehearsal. Raise WatchError if the token is unknown."""
     if arguments.ready_file is not None:
         try:

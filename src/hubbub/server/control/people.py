@@ -285,9 +285,9 @@ class People:
     ) -> models.InteractionResult:
         client = await self._client(name)
         if body.message is None:
-            message = client.find_latest_component(identifier, types)
+            message = client.require_message_with_component(identifier, types)
         else:
-            message = await client.find_message(str(body.message), body.channel)
+            message = await client.resolve_message(str(body.message), body.channel)
         timeout_seconds = body.timeout_ms / 1000
         result = await client.use_component(
             message, identifier, types, values, timeout_seconds, wait_for_answer=body.wait_for_answer

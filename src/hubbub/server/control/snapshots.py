@@ -157,7 +157,7 @@ class Snapshots:
             for fork_id, (app, _) in self._forks.items()
         ]
 
-    def find_fork(self, fork_id: str) -> ControlledPlatform:
+    def require_fork(self, fork_id: str) -> ControlledPlatform:
         """Return the control API of a fork. Raise NOT_FOUND if there is none with this ID."""
         if fork_id not in self._forks:
             raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")

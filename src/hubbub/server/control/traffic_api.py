@@ -395,7 +395,7 @@ class TrafficApi:
 
     async def create_fork_console_link(self, fork_id: str) -> models.ConsoleLink:
         """Create a link that opens the console of a fork in one browser."""
-        return models.ConsoleLink(url=self._control.snapshots.find_fork(fork_id).create_console_url())
+        return models.ConsoleLink(url=self._control.snapshots.require_fork(fork_id).create_console_url())
 
     async def create_window(self, name: str) -> models.ConsoleLink:
         """Create a link that opens the chat client as a user of the world, beside the windows of other users."""

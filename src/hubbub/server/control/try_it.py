@@ -77,7 +77,9 @@ class TryIt:
             if application.bot is not None
         ]
         document = codec.decode(codec.encode(build_document(self._config, built)), dict[str, Any])
-        values = {name: _find_value(document, path) for name, path in VARIABLES.items() if not name.endswith("_TOKEN")}
+        values = {
+            name: _resolve_value(document, path) for name, path in VARIABLES.items() if not name.endswith("_TOKEN")
+        }
         return DemoValues(callers=callers, variables={name: value for name, value in values.items() if value})
 
 
@@ -96,7 +98,7 @@ def is_local_page(request: web.Request) -> bool:
     )
 
 
-def _find_value(document: Any, path: tuple[str, ...]) -> str:
+def _resolve_value(document: Any, path: tuple[str, ...]) -> str:
     """Return the value at a path of the ready document, or an empty string if there is none.
 
     If a mapping does not contain the name in the path, its first value is used instead.

@@ -37,7 +37,7 @@ def find_signing_key(tx: Tx) -> bytes | None:
     return meta.find_key(tx, _SIGNING_KEY_NAME)
 
 
-def get_signing_key(tx: Tx) -> bytes:
+def find_or_create_signing_key(tx: Tx) -> bytes:
     """Return the signing key; the first use creates it and must be in a write transaction."""
     return meta.find_or_create_key(tx, _SIGNING_KEY_NAME)
 

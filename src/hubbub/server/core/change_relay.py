@@ -112,7 +112,7 @@ class ChangeRelay:
         """Read the version and poll it in the background."""
         self._time = asyncio.get_running_loop().time
         started = self._time()
-        self._version = await self._database.read(_find_version)
+        self._version = await self._database.read(_read_version)
         self._current_at = started
         self._polling = asyncio.get_running_loop().create_task(self._poll())
 
@@ -185,7 +185,7 @@ class ChangeRelay:
             started = self._time()
             try:
                 async with asyncio.timeout(self._stale_seconds):
-                    version = await self._database.read(_find_version)
+                    version = await self._database.read(_read_version)
                     changes = await self._database.read(_list_changes) if version != self._version else []
             except (StoreUnavailable, TimeoutError):
                 if not self.is_current:
@@ -219,7 +219,7 @@ class ChangeRelay:
         self._version = new_changes[-1].version
 
 
-def _find_version(tx: Tx) -> int:
+def _read_version(tx: Tx) -> int:
     return int(meta.find(tx, _VERSION) or 0)
 
 
@@ -230,7 +230,7 @@ def _list_changes(tx: Tx) -> list[StoredChange]:
 
 def _insert(tx: Tx, dispatches: list[Dispatch]) -> None:
     """Append changes to the list in the store; several changes of one guild are one entry."""
-    version = _find_version(tx)
+    version = _read_version(tx)
     changes = _list_changes(tx)
     guild_ids: set[int] = set()
     for dispatch in dispatches:

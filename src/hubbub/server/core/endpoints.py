@@ -1,6 +1,6 @@
 """The endpoint table: maps method and path to a handler, checks the caller's kind, and builds the handler's arguments.
 
-`EndpointTable(slices)` verifies at startup that every handler matches its operation. A transport then calls `table.find(method,
+`EndpointTable(slices)` verifies at startup that every handler matches its operation. A transport then calls `table.resolve(method,
 segments)` for the `Endpoint`, `endpoint.authorize(actor)` to authorize the caller, `endpoint.arguments(...)` for the
 handler's arguments, and `run(call, endpoint, arguments)` inside a transaction.
 """
@@ -323,7 +323,7 @@ class EndpointTable:
             raise errors.NOT_FOUND()
         return endpoint
 
-    def find(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, list[str]]:
+    def resolve(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, list[str]]:
         """Return the endpoint and its path parameters. Raise NOT_FOUND or MethodNotAllowed."""
         values: list[str] = []
         allowed: set[str] = set()

@@ -44,7 +44,7 @@ class IdMark:
         A rehearsal has no mark, because its clock may be set back and its IDs follow the clock."""
         if isinstance(self._clock, ControlledClock):
             return
-        floor_ms = await self._database.read(self._find_floor)
+        floor_ms = await self._database.read(self._read_floor)
         now_ms = self._clock.now_ms()
         if floor_ms - now_ms >= WARNING_MS:
             log.warning(
@@ -77,7 +77,7 @@ class IdMark:
                 except StoreUnavailable:
                     continue
 
-    def _find_floor(self, tx: Tx) -> int:
+    def _read_floor(self, tx: Tx) -> int:
         """Return the time in Unix milliseconds after which new IDs begin; without any mark, the epoch of IDs.
 
         The marks of other processes count without the step: those processes may still run, and IDs that are ahead of their

@@ -28,7 +28,7 @@ from hubbub.server.core.postgres_statements import (
     PreparedStatement,
     Statement,
     StatementCache,
-    find_statement,
+    intern_statement,
     register_adapters,
 )
 
@@ -39,11 +39,11 @@ RECONNECT_SECONDS_MAX: Final = 5.0
 """Time in seconds for which a unit of work waits for a connection while PostgreSQL restarts."""
 RECONNECT_INTERVAL_SECONDS: Final = 0.1
 
-BEGIN_WRITE: Final = find_statement("BEGIN ISOLATION LEVEL SERIALIZABLE")
-BEGIN_READ: Final = find_statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-COMMIT: Final = find_statement("COMMIT")
-ROLLBACK: Final = find_statement("ROLLBACK")
-SELECT_TRANSACTION_ID: Final = find_statement("SELECT pg_current_xact_id()::text")
+BEGIN_WRITE: Final = intern_statement("BEGIN ISOLATION LEVEL SERIALIZABLE")
+BEGIN_READ: Final = intern_statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+COMMIT: Final = intern_statement("COMMIT")
+ROLLBACK: Final = intern_statement("ROLLBACK")
+SELECT_TRANSACTION_ID: Final = intern_statement("SELECT pg_current_xact_id()::text")
 LOCK_TIMEOUT_MS: Final = 500
 """Time in milliseconds for which a statement waits for a lock; then the unit of work is repeated as after a conflict.
 

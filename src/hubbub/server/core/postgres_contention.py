@@ -14,7 +14,7 @@ from typing import Final
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from hubbub.server.core.postgres_connection import PostgresConnection
-from hubbub.server.core.postgres_statements import find_statement
+from hubbub.server.core.postgres_statements import intern_statement
 
 log = logging.getLogger(__name__)
 
@@ -23,9 +23,9 @@ _LOCK_NAMESPACE: Final = 0x48756262
 LOCKS_MAX: Final = (1 << 31) - 1
 """Number of different locks; a prime, so that all bits of an object ID affect the lock."""
 
-_BEGIN: Final = find_statement("BEGIN")
-_ACQUIRE: Final = find_statement(f"SELECT pg_advisory_lock({_LOCK_NAMESPACE}, CAST(? AS integer))")
-_RELEASE: Final = find_statement(f"SELECT pg_advisory_unlock({_LOCK_NAMESPACE}, CAST(? AS integer))")
+_BEGIN: Final = intern_statement("BEGIN")
+_ACQUIRE: Final = intern_statement(f"SELECT pg_advisory_lock({_LOCK_NAMESPACE}, CAST(? AS integer))")
+_RELEASE: Final = intern_statement(f"SELECT pg_advisory_unlock({_LOCK_NAMESPACE}, CAST(? AS integer))")
 
 
 class ContendedTasks:

@@ -52,7 +52,7 @@ class Statement:
 
 
 @lru_cache(maxsize=4096)
-def find_statement(sql: str) -> Statement:
+def intern_statement(sql: str) -> Statement:
     """Return the statement object of an SQL text, which all connections share."""
     return Statement(sql)
 

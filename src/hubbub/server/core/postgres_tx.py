@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hubbub.server.core.postgres_connection import SELECT_TRANSACTION_ID, PostgresConnection, Reply
-from hubbub.server.core.postgres_statements import find_statement
+from hubbub.server.core.postgres_statements import intern_statement
 from hubbub.server.core.store import Snapshot, Tx
 
 
@@ -133,7 +133,7 @@ class PostgresTx(Tx):
 
     def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
         self.statement_count += 1
-        statement = find_statement(sql)
+        statement = intern_statement(sql)
         reply = connection.send(statement, parameters)
         if statement.is_write:
             # A prefetched result may lack the write, so the query is sent again.

@@ -43,7 +43,7 @@ class LeaseRow(NamedTuple):
     @property
     def is_dead(self) -> bool:
         """Whether the process certainly ended: it ran on this machine, and its process ID is not in use."""
-        if not self.machine or self.machine != _find_machine():
+        if not self.machine or self.machine != _read_machine():
             return False
         try:
             os.kill(self.pid, 0)
@@ -161,7 +161,7 @@ class ProcessLease:
                 self._process_number,
                 self.owner,
                 f"{socket.gethostname()} (process {os.getpid()})",
-                _find_machine(),
+                _read_machine(),
                 os.getpid(),
             )
         return row
@@ -205,7 +205,7 @@ class ProcessLease:
                 return
 
 
-def _find_machine() -> str:
+def _read_machine() -> str:
     """Return the identity of the running system and of its namespace of process IDs, or an empty string if it is unknown."""
     try:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -67,7 +67,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     """The error message of a rejection; empty for the default message."""
 
-    def find_bucket(self, values: Sequence[str], now_ms: int) -> str:
+    def choose_bucket(self, values: Sequence[str], now_ms: int) -> str:
         """Return the bucket of a request to this path; malformed IDs are rejected later by validation."""
         if self.age_buckets and values[-1].isascii() and values[-1].isdecimal():
             age_ms = now_ms - Snowflake(values[-1]).created_ms
@@ -271,7 +271,7 @@ class RateLimits:
             return None
         now_ms = self._now_ms()
         major = tuple([values[position] for position in rule.major_positions])
-        bucket = rule.find_bucket(values, now_ms) if rule.age_buckets else rule.bucket
+        bucket = rule.choose_bucket(values, now_ms) if rule.age_buckets else rule.bucket
         key = (bucket, caller, *major)
         used, end_ms = self._buckets.count(key, rule.window_ms, now_ms)
         allowed = used <= rule.calls

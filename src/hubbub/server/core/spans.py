@@ -181,7 +181,7 @@ class OpenTelemetryTracer:
         self._random = random.Random()
         self._export = SpanExport(
             OTLPSpanExporter(
-                endpoint=find_traces_url(config.endpoint),
+                endpoint=build_traces_url(config.endpoint),
                 headers=parse_headers(config.headers or ""),
                 timeout=EXPORT_TIMEOUT_SECONDS,
             ),
@@ -221,7 +221,7 @@ class OpenTelemetryTracer:
         await asyncio.to_thread(self._export.stop)
 
 
-def find_traces_url(endpoint: str) -> str:
+def build_traces_url(endpoint: str) -> str:
     """Return the URL to which traces are sent: below the URL of a collector, unless that is already the URL of traces."""
     url = endpoint.rstrip("/")
     return url if url.endswith(TRACES_PATH) else url + TRACES_PATH

@@ -28,7 +28,7 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     features.require_enabled(call, Feature.UPLOADS)
     stored = attachments.build_attachment(call.files[0], None, is_spoiler_supported=False)
     # Create the signing key if it does not exist yet, because the signer only reads it.
-    cdn_urls.get_signing_key(call.tx)
+    cdn_urls.find_or_create_signing_key(call.tx)
     # The URL contains the application ID in place of a channel ID (decisions/0025).
     attachment = attachments.AttachmentSigner(call).build_view(application_id, stored)
     attachment.ephemeral = True

@@ -382,7 +382,7 @@ class Importer:
 
         def complete(call: Call) -> None:
             # The URLs of imported attachments need the key, which the first upload creates otherwise.
-            cdn_urls.get_signing_key(call.tx)
+            cdn_urls.find_or_create_signing_key(call.tx)
             self._store_batch(call, owner_records, with_owner=True)
             guilds.creation.complete_import(call, GuildId(self._guild_id), UserId(self._owner_id))
             imports.progress.complete(call.tx, self._import_id, call.now_ms)

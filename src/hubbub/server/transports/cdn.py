@@ -442,11 +442,11 @@ def default_avatar(index: int) -> bytes:
     )
 
 
-def _is_in_figure(x: float, y: float) -> int:
-    """Return 1 for a point inside the head or the shoulders, otherwise 0."""
+def _is_in_figure(x: float, y: float) -> bool:
+    """Return whether a point is inside the head or the shoulders."""
     head = (x - 0.5) ** 2 + (y - 0.38) ** 2 < 0.03
     shoulders = (x - 0.5) ** 2 + (y - 1.0) ** 2 < 0.12 and y < 0.9
-    return int(head or shoulders)
+    return head or shoulders
 
 
 def _png_chunk(kind: bytes, data: bytes) -> bytes:

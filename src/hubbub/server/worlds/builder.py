@@ -399,7 +399,7 @@ class _Builder:
                 name=bot,
                 permissions=schema.parse_permissions(guild.bots[bot].permissions or (), ()),
                 managed=1,
-                tags=codec.encode(RoleTags(bot_id=self._find_user_id(bot))).decode(),
+                tags=codec.encode(RoleTags(bot_id=self._get_user_id(bot))).decode(),
             )
             for bot in bot_roles
         ]
@@ -451,13 +451,13 @@ class _Builder:
             role_id: int = built.id if target == schema.EVERYONE else built.roles[target]
             return channels.overwrites.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
         return channels.overwrites.OverwriteRow(
-            channel_id, self._find_user_id(target), OverwriteType.MEMBER, allow, deny
+            channel_id, self._get_user_id(target), OverwriteType.MEMBER, allow, deny
         )
 
     def _build_member(
         self, guild: schema.Guild, built: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
     ) -> None:
-        user_id = self._find_user_id(name)
+        user_id = self._get_user_id(name)
         if name == guild.owner:
             roles.assignments.assign(self._call.tx, built.id, user_id, role_ids)
         else:
@@ -465,7 +465,7 @@ class _Builder:
 
     def _build_message(self, channel_id: ChannelId, message_id: MessageId, message: schema.Message) -> None:
         kind = "user" if message.author in self._built.users else "bot"
-        call = self._call.acting_as(Actor(user_id=self._find_user_id(message.author), kind=kind))
+        call = self._call.acting_as(Actor(user_id=self._get_user_id(message.author), kind=kind))
         channel_access = access.require_channel(call, channel_id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)
         messages.creation.create(call, channel_access, CreateMessage(content=message.content), message_id=message_id)
 
@@ -492,7 +492,7 @@ class _Builder:
         lobbies.create_world_lobby(self._call, application.id, lobby_id, body, secret=lobby.secret, link=link)
         self._built.lobbies[name] = BuiltLobby(id=lobby_id)
 
-    def _find_user_id(self, name: str) -> UserId:
+    def _get_user_id(self, name: str) -> UserId:
         """Return the ID of a user, or of the bot of an application. Raise WorldError if the application has no bot."""
         user = self._built.users.get(name)
         if user is not None:

@@ -159,7 +159,7 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
     monkeypatch.setattr(presence, "MERGE_THRESHOLD", 10)
     store_ready = asyncio.Event()
 
-    async def find_audience(user_id: int, *, with_friends: bool) -> PresenceAudience:
+    async def read_audience(user_id: int, *, with_friends: bool) -> PresenceAudience:
         await store_ready.wait()
         return PresenceAudience(guilds=[1], friends=[], families=set())
 
@@ -171,7 +171,7 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
         published.append((body["user"]["id"], body["status"]))
 
     bus.subscribe("guild.1", record)
-    feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), find_audience=find_audience)
+    feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), read_audience=read_audience)
     sessions = [make_session(user_id) for user_id in range(20, 35)]
     for number in range(100):
         for session in sessions:

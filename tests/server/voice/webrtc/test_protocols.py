@@ -170,7 +170,7 @@ def test_a_lost_flight_has_a_timeout() -> None:
     server = DtlsAssociation(DtlsIdentity(), client.fingerprint)
     connect(client, server, lose=2)
     assert server.session is None
-    timeout = server.get_timeout_seconds()
+    timeout = server.find_timeout_seconds()
     assert timeout is not None
     assert 0 < timeout <= 1.5
 

@@ -2,10 +2,10 @@
 
 from hubbub.server.identity.applications.store import (
     add_flag,
-    find_family_id,
     list_child_ids,
     list_family_ids,
+    read_family_id,
     set_parent,
 )
 
-__all__ = ["add_flag", "find_family_id", "list_child_ids", "list_family_ids", "set_parent"]
+__all__ = ["add_flag", "read_family_id", "list_child_ids", "list_family_ids", "set_parent"]

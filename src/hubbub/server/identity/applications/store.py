@@ -94,7 +94,7 @@ def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE bot_id = ?", bot_id)
 
 
-def find_family_id(tx: Tx, application_id: int) -> ApplicationId:
+def read_family_id(tx: Tx, application_id: int) -> ApplicationId:
     """Return the ID of the head of an application's family: its publisher, or the application itself."""
     parent_id = tx.value("SELECT parent_id FROM applications WHERE id = ?", application_id)
     return ApplicationId(parent_id or application_id)
@@ -102,7 +102,7 @@ def find_family_id(tx: Tx, application_id: int) -> ApplicationId:
 
 def list_family_ids(tx: Tx, application_id: int) -> list[ApplicationId]:
     """List the IDs of all applications in the family of an application, the head first."""
-    head_id = find_family_id(tx, application_id)
+    head_id = read_family_id(tx, application_id)
     rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", head_id)
     return [head_id, *(ApplicationId(row[0]) for row in rows)]
 

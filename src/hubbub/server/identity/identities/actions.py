@@ -93,12 +93,12 @@ def find_identity(call: Call, family_id: int, verified: VerifiedIdentity) -> Ide
     return store.find_identity(call.tx, family_id, verified.provider_type, verified.provider_id, verified.user_id)
 
 
-def find_identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
+def require_identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
     """Return the identity that the application's server asserted for the account of an access token (spec/sdk.md#8.5).
 
     Raise `InvalidCredential` if the token is invalid, or if its account has no such identity."""
     access = oauth2.credentials.find_valid_access_token(call.tx, token, call.now_ms)
-    if access is None or applications.families.find_family_id(call.tx, access.application_id) != application.family_id:
+    if access is None or applications.families.read_family_id(call.tx, access.application_id) != application.family_id:
         raise identity_providers.InvalidCredential()
     rows = store.list_identities(call.tx, application.family_id, [access.user_id])
     for row in rows:

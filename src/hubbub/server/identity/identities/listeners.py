@@ -21,7 +21,7 @@ def link_account(
     """Link a user's account with the identity of their credential when they authorize an application."""
     rules.require_enabled(application)
     if credential.verified is None:
-        identity = actions.find_identity_of_token(call, application, credential.token)
+        identity = actions.require_identity_of_token(call, application, credential.token)
         actions.link_identity(call, application, user_id, identity)
         return
     existing_identity = actions.find_identity(call, application.family_id, credential.verified)
@@ -35,7 +35,7 @@ def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> 
     """Detach a user's identities when the authorization of the head of a family was revoked.
 
     Revoking the authorization of another game of the family keeps the identities."""
-    if applications.families.find_family_id(call.tx, signal.application_id) == signal.application_id:
+    if applications.families.read_family_id(call.tx, signal.application_id) == signal.application_id:
         actions.detach_identities(call, signal.application_id, signal.user_id)
 
 

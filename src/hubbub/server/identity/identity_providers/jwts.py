@@ -131,7 +131,7 @@ async def _fetch_keys(cache: OutboundCache, url: str, now_ms: int, *, should_ref
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
 
-def _find_key(keys: KeySet, token: ParsedToken) -> Any:
+def _find_key(keys: KeySet, token: ParsedToken) -> Any | None:
     algorithm = token.header["alg"]
     for key in keys.keys:
         public_parameters = key.as_dict(private=False)

@@ -51,7 +51,7 @@ async def fetch_discovery(
     return discovery
 
 
-async def find_keys_url(
+async def fetch_keys_url(
     operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation, *, ignores_cached: bool = False
 ) -> str:
     """Return the URL of an issuer's keys.
@@ -71,7 +71,7 @@ async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, va
     """Raise an error unless the discovery document and the keys of an issuer are valid and can be fetched now.
 
     The error is OIDC_DISCOVERY_UNREACHABLE or OIDC_KEYS_UNREACHABLE."""
-    url = await find_keys_url(operation, issuer, now_ms, validation, ignores_cached=True)
+    url = await fetch_keys_url(operation, issuer, now_ms, validation, ignores_cached=True)
     try:
         await validation.choose_cache(operation).get(url, jwts.decode_keys, now_ms, ignores_cached=True)
     except (UnreachableError, ValueError):

@@ -76,7 +76,7 @@ class OidcVerifier:
         if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         jwts.require_authorized_party(token, [id for id, url in issuer_urls.items() if url == token.issuer])
-        keys_url = await oidc.find_keys_url(operation, token.issuer, query.now_ms, query.validation)
+        keys_url = await oidc.fetch_keys_url(operation, token.issuer, query.now_ms, query.validation)
         cache = query.validation.choose_cache(operation)
         await jwts.require_signature(cache, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
@@ -112,7 +112,7 @@ class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
     async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time."""
         token = jwts.parse_token(query.credential)
-        base_url = find_provider_url(query.config, self.config_name, self.default_url)
+        base_url = resolve_provider_url(query.config, self.config_name, self.default_url)
         keys_by_issuer = {
             f"{base_url}{issuer_path}": f"{base_url}{keys_path}" for issuer_path, keys_path in self.key_paths.items()
         }
@@ -137,7 +137,7 @@ class SteamTicketVerifier:
 
     async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Verify the ticket with each of the application's Steam app IDs until one accepts it."""
-        base_url = find_provider_url(query.config, "steam", "https://partner.steam-api.com")
+        base_url = resolve_provider_url(query.config, "steam", "https://partner.steam-api.com")
         key = query.config.identity.steam_key or ("rehearsal" if query.config.control else "")
         if not key:
             raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has not configured a Steam Web API key")
@@ -182,7 +182,7 @@ class EpicAccessTokenVerifier:
 
     async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Look the token up, and check that it was issued to one of the application's clients."""
-        base_url = find_provider_url(query.config, "epic", EPIC_URL)
+        base_url = resolve_provider_url(query.config, "epic", EPIC_URL)
         body = urlencode({"token": query.credential}).encode()
         token_info = await _request_json(operation, "POST", f"{base_url}/epic/oauth/v2/tokenInfo", body=body)
         account_id = token_info.get("account_id")
@@ -234,7 +234,7 @@ PROVIDERS: Final[dict[str, CredentialVerifier]] = {
 """Verifiers by type of credential."""
 
 
-def find_provider_url(config: Config, config_name: str, default_url: str) -> str:
+def resolve_provider_url(config: Config, config_name: str, default_url: str) -> str:
     """Return the URL of a provider: the configured URL, the URL of the built-in provider of a rehearsal, or the default.
 
     `config_name` is the name of the provider in the configuration, and `default_url` the default URL."""

@@ -32,7 +32,7 @@ def list_open(tx: Tx, guild_id: int, *, after_id: int = 0) -> Iterator[OpenClaim
         for row in rows:
             account = accounts.get(row.user_id)
             if row.claimed_by is None and account is not None and not account.bot:
-                yield OpenClaim(row.user_id, row.username, placeholder_accounts.find_code(tx, row.user_id))
+                yield OpenClaim(row.user_id, row.username, placeholder_accounts.derive_code(tx, row.user_id))
         after_id = rows[-1].user_id
 
 

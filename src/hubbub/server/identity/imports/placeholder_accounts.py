@@ -40,7 +40,7 @@ def create(tx: Tx, guild_id: int, rows: Iterable[UserRow]) -> None:
     store.insert_placeholders(tx, records)
 
 
-def find_code(tx: Tx, user_id: int) -> str:
+def derive_code(tx: Tx, user_id: int) -> str:
     """Return the claim code of a placeholder account, or an empty string if the server has no key for claim codes.
 
     The code is derived from the server's key and not stored."""

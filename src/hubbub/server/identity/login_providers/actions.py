@@ -142,7 +142,7 @@ def unlink(call: Call, identity_id: int) -> None:
     if not accounts.logins.has_password(call, call.user_id) and len(store.list_by_user(call.tx, call.user_id)) == 1:
         raise errors.FORBIDDEN(message="This is your only way to log in. Set a password first.")
     store.delete(call.tx, row.id)
-    call.notify(IdentityUnlinked(user_id=call.user_id, provider_name=_find_name(call, row.issuer)))
+    call.notify(IdentityUnlinked(user_id=call.user_id, provider_name=_resolve_name(call, row.issuer)))
 
 
 # Registration
@@ -150,7 +150,7 @@ def unlink(call: Call, identity_id: int) -> None:
 
 def require_registration(call: Call, provider: LoginProviderConfig) -> None:
     """Reject the registration of a new account if the settings or a feature switch do not allow it."""
-    if registration.find_mode(call.config) is RegistrationMode.CLOSED and not provider.auto_register:
+    if registration.resolve_mode(call.config) is RegistrationMode.CLOSED and not provider.auto_register:
         raise errors.FORBIDDEN(
             message="No account is linked with this login. Log in another way and link it in the account settings."
         )
@@ -216,14 +216,14 @@ def view(call: Call, row: LoginIdentityRow) -> wire.LoginIdentity:
     return wire.LoginIdentity(
         id=Snowflake(row.id),
         provider_id=None if provider is None else provider.id,
-        provider_name=_find_name(call, row.issuer),
+        provider_name=_resolve_name(call, row.issuer),
         name=row.name,
         created_at=codec.timestamp(row.created_ms),
         last_used_at=None if row.used_ms is None else codec.timestamp(row.used_ms),
     )
 
 
-def _find_name(call: Call, issuer: str) -> str:
+def _resolve_name(call: Call, issuer: str) -> str:
     provider = call.config.login.find_by_issuer(issuer)
     return issuer if provider is None else provider.name
 

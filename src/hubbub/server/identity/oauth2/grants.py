@@ -70,7 +70,7 @@ def exchange_grant(
     return grant(call, client, body, credential)
 
 
-def find_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
+def resolve_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
     """Return the client whose external credential must be verified.
 
     Return None if the grant would fail or is pending, so that the provider is not contacted unnecessarily. Raise

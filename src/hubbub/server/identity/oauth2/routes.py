@@ -92,7 +92,7 @@ async def _verify_external_credential(operation: AsyncOperation, body: wire.Toke
     auth_type, token = body.external_auth_type, body.external_auth_token
     if auth_type is UNSET and token is UNSET:
         return None
-    client = await operation.read(lambda call: grants.find_linking_client(call, body))
+    client = await operation.read(lambda call: grants.resolve_linking_client(call, body))
     if client is None or not isinstance(auth_type, str) or not isinstance(token, str):
         return None
     if auth_type not in identity_providers.PROVIDERS:

@@ -4,9 +4,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.registration import actions, requests, routes, store
 from hubbub.server.identity.registration.actions import (
-    find_mode,
     require_email_allowed,
     require_open,
+    resolve_mode,
     use_invite,
 )
 from hubbub.server.identity.users.signals import UserDeleted
@@ -22,7 +22,7 @@ SLICE = Slice(name="registration", modules=(routes,), listeners={UserDeleted: _o
 __all__ = [
     "SLICE",
     "actions",
-    "find_mode",
+    "resolve_mode",
     "require_email_allowed",
     "require_open",
     "requests",

@@ -23,14 +23,14 @@ CODE_BYTES: Final = 15
 """Number of random bytes in the code of an invite."""
 
 
-def find_mode(config: Config) -> RegistrationMode:
+def resolve_mode(config: Config) -> RegistrationMode:
     """Return the mode of the registration, which is CLOSED if the setting `allow_registration` is off."""
     return RegistrationMode(config.registration.mode) if config.allow_registration else RegistrationMode.CLOSED
 
 
 def require_open(call: Call) -> None:
     """Reject a registration while registration is closed or switched off."""
-    if find_mode(call.config) is RegistrationMode.CLOSED:
+    if resolve_mode(call.config) is RegistrationMode.CLOSED:
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
     features.require_enabled(call, Feature.REGISTRATION)
 
@@ -53,7 +53,7 @@ def use_invite(call: Call, code: str | None | UnsetType) -> bool:
     """Count the use of an invite if the mode needs an invite. Return whether an operator has to approve the account.
 
     Raise a form error if a required invite is missing, or an invite cannot be used."""
-    mode = find_mode(call.config)
+    mode = resolve_mode(call.config)
     if mode not in (RegistrationMode.INVITE, RegistrationMode.APPROVAL):
         return False
     if not isinstance(code, str) or not code.strip():

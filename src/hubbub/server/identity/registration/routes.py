@@ -14,14 +14,14 @@ def get_registration_settings(call: Call) -> wire.RegistrationSettings:
     """Get the settings of the registration."""
     settings = call.config.registration
     return wire.RegistrationSettings(
-        mode=actions.find_mode(call.config),
+        mode=actions.resolve_mode(call.config),
         email_required=bool(settings.allowed_email_domains),
         member_invites=_has_member_invites(call),
     )
 
 
 def _has_member_invites(call: Call) -> bool:
-    is_closed = actions.find_mode(call.config) is RegistrationMode.CLOSED
+    is_closed = actions.resolve_mode(call.config) is RegistrationMode.CLOSED
     return call.config.registration.allow_member_invites and not is_closed
 
 

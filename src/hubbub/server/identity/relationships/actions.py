@@ -33,7 +33,7 @@ class RelationshipSet:
         """Return one side of a relationship, or None."""
         return self._rows.get((user_id, family_id, other_id))
 
-    def find_pair(self, user_id: int, family_id: int, other_id: int) -> RelationshipPair:
+    def read_pair(self, user_id: int, family_id: int, other_id: int) -> RelationshipPair:
         """Return the types of both sides of a relationship."""
         own_side, other_side = (
             self.find_side(user_id, family_id, other_id),
@@ -73,7 +73,7 @@ def send_request(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
 
     A request of the caller that is already pending stays unchanged."""
     relationships = _load_between(call, call.user_id, other.id)
-    own_type = relationships.find_pair(call.user_id, family_id, other.id).first
+    own_type = relationships.read_pair(call.user_id, family_id, other.id).first
     if own_type != rules.OUTGOING:
         pair = rules.FRIENDS if own_type == rules.INCOMING else rules.REQUESTED
         _set_pair(call, relationships, (call.user_id, other.id), family_id, pair, _calling_application_id(call))
@@ -90,7 +90,7 @@ def block(call: Call, other_id: int) -> None:
     for family_id, _ in relationships.list_user_relationships(call.user_id):
         if family_id != PLATFORM:
             _set_pair(call, relationships, (call.user_id, other_id), family_id, rules.UNRELATED)
-    other_type = relationships.find_pair(call.user_id, PLATFORM, other_id).second
+    other_type = relationships.read_pair(call.user_id, PLATFORM, other_id).second
     remaining_type = rules.BLOCKED if other_type == rules.BLOCKED else rules.NONE
     _set_pair(call, relationships, (call.user_id, other_id), PLATFORM, RelationshipPair(rules.BLOCKED, remaining_type))
     call.notify(UserBlocked(user_id=call.user_id, other_id=UserId(other_id)))
@@ -99,7 +99,7 @@ def block(call: Call, other_id: int) -> None:
 def remove(call: Call, other_id: int, family_id: int = PLATFORM) -> None:
     """End a friendship, withdraw or decline a request, or remove the caller's block."""
     relationships = _load_between(call, call.user_id, other_id)
-    other_type = relationships.find_pair(call.user_id, family_id, other_id).second
+    other_type = relationships.read_pair(call.user_id, family_id, other_id).second
     # Unblocking a user does not remove the other user's block.
     remaining_type = rules.BLOCKED if other_type == rules.BLOCKED else rules.NONE
     _set_pair(call, relationships, (call.user_id, other_id), family_id, RelationshipPair(rules.NONE, remaining_type))
@@ -158,12 +158,12 @@ def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
         side = relationships.find_side(source_id, family_id, other_id) or relationships.find_side(
             other_id, family_id, source_id
         )
-        pair = relationships.find_pair(source_id, family_id, other_id)
+        pair = relationships.read_pair(source_id, family_id, other_id)
         _set_pair(call, relationships, (source_id, other_id), family_id, rules.UNRELATED)
         if other_id == target_id:
             continue
-        merged_pair = rules.merge_pairs(relationships.find_pair(target_id, family_id, other_id), pair)
-        if family_id != PLATFORM and rules.BLOCKED in relationships.find_pair(target_id, PLATFORM, other_id):
+        merged_pair = rules.merge_pairs(relationships.read_pair(target_id, family_id, other_id), pair)
+        if family_id != PLATFORM and rules.BLOCKED in relationships.read_pair(target_id, PLATFORM, other_id):
             merged_pair = rules.UNRELATED
         _set_pair(
             call, relationships, (target_id, other_id), family_id, merged_pair, side.application_id if side else None
@@ -185,7 +185,7 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
         call, rows, {provisional_id, full_id} | {row.other_id for row in rows} | {row.user_id for row in rows}
     )
     for family_id, other_id in relationships.list_user_relationships(full_id):
-        pair = relationships.find_pair(full_id, family_id, other_id)
+        pair = relationships.read_pair(full_id, family_id, other_id)
         are_friends = pair == rules.FRIENDS and (
             family_id == unmerged_family_id
             or (
@@ -253,7 +253,7 @@ def _set_pair(
     The first of the `user_ids` is the acting user, whose type is `pair.first`. Only the second user is notified.
     `application_id` is the application in which the relationship is created, or None."""
     acting_id, target_id = user_ids
-    previous_pair = relationships.find_pair(acting_id, family_id, target_id)
+    previous_pair = relationships.read_pair(acting_id, family_id, target_id)
     if previous_pair == pair:
         return
     # Write the sides in the order of user IDs, because both users may change their relationship at the same time.
@@ -287,7 +287,7 @@ def _set_pair(
         )
     if pair == rules.FRIENDS:
         for user_id, friend_id in (user_ids, user_ids[::-1]):
-            if family_id == PLATFORM or relationships.find_pair(acting_id, PLATFORM, target_id) != rules.FRIENDS:
+            if family_id == PLATFORM or relationships.read_pair(acting_id, PLATFORM, target_id) != rules.FRIENDS:
                 _publish_presence(call, user_id, friend_id, family_id, relationships.directory)
     elif family_id == PLATFORM and previous_pair == rules.FRIENDS:
         # Remaining game friendships expose less of each other's presence from now on.
@@ -295,7 +295,7 @@ def _set_pair(
             if (
                 related_id == target_id
                 and game_family_id != PLATFORM
-                and relationships.find_pair(acting_id, game_family_id, target_id) == rules.FRIENDS
+                and relationships.read_pair(acting_id, game_family_id, target_id) == rules.FRIENDS
             ):
                 for user_id, friend_id in (user_ids, user_ids[::-1]):
                     _publish_presence(

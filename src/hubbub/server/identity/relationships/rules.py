@@ -89,7 +89,7 @@ def require_unrestricted(call: Call, other: UserRow) -> None:
 
 def require_requests_accepted(call: Call, other: UserRow, family_id: int) -> None:
     """Raise FRIEND_REQUESTS_DISABLED if a user's settings do not accept friend requests from the caller."""
-    friend_sources = user_settings.find(call.tx, other.id).friend_source_flags
+    friend_sources = user_settings.read(call.tx, other.id).friend_source_flags
     if friend_sources.all:
         return
     if friend_sources.mutual_friends and store.have_mutual_friend(call.tx, call.user_id, other.id, family_id):

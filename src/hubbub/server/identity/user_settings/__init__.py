@@ -7,11 +7,11 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity import users
 from hubbub.server.identity.user_settings import actions, routes
 from hubbub.server.identity.user_settings.actions import export_data
-from hubbub.server.identity.user_settings.store import find, find_many
+from hubbub.server.identity.user_settings.store import find_many, read
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:
-    return {"user_settings": actions.find_current(call, call.user_id)} if call.actor.kind == "user" else {}
+    return {"user_settings": actions.read_current(call, call.user_id)} if call.actor.kind == "user" else {}
 
 
 SLICE = Slice(
@@ -21,4 +21,4 @@ SLICE = Slice(
     ready=_ready_fields,
 )
 
-__all__ = ["SLICE", "export_data", "find", "find_many"]
+__all__ = ["SLICE", "export_data", "find_many", "read"]

@@ -12,9 +12,9 @@ from hubbub.server.identity import users
 from hubbub.server.identity.user_settings import rules, store
 
 
-def find_current(call: Call, user_id: int) -> wire.UserSettings:
+def read_current(call: Call, user_id: int) -> wire.UserSettings:
     """Return a user's settings without a custom status that has expired."""
-    settings = store.find(call.tx, user_id)
+    settings = store.read(call.tx, user_id)
     if settings.custom_status is not None and rules.is_expired(settings.custom_status, call.now_ms):
         settings.custom_status = None
     return settings
@@ -22,7 +22,7 @@ def find_current(call: Call, user_id: int) -> wire.UserSettings:
 
 def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     """Update the caller's settings and publish them if they changed."""
-    stored = find_current(call, call.user_id)
+    stored = read_current(call, call.user_id)
     if body.restricted_guilds is not UNSET:
         rules.require_guilds(call, stored.restricted_guilds, body.restricted_guilds)
     if body.guild_folders is not UNSET:
@@ -49,4 +49,4 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's settings for the export of their data."""
-    return {"settings": msgspec.to_builtins(store.find(call.tx, user_id), enc_hook=str)}
+    return {"settings": msgspec.to_builtins(store.read(call.tx, user_id), enc_hook=str)}

@@ -9,7 +9,7 @@ from hubbub.server.identity.user_settings import actions
 @handles(wire.GET_USER_SETTINGS)
 def get_user_settings(call: Call) -> wire.UserSettings:
     """Get the current user's settings."""
-    return actions.find_current(call, call.user_id)
+    return actions.read_current(call, call.user_id)
 
 
 @handles(wire.UPDATE_USER_SETTINGS)

@@ -20,7 +20,7 @@ ALL_FRIEND_SOURCES: Final = FriendSources(all=True, mutual_friends=True, mutual_
 """Default of the setting: friend requests of all users are accepted."""
 
 
-def find(tx: Tx, user_id: int) -> UserSettings:
+def read(tx: Tx, user_id: int) -> UserSettings:
     """Return a user's stored settings, or the defaults if the user never changed them."""
     settings_json = tx.value("SELECT settings FROM user_settings WHERE user_id = ?", user_id)
     if settings_json is not None:

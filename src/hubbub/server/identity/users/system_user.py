@@ -12,7 +12,7 @@ NAME: Final = "Server notices"
 _META_NAME: Final = "system_user_id"
 
 
-def get_system_user(call: Call) -> UserRow:
+def find_or_create_system_user(call: Call) -> UserRow:
     """Return the system user; the first call creates it and must be in a write transaction.
 
     It is a bot without an application, so that it has no token and its name cannot be confused with a username."""

@@ -27,5 +27,5 @@ class ReferencedObjects(msgspec.Struct, kw_only=True):
 
 
 @multi_port
-def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the existing objects of a slice that audit log entries refer to. Each bound slice returns its own objects."""

@@ -48,7 +48,7 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
     channel_views = [views.channel(row, overwrites.get(row.id, [])) for row in rows]
     if query.with_can_link_lobby:
         visible = access.visible_channels(call.tx, standing)
-        everyone_permissions = store.find_role_permissions(call.tx, guild_id)
+        everyone_permissions = store.read_role_permissions(call.tx, guild_id)
         for row, channel in zip(rows, channel_views, strict=True):
             channel.can_link_lobby = rules.can_link_lobby(row, visible.get(row.id, 0))
             channel.is_viewable_and_writeable_by_all_members = rules.is_open_to_all(

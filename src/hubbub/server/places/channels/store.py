@@ -302,7 +302,7 @@ def find_overwrite_targets(tx: Tx, guild_id: int, target_ids: Sequence[int]) -> 
     return {row[0] for row in role_rows}, {row[0] for row in user_rows}
 
 
-def find_role_permissions(tx: Tx, role_id: int) -> int:
+def read_role_permissions(tx: Tx, role_id: int) -> int:
     """Return the permissions of a role, or 0 if it does not exist. The @everyone role has the guild's ID."""
     return int(tx.value("SELECT permissions FROM roles WHERE id = ?", role_id) or 0)
 
@@ -386,7 +386,9 @@ def adjust_thread_member_count(tx: Tx, thread_id: int, change: int) -> None:
     tx.run("UPDATE channels SET member_count = member_count + ? WHERE id = ?", change, thread_id)
 
 
-def find_slow_mode_wait_ms(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, seconds: int, now_ms: int) -> int:
+def compute_slow_mode_wait_ms(
+    tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, seconds: int, now_ms: int
+) -> int:
     """Return how long a user must wait until the next message or thread in a channel with slow mode, in milliseconds.
 
     `seconds` is the interval of the channel. The last use may be later than `now_ms`: the clocks of processes differ, and

@@ -1,6 +1,6 @@
 """Slow mode, the last pin and the linked lobby of a channel."""
 
 from hubbub.server.places.channels.actions import link_lobby
-from hubbub.server.places.channels.store import find_slow_mode_wait_ms, record_use, set_last_pin
+from hubbub.server.places.channels.store import compute_slow_mode_wait_ms, record_use, set_last_pin
 
-__all__ = ["find_slow_mode_wait_ms", "link_lobby", "record_use", "set_last_pin"]
+__all__ = ["compute_slow_mode_wait_ms", "link_lobby", "record_use", "set_last_pin"]

@@ -141,7 +141,7 @@ class GuildLimits(NamedTuple):
     features: frozenset[str]
 
 
-def find_guild_limits(tx: Tx, guild_id: int) -> GuildLimits:
+def read_guild_limits(tx: Tx, guild_id: int) -> GuildLimits:
     """Return the premium tier and the features of a guild; tier 0 without features if it does not exist."""
     row = tx.one("SELECT premium_tier, features FROM guilds WHERE id = ?", guild_id)
     return GuildLimits(row[0], frozenset(codec.decode(row[1], list[str]))) if row else GuildLimits(0, frozenset())

@@ -21,7 +21,7 @@ AUDITED_ACTIONS = range(AuditLogAction.INTEGRATION_CREATE, AuditLogAction.INTEGR
 """Audit log actions whose target is an integration."""
 
 
-def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the integrations that audit log entries refer to."""
     target_ids = [entry.target_id for entry in entries if entry.action_type in AUDITED_ACTIONS]
     rows = applications.find_many(call.tx, [target_id for target_id in target_ids if target_id is not None])
@@ -41,4 +41,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "find_referenced", "publish_created", "publish_deleted"]
+__all__ = ["SLICE", "list_referenced", "publish_created", "publish_deleted"]

@@ -59,7 +59,7 @@ def _pause_invites(call: Call, guild_id: int, count: int) -> None:
     protection = call.config.protection
     incidents.invites_disabled_until = codec.timestamp(call.now_ms + protection.raid_pause_minutes * MINUTE_MS)
     # The audit log must not name the user whose join reached the limit.
-    system_user = users.profiles.get_system_user(call)
+    system_user = users.profiles.find_or_create_system_user(call)
     system_call = call.acting_as(Actor(user_id=system_user.id, kind="bot"))
     guilds.update(system_call, guild, guild._replace(incidents=codec.encode(incidents).decode()))
     has_alerts = GuildFeature.RAID_ALERTS_DISABLED not in guild.feature_names

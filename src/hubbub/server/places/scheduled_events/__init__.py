@@ -38,7 +38,7 @@ def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     return {"guild_scheduled_events": views.scheduled_events(call.tx, visible_rows)}
 
 
-def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the scheduled events that audit log entries refer to."""
     event_ids = {
         entry.target_id for entry in entries if entry.action_type in AUDIT_LOG_ACTIONS and entry.target_id is not None
@@ -81,7 +81,7 @@ __all__ = [
     "EventRow",
     "find_for_invite",
     "find_many",
-    "find_referenced",
+    "list_referenced",
     "scheduled_events",
     "start_with_stage",
 ]

@@ -69,7 +69,7 @@ def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) 
         return False
     if is_joining and not features.is_enabled(call, Feature.VOICE):
         return False
-    user_limit = store.find_user_limit(call.tx, channel_access.channel.id) if is_joining else 0
+    user_limit = store.read_user_limit(call.tx, channel_access.channel.id) if is_joining else 0
     return (
         not user_limit
         or channel_access.can(Permissions.MOVE_MEMBERS)

@@ -123,7 +123,7 @@ def count_speakers(tx: Tx, channel_id: int) -> int:
     return count
 
 
-def find_user_limit(tx: Tx, channel_id: int) -> int:
+def read_user_limit(tx: Tx, channel_id: int) -> int:
     """Return the user limit of a channel; 0 means unlimited."""
     return tx.value("SELECT user_limit FROM channels WHERE id = ?", channel_id) or 0
 

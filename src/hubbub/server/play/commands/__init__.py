@@ -25,7 +25,7 @@ from hubbub.server.play.commands.store import (
 from hubbub.server.play.commands.views import commands
 
 
-def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the commands that audit log entries refer to."""
     command_ids = [
         entry.target_id
@@ -63,7 +63,7 @@ __all__ = [
     "count_commands",
     "decode_definition",
     "derived_contexts",
-    "find_referenced",
+    "list_referenced",
     "joined_commands",
     "list_available",
     "list_guild_permissions",

@@ -41,7 +41,7 @@ def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.Cr
 
     `guild_id` is GLOBAL_GUILD_ID for a global command."""
     form = errors.FormErrors()
-    command = definitions.validate_new(body, rules.find_scope(call, application, guild_id), form)
+    command = definitions.validate_new(body, rules.build_scope(call, application, guild_id), form)
     form.raise_if_any()
     existing = store.find_by_name(call.tx, application.id, guild_id, command.type, command.name)
     if existing is not None:
@@ -57,7 +57,7 @@ def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.Cr
 def edit(call: Call, application: ApplicationRow, row: CommandRow, body: wire.UpdateCommand) -> CommandRow:
     """Change fields of a command. A new name deletes its permissions; raise COMMAND_NAME_EXISTS if the name is taken."""
     form = errors.FormErrors()
-    scope = rules.find_scope(call, application, row.guild_id)
+    scope = rules.build_scope(call, application, row.guild_id)
     command = definitions.validate_changes(row.type, row.name, store.decode_definition(row), body, scope, form)
     form.raise_if_any()
     if command.name != row.name:
@@ -75,7 +75,7 @@ def bulk_set(
     A scope is the global commands of an application (`guild_id` is GLOBAL_GUILD_ID) or its commands in one guild.
     Requested commands with an existing ID or name keep their IDs."""
     form = errors.FormErrors()
-    scope = rules.find_scope(call, application, guild_id)
+    scope = rules.build_scope(call, application, guild_id)
     requested: list[tuple[wire.SetCommand, ValidatedCommand]] = []
     taken_names: set[tuple[int, str]] = set()
     for index, body in enumerate(bodies):

@@ -205,7 +205,7 @@ def set_guild_application_command_permissions(
     if call.actor.kind == "bearer" and call.actor.application_id != application_id:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     rules.require_installed_in_guild(call, application, guild_id)
-    row = rules.find_permissions_target(call, application_id, guild_id, command_id)
+    row = rules.resolve_permissions_target(call, application_id, guild_id, command_id)
     entries_by_target = store.list_application_permissions(call.tx, guild_id, application_id)
     rules.require_usable(call, guild_id, row, entries_by_target)
     entries = list(body.permissions or ())

@@ -57,7 +57,7 @@ def is_for_guilds(row: CommandRow, now_ms: int) -> bool:
     return is_guild_context and ApplicationIntegrationType.GUILD_INSTALL in definition.integration_types
 
 
-def find_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
+def build_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
     """Return the scope of an application's commands in a guild, or of its global ones if `guild_id` is GLOBAL_GUILD_ID."""
     types_config = codec.decode(row.integration_types_config, dict[str, Any])
     return CommandScope(
@@ -89,7 +89,7 @@ def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
 # Permissions
 
 
-def find_permissions_target(
+def resolve_permissions_target(
     call: Call, application_id: ApplicationId, guild_id: GuildId, target_id: int
 ) -> CommandRow | None:
     """Return the command that permissions are set for, or None if `target_id` is the application itself.

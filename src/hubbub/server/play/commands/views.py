@@ -51,7 +51,7 @@ def commands(call: Call, rows: Sequence[CommandRow], *, with_all_localizations: 
     With `with_all_localizations` they have all localizations, otherwise only the texts in the caller's locale."""
     command_views = [command(row, call.now_ms) for row in rows]
     if not with_all_localizations:
-        locale = find_caller_locale(call)
+        locale = choose_caller_locale(call)
         for command_view in command_views:
             _localize(command_view, locale)
             for option in command_view.options or ():
@@ -59,7 +59,7 @@ def commands(call: Call, rows: Sequence[CommandRow], *, with_all_localizations: 
     return command_views
 
 
-def find_caller_locale(call: Call) -> str:
+def choose_caller_locale(call: Call) -> str:
     """Return the caller's locale: from the request headers, else from their settings (spec/http.md#1.4)."""
     client_locale = call.headers.get("X-Discord-Locale", "")
     if client_locale in LOCALES:

@@ -157,7 +157,7 @@ def build_member_row(
     return result
 
 
-def find_admissible_users(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[int], set[int]]:
+def resolve_admissible_users(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[int], set[int]]:
     """Return (IDs of the users who may be added to a lobby, IDs of those among them who are in too many lobbies).
 
     Raise UNKNOWN_USER if a user does not exist."""

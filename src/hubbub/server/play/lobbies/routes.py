@@ -130,7 +130,7 @@ def _requested_members(
 
 
 def _require_admissible(call: Call, row: LobbyRow, user_ids: list[UserId]) -> None:
-    allowed_ids, full_ids = actions.find_admissible_users(call, row, user_ids)
+    allowed_ids, full_ids = actions.resolve_admissible_users(call, row, user_ids)
     if len(allowed_ids) < len(set(user_ids)):
         raise errors.MISSING_ACCESS()
     if full_ids:
@@ -188,7 +188,7 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
     members_by_id = {member.user_id: member for member in store.list_members(call.tx, row.id)}
     removed_ids = [request.id for request in body if request.remove_member is True]
     remaining_requests = [request for request in body if request.remove_member is not True]
-    allowed_ids, full_ids = actions.find_admissible_users(call, row, [request.id for request in remaining_requests])
+    allowed_ids, full_ids = actions.resolve_admissible_users(call, row, [request.id for request in remaining_requests])
     upserted = [
         _updated_member(call, row, request.id, members_by_id.get(request.id), request)
         for request in remaining_requests

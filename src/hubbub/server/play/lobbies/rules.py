@@ -58,7 +58,7 @@ def filter_authorized(tx: Tx, application_id: int, candidates: Iterable[users.Us
 
     Other users cannot be added to a lobby."""
     user_ids = [int(user.id) for user in candidates if not user.bot]
-    return relationships.filter_players(tx, user_ids, applications.families.find_family_id(tx, application_id))
+    return relationships.filter_players(tx, user_ids, applications.families.read_family_id(tx, application_id))
 
 
 # Forms

@@ -105,7 +105,7 @@ def voice_state(row: CallStateRow, *, has_left: bool = False) -> wire.LobbyVoice
 
 
 def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
-    return identities.profiles(tx, applications.families.find_family_id(tx, application_id), user_ids)
+    return identities.profiles(tx, applications.families.read_family_id(tx, application_id), user_ids)
 
 
 def member_changes_in_lobby(

@@ -56,7 +56,7 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
         if Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
             # spec/sdk.md#10.5: with the presence scopes alone the text is dropped and the invite is still sent.
             content = ""
-        party_id = _find_party_id(call, body, application, other)
+        party_id = _resolve_party_id(call, body, application, other)
         origin = origin._replace(
             activity=MessageActivity(type=int(activity.type), party_id=party_id, session_id=activity.session_id),
             application=views.application(application),
@@ -68,7 +68,7 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
     return _send_passing_message(call, sender, other, content, origin, body)
 
 
-def _find_party_id(
+def _resolve_party_id(
     call: Call, body: wire.SendUserMessage, application: applications.ApplicationRow, other: UserRow
 ) -> str:
     """Return the ID of the party to join: the recipient's for a join request, otherwise the sender's; may be empty."""
@@ -359,7 +359,7 @@ def moderate(call: Call, user_id: int, other_user_id: int, message_id: int, meta
     row = messages.history.find(call.tx, channel.id, message_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
-    if row.application_id is None or applications.families.find_family_id(call.tx, row.application_id) != family_id:
+    if row.application_id is None or applications.families.read_family_id(call.tx, row.application_id) != family_id:
         raise errors.MISSING_ACCESS()
     store.replace_moderation_metadata(call.tx, family_id, message_id, metadata)
     message = views.dispatched_message(call, channel, row, metadata)

@@ -105,12 +105,12 @@ def is_stored_message(call: Call, sender: UserRow, other: UserRow) -> bool:
 
 def _accepts_game_friends(call: Call, other_id: int) -> bool:
     """Return whether a user receives messages of game friends outside games, a setting of the user (spec/sdk.md#9.3)."""
-    return user_settings.find(call.tx, other_id).allow_game_friend_dms_in_platform
+    return user_settings.read(call.tx, other_id).allow_game_friend_dms_in_platform
 
 
 def require_visible_in_game(call: Call, other_id: int) -> None:
     """Raise CANNOT_MESSAGE_USER if a user disabled messages in games, since they would never see a passing message."""
-    if user_settings.find(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
+    if user_settings.read(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
         raise errors.CANNOT_MESSAGE_USER()
 
 
@@ -192,7 +192,7 @@ def can_join_directly(call: Call, sender_id: int, activity: dict[str, Any], fami
     """Return whether the caller may join an activity of the user `sender_id` without an invite (spec/sdk.md#10.3, 10.5).
 
     Friends, or users in the same voice channel, may join if both the activity and the host's settings allow it."""
-    flags, settings = activity.get("flags", 0), user_settings.find(call.tx, sender_id)
+    flags, settings = activity.get("flags", 0), user_settings.read(call.tx, sender_id)
     if flags & ActivityFlags.PARTY_PRIVACY_FRIENDS and settings.allow_activity_party_privacy_friends:
         if relationships.are_friends(call.tx, call.user_id, sender_id, family_id=family_id):
             return True

@@ -6,7 +6,7 @@ from hubbub.server.places import guilds, members
 from hubbub.server.talk.auto_moderation import jobs, listeners, routes
 from hubbub.server.talk.auto_moderation.actions import REVIEW_JOB
 from hubbub.server.talk.auto_moderation.archive import ARCHIVE
-from hubbub.server.talk.auto_moderation.listeners import check_message, check_names, check_title, find_referenced
+from hubbub.server.talk.auto_moderation.listeners import check_message, check_names, check_title, list_referenced
 
 SLICE = Slice(
     name="auto_moderation",
@@ -21,4 +21,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "check_message", "check_names", "check_title", "find_referenced"]
+__all__ = ["SLICE", "check_message", "check_names", "check_title", "list_referenced"]

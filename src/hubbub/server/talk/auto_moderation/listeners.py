@@ -142,7 +142,7 @@ def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     store.delete_guild_rules(call.tx, signal.guild_id)
 
 
-def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the existing rules that audit log entries refer to."""
     rule_ids = {entry.target_id for entry in entries if entry.action_type in _RULE_ACTIONS}
     rows = store.find_many(call.tx, guild_id, sorted(rule_id for rule_id in rule_ids if rule_id is not None))

@@ -13,7 +13,7 @@ def send_notice(call: Call, user_id: int, content: str) -> None:
     recipient = users.find(call.tx, user_id)
     if recipient is None or recipient.bot:
         return
-    system_user = users.profiles.get_system_user(call)
+    system_user = users.profiles.find_or_create_system_user(call)
     system_call = call.acting_as(Actor(user_id=system_user.id, kind="bot"))
     channel_id = actions.open_direct_channel(system_call, recipient).id
     channel = access.find_channel(call.tx, channel_id)
@@ -28,7 +28,7 @@ def send_channel_notice(call: Call, channel_id: int, content: str) -> None:
     channel = access.find_channel(call.tx, channel_id)
     if channel is None:
         return
-    system_user = users.profiles.get_system_user(call)
+    system_user = users.profiles.find_or_create_system_user(call)
     messages.system_messages.create_system_message(
         call.acting_as(Actor(user_id=system_user.id, kind="bot")),
         channel,

@@ -80,7 +80,7 @@ def _accepts_through_guild(call: Call, recipient_id: int, incidents_by_guild: Ma
     ]
     if not unpaused_ids:
         return False
-    restricted_ids = set(user_settings.find(call.tx, recipient_id).restricted_guilds)
+    restricted_ids = set(user_settings.read(call.tx, recipient_id).restricted_guilds)
     return any(guild_id not in restricted_ids for guild_id in unpaused_ids)
 
 

@@ -57,7 +57,7 @@ def build_page_embed(
     video_url = next((link for name in _VIDEO_PROPERTIES if (link := resolve(url, properties.get(name)))), None)
     provider_name = _clean(properties.get("og:site_name") or oembed.provider_name, PROVIDER_MAX)
     embed = Embed(
-        type=_find_type(metadata, has_video=video_url is not None),
+        type=_choose_type(metadata, has_video=video_url is not None),
         title=title or UNSET,
         description=description or UNSET,
         color=_parse_color(properties.get("theme-color", "")),
@@ -117,7 +117,7 @@ def _first(metadata: PageMetadata, *names: str) -> str | None:
     return next((metadata.properties[name] for name in names if name in metadata.properties), None)
 
 
-def _find_type(metadata: PageMetadata, *, has_video: bool) -> str:
+def _choose_type(metadata: PageMetadata, *, has_video: bool) -> str:
     properties = metadata.properties
     if has_video:
         return "video"

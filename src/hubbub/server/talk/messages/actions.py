@@ -224,7 +224,7 @@ def set_link_previews(call: Call, channel: ChannelRef, row: MessageRow, previews
     if changed_row == row:
         return
     # The URLs of images are signed, and views only read the key.
-    cdn_urls.get_signing_key(call.tx)
+    cdn_urls.find_or_create_signing_key(call.tx)
     store.update(call.tx, changed_row)
     call.notify(MessageChanged(channel=channel, row=changed_row, are_previews_current=True))
     _publish_update(call, channel, changed_row)

@@ -111,14 +111,14 @@ def _create(
     mentioned = NO_MENTIONS
     if "@" in draft.content or replied is not None or draft.flags & MessageFlags.IS_COMPONENTS_V2:
         replied_author_id = None if replied is None else replied.author_id
-        requested = mentions.find_mentions(draft.mention_texts(), body.allowed_mentions, replied_author_id)
+        requested = mentions.parse_mentions(draft.mention_texts(), body.allowed_mentions, replied_author_id)
         mentioned = resolution.resolve_mentions(call, channel_access, requested)
     rules.require_links_allowed(call, author, draft.readable_texts())
     if author.moderated_bits or channel.linked_lobby is not None:
         forwarded_texts = () if snapshot is None else (snapshot.content,)
         check_draft(call, channel_access, author, message_id, (*draft.readable_texts(), *forwarded_texts))
     webhook = None if author.webhook_id is None else author
-    position = store.find_thread_position(call.tx, channel.id) if channel.is_thread else None
+    position = store.read_thread_position(call.tx, channel.id) if channel.is_thread else None
     extra = rows.build_extra(draft, position=position, webhook=webhook, origin=origin, response=response)
     row = rows.build_row(
         channel.id,

@@ -31,7 +31,7 @@ def edit(
         components=rows.encode_json(draft.components),
     )
     if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
-        requested = mentions.find_mentions(
+        requested = mentions.parse_mentions(
             draft.mention_texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
         )
         mentioned = resolution.resolve_mentions(call, channel_access, requested)
@@ -59,7 +59,7 @@ def complete_deferred(
     draft = validation.validate_create(call, channel_access, author, body)
     if draft.is_empty:
         raise errors.EMPTY_MESSAGE()
-    requested = mentions.find_mentions(draft.mention_texts(), body.allowed_mentions)
+    requested = mentions.parse_mentions(draft.mention_texts(), body.allowed_mentions)
     mentioned = resolution.resolve_mentions(call, channel_access, requested)
     extra = json_columns.extra(row)
     # spec/dated-changes.md#3: before 4 September 2024 a deferred response could not become a poll.

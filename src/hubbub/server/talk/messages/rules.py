@@ -159,7 +159,7 @@ def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
 def require_slowmode_elapsed(call: Call, channel_access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
     channel = channel_access.channel
-    wait_ms = channels.usage.find_slow_mode_wait_ms(
+    wait_ms = channels.usage.compute_slow_mode_wait_ms(
         call.tx, channel.id, call.user_id, "message", channel.rate_limit_per_user, call.now_ms
     )
     if wait_ms:

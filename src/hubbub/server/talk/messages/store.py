@@ -301,7 +301,7 @@ def count_in_guild(tx: Tx, guild_id: int) -> int:
     )
 
 
-def find_thread_position(tx: Tx, thread_id: int) -> int:
+def read_thread_position(tx: Tx, thread_id: int) -> int:
     """Return the number of messages ever sent in a thread."""
     return int(tx.value("SELECT total_message_sent FROM channels WHERE id = ?", thread_id) or 0)
 

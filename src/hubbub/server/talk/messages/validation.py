@@ -41,7 +41,7 @@ from hubbub.server.talk.messages.content.component_fields import ComponentRefere
 from hubbub.server.talk.messages.content.drafts import Draft, clean_content
 from hubbub.server.talk.messages.content.records import Author, MessageRow
 
-__all__ = ["file_bytes_max", "require_emojis"]
+__all__ = ["file_bytes_max", "check_emojis"]
 """The interface for other slices."""
 
 MIB: Final = 1 << 20
@@ -91,7 +91,7 @@ def validate_create(
     draft.embeds = _validate_embeds(call, channel_access, body.embeds or [], form)
     references = _validate_components(call, author, body.components or [], draft, form)
     draft.files = _new_files(call, author, body.attachments or [], form)
-    drafts.require_named_files(references, draft.files, form)
+    drafts.check_named_files(references, draft.files, form)
     if body.poll:
         draft.poll = _build_poll(call, channel_access, body.poll, form)
     draft.theme = body.shared_client_theme or None
@@ -146,7 +146,7 @@ def validate_edit(
     else:
         references = _validate_components(call, author, body.components or [], draft, form)
     draft.files = _edited_files(call, author, row, body, form)
-    drafts.require_named_files(references, draft.files, form)
+    drafts.check_named_files(references, draft.files, form)
     form.raise_if_any()
     if body.embeds is not UNSET:
         # A file that is no longer used by an embed is listed as an attachment again.
@@ -176,7 +176,7 @@ def _validate_components(
     references = components.validate_message_components(
         component_list, form, is_v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now_ms=call.now_ms
     )
-    require_emojis(call, references, form)
+    check_emojis(call, references, form)
     if references.skus and not changes.PREMIUM_BUTTONS.is_active(call.now_ms):
         for path, _ in references.skus:
             styles = [int(style) for style in ButtonStyle if style != ButtonStyle.PREMIUM]
@@ -193,7 +193,7 @@ def _validate_components(
     return references
 
 
-def require_emojis(call: Call, references: ComponentReferences, form: errors.FormErrors) -> None:
+def check_emojis(call: Call, references: ComponentReferences, form: errors.FormErrors) -> None:
     """Add an error for each unknown emoji in components, and complete the others."""
     for path, emoji in references.emojis:
         if "id" not in emoji:
@@ -288,7 +288,7 @@ def _require_attachment_limit(call: Call, files: list[StoredAttachment]) -> None
         raise errors.MAX_ATTACHMENTS()
     if files:
         # Create the key that signs file URLs if it does not exist yet, because views only read it.
-        cdn_urls.get_signing_key(call.tx)
+        cdn_urls.find_or_create_signing_key(call.tx)
 
 
 def _build_poll(call: Call, channel_access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:
@@ -315,7 +315,7 @@ def _build_poll_media(call: Call, channel_access: ChannelAccess, media: PollAnsw
     poll_media = PollMedia(text=media.text or "")
     if media.emoji:
         if media.emoji.id:
-            poll_media.emoji = _find_poll_emoji(call, channel_access, media.emoji.id)
+            poll_media.emoji = _require_poll_emoji(call, channel_access, media.emoji.id)
         elif media.emoji.name:
             if not emojis.is_unicode_emoji(media.emoji.name):
                 raise errors.POLL_CANNOT_USE_EMOJI()
@@ -323,7 +323,7 @@ def _build_poll_media(call: Call, channel_access: ChannelAccess, media: PollAnsw
     return poll_media
 
 
-def _find_poll_emoji(call: Call, channel_access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
+def _require_poll_emoji(call: Call, channel_access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
     """Return a custom emoji that the sender may use in the channel; otherwise raise POLL_CANNOT_USE_EMOJI.
 
     A webhook may use the emoji of its guild."""

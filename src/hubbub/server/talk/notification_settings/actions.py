@@ -27,7 +27,7 @@ _CHANNEL_UNKNOWN = "CHANNEL_UNKNOWN"
 def update_guild(call: Call, guild_id: int, body: wire.UpdateUserGuildSettings) -> wire.UserGuildSettings:
     """Update the caller's settings for a guild and publish them if they changed."""
     form = FormErrors()
-    before = store.find(call.tx, call.user_id, guild_id)
+    before = store.read(call.tx, call.user_id, guild_id)
     changes = {
         name: int(value)
         for name in ("suppress_everyone", "suppress_roles", "mobile_push")
@@ -39,7 +39,7 @@ def update_guild(call: Call, guild_id: int, body: wire.UpdateUserGuildSettings) 
 
 def update_private_channels(call: Call, body: wire.UpdatePrivateChannelSettings) -> wire.UserGuildSettings:
     """Update the caller's settings for private channels and publish them if they changed."""
-    row = store.find(call.tx, call.user_id, 0)
+    row = store.read(call.tx, call.user_id, 0)
     return _store(call, row, row, body.channel_overrides, FormErrors())
 
 

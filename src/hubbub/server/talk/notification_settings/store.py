@@ -21,7 +21,7 @@ _GUILD_COLUMNS: Final = ", ".join(GuildSettingsRow._fields)
 _CHANNEL_COLUMNS: Final = ", ".join(ChannelSettingsRow._fields)
 
 
-def find(tx: Tx, user_id: int, guild_id: int) -> GuildSettingsRow:
+def read(tx: Tx, user_id: int, guild_id: int) -> GuildSettingsRow:
     """Return the settings of a user for a guild, or the defaults."""
     sql = f"SELECT {_GUILD_COLUMNS} FROM notification_settings WHERE user_id = ? AND guild_id = ?"
     return tx.find(GuildSettingsRow, sql, user_id, guild_id) or GuildSettingsRow(user_id, guild_id)

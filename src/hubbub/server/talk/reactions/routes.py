@@ -22,7 +22,7 @@ def list_message_reactions_by_emoji(
     Users are ordered by ID."""
     messages.history.get(call.tx, channel_id, message_id)
     emoji_key = emoji.parse(emoji_name)
-    rules.find_existing(call.tx, message_id, emoji_key)
+    rules.resolve_reaction(call.tx, message_id, emoji_key)
     user_ids = store.list_users(call.tx, message_id, emoji_key.key, int(query.type), query.after or 0, query.limit)
     users_by_id = users.find_many(call.tx, user_ids)
     return [users.user_view(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id]
@@ -52,7 +52,7 @@ def add_my_message_reaction(
 def delete_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
     """Remove the current user's reaction from a message."""
     channel_access, message = _load_message(call, channel_id, message_id)
-    existing_reaction = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    existing_reaction = rules.resolve_reaction(call.tx, message_id, emoji.parse(emoji_name))
     if existing_reaction is not None:
         actions.remove(call, channel_access.channel, message, existing_reaction, call.user_id)
 
@@ -65,7 +65,7 @@ def delete_user_message_reaction(
 
     The caller needs MANAGE_MESSAGES."""
     channel_access, message = _load_message_as_moderator(call, channel_id, message_id)
-    existing_reaction = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    existing_reaction = rules.resolve_reaction(call.tx, message_id, emoji.parse(emoji_name))
     if existing_reaction is not None:
         actions.remove(call, channel_access.channel, message, existing_reaction, user_id)
 
@@ -87,7 +87,7 @@ def delete_all_message_reactions_by_emoji(
 
     The caller needs MANAGE_MESSAGES."""
     channel_access, message = _load_message_as_moderator(call, channel_id, message_id)
-    existing_reaction = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    existing_reaction = rules.resolve_reaction(call.tx, message_id, emoji.parse(emoji_name))
     if existing_reaction is not None:
         actions.clear_emoji(call, channel_access.channel, message, existing_reaction)
 

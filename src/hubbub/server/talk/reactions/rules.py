@@ -69,7 +69,7 @@ def require_moderator(call: Call, channel_access: ChannelAccess) -> None:
     access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_MESSAGES)
 
 
-def find_existing(tx: Tx, message_id: int, emoji: ReactionEmoji) -> ReactionRow | None:
+def resolve_reaction(tx: Tx, message_id: int, emoji: ReactionEmoji) -> ReactionRow | None:
     """Return any user's reaction with an emoji to a message, or None.
 
     Raise UNKNOWN_EMOJI for a custom emoji without reactions on the message."""

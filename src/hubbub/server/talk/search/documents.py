@@ -133,7 +133,7 @@ def _hash(text: str) -> str:
 # Terms
 
 
-def find_index_id(channel: ChannelRef) -> int:
+def index_id_of(channel: ChannelRef) -> int:
     """Return the ID of the index of a channel: the ID of its guild, or its own ID if it is private (decisions/0123)."""
     return int(channel.id if channel.guild_id is None else channel.guild_id)
 
@@ -222,7 +222,7 @@ def build_document(
             marks.append(HAS_MARKS["poll"])
             texts += _poll_texts(extra.poll)
     words = [word for text in texts if text for word in tokenize(text)]
-    return Document(row.id, find_index_id(channel), channel.id, " ".join(words), " ".join(dict.fromkeys(marks)))
+    return Document(row.id, index_id_of(channel), channel.id, " ".join(words), " ".join(dict.fromkeys(marks)))
 
 
 def find_replied_id(row: MessageRow) -> int | None:

@@ -70,7 +70,7 @@ def on_message_changed(
     """Record that a message was created, changed, pinned or unpinned, so that it is indexed again."""
     row = signal.row
     if row.type in USER_MESSAGE_TYPES:
-        index_id = documents.find_index_id(signal.channel)
+        index_id = documents.index_id_of(signal.channel)
         if store.record_change(call.tx, index_id, row.channel_id, row.id):
             _schedule_catch_up(call, index_id)
 
@@ -85,7 +85,7 @@ def reassign_messages(
 
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Record that messages were deleted, so that they are removed from the index."""
-    index_id = documents.find_index_id(signal.channel)
+    index_id = documents.index_id_of(signal.channel)
     needs_job = False
     for row in signal.rows:
         if row.type in USER_MESSAGE_TYPES and store.record_change(call.tx, index_id, row.channel_id, row.id):
@@ -221,7 +221,7 @@ def _find_channels(call: Call, index_id: int, channel_ids: Iterable[int]) -> dic
     channels_by_id: dict[int, ChannelRef] = {}
     for channel_id in channel_ids:
         channel = access.find_channel(call.tx, channel_id)
-        if channel is not None and documents.find_index_id(channel) == index_id:
+        if channel is not None and documents.index_id_of(channel) == index_id:
             channels_by_id[channel_id] = channel
     return channels_by_id
 

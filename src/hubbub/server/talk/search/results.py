@@ -35,7 +35,7 @@ THREAD_PARENT_TYPES: Final = FORUM_TYPES | {ChannelType.GUILD_TEXT, ChannelType.
 # Messages
 
 
-def find_messages(
+def search_messages(
     call: Call, guild_id: GuildId | None, scope: SearchScope, params: wire.SearchMessages
 ) -> wire.FoundMessages:
     """Return a page of matching messages of a guild, or of a private channel if `guild_id` is None."""
@@ -214,7 +214,7 @@ def require_thread_parent(channel_access: ChannelAccess) -> GuildId:
     return channel_access.guild.guild_id
 
 
-def find_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchThreads) -> wire.FoundThreads:
+def search_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchThreads) -> wire.FoundThreads:
     """Return a page of matching threads of a channel."""
     phrases = parse_query(params.name)
     rows = store.list_threads(

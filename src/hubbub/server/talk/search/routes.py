@@ -34,7 +34,7 @@ async def guild_search(operation: AsyncOperation, guild_id: GuildId, query: wire
 
     def search(call: Call, ignores_changes: bool) -> wire.FoundMessages | OutdatedIndex:
         search_scope = scope.require_scope(call, guild_id, include_nsfw=query.include_nsfw)
-        return _find_outdated_index(call, search_scope.index_id, ignores_changes) or results.find_messages(
+        return _find_outdated_index(call, search_scope.index_id, ignores_changes) or results.search_messages(
             call, guild_id, search_scope, query
         )
 
@@ -51,7 +51,7 @@ async def channel_search(
 
     def search(call: Call, ignores_changes: bool) -> wire.FoundMessages | OutdatedIndex:
         search_scope = scope.require_private_scope(call, channel_id)
-        return _find_outdated_index(call, search_scope.index_id, ignores_changes) or results.find_messages(
+        return _find_outdated_index(call, search_scope.index_id, ignores_changes) or results.search_messages(
             call, None, search_scope, query
         )
 
@@ -68,7 +68,7 @@ async def thread_search(
         channel_access = access.get_channel_standing(call, channel_id)
         guild_id = results.require_thread_parent(channel_access)
         # Threads are not in the message index, so pending changes do not matter.
-        return _find_outdated_index(call, guild_id, True) or results.find_threads(call, channel_access, query)
+        return _find_outdated_index(call, guild_id, True) or results.search_threads(call, channel_access, query)
 
     return await _search_with_index(operation, search)
 

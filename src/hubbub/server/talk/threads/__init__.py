@@ -18,7 +18,7 @@ from hubbub.server.talk.threads.posts import create_post_without_member
 _THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)
 
 
-def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the existing threads that audit log entries refer to."""
     thread_ids = [
         entry.target_id for entry in entries if entry.action_type in _THREAD_ACTIONS and entry.target_id is not None
@@ -41,4 +41,4 @@ SLICE = Slice(
     guild=views.guild_create_fields,
 )
 
-__all__ = ["SLICE", "create_post_without_member", "find_referenced", "ports"]
+__all__ = ["SLICE", "create_post_without_member", "list_referenced", "ports"]

@@ -116,7 +116,7 @@ def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     seconds = channel_access.channel.rate_limit_per_user
     if not seconds or not is_slowmode_applied(call, channel_access):
         return
-    wait_ms = channels.usage.find_slow_mode_wait_ms(
+    wait_ms = channels.usage.compute_slow_mode_wait_ms(
         call.tx, channel_access.channel.id, call.user_id, "thread", seconds, call.now_ms
     )
     if wait_ms:

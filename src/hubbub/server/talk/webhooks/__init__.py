@@ -24,7 +24,7 @@ _WEBHOOK_ACTIONS: Final = frozenset(
 )
 
 
-def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the webhooks that audit log entries refer to."""
     webhook_ids = [
         entry.target_id for entry in entries if entry.action_type in _WEBHOOK_ACTIONS and entry.target_id is not None
@@ -53,7 +53,7 @@ __all__ = [
     "WebhookRow",
     "create",
     "find",
-    "find_referenced",
+    "list_referenced",
     "ports",
     "require_webhook_channel",
     "webhook_with_token",

@@ -90,14 +90,14 @@ class PresenceFeed:
         clock: Clock,
         presences: Presences,
         *,
-        find_audience: Callable[..., Awaitable[PresenceAudience]] | None = None,
+        read_audience: Callable[..., Awaitable[PresenceAudience]] | None = None,
         deliver_local: Callable[[Dispatch], None] = lambda _: None,
         on_lost_sessions: Callable[[list[SessionPresence]], None] = lambda _: None,
     ) -> None:
         self._bus = bus
         self._clock = clock
         self._presences = presences
-        self._find_audience = find_audience
+        self._read_audience = read_audience
         """Function that finds the guilds and users that may see a user's presence; None on a node without a gateway."""
         self._deliver_local = deliver_local
         """Function that delivers an event to this node's sessions only."""
@@ -271,7 +271,7 @@ class PresenceFeed:
 
         Every node receives every presence, so each node sends only to its own clients. Bots do not receive the event.
         """
-        if self._find_audience is None:
+        if self._read_audience is None:
             return
         sessions = self._presences.sessions_of(user_id)
         if len(sessions) > 1:
@@ -289,7 +289,7 @@ class PresenceFeed:
 
         `to_all_nodes` also sends it to the sessions of other nodes; `is_bot` is whether the user is a bot, which has no friends.
         """
-        if self._find_audience is None or not views:
+        if self._read_audience is None or not views:
             return
         presences_by_view = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
         self._changes.append(_Change(user_id, presences_by_view, to_all_nodes, is_bot))
@@ -314,12 +314,12 @@ class PresenceFeed:
 
     async def _publish_updates(self) -> None:
         """Publish the pending changes in order."""
-        assert self._find_audience is not None
+        assert self._read_audience is not None
         try:
             while self._changes:
                 change = self._changes.popleft()
                 try:
-                    audience = await self._find_audience(change.user_id, with_friends=not change.is_bot)
+                    audience = await self._read_audience(change.user_id, with_friends=not change.is_bot)
                 except Exception:
                     log.exception("Failed to publish a presence")
                     continue

@@ -94,7 +94,7 @@ class GatewaySessions:
             bus,
             context.clock,
             presences,
-            find_audience=context.presence_audience,
+            read_audience=context.presence_audience,
             deliver_local=self._deliver_local,
             on_lost_sessions=self._on_lost_sessions,
         )

@@ -354,7 +354,7 @@ class HttpServer:
         if request.method in READ_METHODS and segments == ["openapi.json"]:
             state.route = "/openapi.json"
             return EncodedResponse(200, await self.openapi())
-        endpoint, values = self._table.find(state.method, segments)
+        endpoint, values = self._table.resolve(state.method, segments)
         state.route = endpoint.operation.path
         request_observation.set_route(state.method, state.route)
         if self._trace.is_enabled or self._trace.traffic.is_enabled:

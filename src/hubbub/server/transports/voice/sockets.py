@@ -45,7 +45,7 @@ def bind(config: Config) -> VoiceSockets:
     settings = config.voice
     tls = load_tls_context(settings)
     host = settings.host or config.host
-    address = find_public_address(config)
+    address = resolve_public_address(config)
     tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
@@ -94,7 +94,7 @@ def _load_files(certificate_file: str, key_file: str, modified_ns: tuple[int, in
     return context
 
 
-def find_public_address(config: Config) -> str:
+def resolve_public_address(config: Config) -> str:
     """Return the public IPv4 address of the voice server; raise ConfigError if it cannot be determined."""
     host = config.voice.public_address or config.voice.host or config.host
     try:

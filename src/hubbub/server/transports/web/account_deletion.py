@@ -43,7 +43,7 @@ async def transfer_guild(request: PageRequest) -> web.Response:
     guild_id = request.path_parameter("guild_id")
     username = request.form.trimmed("new_owner").removeprefix("@").lower()
     try:
-        new_owner = await _find_member(request, guild_id, username)
+        new_owner = await _require_member(request, guild_id, username)
         await request.call(guilds.UPDATE_GUILD, guild_id, body={"owner_id": str(int(new_owner.id))})
     except ApiError as error:
         return await _show(request, error)
@@ -52,7 +52,7 @@ async def transfer_guild(request: PageRequest) -> web.Response:
     )
 
 
-async def _find_member(request: PageRequest, guild_id: str, username: str) -> Any:
+async def _require_member(request: PageRequest, guild_id: str, username: str) -> Any:
     query = {"query": [username], "limit": [str(SEARCH_MAX)]}
     found = await request.call(members.SEARCH_GUILD_MEMBERS, guild_id, query=query) if username else []
     for member in found:

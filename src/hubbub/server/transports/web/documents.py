@@ -67,7 +67,7 @@ def read_versions(request: PageRequest) -> dict[str, int]:
     return {kind: int(text) for kind, text in texts.items() if text.isascii() and text.isdigit() and len(text) < 10}
 
 
-async def find_start_path(request: PageRequest, path: str) -> str:
+async def choose_start_path(request: PageRequest, path: str) -> str:
     """Return the path to open after a login to `path`: the page that asks for acceptance, if the server has documents."""
     if not await request.call(wire.LIST_DOCUMENTS):
         return path or DEFAULT_PAGE

@@ -196,7 +196,7 @@ async def log_out(request: PageRequest) -> web.Response:
 
 async def _start_session(request: PageRequest, token: str) -> web.Response:
     request.session.sign_in(token, read_provider_id(request))
-    return request.redirect(await documents.find_start_path(request, request.next_path))
+    return request.redirect(await documents.choose_start_path(request, request.next_path))
 
 
 def _login_path(request: PageRequest) -> str:

@@ -72,7 +72,7 @@ async def complete_login(request: PageRequest) -> web.Response:
         context = login_context(request) | {"next": next_path, "provider_id": provider_id}
         return request.render("login_code.html", ticket=result.ticket, **context)
     request.session.sign_in(result.token, provider_id)
-    return request.redirect(await documents.find_start_path(request, next_path))
+    return request.redirect(await documents.choose_start_path(request, next_path))
 
 
 async def _complete_link(request: PageRequest, body: dict[str, str], *, has_error: bool) -> web.Response:

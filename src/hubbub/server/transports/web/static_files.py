@@ -212,9 +212,9 @@ class CatalogFiles:
 
     def url(self, name: str) -> str:
         """Return the URL of a catalogue."""
-        return f"{STATIC_PATH}/messages/{name}.{self._find(name).digest}.json"
+        return f"{STATIC_PATH}/messages/{name}.{self._load(name).digest}.json"
 
-    def _find(self, name: str) -> StaticFile:
+    def _load(self, name: str) -> StaticFile:
         if name not in self._files:
             messages = translation.load_translations(name).client_messages()
             self._files[name] = StaticFile(codec.encode(messages), ".json")
@@ -226,7 +226,7 @@ class CatalogFiles:
         if not translation.has_translations(name):
             raise web.HTTPNotFound
         if name not in self._files:
-            await asyncio.to_thread(self._find, name)
+            await asyncio.to_thread(self._load, name)
         file = self._files[name]
         if file.digest != digest:
             raise web.HTTPNotFound

@@ -36,7 +36,7 @@ async def show_subscriptions(request: PageRequest) -> web.Response:
 @page("GET", f"{SUBSCRIPTION_PATH}/cancel")
 async def show_cancel(request: PageRequest) -> web.Response:
     """Show the confirmation page of a cancellation."""
-    subscription = await _find_subscription(request)
+    subscription = await _require_subscription(request)
     if subscription.status is not SubscriptionStatus.ACTIVE:
         return request.redirect(PATH)
     return request.render("subscription_cancel.html", subscription=subscription)
@@ -45,7 +45,7 @@ async def show_cancel(request: PageRequest) -> web.Response:
 @page("POST", f"{SUBSCRIPTION_PATH}/cancel")
 async def cancel(request: PageRequest) -> web.Response:
     """Cancel a subscription at the end of the paid period."""
-    subscription = await _find_subscription(request)
+    subscription = await _require_subscription(request)
     try:
         await request.call(wire.CANCEL_MY_SUBSCRIPTION, subscription.id)
     except ApiError as error:
@@ -61,7 +61,7 @@ async def cancel(request: PageRequest) -> web.Response:
 @page("POST", f"{SUBSCRIPTION_PATH}/resume")
 async def resume(request: PageRequest) -> web.Response:
     """Resume a canceled subscription."""
-    subscription = await _find_subscription(request)
+    subscription = await _require_subscription(request)
     try:
         await request.call(wire.RESUME_MY_SUBSCRIPTION, subscription.id)
     except ApiError as error:
@@ -69,7 +69,7 @@ async def resume(request: PageRequest) -> web.Response:
     return request.redirect(PATH, notice=gettext("{name} was resumed.", name=subscription.sku.name))
 
 
-async def _find_subscription(request: PageRequest) -> wire.MySubscription:
+async def _require_subscription(request: PageRequest) -> wire.MySubscription:
     for subscription in await request.call(wire.LIST_MY_SUBSCRIPTIONS):
         if subscription.id == int(request.path_parameter("subscription_id")):
             return subscription

@@ -177,7 +177,7 @@ class Resolver:
             form.add(reference.path, *errors.choices(list(reference.file_types)))
             return
         # Create the signing key if it does not exist yet, because the signer only reads it.
-        cdn_urls.get_signing_key(self.call.tx)
+        cdn_urls.find_or_create_signing_key(self.call.tx)
         view: Attachment = attachments.AttachmentSigner(self.call).build_view(
             self.channel_access.channel.id, stored, is_ephemeral=True
         )

@@ -147,7 +147,7 @@ def _validated_modal(call: Call, body: interaction_callbacks.CallbackModal) -> M
     references = messages.content.validate_modal_components(
         body.components, form_errors, now_ms=call.now_ms, path=("data",)
     )
-    messages.validation.require_emojis(call, references, form_errors)
+    messages.validation.check_emojis(call, references, form_errors)
     form_errors.raise_if_any()
     return Modal(custom_id=body.custom_id, components=body.components)
 

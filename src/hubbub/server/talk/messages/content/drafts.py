@@ -112,9 +112,7 @@ def reject_legacy_fields(body: wire.CreateMessageContent, form: errors.FormError
             form.add((name,), *errors.components_v2_field(name))
 
 
-def require_named_files(
-    references: ComponentReferences, files: list[StoredAttachment], form: errors.FormErrors
-) -> None:
+def check_named_files(references: ComponentReferences, files: list[StoredAttachment], form: errors.FormErrors) -> None:
     """Add an error for each file that components refer to and that is missing or of the wrong type."""
     files_by_name = {file.filename: file for file in files}
     for path, filename, must_be_image in references.files:

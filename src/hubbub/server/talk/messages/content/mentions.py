@@ -39,7 +39,7 @@ def check_allowed(allowed: AllowedMentions | None | UnsetType, form: errors.Form
             form.add(("allowed_mentions",), *errors.mentions_exclusive(mention_type.value))
 
 
-def find_mentions(
+def parse_mentions(
     texts: Iterable[str], allowed: AllowedMentions | None | UnsetType, replied_author_id: int | None = None
 ) -> Mentions:
     """Return the mentions in texts that `allowed` permits; their users and roles may not exist.

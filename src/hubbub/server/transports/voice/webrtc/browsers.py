@@ -195,7 +195,7 @@ class BrowserTransport:
         if self._dtls_timer is not None:
             self._dtls_timer.cancel()
             self._dtls_timer = None
-        delay = self._association.get_timeout_seconds()
+        delay = self._association.find_timeout_seconds()
         if delay is not None:
             self._dtls_timer = asyncio.get_running_loop().call_later(delay, self._retransmit)
 

@@ -111,7 +111,7 @@ class DtlsAssociation:
         self._connection.bio_write(datagram)
         return self._advance()
 
-    def get_timeout_seconds(self) -> float | None:
+    def find_timeout_seconds(self) -> float | None:
         """Return the delay until `handle_timeout` must be called, or None."""
         timeout: float | None = self._connection.DTLSv1_get_timeout()
         return timeout
