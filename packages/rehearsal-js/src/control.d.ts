@@ -1234,34 +1234,6 @@ export type Person = {
   connected: boolean;
 };
 
-/** A channel of a guild. */
-export type PictureChannel = {
-  id: string;
-  name: string;
-  type: number;
-};
-
-/** A guild of the world. */
-export type PictureGuild = {
-  id: string;
-  name: string;
-  owner_id: string;
-  channels: Array<PictureChannel>;
-  /** IDs of the members among the users of the world. */
-  member_ids: Array<string>;
-};
-
-/** A user or bot of the world. */
-export type PictureUser = {
-  id: string;
-  name: string;
-  bot: boolean;
-  /** ID of the application of a bot; null for users. */
-  application_id: string | null;
-  /** Whether a gateway session of the user has a connection. */
-  connected: boolean;
-};
-
 /** A file to play in the current call. */
 export type Play = {
   /** Ogg Opus file, encoded as base64. */
@@ -1812,6 +1784,34 @@ export type Subscription = {
 /** Status of a subscription. */
 export type SubscriptionStatus = 0 | 1 | 2;
 
+/** A channel of a guild. */
+export type SummaryChannel = {
+  id: string;
+  name: string;
+  type: number;
+};
+
+/** A guild of the world. */
+export type SummaryGuild = {
+  id: string;
+  name: string;
+  owner_id: string;
+  channels: Array<SummaryChannel>;
+  /** IDs of the members among the users of the world. */
+  member_ids: Array<string>;
+};
+
+/** A user or bot of the world. */
+export type SummaryUser = {
+  id: string;
+  name: string;
+  bot: boolean;
+  /** ID of the application of a bot; null for users. */
+  application_id: string | null;
+  /** Whether a gateway session of the user has a connection. */
+  connected: boolean;
+};
+
 /** A thread, or a post of a forum or media channel. */
 export type Thread = {
   /** ID of the channel. */
@@ -2067,9 +2067,9 @@ export type World = {
 };
 
 /** The users, bots and guilds of the world, without tokens. */
-export type WorldPicture = {
-  users: Array<PictureUser>;
-  guilds: Array<PictureGuild>;
+export type WorldSummary = {
+  users: Array<SummaryUser>;
+  guilds: Array<SummaryGuild>;
 };
 
 /** Path parameters, query, body and result of each operation by its name. */
@@ -2864,7 +2864,7 @@ export interface Operations {
     path: undefined;
     query: undefined;
     body: undefined;
-    result: WorldPicture;
+    result: WorldSummary;
   };
   /**
    * Create a link that opens the console in one browser.

@@ -233,7 +233,7 @@ class ReportCaseDetails(ReportCase, kw_only=True):
 
     reports: list[CaseReport]
     """Reports of the case, oldest first, at most 50."""
-    earlier_case_count: int
+    other_case_count: int
     """Number of other cases about the same account."""
 
 

@@ -59,7 +59,9 @@ def delete_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     row = require_user(call, arguments.username)
     if not 0 <= arguments.grace_days <= wire.GRACE_DAYS_MAX:
         raise AdminError(f"--grace-days must be 0 to {wire.GRACE_DAYS_MAX}")
-    deletion = administration.accounts.delete(call, row, reason=arguments.reason, grace_days=arguments.grace_days)
+    deletion = administration.accounts.schedule_deletion(
+        call, row, reason=arguments.reason, grace_days=arguments.grace_days
+    )
     return [
         f"{row.username} is suspended. The account and its messages are deleted at {codec.timestamp(deletion.due_ms)}.",
         f"Until then, hubbub admin restore-user {row.username} cancels the deletion.",

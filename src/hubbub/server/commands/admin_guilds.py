@@ -70,7 +70,7 @@ def delete_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
     guild = require_guild(call, arguments.guild_id)
     if not 0 <= arguments.grace_days <= administration.GRACE_DAYS_MAX:
         raise AdminError(f"--grace-days must be 0 to {administration.GRACE_DAYS_MAX}")
-    row = guild_administration.delete(call, guild, reason=arguments.reason, grace_days=arguments.grace_days)
+    row = guild_administration.schedule_deletion(call, guild, reason=arguments.reason, grace_days=arguments.grace_days)
     return [
         f"{guild.name} is suspended. The guild and its messages are deleted at {codec.timestamp(row.due_ms or 0)}.",
         f"Until then, hubbub admin restore-guild {guild.id} cancels the deletion.",

@@ -8,7 +8,7 @@ import msgspec
 
 from hubbub.server.app import App
 from hubbub.server.core.config import Config
-from hubbub.server.recordings.generated_tests import TestWriter
+from hubbub.server.recordings.generated_tests import GeneratedTestWriter
 from hubbub.server.recordings.recording_file import RecordingError, read_recording
 from hubbub.server.recordings.replayer import Replayer, format_report
 from hubbub.server.terminal import print_error
@@ -20,7 +20,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     try:
         recording = read_recording(arguments.file)
         if arguments.as_test is not None:
-            Path(arguments.as_test).write_text(TestWriter(recording).write(), encoding="utf-8")
+            Path(arguments.as_test).write_text(GeneratedTestWriter(recording).render(), encoding="utf-8")
             print(f"Wrote {arguments.as_test}. Start your program in its fixture `program`.")
             return 0
         config = msgspec.structs.replace(config, seed=recording.header.seed)

@@ -364,16 +364,16 @@ class TrafficApi:
             for change in sorted(changes.ALL.values(), key=lambda change: change.at_ms)
         ]
 
-    async def get_world(self) -> models.WorldPicture:
+    async def get_world(self) -> models.WorldSummary:
         """Return the users, bots and guilds of the world, without tokens."""
         built = self._control.built_world
         connected = {session.user_id for session in await self._control.list_sessions() if session.connected}
         users = [
-            models.PictureUser(id=user.id, name=name, bot=False, application_id=None, connected=user.id in connected)
+            models.SummaryUser(id=user.id, name=name, bot=False, application_id=None, connected=user.id in connected)
             for name, user in built.users.items()
         ]
         users += [
-            models.PictureUser(
+            models.SummaryUser(
                 id=application.bot.id,
                 name=name,
                 bot=True,
@@ -383,7 +383,7 @@ class TrafficApi:
             for name, application in built.applications.items()
             if application.bot is not None
         ]
-        return models.WorldPicture(
+        return models.WorldSummary(
             users=users, guilds=await self._app.database.read(lambda tx: _read_guilds(tx, [user.id for user in users]))
         )
 
@@ -436,19 +436,19 @@ def _can_replay(record: TrafficRecord) -> bool:
     return entry.direction == "in" and content.path.startswith("/api") and is_complete
 
 
-def _read_guilds(tx: Tx, user_ids: list[UserId]) -> list[models.PictureGuild]:
+def _read_guilds(tx: Tx, user_ids: list[UserId]) -> list[models.SummaryGuild]:
     """Return the guilds that any of the users is a member of, ordered by ID."""
     member_ids: dict[int, list[UserId]] = {}
     for user_id in user_ids:
         for guild_id, *_ in members.list_memberships(tx, user_id):
             member_ids.setdefault(guild_id, []).append(user_id)
     return [
-        models.PictureGuild(
+        models.SummaryGuild(
             id=GuildId(guild_id),
             name=row.name,
             owner_id=UserId(row.owner_id),
             channels=[
-                models.PictureChannel(id=ChannelId(channel.id), name=channel.name or "", type=int(channel.type))
+                models.SummaryChannel(id=ChannelId(channel.id), name=channel.name or "", type=int(channel.type))
                 for channel in channels.list_guild_channels(tx, guild_id)
             ],
             member_ids=member_ids[guild_id],

@@ -114,7 +114,7 @@ class DatedChange(msgspec.Struct, kw_only=True):
     """Whether the change is in effect at the time of the clock."""
 
 
-class PictureUser(msgspec.Struct, kw_only=True):
+class SummaryUser(msgspec.Struct, kw_only=True):
     """A user or bot of the world."""
 
     id: UserId
@@ -126,7 +126,7 @@ class PictureUser(msgspec.Struct, kw_only=True):
     """Whether a gateway session of the user has a connection."""
 
 
-class PictureChannel(msgspec.Struct, kw_only=True):
+class SummaryChannel(msgspec.Struct, kw_only=True):
     """A channel of a guild."""
 
     id: ChannelId
@@ -134,22 +134,22 @@ class PictureChannel(msgspec.Struct, kw_only=True):
     type: int
 
 
-class PictureGuild(msgspec.Struct, kw_only=True):
+class SummaryGuild(msgspec.Struct, kw_only=True):
     """A guild of the world."""
 
     id: GuildId
     name: str
     owner_id: UserId
-    channels: list[PictureChannel]
+    channels: list[SummaryChannel]
     member_ids: list[UserId]
     """IDs of the members among the users of the world."""
 
 
-class WorldPicture(msgspec.Struct, kw_only=True):
+class WorldSummary(msgspec.Struct, kw_only=True):
     """The users, bots and guilds of the world, without tokens."""
 
-    users: list[PictureUser]
-    guilds: list[PictureGuild]
+    users: list[SummaryUser]
+    guilds: list[SummaryGuild]
 
 
 class ConsoleLink(msgspec.Struct, kw_only=True):
@@ -172,7 +172,7 @@ REPLAY_TRAFFIC_ENTRY: Final = _operation(
     "POST", "/traffic/{entry_id}/replay", errors.NOT_FOUND, errors.BAD_REQUEST, result=ReplayResult
 )
 LIST_CHANGES: Final = _operation("GET", "/changes", result=list[DatedChange])
-GET_WORLD: Final = _operation("GET", "/world", result=WorldPicture)
+GET_WORLD: Final = _operation("GET", "/world", result=WorldSummary)
 CREATE_CONSOLE_LINK: Final = _operation("POST", "/console-links", result=ConsoleLink)
 CREATE_FORK_CONSOLE_LINK: Final = _operation(
     "POST", "/forks/{fork_id}/console-links", errors.NOT_FOUND, result=ConsoleLink

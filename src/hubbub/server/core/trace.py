@@ -93,7 +93,7 @@ class Trace:
         if user_id in self.delivered_events:
             self.answered_events.setdefault(user_id, set()).update(self._unanswered_events.pop(user_id, ()))
 
-    def request_intents(self, user_id: int, intents: int) -> None:
+    def record_intents(self, user_id: int, intents: int) -> None:
         """Record the intents of a new session."""
         self.requested_intents[user_id] = self.requested_intents.get(user_id, 0) | intents
 

@@ -23,10 +23,8 @@ def program(hubbub):
 '''
 
 
-class TestWriter:
+class GeneratedTestWriter:
     """Writes the test of one recording. Results of requests become variables that later requests use."""
-
-    __test__ = False
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -36,7 +34,7 @@ class TestWriter:
         self._people: dict[str, str] = {}
         """Variables of people by name."""
 
-    def write(self) -> str:
+    def render(self) -> str:
         """Return the text of the file."""
         body: list[str] = []
         for step in self._steps:

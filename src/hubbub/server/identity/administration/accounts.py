@@ -13,7 +13,7 @@ from hubbub.server.identity.administration.signals import UserSuspended
 from hubbub.server.identity.administration.store import DeletionRow
 from hubbub.server.identity.users import UserRow
 
-__all__ = ["delete", "end_sessions", "restore", "search", "suspend", "unsuspend"]
+__all__ = ["end_sessions", "restore", "schedule_deletion", "search", "suspend", "unsuspend"]
 """The interface for the command line and other slices."""
 
 DELETE_USER_JOB: Final = "administration.delete_user"
@@ -74,7 +74,9 @@ def end_sessions(call: Call, user: UserRow, *, reason: str | None = None) -> int
 # Deletion
 
 
-def delete(call: Call, user: UserRow, *, reason: str, grace_days: int = wire.GRACE_DAYS_DEFAULT) -> DeletionRow:
+def schedule_deletion(
+    call: Call, user: UserRow, *, reason: str, grace_days: int = wire.GRACE_DAYS_DEFAULT
+) -> DeletionRow:
     """Suspend an account and schedule its deletion. An account that is already being deleted keeps its date."""
     rules.require_not_operator(call, user.id)
     scheduled = store.find_deletion(call.tx, user.id)
@@ -83,8 +85,8 @@ def delete(call: Call, user: UserRow, *, reason: str, grace_days: int = wire.GRA
     users.ports.check_deletion(call, user.id)
     suspension = accounts.management.find_ban(call.tx, user.id, call.now_ms)
     # A suspension that ends by itself must not end before the deletion.
-    has_suspended = suspension is None or suspension.ends_ms is not None
-    if has_suspended:
+    must_suspend = suspension is None or suspension.ends_ms is not None
+    if must_suspend:
         accounts.ban(call, user.id, reason="The account is being deleted.")
     actor = call.actor_or_none
     row = DeletionRow(
@@ -93,7 +95,7 @@ def delete(call: Call, user: UserRow, *, reason: str, grace_days: int = wire.GRA
         reason=reason,
         created_ms=call.now_ms,
         due_ms=call.now_ms + grace_days * DAY_MS,
-        has_suspended=int(has_suspended),
+        has_suspended=int(must_suspend),
     )
     store.insert_deletion(call.tx, row)
     call.tx.enqueue(DELETE_USER_JOB, user.id, due_ms=row.due_ms, key=_job_key(user.id))
@@ -114,7 +116,7 @@ def restore(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
     return True
 
 
-def delete_now(call: Call, user_id: UserId) -> None:
+def continue_deletion(call: Call, user_id: UserId) -> None:
     """Delete a batch of a user's messages, and after the last batch the account.
 
     Do nothing if the deletion is not scheduled any more."""

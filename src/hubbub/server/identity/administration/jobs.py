@@ -8,7 +8,7 @@ from hubbub.server.identity.administration import accounts
 
 def delete_user(call: Call, job: Job) -> None:
     """Delete an account whose grace period ended, in batches of messages."""
-    accounts.delete_now(call, UserId(job.decode(int)))
+    accounts.continue_deletion(call, UserId(job.decode(int)))
 
 
 JOBS = {accounts.DELETE_USER_JOB: delete_user}

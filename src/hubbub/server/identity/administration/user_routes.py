@@ -58,7 +58,7 @@ def delete_user(call: Call, user_id: UserId, body: wire.DeleteUser) -> wire.Admi
     """Delete an account and everything it wrote, after a grace period."""
     rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
-    accounts.delete(call, user, reason=body.reason, grace_days=body.grace_days)
+    accounts.schedule_deletion(call, user, reason=body.reason, grace_days=body.grace_days)
     return views.user(call, user)
 
 

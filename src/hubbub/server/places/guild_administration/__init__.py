@@ -5,8 +5,8 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guild_administration import actions, ports, routes
 from hubbub.server.places.guild_administration.actions import (
-    delete,
     restore,
+    schedule_deletion,
     suspend,
     transfer,
     unsuspend,
@@ -18,7 +18,7 @@ from hubbub.server.places.guild_administration.views import guild_details
 
 
 def _delete_guild(call: Call, job: Job) -> None:
-    actions.delete_now(call, job.decode(int))
+    actions.delete_due(call, job.decode(int))
 
 
 SLICE = Slice(
@@ -31,10 +31,10 @@ SLICE = Slice(
 __all__ = [
     "GuildUsage",
     "SLICE",
-    "delete",
     "guild_details",
     "ports",
     "restore",
+    "schedule_deletion",
     "search",
     "suspend",
     "transfer",

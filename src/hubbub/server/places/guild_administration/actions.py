@@ -50,7 +50,9 @@ def unsuspend_by_id(call: Call, guild_id: int, reason: str) -> None:
         unsuspend(call, guild, reason=reason)
 
 
-def delete(call: Call, guild: GuildRow, *, reason: str, grace_days: int = wire.GRACE_DAYS_DEFAULT) -> SuspensionRow:
+def schedule_deletion(
+    call: Call, guild: GuildRow, *, reason: str, grace_days: int = wire.GRACE_DAYS_DEFAULT
+) -> SuspensionRow:
     """Suspend a guild and schedule its deletion. A guild that is already being deleted keeps its date."""
     suspension = guilds.suspensions.find_suspension(call.tx, guild.id)
     if suspension is not None and suspension.due_ms is not None:
@@ -79,7 +81,7 @@ def restore(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool:
     return True
 
 
-def delete_now(call: Call, guild_id: int) -> None:
+def delete_due(call: Call, guild_id: int) -> None:
     """Delete a guild whose grace period ended. Do nothing if its deletion is not scheduled any more."""
     guild = guilds.find(call.tx, guild_id)
     suspension = guilds.suspensions.find_suspension(call.tx, guild_id)

@@ -60,7 +60,7 @@ def administratively_delete_guild(
 ) -> wire.AdministeredGuild:
     """Delete a guild and its messages, after a grace period."""
     rules.require_operator(call, OperatorRole.MODERATOR)
-    actions.delete(call, _require_guild(call, guild_id), reason=body.reason, grace_days=body.grace_days)
+    actions.schedule_deletion(call, _require_guild(call, guild_id), reason=body.reason, grace_days=body.grace_days)
     return _view(call, guild_id)
 
 

@@ -78,7 +78,7 @@ def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.Creat
     )._replace(additional_name=member.additional_name, metadata=encode_metadata(body.metadata or None))
     if not message.content and lobby.linked_channel_id is None:
         raise errors.EMPTY_MESSAGE()
-    duplicate = messages.history.find_duplicate(
+    duplicate = messages.history.claim_nonce(
         call, lobby.id, body, message_id, lambda earlier_id: store.find_message(call.tx, lobby.id, earlier_id)
     )
     if duplicate is not None:

@@ -44,7 +44,7 @@ def send(
     nonce = nonces.parse_nonce(body)
     message_id = call.new_id(MessageId)
     channel = channel_access.channel
-    existing_row = nonces.find_duplicate(
+    existing_row = nonces.claim_nonce(
         call, channel.id, body, message_id, lambda existing_id: store.find(call.tx, channel.id, existing_id)
     )
     if existing_row is not None:

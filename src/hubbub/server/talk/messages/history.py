@@ -4,7 +4,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.places.guild_administration import GuildUsage
 from hubbub.server.talk.messages import files, store
 from hubbub.server.talk.messages.content.records import MessageRow
-from hubbub.server.talk.messages.nonces import find_duplicate
+from hubbub.server.talk.messages.nonces import claim_nonce
 from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
     can_read_history,
@@ -28,7 +28,7 @@ __all__ = [
     "count_after",
     "count_guild_contents",
     "find",
-    "find_duplicate",
+    "claim_nonce",
     "find_ephemeral",
     "find_many",
     "get",

@@ -34,7 +34,7 @@ def _is_enforced(call: Call, body: wire.CreateMessage) -> bool:
     return body.enforce_nonce and changes.ENFORCE_NONCE.is_active(call.now_ms)
 
 
-def find_duplicate(
+def claim_nonce(
     call: Call, channel_id: int, body: wire.CreateMessage, message_id: int, find: Callable[[int], RowT | None]
 ) -> RowT | None:
     """Return the message of a channel or lobby that used the nonce of a body within `NONCE_WINDOW_MS`, or None.

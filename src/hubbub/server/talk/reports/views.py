@@ -69,7 +69,7 @@ def case_details(call: Call, row: CaseRow) -> wire.ReportCaseDetails:
             )
             for report in reports
         ],
-        earlier_case_count=0 if row.user_id is None else store.count_other_cases(call.tx, row.user_id, row.id),
+        other_case_count=0 if row.user_id is None else store.count_other_cases(call.tx, row.user_id, row.id),
     )
 
 

@@ -40,7 +40,7 @@ def create_thread_from_message(
     is_announcement = parent.type == ChannelType.GUILD_ANNOUNCEMENT
     thread_type = ChannelType.ANNOUNCEMENT_THREAD if is_announcement else ChannelType.PUBLIC_THREAD
     rules.require_active_thread_quota(call, channel_access.guild_id, thread_type)
-    rules.require_slowmode(call, channel_access)
+    rules.consume_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, parent, body, thread_type, message_id)
     row = actions.create(call, row)
     messages.changes.set_flags(call, channel_access.channel, message_id, flags_to_set=MessageFlags.HAS_THREAD)
@@ -66,7 +66,7 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     thread_type = rules.choose_thread_type(parent, body.type or None)
     rules.require_creation(channel_access, thread_type)
     rules.require_active_thread_quota(call, channel_access.guild_id, thread_type)
-    rules.require_slowmode(call, channel_access)
+    rules.consume_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, parent, body, thread_type, call.new_id(ChannelId))
     if thread_type == ChannelType.PRIVATE_THREAD:
         row = row._replace(invitable=int(body.invitable is not False))
@@ -85,7 +85,7 @@ def _create_post(
     is_moderator = channel_access.can(Permissions.MANAGE_THREADS)
     tags = rules.require_tags(forum, body.applied_tags or [], [], is_moderator=is_moderator)
     rules.require_active_thread_quota(call, channel_access.guild_id, ChannelType.PUBLIC_THREAD)
-    rules.require_slowmode(call, channel_access)
+    rules.consume_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
     row = actions.create(call, row._replace(applied_tags=codec.encode(tags).decode()))
     thread_access = access.get_channel_standing(call, row.id)

@@ -111,7 +111,7 @@ def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
     return changes.PERMISSION_SPLITS.is_active(call.now_ms) or not channel_access.allowed & _LEGACY_BYPASS_PERMISSIONS
 
 
-def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
+def consume_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT while slowmode forbids another thread; otherwise record the new thread (spec/http.md#3.2)."""
     seconds = channel_access.channel.rate_limit_per_user
     if not seconds or not is_slowmode_applied(call, channel_access):

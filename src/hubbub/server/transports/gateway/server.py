@@ -323,7 +323,7 @@ class Gateway:
             shard_multiple = settings.large_bot_concurrency if settings.is_large(guild_count) else 1
             parameters = identification.validate(identify, actor, shard_multiple)
             if self._context.trace.is_enabled:
-                self._context.trace.request_intents(int(actor.user_id), parameters.intents)
+                self._context.trace.record_intents(int(actor.user_id), parameters.intents)
         except CloseConnection as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
             raise

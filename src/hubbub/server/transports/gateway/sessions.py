@@ -210,7 +210,7 @@ class GatewaySessions:
         early_events, session.early_events = session.early_events or [], None
         for dispatch in early_events:
             batch = DispatchBatch()
-            user_sessions.add_recipient(session, dispatch, batch)
+            user_sessions.add_if_recipient(session, dispatch, batch)
             batch.send()
         self.presence_feed.set_presence(session, identify.presence or SetPresence())
         self._spawn(self._admit_to_guilds(session, seats))
@@ -343,7 +343,7 @@ class GatewaySessions:
             recipients = [by_user[user_id] for user_id in users if user_id in by_user]
         if self._context.trace.is_enabled:
             for user_sessions in recipients:
-                user_sessions.deliver_traced(dispatch)
+                user_sessions.deliver(dispatch)
             return
         try:
             batch = DispatchBatch()

@@ -90,7 +90,7 @@ class UserSessions:
         elif not dispatch.event.startswith("_"):
             try:
                 span = self._context.start_dispatch_span(dispatch) if dispatch.traceparent else None
-                self.deliver_traced(dispatch)
+                self.deliver(dispatch)
                 if span is not None:
                     span.end()
             except Exception:
@@ -98,21 +98,20 @@ class UserSessions:
                 for session in list(self.sessions):
                     self._control.invalidate(session)
 
-    def deliver_traced(self, dispatch: Dispatch) -> None:
+    def deliver(self, dispatch: Dispatch) -> None:
         """Deliver an event to the user's sessions, and record it if the trace is on."""
         if self._context.trace.is_enabled:
             delivery_trace.deliver_traced(
                 self._context,
                 dispatch,
                 list(self.sessions),
-                lambda: self.deliver(dispatch),
+                lambda: self._send(dispatch),
                 lambda session: delivery_trace.explain_user_miss(session, dispatch),
             )
         else:
-            self.deliver(dispatch)
+            self._send(dispatch)
 
-    def deliver(self, dispatch: Dispatch) -> None:
-        """Deliver an event to the user's sessions."""
+    def _send(self, dispatch: Dispatch) -> None:
         batch = DispatchBatch()
         self.add_recipients(dispatch, batch)
         batch.send()
@@ -126,9 +125,9 @@ class UserSessions:
             if session.early_events is not None:
                 session.early_events.append(dispatch)
             else:
-                self.add_recipient(session, dispatch, batch)
+                self.add_if_recipient(session, dispatch, batch)
 
-    def add_recipient(self, session: GatewaySession, dispatch: Dispatch, batch: DispatchBatch) -> None:
+    def add_if_recipient(self, session: GatewaySession, dispatch: Dispatch, batch: DispatchBatch) -> None:
         """Add a session to the recipients if the event is meant for it.
 
         GUILD_CREATE and GUILD_DELETE first add the session to the guild or remove it.

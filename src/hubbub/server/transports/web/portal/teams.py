@@ -165,13 +165,13 @@ async def _team_context(request: PageRequest) -> dict[str, Any]:
         "role_labels": ROLE_LABELS,
         "is_owner": team.owner_user_id == user_id,
         "is_admin": any(member.user.id == user_id and member.role == TeamRole.ADMIN for member in team.members),
-        "heirs": _list_heirs(team),
+        "possible_owners": _list_possible_owners(team),
         "me": await request.current_user(),
         "members_max": teams.TEAM_MEMBERS_MAX,
     }
 
 
-def _list_heirs(team: Team) -> list[tuple[str, str]]:
+def _list_possible_owners(team: Team) -> list[tuple[str, str]]:
     """Return ID and name of the members who can become the owner of the team."""
     return [
         (f"{member.user.id:d}", member.user.global_name or member.user.username)

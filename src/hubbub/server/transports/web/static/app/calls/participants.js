@@ -15,7 +15,7 @@ export function participantEntries(context, voiceStates) {
   const calls = getCalls(context);
   const hasJoined = calls.channelId === context.channelId;
   return voiceStates.map(({ user_id: userId }) => {
-    const { user, name } = personOf(context, userId);
+    const { user, name } = participantOf(context, userId);
     const video = hasJoined ? videoOf(calls, userId, me.id) : null;
     return {
       key: userId,
@@ -40,7 +40,7 @@ export function updateTiles(list, context, voiceStates, mainId) {
       item.classList.toggle("speaking", isSpeaking);
       item.querySelector(".speaking-mark").textContent = isSpeaking ? t("speaking") : "";
     }
-    const { name } = personOf(context, userId);
+    const { name } = participantOf(context, userId);
     const indicators = voiceIndicators(statesById.get(userId) ?? {});
     const label = item.querySelector(".tile-name");
     const version = JSON.stringify([name, indicators]);
@@ -56,7 +56,7 @@ export function updateTiles(list, context, voiceStates, mainId) {
   }
 }
 
-function personOf({ state, guildId }, userId) {
+function participantOf({ state, guildId }, userId) {
   const user = state.user(userId) ?? { id: userId, username: t("Unknown user") };
   return { user, name: state.displayName(user, guildId) };
 }
