@@ -7,7 +7,7 @@ import { t } from "../ui/translation.js";
 import { textSetting } from "../settings/fields.js";
 import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
-import { loadContent } from "../settings/content_loader.js";
+import { loadAndShow } from "../settings/content_loader.js";
 import { currentPasswordSetting } from "./credential_fields.js";
 import { openDeletion } from "./deletion.js";
 
@@ -15,7 +15,7 @@ import { openDeletion } from "./deletion.js";
 export const ACCOUNT_SCREEN = { id: "account", label: t("Account"), icon: "key", build };
 
 function build(view) {
-  return loadContent(
+  return loadAndShow(
     view,
     ACCOUNT_SCREEN.label,
     () => view.context.api.request("GET", "/users/@me/email"),

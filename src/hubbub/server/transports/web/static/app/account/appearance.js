@@ -56,7 +56,7 @@ function build(view) {
       hint: t("The server fetches the pages and their images, so other websites do not see your IP address."),
     }),
   };
-  const load = () => {
+  const drawValues = () => {
     for (const [name, field] of Object.entries(fields)) field.write(state.settings[name]);
   };
   for (const [name, field] of Object.entries(fields))
@@ -68,11 +68,11 @@ function build(view) {
       } catch (error) {
         showError(error);
         applyAppearance(state.settings);
-        load();
+        drawValues();
       }
     });
-  view.onChange(({ kind }) => kind === "settings" && load());
-  load();
+  view.onChange(({ kind }) => kind === "settings" && drawValues());
+  drawValues();
   return h(
     "div",
     { class: "settings-section" },

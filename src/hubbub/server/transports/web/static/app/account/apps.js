@@ -17,16 +17,16 @@ function build(view) {
     label: t("Apps with access to your account"),
     emptyText: t("No app has access to your account."),
     fetch: () => api.request("GET", "/oauth2/tokens"),
-    entry: authorization => authorizationEntry(view, authorization, () => authorized.load()),
+    entry: authorization => authorizationEntry(view, authorization, () => authorized.refresh()),
   });
   const added = liveList({
     label: t("Apps that you added to guilds"),
     emptyText: t("You have not added an app to a guild."),
     fetch: () => api.request("GET", "/users/@me/integrations"),
-    entry: addition => addedEntry(view, addition, () => added.load()),
+    entry: addition => addedEntry(view, addition, () => added.refresh()),
   });
   view.onChange(({ kind }) => {
-    if (kind === "integrations" || kind === "guilds" || kind === "members") added.loadSoon();
+    if (kind === "integrations" || kind === "guilds" || kind === "members") added.refreshSoon();
   });
   return h(
     "div",

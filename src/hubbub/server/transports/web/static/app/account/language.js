@@ -28,7 +28,7 @@ function build(view) {
     onInput: () => view.drawBar(),
   });
   view.useForm(form);
-  view.onChange(({ kind }) => kind === "me" && form.load(context.state.me));
+  view.onChange(({ kind }) => kind === "me" && form.showStored(context.state.me));
   return h(
     "div",
     { class: "settings-form" },

@@ -31,7 +31,7 @@ function build(view) {
     notification_sounds: switchSetting(t("Sound"), { hint: t("A short sound, unless you are reading the channel.") }),
   };
   const permission = h("div", { class: "settings-permission", role: "status" });
-  const load = () => {
+  const drawValues = () => {
     for (const [name, field] of Object.entries(fields)) field.write(state.settings[name] ?? true);
     drawPermission();
   };
@@ -53,10 +53,10 @@ function build(view) {
       const isSaved = await runAndReport(async () => {
         state.apply("USER_SETTINGS_UPDATE", await api.request("PATCH", "/users/@me/settings", { json }));
       });
-      if (!isSaved) load();
+      if (!isSaved) drawValues();
     });
-  view.onChange(({ kind }) => kind === "settings" && load());
-  load();
+  view.onChange(({ kind }) => kind === "settings" && drawValues());
+  drawValues();
   return h(
     "div",
     { class: "settings-form" },

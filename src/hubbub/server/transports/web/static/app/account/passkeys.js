@@ -31,10 +31,10 @@ export function passkeysSection(view) {
     label: t("Passkeys"),
     emptyText: t("You have no passkeys."),
     fetch: () => api.request("GET", PATH),
-    entry: passkey => passkeyEntry(view, passkey, () => list.load()),
+    entry: passkey => passkeyEntry(view, passkey, () => list.refresh()),
   });
   const add = async () => {
-    if (await register(view)) await list.load();
+    if (await register(view)) await list.refresh();
   };
   return settingsSection(
     t("Passkeys"),

@@ -45,7 +45,7 @@ function build(view) {
     onInput: () => view.drawBar(),
   });
   view.useForm(form);
-  view.onChange(({ kind }) => kind === "settings" && form.load(formValues(context.state.settings)));
+  view.onChange(({ kind }) => kind === "settings" && form.showStored(formValues(context.state.settings)));
   return h(
     "div",
     { class: "settings-form" },

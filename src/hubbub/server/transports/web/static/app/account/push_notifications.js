@@ -34,7 +34,7 @@ export function pushNotificationsField(context) {
     field.node.querySelector("input").disabled = !isPossible;
     setChildren(status, text ? h("p", { class: isProblem ? "settings-obstacle" : "hint" }, text) : null);
   };
-  const load = async () => {
+  const refresh = async () => {
     try {
       const { isOn, obstacle } = await fetchPushState(context.api);
       if (obstacle === null) show(isOn, isOn ? ON_TEXT : "");
@@ -52,11 +52,11 @@ export function pushNotificationsField(context) {
       show(!isOn, error instanceof DOMException ? FAILED_TEXT : ERROR_TEXT, { isProblem: true });
       return;
     }
-    await load();
+    await refresh();
     if (isOn && !field.read() && pushObstacle() === null) show(false, DISMISSED_TEXT, { isProblem: true });
   };
   field.node.addEventListener("change", () => toggle(field.read()));
   show(false, "", { isPossible: false });
-  load();
+  refresh();
   return h("div", { class: "settings-switch" }, field.node, status);
 }

@@ -44,7 +44,7 @@ function build(view) {
     label: t("Sessions"),
     emptyText: "",
     fetch: () => api.request("GET", "/auth/sessions"),
-    entry: session => sessionEntry(view, session, () => list.load()),
+    entry: session => sessionEntry(view, session, () => list.refresh()),
     onDraw: sessions => {
       logOutOthersButton.hidden = sessions.length < 2;
     },
@@ -57,12 +57,12 @@ function build(view) {
       run: () => api.request("DELETE", "/auth/sessions"),
     });
     if (!isDone) return;
-    await list.load();
+    await list.refresh();
     showNotice(t("All your other sessions were logged out."), "done");
     view.main.focus();
   };
   // Sessions have no events, so the list is loaded again when the user returns to the page.
-  createReload(logOutOthersButton, list.load, () => {});
+  createReload(logOutOthersButton, list.refresh, () => {});
   return [
     h("p", { class: "hint settings-intro" }, t("Log out any session that you do not recognize.")),
     ...list.nodes,

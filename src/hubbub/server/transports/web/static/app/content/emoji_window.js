@@ -125,12 +125,13 @@ export function openEmojiWindow(anchor, context, choose) {
       const found = emojiSet === null ? [] : searchEmoji(emojiSet, query.replaceAll(" ", "_"));
       const byWords = found.length || emojiSet === null ? found : searchEmoji(emojiSet, query);
       grid.setSections([{ label: null, cells: [...custom.map(customCell), ...byWords.map(unicodeCell)] }]);
-    } else grid.setSections(listSections(guilds));
+    } else grid.setSections(buildSections(guilds));
     tabs.hidden = Boolean(query);
     grid.setStatus(emojiSet === null ? t("Loading emoji…") : t("No emoji found."));
   }
 
-  function listSections(guilds) {
+  /** Return the sections of all emoji, and draw a tab for each. */
+  function buildSections(guilds) {
     const groups = emojiSet?.groups ?? [];
     const names = new Map(
       groups.flatMap(group =>

@@ -73,7 +73,7 @@ class GuildList extends LayoutPart {
   }
 
   #folderEntry(folder, guilds, currentGuildId) {
-    const counts = guilds.map(guild => this.#countUnread(guild));
+    const counts = guilds.map(guild => this.#summarizeUnread(guild));
     const isUnread = folder.collapsed && counts.some(count => count.isUnread),
       mentionCount = folder.collapsed ? counts.reduce((sum, count) => sum + count.mentionCount, 0) : 0;
     const hasCurrent = folder.collapsed && folder.guild_ids.includes(currentGuildId);
@@ -130,7 +130,7 @@ class GuildList extends LayoutPart {
     );
   }
 
-  #countUnread(guild) {
+  #summarizeUnread(guild) {
     const { state } = this.context;
     let isUnread = false,
       mentionCount = 0;
@@ -143,7 +143,7 @@ class GuildList extends LayoutPart {
   }
 
   #entry(guild, currentGuildId, className = null) {
-    const { isUnread, mentionCount } = this.#countUnread(guild);
+    const { isUnread, mentionCount } = this.#summarizeUnread(guild);
     const isCurrent = guild.id === currentGuildId;
     const version = `${isCurrent} ${isUnread} ${mentionCount} ${guild.name} ${guild.icon} ${guild.unavailable} ${className}`;
     const name = guild.unavailable ? t("{name}, unavailable", { name: guild.name ?? t("Unknown guild") }) : guild.name;

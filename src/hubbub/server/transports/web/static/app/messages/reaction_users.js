@@ -60,10 +60,10 @@ class ReactionUsers {
   start() {
     if (this.#hasStarted) return;
     this.#hasStarted = true;
-    this.#load();
+    this.#appendPage();
   }
 
-  async #load() {
+  async #appendPage() {
     const { api, state, guildId } = this.#context;
     setChildren(this.footer, t("Loading…"));
     try {
@@ -100,6 +100,6 @@ class ReactionUsers {
   }
 
   #button(label) {
-    return h("button", { type: "button", class: "link", onclick: () => this.#load() }, label);
+    return h("button", { type: "button", class: "link", onclick: () => this.#appendPage() }, label);
   }
 }

@@ -80,7 +80,7 @@ export class ClockPane {
 
   async show() {
     await this.#refresh();
-    await this.#loadChanges();
+    await this.#refreshChanges();
     const next = this.#changes.findIndex(change => !change.active);
     this.#slider.value = String(next < 0 ? this.#changes.length - 1 : next);
     this.#describeSlider();
@@ -102,10 +102,10 @@ export class ClockPane {
 
   async #change(path, body) {
     this.#drawState(await callControl("POST", path, body));
-    await this.#loadChanges();
+    await this.#refreshChanges();
   }
 
-  async #loadChanges() {
+  async #refreshChanges() {
     this.#changes = await callControl("GET", "/changes");
     this.#slider.max = String(this.#changes.length - 1);
     setChildren(

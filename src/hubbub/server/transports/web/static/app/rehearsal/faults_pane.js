@@ -71,7 +71,7 @@ export class FaultsPane {
       h("option", { value: "" }, "All"),
       ...this.#world.users.map(user => h("option", { value: user.id }, user.name)),
     );
-    await this.#load();
+    await this.#refresh();
   }
 
   #read() {
@@ -87,10 +87,10 @@ export class FaultsPane {
   async #add(fault) {
     const { sessions, waiting } = await callControl("POST", "/faults", fault);
     report(waiting === null ? `The fault was applied to ${sessions} sessions.` : "The fault is active.");
-    await this.#load();
+    await this.#refresh();
   }
 
-  async #load() {
+  async #refresh() {
     const faults = await callControl("GET", "/faults");
     setChildren(
       this.#list,
@@ -107,7 +107,7 @@ export class FaultsPane {
           ),
           controlButton("Remove", async () => {
             await callControl("DELETE", `/faults/${id}`);
-            await this.#load();
+            await this.#refresh();
           }),
         ),
       ),

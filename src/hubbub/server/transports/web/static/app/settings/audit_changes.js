@@ -135,7 +135,7 @@ function changeText(names, { key, old_value: before, new_value: after }) {
   if (key === "$add" || key === "$remove") return `${label}: ${names.valueText(key, after)}`;
   if (key === "permissions" || key === "allow" || key === "deny") return permissionChanges(label, before, after);
   if (IMAGE_KEYS.has(key)) return imageChange(label, before, after);
-  if (Array.isArray(before) && Array.isArray(after)) return listChanges(names, key, before, after);
+  if (Array.isArray(before) && Array.isArray(after)) return arrayChange(names, key, before, after);
   if (before === undefined) return `${label}: ${names.valueText(key, after)}`;
   const old = names.valueText(key, before);
   if (after === undefined) return t("{label}: was {before}", { label, before: old });
@@ -147,7 +147,8 @@ function imageChange(label, before, after) {
   return isEmpty(after) ? t("{label} removed", { label }) : t("{label} changed", { label });
 }
 
-function listChanges(names, key, before, after) {
+/** Return the text about the added and removed items of a list. */
+function arrayChange(names, key, before, after) {
   const without = (items, others) => {
     const known = new Set(others.map(other => JSON.stringify(other)));
     return items.filter(item => !known.has(JSON.stringify(item)));

@@ -10,7 +10,7 @@ import { ACTION_TEXTS, openRule } from "./auto_moderation_rule.js";
 import { choiceSetting, textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
-import { createReload, loadContent } from "./content_loader.js";
+import { createReload, loadAndShow } from "./content_loader.js";
 
 const { KEYWORD, KEYWORD_PRESET, MENTION_SPAM, SPAM, MEMBER_PROFILE } = AutoModerationTriggerType;
 
@@ -39,7 +39,7 @@ function build(view, focusedId = null) {
     return lockedNotice(t("You cannot see the rules. {reason}", { reason: denialReason }));
   }
   const load = () => context.api.request("GET", `/guilds/${guildId}/auto-moderation/rules`);
-  return loadContent(view, AUTO_MODERATION_SCREEN.label, load, rules => buildList(view, rules, load, focusedId));
+  return loadAndShow(view, AUTO_MODERATION_SCREEN.label, load, rules => buildList(view, rules, load, focusedId));
 }
 
 function buildList(view, loadedRules, load, focusedId) {

@@ -154,7 +154,7 @@ export function openRule(view, loadedRule, goBack) {
       return;
     }
     rule = found;
-    form.load(rule);
+    form.showStored(rule);
     view.setTitle(rule.name);
     drawAccess();
   });

@@ -72,7 +72,7 @@ function buildPage(view, channelId, find, regions, goBack) {
       return;
     }
     if (kind === "channels" && (id === channelId || id === current.parent_id || id === null)) {
-      form.load(valuesOf(current));
+      form.showStored(valuesOf(current));
       name = current.name;
       view.setTitle(name);
     }

@@ -100,7 +100,7 @@ function build(view, focusedId = null) {
   view.onChange(({ kind, id }) => {
     if (kind === "members" && id !== context.me.id) return;
     if (form.isDirty) tree = mergeTree(tree, current());
-    form.load({ order: readTree(current()) });
+    form.showStored({ order: readTree(current()) });
     draw();
   });
   const picker = createViewAsPicker(view, member => {

@@ -93,7 +93,7 @@ export async function openCommandPermissions(view, { application, target, entrie
       stored = entriesByTarget(found);
       const current = stored.get(target.id) ?? [];
       for (const [id, member] of await fetchMembers(view, current)) members.set(id, member);
-      form.load({ permissions: current });
+      form.showStored({ permissions: current });
       draw();
     });
   view.onChange(({ kind }) => {

@@ -17,7 +17,7 @@ const CONTENT_RELOAD_DELAY_MS = 300;
  * @param {() => Promise<any>} load resolves to the data of the content
  * @param {(data: any) => any} build returns the content; can call `view.useForm` and `view.onChange`
  */
-export function loadContent(view, title, load, build) {
+export function loadAndShow(view, title, load, build) {
   const status = h("p", { class: "muted", role: "status" }, t("Loading…"));
   runAndReport(async () => {
     try {
@@ -75,7 +75,7 @@ export function createReload(node, load, show) {
  * @param {(fields: any) => any} options.layout returns the content of the form
  * @param {(values: any) => void} [options.onValues] called each time values are loaded or stored
  */
-export function loadForm(
+export function loadAndShowForm(
   view,
   screen,
   { viewDenialReason, changeDenialReason, load, save, createFields, layout, onValues },
@@ -85,7 +85,7 @@ export function loadForm(
     view.onChange(() => viewDenialReason() === null && view.show(screen.id));
     return lockedNotice(hiddenReason);
   }
-  return loadContent(view, screen.label, load, values => {
+  return loadAndShow(view, screen.label, load, values => {
     const fields = createFields();
     const form = new SettingsForm(fields, values, {
       save: async changes => {
@@ -106,7 +106,7 @@ export function loadForm(
       for (const field of Object.values(fields)) field.setDisabled(denialReason !== null);
     };
     const reload = createReload(notice, load, found => {
-      form.load(found);
+      form.showStored(found);
       onValues?.(found);
     });
     view.onChange(({ kind }) => {

@@ -93,13 +93,13 @@ export function expressionScreen(view, kind) {
     const created = await kind.create(view);
     if (created === null) return;
     showNotice(t("{name} was added.", { name: kind.nameOf(created) }), "done");
-    await list.load();
+    await list.refresh();
     list.focus(kind.idOf(created));
   };
   const edit = async item => {
     if (!(await kind.edit(view, item))) return;
     showNotice(t("Changes saved."), "done");
-    await list.load();
+    await list.refresh();
     list.focus(kind.idOf(item));
   };
   const remove = async item => {
@@ -111,11 +111,11 @@ export function expressionScreen(view, kind) {
     });
     if (!isDone) return;
     showNotice(t("{name} was deleted.", { name: kind.nameOf(item) }), "done");
-    await list.load();
+    await list.refresh();
     (addButton.disabled ? view.main : addButton).focus();
   };
   view.onChange(detail => {
-    if (kind.isChange(view, detail)) list.loadSoon();
+    if (kind.isChange(view, detail)) list.refreshSoon();
     else list.draw();
   });
   return [notice, h("div", { class: "settings-tools" }, addButton), slots, ...list.nodes];

@@ -34,7 +34,7 @@ export class SettingsForm {
           onInput();
         });
     }
-    this.load(values);
+    this.showStored(values);
   }
 
   /** The nodes of all fields, in order. */
@@ -43,7 +43,7 @@ export class SettingsForm {
   }
 
   /** Show stored values. Values that the user changed stay. */
-  load(values) {
+  showStored(values) {
     const changes = this.changes;
     for (const [name, field] of this.#fields) {
       if (name in changes) continue;
@@ -90,7 +90,7 @@ export class SettingsForm {
       return false;
     }
     Object.assign(this.#saved, changes);
-    this.load(stored ?? this.#saved);
+    this.showStored(stored ?? this.#saved);
     return true;
   }
 }

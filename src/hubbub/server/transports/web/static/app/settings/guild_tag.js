@@ -7,7 +7,7 @@ import { t } from "../ui/translation.js";
 import { guildTagBadgePath } from "../content/cdn_paths.js";
 import { textSetting } from "./fields.js";
 import { imageSetting } from "./upload_field.js";
-import { loadForm } from "./content_loader.js";
+import { loadAndShowForm } from "./content_loader.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const GUILD_TAG_SCREEN = { id: "guild-tag", label: t("Guild tag"), icon: "tag", build };
@@ -15,7 +15,7 @@ export const GUILD_TAG_SCREEN = { id: "guild-tag", label: t("Guild tag"), icon: 
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/profile`;
-  return loadForm(view, GUILD_TAG_SCREEN, {
+  return loadAndShowForm(view, GUILD_TAG_SCREEN, {
     viewDenialReason: () => null,
     changeDenialReason: () => {
       const hasTags = (view.guild.features ?? []).includes("GUILD_TAGS");

@@ -5,7 +5,7 @@ import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
-import { loadContent } from "./content_loader.js";
+import { loadAndShow } from "./content_loader.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
@@ -23,7 +23,7 @@ function build(view) {
     return lockedNotice(t("You cannot see imported accounts. {reason}", { reason: denialReason }));
   const load = after =>
     context.api.request("GET", `/guilds/${guildId}/placeholders`, { query: after ? { after } : undefined });
-  return loadContent(
+  return loadAndShow(
     view,
     IMPORTED_ACCOUNTS_SCREEN.label,
     () => load(null),

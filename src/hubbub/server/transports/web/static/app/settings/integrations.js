@@ -21,7 +21,7 @@ function build(view, focusedId = null) {
   const open = integration => view.requestPage(() => openIntegration(view, integration, id => showList(view, id)));
   const remove = async integration => {
     if (!(await confirmRemoval(view, integration))) return;
-    await list?.load();
+    await list?.refresh();
     view.main.focus();
   };
   const draw = () => {
@@ -53,7 +53,7 @@ function build(view, focusedId = null) {
   };
   view.onChange(({ kind }) => {
     draw();
-    if (kind === "integrations") list?.loadSoon();
+    if (kind === "integrations") list?.refreshSoon();
   });
   draw();
   return content;

@@ -17,7 +17,7 @@ import { liveList } from "./live_list.js";
 export const INVITES_SCREEN = { id: "invites", label: t("Invites"), icon: "invite", build };
 
 /** Return why the user cannot see the invites, or null. */
-function listDenialReason(access) {
+function viewDenialReason(access) {
   return access.has(Permissions.VIEW_AUDIT_LOG) ? null : access.findDenialReason(Permissions.MANAGE_GUILD);
 }
 
@@ -36,15 +36,15 @@ function build(view) {
     const invite = await openInviteCreation(view);
     if (invite === null) return;
     await copyLink(context, invite);
-    await list?.load();
+    await list?.refresh();
     list?.focus(invite.code, "copy");
   };
   const afterChange = async () => {
-    await list?.load();
+    await list?.refresh();
     createButton.focus();
   };
   const draw = () => {
-    const denialReason = listDenialReason(view.access);
+    const denialReason = viewDenialReason(view.access);
     if (denialReason !== null) {
       list = null;
       content.replaceChildren(lockedNotice(t("You cannot see the invites. {reason}", { reason: denialReason })));
@@ -70,7 +70,7 @@ function build(view) {
     // A new member may have used an invite.
     const hasMemberCountChanged = view.guild.member_count !== memberCount;
     memberCount = view.guild.member_count;
-    if (kind === "invites" || hasMemberCountChanged) list?.loadSoon();
+    if (kind === "invites" || hasMemberCountChanged) list?.refreshSoon();
   });
   draw();
   return content;

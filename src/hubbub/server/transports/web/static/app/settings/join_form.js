@@ -14,7 +14,7 @@ import { h } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
 import { choiceSetting, groupSetting, linesSetting, switchSetting, textSetting } from "./fields.js";
 import { settingsSection } from "./layout.js";
-import { loadForm } from "./content_loader.js";
+import { loadAndShowForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 import { SORTING_HINT } from "./sortable_list.js";
 
@@ -41,7 +41,7 @@ function build(view) {
       manual_approval: features.includes("MEMBER_VERIFICATION_MANUAL_APPROVAL"),
     };
   };
-  return loadForm(view, JOIN_FORM_SCREEN, {
+  return loadAndShowForm(view, JOIN_FORM_SCREEN, {
     viewDenialReason: () => null,
     changeDenialReason: () => view.access.findDenialReason(Permissions.MANAGE_GUILD),
     load: async () => {

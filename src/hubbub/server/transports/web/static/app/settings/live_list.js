@@ -36,7 +36,7 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
     onDraw?.(items);
   };
   /** Load and draw the list, unless a newer request does; resolve when the newest request is complete, also if it failed. */
-  const load = () => {
+  const refresh = () => {
     newestLoad = fetchAndDraw();
     return newestLoad;
   };
@@ -55,17 +55,17 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
       showError(error);
     }
   };
-  const loaded = load();
+  const loaded = refresh();
   return {
     /** Resolves when the first request is complete. */
     loaded,
     nodes: [status, list],
     draw,
-    load,
+    refresh,
     /** Load the list again after a short delay, unless the screen is closed by then. */
-    loadSoon() {
+    refreshSoon() {
       clearTimeout(timer);
-      timer = setTimeout(() => list.isConnected && load(), LIST_RELOAD_DELAY_MS);
+      timer = setTimeout(() => list.isConnected && refresh(), LIST_RELOAD_DELAY_MS);
     },
     /** Focus the button with `name` in `data-focus` in the entry with a key; return whether it exists. */
     focus(key, name = "edit") {

@@ -16,7 +16,7 @@ import { channelOptions } from "./channel_choices.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { choiceSetting, groupSetting, switchSetting, textSetting } from "./fields.js";
 import { settingsSection } from "./layout.js";
-import { loadForm } from "./content_loader.js";
+import { loadAndShowForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 
 const ACTION_OPTIONS = [
@@ -33,7 +33,7 @@ function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/new-member-welcome`;
   let stored = EMPTY_GUIDE;
-  return loadForm(view, MEMBER_GUIDE_SCREEN, {
+  return loadAndShowForm(view, MEMBER_GUIDE_SCREEN, {
     viewDenialReason: () => null,
     changeDenialReason: () => view.access.findDenialReason(Permissions.MANAGE_GUILD),
     load: async () => (await context.api.request("GET", path)) ?? EMPTY_GUIDE,

@@ -21,7 +21,7 @@ import { emojiSetting } from "./emoji_field.js";
 import { entitiesSetting } from "./entity_picker.js";
 import { choiceSetting, switchSetting, textSetting } from "./fields.js";
 import { settingsSection } from "./layout.js";
-import { loadForm } from "./content_loader.js";
+import { loadAndShowForm } from "./content_loader.js";
 import { plainMember } from "./permission_preview.js";
 import { recordsSetting } from "./record_list.js";
 import { SORTING_HINT } from "./sortable_list.js";
@@ -45,7 +45,7 @@ function build(view) {
   const path = `/guilds/${guildId}/onboarding`;
   const requirements = h("p", { class: "hint", role: "status" });
   let fields = null;
-  return loadForm(view, ONBOARDING_SCREEN, {
+  return loadAndShowForm(view, ONBOARDING_SCREEN, {
     viewDenialReason: () => null,
     changeDenialReason: () =>
       view.access.findDenialReason(Permissions.MANAGE_GUILD) ?? view.access.findDenialReason(Permissions.MANAGE_ROLES),

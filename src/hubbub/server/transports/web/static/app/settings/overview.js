@@ -67,7 +67,7 @@ function build(view) {
     onInput: () => view.drawBar(),
   });
   view.useForm(form);
-  view.onChange(() => form.load(view.guild));
+  view.onChange(() => form.showStored(view.guild));
   const denialReason = access.findDenialReason(Permissions.MANAGE_GUILD);
   const hasBanners = (guild.features ?? []).includes("BANNER");
   if (denialReason !== null) form.disable();

@@ -22,13 +22,13 @@ export function createViewAsPicker(view, onChoose) {
     find: query => findTargets(view, query),
     onChoose: choice =>
       runAndReport(async () => {
-        onChoose(choice === undefined ? null : await findMember(view, choice.value), choice);
+        onChoose(choice === undefined ? null : await resolveMember(view, choice.value), choice);
       }),
   });
 }
 
 /** Return the member with a user ID, or a member with only the role of this ID. */
-async function findMember({ context, guildId, guild }, id) {
+async function resolveMember({ context, guildId, guild }, id) {
   if (guild.roles.some(role => role.id === id)) return { user: { id: "0" }, roles: id === guildId ? [] : [id] };
   return context.state.member(guildId, id) ?? context.api.request("GET", `/guilds/${guildId}/members/${id}`);
 }

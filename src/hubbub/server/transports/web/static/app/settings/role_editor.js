@@ -61,7 +61,7 @@ export function openRole(view, roleId, goBack) {
       return;
     }
     if (detail.kind === "guilds") {
-      form.load(valuesOf(current));
+      form.showStored(valuesOf(current));
       name = current.name;
       view.setTitle(titleOf(current, isEveryone));
     }

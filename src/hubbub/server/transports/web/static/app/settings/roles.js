@@ -110,7 +110,7 @@ function build(view, focusedId = null) {
     const current = currentOrder(view);
     if (form.isDirty)
       order = [...order.filter(id => current.includes(id)), ...current.filter(id => !order.includes(id))];
-    form.load({ order: current });
+    form.showStored({ order: current });
     draw();
   });
   fetchCounts();

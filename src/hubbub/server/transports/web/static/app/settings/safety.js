@@ -60,7 +60,7 @@ function build(view) {
     reconcile(twoFactor, [twoFactorEntry(view)]);
   };
   view.onChange(({ kind }) => {
-    if (kind === "guilds") form.load(view.guild);
+    if (kind === "guilds") form.showStored(view.guild);
     if (kind !== "channels") draw();
   });
   draw();

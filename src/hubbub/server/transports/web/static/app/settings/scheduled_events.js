@@ -48,7 +48,7 @@ function build(view, focusedId = null) {
     const event = await openCreation(view);
     if (event === null) return;
     showNotice(t("{name} was created.", { name: event.name }), "done");
-    await list.load();
+    await list.refresh();
     list.focus(event.id);
   };
   const draw = () => {
@@ -65,7 +65,7 @@ function build(view, focusedId = null) {
   };
   view.onChange(({ kind }) => {
     draw();
-    if (kind === "scheduledEvents") list.loadSoon();
+    if (kind === "scheduledEvents") list.refreshSoon();
   });
   draw();
   if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || createButton.focus());
@@ -271,7 +271,7 @@ function openEvent(view, event, goBack) {
       }
       current = changed;
       view.setTitle(current.name);
-      form.load(eventValues(current));
+      form.showStored(eventValues(current));
       draw();
     });
   view.onChange(({ kind, id }) => {

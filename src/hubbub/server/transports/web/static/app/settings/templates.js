@@ -9,7 +9,7 @@ import { t, tNodes } from "../ui/translation.js";
 import { textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
 import { actionButton, listEntry, lockedNotice } from "./layout.js";
-import { createReload, loadContent } from "./content_loader.js";
+import { createReload, loadAndShow } from "./content_loader.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const TEMPLATES_SCREEN = { id: "templates", label: t("Template"), icon: "copy", build };
@@ -22,7 +22,7 @@ function build(view) {
     return lockedNotice(t("You cannot see the template. {reason}", { reason: denialReason }));
   }
   const load = async () => (await context.api.request("GET", `/guilds/${guildId}/templates`))[0] ?? null;
-  return loadContent(view, TEMPLATES_SCREEN.label, load, template => buildTemplate(view, template, load));
+  return loadAndShow(view, TEMPLATES_SCREEN.label, load, template => buildTemplate(view, template, load));
 }
 
 function buildTemplate(view, loadedTemplate, load) {

@@ -8,7 +8,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { t, tn } from "../ui/translation.js";
 import { textSetting } from "./fields.js";
 import { actionButton, settingsSection } from "./layout.js";
-import { loadForm } from "./content_loader.js";
+import { loadAndShowForm } from "./content_loader.js";
 
 /** API error code for a vanity code that is invalid or used by another guild. */
 const INVITE_INVALID_OR_TAKEN = 50020;
@@ -30,7 +30,7 @@ function build(view) {
       showNotice(t("Link copied."), "done");
     }),
   );
-  return loadForm(view, VANITY_URL_SCREEN, {
+  return loadAndShowForm(view, VANITY_URL_SCREEN, {
     viewDenialReason: () => {
       if (!hasFeature()) return t("Vanity URLs are not available in this guild.");
       return findDenialReason() === null

@@ -65,7 +65,7 @@ function build(view, focusedId = null) {
   };
   view.onChange(({ kind }) => {
     draw();
-    if (kind === "webhooks") list?.loadSoon();
+    if (kind === "webhooks") list?.refreshSoon();
   });
   draw();
   return content;
@@ -198,7 +198,7 @@ function openWebhook(view, webhook, goBack) {
       }
       current = found;
       view.setTitle(current.name);
-      form.load(valuesOf(current));
+      form.showStored(valuesOf(current));
       draw();
     });
   view.onChange(({ kind }) => {

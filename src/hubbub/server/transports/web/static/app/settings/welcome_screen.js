@@ -7,7 +7,7 @@ import { emojiSetting } from "./emoji_field.js";
 import { channelOptions } from "./channel_choices.js";
 import { choiceSetting, switchSetting, textSetting } from "./fields.js";
 import { settingsSection } from "./layout.js";
-import { loadForm } from "./content_loader.js";
+import { loadAndShowForm } from "./content_loader.js";
 import { recordsSetting } from "./record_list.js";
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
@@ -19,7 +19,7 @@ function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/welcome-screen`;
   const changeDenialReason = () => view.access.findDenialReason(Permissions.MANAGE_GUILD);
-  return loadForm(view, WELCOME_SCREEN, {
+  return loadAndShowForm(view, WELCOME_SCREEN, {
     // Everyone sees an enabled welcome screen.
     viewDenialReason: () =>
       isEnabled(view) || changeDenialReason() === null

@@ -8,7 +8,7 @@ import { t, tNodes, tn } from "../ui/translation.js";
 import { channelOptions } from "./channel_choices.js";
 import { choiceSetting, switchSetting } from "./fields.js";
 import { actionButton, settingsSection } from "./layout.js";
-import { loadForm } from "./content_loader.js";
+import { loadAndShowForm } from "./content_loader.js";
 
 const STYLE_OPTIONS = [
   [WidgetStyle.BANNER2, t("Banner")],
@@ -26,7 +26,7 @@ function build(view) {
   const path = `/guilds/${guildId}/widget`;
   const findDenialReason = () => view.access.findDenialReason(Permissions.MANAGE_GUILD);
   const preview = h("div", { class: "settings-form" });
-  return loadForm(view, WIDGET_SCREEN, {
+  return loadAndShowForm(view, WIDGET_SCREEN, {
     viewDenialReason: () =>
       findDenialReason() === null ? null : t("You cannot see the widget. {reason}", { reason: findDenialReason() }),
     changeDenialReason: findDenialReason,
