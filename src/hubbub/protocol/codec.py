@@ -1,10 +1,11 @@
 """JSON encoding and decoding of the models, and the timestamp format of the wire."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import methodcaller
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -13,6 +14,11 @@ from hubbub.protocol.images import ImageData
 from hubbub.protocol.sounds import SoundData
 
 T = TypeVar("T")
+
+DEPTH_MAX: Final = 500
+"""Maximum nesting depth of JSON. Without a limit, the depth at which msgspec fails depends on the version of Python."""
+_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+"""A string, an opening bracket (group 1) or a closing bracket (group 2)."""
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -51,12 +57,32 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     """
     # The variable is typed as Any, because type checkers do not regard every type as hashable.
     hashable: Any = kind
+    if exceeds_depth(data, DEPTH_MAX):
+        raise msgspec.DecodeError(f"JSON is nested more than {DEPTH_MAX} levels deep")
     try:
         result: T = decoder(hashable).decode(data)
     except (RecursionError, UnicodeError) as error:
         # Input that is nested too deeply or is not valid Unicode does not raise one of msgspec's own errors.
         raise msgspec.DecodeError(str(error)) from None
     return result
+
+
+def exceeds_depth(data: bytes | str, depth_max: int) -> bool:
+    """Return whether arrays and objects of JSON are nested more than `depth_max` levels deep."""
+    if isinstance(data, str):
+        data = data.encode(errors="surrogatepass")
+    if data.count(b"[") + data.count(b"{") <= depth_max:
+        return False
+    depth = 0
+    for match in _BRACKETS.finditer(data):
+        group = match.lastindex
+        if group == 1:
+            depth += 1
+            if depth > depth_max:
+                return True
+        elif group == 2:
+            depth -= 1
+    return False
 
 
 def decode_any(data: bytes | str) -> Any:

@@ -279,6 +279,7 @@ class App:
             trace=self.trace,
             settle=None if self._relay is None else self._relay.settle,
             scanners=self.scanners,
+            loop_monitor=self._loop_monitor,
             observer=self.observer,
             routes=routes,
         )

@@ -131,7 +131,8 @@ class Authority:
         """Create the authority of a folder. Its file must exist before a program that trusts it starts."""
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test authority")])
-        certificate = _certificate_builder(name, name, key, days=10, is_authority=True).sign(key, SHA256())
+        builder = _certificate_builder(name, name, key, days=10, is_authority=True)
+        certificate = builder.add_extension(_AUTHORITY_USAGE, critical=True).sign(key, SHA256())
         (folder / "authority.key").write_bytes(_encode_key(key))
         (folder / "authority.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
@@ -142,12 +143,28 @@ class Authority:
         issuer = subject if is_self_signed else self._certificate.subject
         builder = _certificate_builder(subject, issuer, key, days=days)
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        certificate = builder.sign(key if is_self_signed else self._key, SHA256())
+        signing_key = key if is_self_signed else self._key
+        issuer_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(signing_key.public_key())
+        certificate = builder.add_extension(issuer_id, critical=False).sign(signing_key, SHA256())
         file = self._folder / f"{name}{days}{is_self_signed}.pem"
         file.write_bytes(_encode_key(key) + certificate.public_bytes(serialization.Encoding.PEM))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(file)
         return context
+
+
+# Python 3.13 and later verify the extensions that RFC 5280 requires.
+_AUTHORITY_USAGE = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 def _certificate_builder(
@@ -163,6 +180,7 @@ def _certificate_builder(
         .not_valid_before(now - datetime.timedelta(days=30))
         .not_valid_after(now + datetime.timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
 
 

@@ -100,6 +100,10 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum nesting depth of JSON."""
     read_timeout_ms: Milliseconds = 60_000
     """The maximum time until a request has arrived completely."""
+    pending_requests_max: Annotated[int, Meta(ge=1)] = 512
+    """The maximum number of API requests that wait for the database; further ones are rejected with 503 and Retry-After."""
+    pending_timeout_ms: Milliseconds = 5_000
+    """The maximum time until the database starts the operation of a request, which is otherwise rejected with 503."""
     invalid_requests_max: Count = 0
     """The maximum number of responses 401, 403 and 429 before an IP address is blocked.
 

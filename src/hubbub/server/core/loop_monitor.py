@@ -16,6 +16,17 @@ class LoopMonitor:
         """Create a monitor; `lag` receives delays in seconds."""
         self._lag = lag
         self._timer: asyncio.TimerHandle | None = None
+        self._last_lag_seconds = 0.0
+        self.is_late = False
+        """Whether the last measurement was late by more than one interval."""
+
+    @property
+    def sustained_lag_seconds(self) -> float:
+        """The smaller of the last delay and the present one, so that a single long callback does not count; 0 if stopped."""
+        if self._timer is None:
+            return 0.0
+        present = asyncio.get_running_loop().time() - self._timer.when()
+        return max(0.0, min(present, self._last_lag_seconds))
 
     def start(self) -> None:
         """Start to measure the running event loop."""
@@ -31,5 +42,7 @@ class LoopMonitor:
         self._timer = loop.call_at(due := loop.time() + INTERVAL_SECONDS, lambda: self._measure(loop, due))
 
     def _measure(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
-        self._lag.observe(max(0.0, loop.time() - due))
+        self._last_lag_seconds = lag = max(0.0, loop.time() - due)
+        self.is_late = lag > INTERVAL_SECONDS
+        self._lag.observe(lag)
         self._schedule(loop)

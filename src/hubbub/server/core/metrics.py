@@ -52,6 +52,8 @@ class Metrics:
         self.http_requests = self._counters("http_requests", "HTTP requests completed", "method", "route", "status")
         self.http_seconds = self._histograms("http_request_seconds", "Duration of an HTTP request", "method", "route")
         self.http_active = self._gauge("http_requests_active", "HTTP requests in progress")
+        self.http_pending = self._gauge("http_requests_pending", "API requests that wait for the database")
+        self.http_overload = self._counters("http_overload", "API requests rejected because of overload", "cause")
         self.rate_limited = self._counters("rate_limited", "Requests over a rate limit", "scope")
 
         self.gateway_connections = self._gauge("gateway_connections", "Open gateway connections")

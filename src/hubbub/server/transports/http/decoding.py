@@ -38,7 +38,6 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?", re.ASCII)
 _MESSAGE_AND_PATH: Final = re.compile(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
 _PATH_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
-_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 _NUL: Final = "\x00"
 
 # Values that msgspec accepts but a store may not: NUL in text, integers over 64 bits, times outside the years 1 to
@@ -50,7 +49,7 @@ Steps = tuple[str | int, ...]
 
 def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
     """Decode a JSON body into a value of the type `kind`; raise INVALID_JSON or INVALID_FORM_BODY if that fails."""
-    if data.count(b"[") + data.count(b"{") > depth_max and _too_deep(data, depth_max):
+    if codec.exceeds_depth(data, depth_max):
         raise errors.INVALID_JSON()
     try:
         if _POSSIBLY_UNSTORABLE.search(data if len(data) < DATA_URI_SCAN_MIN else _without_data_uris(data)) is None:
@@ -166,19 +165,6 @@ def _msgspec_error(error: msgspec.ValidationError) -> ApiError:
     if message.endswith("out of range"):
         return errors.invalid(steps, "NUMBER_TYPE_COERCE", f"{message}.")
     return errors.invalid(steps, "BASE_TYPE_BAD_VALUE", message)
-
-
-def _too_deep(data: bytes, depth_max: int) -> bool:
-    depth = 0
-    for match in _BRACKETS.finditer(data):
-        group = match.lastindex
-        if group == 1:
-            depth += 1
-            if depth > depth_max:
-                return True
-        elif group == 2:
-            depth -= 1
-    return False
 
 
 def _without_nul(value: Any) -> Any:

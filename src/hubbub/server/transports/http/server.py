@@ -33,6 +33,7 @@ from hubbub.server.core.endpoints import READ_METHODS, Endpoint, EndpointTable, 
 from hubbub.server.core.faults import Faults, HttpFault
 from hubbub.server.core.files import Files
 from hubbub.server.core.images import ImageConverter
+from hubbub.server.core.loop_monitor import LoopMonitor
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.observation import Observer
 from hubbub.server.core.outbound_http import OutboundClient
@@ -53,6 +54,7 @@ from hubbub.server.transports.http import (
     request_trace,
     responses,
 )
+from hubbub.server.transports.http.admission import Admission
 from hubbub.server.transports.http.aiohttp_adapter import ServerRunner, SubtreeResource
 from hubbub.server.transports.http.incoming_requests import (
     DEFAULT_VERSION,
@@ -110,6 +112,7 @@ class HttpServer:
         settle: Callable[[], Awaitable[None]] | None = None,
         scanners: UploadScanners | None = None,
         observer: Observer | None = None,
+        loop_monitor: LoopMonitor | None = None,
         routes: Iterable[web.RouteDef] = (),
     ) -> None:
         self._table = endpoints
@@ -138,6 +141,7 @@ class HttpServer:
         self._routes = list(routes)
         self._not_found_handler: Handler | None = None
         self._bodies = BodyReader(config.http)
+        self._admission = Admission(metrics, loop_monitor, config.http)
         self._read_timeout_seconds = config.http.read_timeout_ms / 1000
         # Request IDs are a random prefix per process and a counter: unique across processes and cheap to create.
         self._request_prefix = secrets.token_hex(6)
@@ -350,6 +354,7 @@ class HttpServer:
         self._reject_blocked(state)
         if request.method == "OPTIONS":
             return preflight_response(request)
+        self._admission.require_capacity()
         segments, version = split_path(request.rel_url.raw_path)
         if request.method in READ_METHODS and segments == ["openapi.json"]:
             state.route = "/openapi.json"
@@ -544,25 +549,27 @@ class HttpServer:
                 await self._settle()
             return encoded
         affects_other_processes = False
+        with self._admission.enter() as pending:
 
-        def unit(tx: Tx) -> EncodedResponse:
-            nonlocal affects_other_processes
-            encoded = responses.encode(operation, run(make_call(tx), endpoint, arguments))
-            affects_other_processes = any(
-                dispatch.refresh or dispatch.event.startswith("_") for dispatch in tx.dispatches
-            )
-            return encoded
+            def unit(tx: Tx) -> EncodedResponse:
+                nonlocal affects_other_processes
+                pending.start()
+                encoded = responses.encode(operation, run(make_call(tx), endpoint, arguments))
+                affects_other_processes = any(
+                    dispatch.refresh or dispatch.event.startswith("_") for dispatch in tx.dispatches
+                )
+                return encoded
 
-        if not endpoint.writes:
-            return await self._db.read(unit, long=endpoint.is_long)
-        try:
-            # After a conflict, writes with the same key run one after the other. The first ID of the path is that of the
-            # guild, channel or lobby.
-            key = next((argument for argument in arguments if isinstance(argument, Snowflake)), 0)
-            encoded = await self._db.write(unit, quick=endpoint.is_quick, key=key)
-        except RejectedWithSideEffects as rejection:
-            await run_side_effects(rejection, self._db, make_call)
-            raise
+            if not endpoint.writes:
+                return await self._db.read(unit, long=endpoint.is_long)
+            try:
+                # After a conflict, writes with the same key run one after the other. The first ID of the path is that of
+                # the guild, channel or lobby.
+                key = next((argument for argument in arguments if isinstance(argument, Snowflake)), 0)
+                encoded = await self._db.write(unit, quick=endpoint.is_quick, key=key)
+            except RejectedWithSideEffects as rejection:
+                await run_side_effects(rejection, self._db, make_call)
+                raise
         if affects_other_processes and self._settle is not None:
             # Permissions changed or a token was revoked: the next request to any process must see this
             # (decisions/0004).
