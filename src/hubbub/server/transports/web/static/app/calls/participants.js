@@ -15,7 +15,7 @@ export function participantEntries(context, voiceStates) {
   const calls = getCalls(context);
   const hasJoined = calls.channelId === context.channelId;
   return voiceStates.map(({ user_id: userId }) => {
-    const { user, name } = personOf(context, userId);
+    const { user, name } = participantOf(context, userId);
     const video = hasJoined ? videoOf(calls, userId, me.id) : null;
     return {
       key: userId,
@@ -40,13 +40,13 @@ export function updateTiles(list, context, voiceStates, mainId) {
       item.classList.toggle("speaking", isSpeaking);
       item.querySelector(".speaking-mark").textContent = isSpeaking ? t("speaking") : "";
     }
-    const { name } = personOf(context, userId);
+    const { name } = participantOf(context, userId);
     const indicators = voiceIndicators(statesById.get(userId) ?? {});
     const label = item.querySelector(".tile-name");
     const version = JSON.stringify([name, indicators]);
     if (label.dataset.version === version) continue;
     label.dataset.version = version;
-    item.querySelector(".tile-person").textContent = name;
+    item.querySelector(".tile-participant").textContent = name;
     setChildren(
       item.querySelector(".tile-marks"),
       indicators.map(([iconName, text, kind]) =>
@@ -56,7 +56,7 @@ export function updateTiles(list, context, voiceStates, mainId) {
   }
 }
 
-function personOf({ state, guildId }, userId) {
+function participantOf({ state, guildId }, userId) {
   const user = state.user(userId) ?? { id: userId, username: t("Unknown user") };
   return { user, name: state.displayName(user, guildId) };
 }
@@ -94,7 +94,7 @@ function tile(context, { user, name, video, hasJoined }) {
     h(
       "span",
       { class: "tile-name" },
-      h("span", { class: "tile-person", dir: "auto" }, name),
+      h("span", { class: "tile-participant", dir: "auto" }, name),
       video?.type === "screen" ? h("span", { class: "muted small" }, t("Screen")) : null,
       h("span", { class: "visually-hidden speaking-mark" }),
       h("span", { class: "tile-marks" }),
