@@ -16,7 +16,7 @@ import {
   MessageFlags,
   TextInputStyles,
 } from "oceanic.js";
-import { end, image, report, runSteps, settings, start } from "./bot_steps.mjs";
+import { eventEnd, eventStart, image, report, runSteps, settings } from "./bot_steps.mjs";
 
 const client = new Client({
   auth: `Bot ${settings.token}`,
@@ -113,8 +113,8 @@ const steps = {
       entityType: GuildScheduledEventEntityTypes.EXTERNAL,
       entityMetadata: { location: "Park" },
       privacyLevel: GuildScheduledEventPrivacyLevels.GUILD_ONLY,
-      scheduledStartTime: start,
-      scheduledEndTime: end,
+      scheduledStartTime: eventStart,
+      scheduledEndTime: eventEnd,
     });
     return [event.name, event.entityMetadata.location, (await guilds.getScheduledEvents(guildID)).length];
   },

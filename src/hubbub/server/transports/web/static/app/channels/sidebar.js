@@ -1,4 +1,4 @@
-/** The sidebar: channels of a guild or private conversations, with the voice and account panels below. */
+/** The sidebar: channels of a guild or private conversations, with the call bar and the account panel below. */
 
 import {
   ChannelFlags,

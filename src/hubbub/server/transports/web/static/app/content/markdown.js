@@ -26,10 +26,10 @@ export function renderMarkdown(text, scope) {
 }
 
 /** Texts of this length or longer are not matched with `ONLY_EMOJI`, to bound its time. */
-const ONLY_EMOJI_LENGTH_MAX = 600;
+const ONLY_EMOJI_LENGTH_LIMIT = 600;
 
 /** Return whether a message contains only a few emoji, which are shown large. */
-export const isOnlyEmoji = text => text.length < ONLY_EMOJI_LENGTH_MAX && ONLY_EMOJI.test(text);
+export const isOnlyEmoji = text => text.length < ONLY_EMOJI_LENGTH_LIMIT && ONLY_EMOJI.test(text);
 
 function buildNodes(nodes, scope) {
   return nodes.map(node => BUILDERS[node.type]?.(node, scope) ?? document.createTextNode(node.text ?? ""));

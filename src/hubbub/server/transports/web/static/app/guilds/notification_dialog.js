@@ -12,7 +12,7 @@ import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { choiceSetting, switchSetting } from "../settings/fields.js";
 import { openActionDialog } from "../settings/form.js";
-import { MUTE_LENGTHS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
+import { MUTE_DURATIONS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
 
 const { ALL_MESSAGES, ONLY_MENTIONS, NOTHING, INHERIT } = NotificationLevel;
 
@@ -87,7 +87,7 @@ function muteField(settings) {
     [
       [UNCHANGED, isMuted ? mutedText(muteEndText(settings)) : t("Not muted")],
       ...(isMuted ? [[null, t("Unmute")]] : []),
-      ...MUTE_LENGTHS,
+      ...MUTE_DURATIONS,
     ],
     { hint: t("While muted, only mentions of your name are counted, and nothing notifies you.") },
   );

@@ -185,9 +185,9 @@ function parseJson(text) {
   }
 }
 
-function sleep(milliseconds, signal) {
+function sleep(durationMs, signal) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
+    const timer = setTimeout(resolve, durationMs);
     signal?.addEventListener("abort", () => {
       clearTimeout(timer);
       reject(new DOMException("aborted", "AbortError"));

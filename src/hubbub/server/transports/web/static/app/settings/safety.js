@@ -108,7 +108,7 @@ function pauseEntry(view, { name, label, pausedText, runningText }, denialReason
   };
 }
 
-/** Return the lengths of a pause as pairs of hours and label. */
+/** Return the durations of a pause as pairs of hours and label. */
 function hourOptions() {
   return [1, 6, 12, INCIDENT_HOURS_MAX].map(hours => [hours, tn("{count} hour", "{count} hours", hours)]);
 }

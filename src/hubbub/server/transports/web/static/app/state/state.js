@@ -14,6 +14,8 @@ const USERS_MAX = 5_000;
 const LOGS_MAX = 5;
 
 /**
+ * The objects that the client knows, by ID.
+ *
  * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change. `kind` is one of:
  * - the name of a map of this class
  * - `messages`, `me`, `settings` for the settings of the user, `notificationSettings`, and `ready` after READY

@@ -1,4 +1,4 @@
-/** Requirements of calls: features of the browser, and files that the server may lack. */
+/** Requirements of calls, and texts about requirements that are missing, devices that do not open and videos that are not sent. */
 
 import { t } from "../ui/translation.js";
 
