@@ -36,10 +36,14 @@ async def run(*arguments: str) -> int:
 
 
 async def fill_platform(client: aiohttp.ClientSession, server: Server) -> tuple[ApiUser, str, str]:
-    """Create a user with an avatar, a guild and a message with a file; return the user, the channel ID and the file's key."""
-    alice = await register_user(client, server, "alice")
+    """Create a user with an avatar, a guild with a second member and a message with a file.
+
+    Return the user, the channel ID and the file's key."""
+    alice, bob = await register_user(client, server, "alice"), await register_user(client, server, "bob")
     (await alice.request("PATCH", "/users/@me", json={"avatar": data_uri(png())})).ok()
     _, channel_id, _ = await create_guild(alice)
+    invite = (await alice.post(f"/channels/{channel_id}/invites")).ok()
+    (await bob.post(f"/invites/{invite['code']}")).ok()
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"content": "with a file"}))
     form.add_field("files[0]", FILE_CONTENT, filename="notes.txt")
@@ -304,7 +308,7 @@ def change_version(backup: Path) -> None:
         (delete_attachment, "does not exist"),
         (lose_attachment, "problem  files"),
         (change_image, "has another checksum than in checksums.sha256"),
-        (lambda backup: change_rows(backup, "DELETE FROM messages"), "messages has 0 rows instead of 1"),
+        (lambda backup: change_rows(backup, "DELETE FROM messages"), "messages has 0 rows instead of 2"),
         (lambda backup: change_rows(backup, "UPDATE roles SET guild_id = 7"), "1 rows of roles have a guild_id"),
         (lambda backup: change_rows(backup, "UPDATE schema_migrations SET checksum = 'x'"), "problem  start"),
         (change_version, "the backup has schema 9000 of Hubbub 99.0"),
