@@ -398,6 +398,27 @@ async def test_the_registration_page_takes_the_invite_from_the_link(start_world:
     assert "Manage invites" not in again.text
 
 
+@pytest.mark.parametrize("mode", ["invite", "approval"])
+async def test_the_invite_of_the_link_is_kept_while_the_visitor_logs_in_at_a_provider(
+    start_world: StartWorld, provider: OpenIdProvider, mode: str
+) -> None:
+    world = await start_world(mode, changes={"login": LoginConfig(providers=(provider.settings(),))})
+    invite = await create_invite(await create_operator(world, "olga"))
+    browser = Browser(world)
+
+    page = await browser.open(f"/register?invite={invite['code']}&next=/settings/apps")
+    page = await browser.submit(page, "Create account", username="m", password=PASSWORD)
+    [path] = [path for label, path in page.links if label == "Continue with Work"]
+    redirect = await browser.request("GET", path)
+    page = await browser.open(await provider.redirect(redirect.location))
+    page = await browser.submit(page, "Create account", username="m")
+    assert page.status == 400
+    done = await browser.submit(page, "Create account", username="mary", follows_redirects=False)
+
+    assert done.location == "/settings/apps"
+    assert browser.cookies["hubbub_session"]
+
+
 async def test_the_registration_page_shows_that_an_account_waits_and_operators_approve_it(
     start_world: StartWorld,
 ) -> None:
