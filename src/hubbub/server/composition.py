@@ -204,6 +204,7 @@ PORTS: tuple[Binding, ...] = (
         reports.export_data,
     ),
     accounts.ports.describe_appeal.bind(moderation_decisions.describe_appeal),
+    accounts.ports.remove_credentials.bind(passkeys.delete_passkeys, login_providers.delete_identities),
     moderation_decisions.ports.unsuspend_guild.bind(guild_administration.unsuspend_by_id),
     moderation_decisions.ports.send_notice.bind(direct_messages.send_notice),
     retention.ports.delete_expired.bind(

@@ -68,10 +68,10 @@ async def register_with_email(world: World, username: str = "mary", email: str =
 
 
 async def register_confirmed(world: World, username: str = "mary", email: str = MARY) -> Actor:
-    """Register a user and confirm the email address."""
+    """Register a user and confirm the email address in the same session."""
     user = await register_with_email(world, username, email)
     mail = await read_newest_mail(world, email, "Confirm")
-    (await world.request("POST", "/auth/verify", json={"token": token_in(mail.text)})).ok()
+    (await user.post("/auth/verify", json={"token": token_in(mail.text)})).ok()
     return user
 
 
@@ -256,6 +256,23 @@ async def test_a_reset_keeps_the_second_factor(mail_world: World) -> None:
     assert (login["mfa"], login["token"]) == (True, None)
     body = {"ticket": login["ticket"], "code": totp_code(mail_world, secret)}
     (await mail_world.request("POST", "/auth/mfa/totp", json=body)).ok()
+
+
+async def test_a_reset_cancels_a_pending_change_of_the_address(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+    body = {"email": "attacker@example.com", "password": PASSWORD}
+    (await mary.post("/users/@me/email", json=body)).ok()
+    change_token = token_in((await read_newest_mail(mail_world, "attacker@example.com", "Confirm")).text)
+    await request_reset(mail_world)
+    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
+
+    (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
+
+    response = await mail_world.request("POST", "/auth/verify", json={"token": change_token})
+    assert response.errors("token") == ["EMAIL_TOKEN_INVALID"]
+    session = (await log_in(mail_world, MARY, "new password")).ok()
+    email = await mail_world.request("GET", "/users/@me/email", headers={"Authorization": session["token"]})
+    assert (email.ok()["email"], email.ok()["pending_email"]) == (MARY, None)
 
 
 async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_world: World) -> None:

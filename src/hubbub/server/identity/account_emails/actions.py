@@ -100,8 +100,15 @@ def require_token(call: Call, token: str, purpose: Purpose) -> EmailTokenRow:
 
 
 def reset_password(call: Call, token: str, password_hash: str) -> None:
-    """Use a link: set the password and end all sessions of the user."""
+    """Use a link: set the password and end all sessions of the user.
+
+    A pending change of the address is canceled: the person who requested it may be the reason for the reset."""
     user_id = require_token(call, token, "reset").user_id
+    row = users.find(call.tx, user_id)
+    assert row is not None, "links are deleted with their user"
+    accounts.remove_foreign_credentials(call, row)
+    store.delete_change(call.tx, user_id)
+    store.delete_tokens(call.tx, user_id, "confirm")
     accounts.reset_password(call, user_id, password_hash)
 
 
@@ -120,6 +127,7 @@ def confirm_email(call: Call, token: str) -> None:
     store.delete_change(call.tx, user_id)
     store.delete_tokens(call.tx, user_id)
     users.profiles.set_email(call, row, email, is_verified=True)
+    accounts.management.record_confirmation(call, user_id)
 
 
 # Addresses

@@ -60,9 +60,14 @@ def view(row: PasskeyRow) -> wire.Passkey:
     )
 
 
+def delete_passkeys(call: Call, user_id: UserId) -> None:
+    """Delete all passkeys of a user."""
+    store.delete_by_user(call.tx, user_id)
+
+
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Delete the passkeys of a deleted user."""
-    store.delete_by_user(call.tx, signal.user_id)
+    delete_passkeys(call, signal.user_id)
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
