@@ -195,6 +195,7 @@ PORTS: tuple[Binding, ...] = (
         login_providers.export_data,
         legal_documents.export_data,
         registration.export_data,
+        teams.export_data,
         relationships.export_data,
         members.views.export_data,
         onboarding.export_data,
