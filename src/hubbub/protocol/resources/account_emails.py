@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Auth, Operation, RateLimit
-from hubbub.protocol.resources import users
+from hubbub.protocol.resources import oauth2, users
 from hubbub.protocol.resources.accounts import LOGIN_LIMIT, EmailAddress, NewPassword, Password
 
 CONFIRM_TOKEN_SECONDS: Final = 24 * 3600
@@ -79,17 +79,29 @@ FORGOT_PASSWORD = Operation(
 Only a confirmed address receives a link. A server that sends no mail rejects the request with 403.
 """
 
-RESET_PASSWORD = Operation("POST", "/auth/reset", body=ResetPassword, auth=Auth.ANONYMOUS, limit=LOGIN_LIMIT)
-"""Revokes every login session of the user. Two-factor authentication stays enabled."""
+RESET_PASSWORD = Operation(
+    "POST",
+    "/auth/reset",
+    body=ResetPassword,
+    auth=Auth.ANONYMOUS,
+    limit=LOGIN_LIMIT,
+    emits=(users.USER_UPDATE, oauth2.OAUTH2_TOKEN_REVOKE),
+)
+"""Revokes every login session of the user. Two-factor authentication stays enabled.
+
+If the address was confirmed by a client without a session of the account, all other credentials are removed too: the
+authenticator, passkeys, linked logins, and authorizations of applications.
+"""
 
 CONFIRM_EMAIL = Operation(
     "POST",
     "/auth/verify",
     body=ConfirmEmail,
-    auth=Auth.ANONYMOUS,
+    auth=Auth.USER | Auth.ANONYMOUS,
     limit=LOGIN_LIMIT,
     emits=(users.USER_UPDATE,),
 )
+"""A token of the account is optional. It proves that the owner of the address is the user of the account."""
 
 GET_EMAIL = Operation("GET", "/users/@me/email", result=EmailSettings, auth=Auth.USER)
 

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.resources import oauth2
 from hubbub.protocol.resources.accounts import (
     INVITE_CODE_MAX,
     LOGIN_LIMIT,
@@ -183,6 +184,7 @@ AUTH_LOGIN_WITH_PROVIDER = Operation(
     raises=(errors.FORBIDDEN, errors.FEATURE_DISABLED),
     limit=LOGIN_LIMIT,
     headers=("User-Agent",),
+    emits=(oauth2.OAUTH2_TOKEN_REVOKE,),
 )
 """The account's two-factor code is required unless the operator trusts the methods that the provider reports."""
 

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.resources.accounts import EmailAddress
 from hubbub.protocol.resources.administration import (
     PAGE_LIMIT_DEFAULT,
     READ_LIMIT,
@@ -77,10 +78,10 @@ class RegistrationInvite(Struct, kw_only=True):
 class NewRegistrationInvite(RegistrationInvite, kw_only=True):
     """A new invite with its code, which is shown once."""
 
-    code: str
-    """Code of the invite; only its hash is stored."""
-    url: str
-    """URL of the registration page with the code."""
+    code: str | None
+    """Code of the invite, of which only the hash is stored; null if the invite was sent by mail."""
+    url: str | None
+    """URL of the registration page with the code; null if the invite was sent by mail."""
 
 
 class CreateRegistrationInvite(Struct, kw_only=True):
@@ -88,6 +89,8 @@ class CreateRegistrationInvite(Struct, kw_only=True):
 
     note: Annotated[str, Meta(max_length=INVITE_NOTE_MAX)] = ""
     """Note, for example the recipient; empty or absent for none."""
+    email: EmailAddress | None = None
+    """Address to which the link is sent by mail; null or absent returns the link instead."""
     uses_max: Annotated[int, Meta(ge=1, le=INVITE_USES_MAX)] | None = 1
     """Maximum number of registrations; null for no limit, absent for one."""
     expires_in_days: Annotated[int, Meta(ge=1, le=INVITE_DAYS_MAX)] | None = INVITE_DAYS_DEFAULT
@@ -101,6 +104,8 @@ class CreateMyRegistrationInvite(Struct, kw_only=True):
 
     note: Annotated[str, Meta(max_length=INVITE_NOTE_MAX)] = ""
     """Note, for example the recipient; empty or absent for none."""
+    email: EmailAddress | None = None
+    """Address to which the link is sent by mail; null or absent returns the link instead."""
 
 
 class RegistrationState(StrEnum):
@@ -162,6 +167,7 @@ CREATE_MY_REGISTRATION_INVITE = Operation(
     raises=(errors.FORBIDDEN,),
     limit=WRITE_LIMIT,
 )
+"""An invite with an address is sent by mail, at most 5 per hour, and its note is the address unless a note is given."""
 
 DELETE_MY_REGISTRATION_INVITE = Operation(
     "DELETE",
@@ -191,6 +197,7 @@ CREATE_REGISTRATION_INVITE = Operation(
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
+"""An invite with an address is sent by mail. Its note is the address unless a note is given."""
 
 DELETE_REGISTRATION_INVITE = Operation(
     "POST",

@@ -16,7 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import legal_documents, registration, users
 from hubbub.server.identity.accounts import actions, passwords, store, throttle, totp
-from hubbub.server.identity.accounts.signals import AccountRegistered
+from hubbub.server.identity.accounts.signals import AccountRegistered, BackupCodesReplaced
 from hubbub.server.identity.accounts.store import CredentialsRow
 from hubbub.server.identity.users import UserRow
 
@@ -315,6 +315,7 @@ async def replace_backup_codes(operation: AsyncOperation, body: wire.ReplaceBack
         if not actions.consume_code(call, user_id, body.code):
             raise _invalid_code_error()
         throttle.record_success(call, throttle.for_mfa(user_id))
+        call.notify(BackupCodesReplaced(user_id=user_id))
         return wire.BackupCodes(backup_codes=actions.replace_backup_codes(call, user_id))
 
     return await operation.write(replace)

@@ -133,7 +133,7 @@ def update_passkey(call: Call, passkey_id: Snowflake, body: wire.UpdatePasskey) 
 async def delete_passkey(operation: AsyncOperation, passkey_id: Snowflake, body: wire.DeletePasskey) -> None:
     """Delete a passkey of the current user."""
     await accounts.logins.require_password(operation, body.password)
-    await operation.write(lambda call: store.delete(call.tx, _require_passkey(call, passkey_id).id))
+    await operation.write(lambda call: actions.delete(call, _require_passkey(call, passkey_id)))
 
 
 def _require_passkey(call: Call, passkey_id: int) -> PasskeyRow:

@@ -26,7 +26,12 @@ def create_registration_invite(call: Call, body: wire.CreateRegistrationInvite) 
     """Create a registration invite."""
     rules.require_operator(call, OperatorRole.MODERATOR)
     return actions.create_invite(
-        call, note=body.note, uses_max=body.uses_max, days=body.expires_in_days, reason=body.reason
+        call,
+        note=body.note,
+        uses_max=body.uses_max,
+        days=body.expires_in_days,
+        email=body.email,
+        reason=body.reason,
     )
 
 
