@@ -374,7 +374,7 @@ def test_no_image_is_stored_without_bytecode(image_path: Path, monkeypatch: pyte
     assert not image_path.exists()
 
 
-def test_a_bytecode_folder_that_cannot_be_written_is_no_error(image_path: Path) -> None:
+def test_errors_of_the_bytecode_folder_are_ignored(image_path: Path) -> None:
     image_path.parents[0].parent.mkdir(parents=True)
     image_path.parent.write_text("a file in place of the folder")
 

@@ -186,7 +186,7 @@ def _empty_image_path() -> Path:
 
 
 def _store_empty_image(path: Path, image: bytes) -> None:
-    """Store the image with its hash for later processes; a folder that cannot be written is no error."""
+    """Store the image with its hash for later processes; errors of the folder are ignored."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         partial_path = path.with_name(f"{path.name}.{os.getpid()}")
