@@ -83,10 +83,10 @@ client-deps:
 	done
 
 # Client libraries for Python that only the tests use. Each has its own environment, because several use the package name discord.
-CLIENT_LIBRARIES := disnake==2.12.2 nextcord==2.6.0 py-cord==2.8.1 discord.py-interactions==5.16.0
+CLIENT_LIBRARIES := disnake[voice]==2.12.2 nextcord==2.6.0 py-cord[voice]==2.8.1 discord.py-interactions==5.16.0
 client-libraries:
 	@for library in $(CLIENT_LIBRARIES); do \
-		folder=.venvs/$${library%%==*}; \
+		folder=.venvs/$${library%%[[=]*}; \
 		if [ "$$(cat $$folder/.installed 2>/dev/null)" = "$$library" ]; then continue; fi; \
 		echo "Installing $$library into $$folder"; \
 		if $(PYTHON) -m venv --clear $$folder \
