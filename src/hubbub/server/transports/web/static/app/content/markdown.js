@@ -156,7 +156,6 @@ function buildChannelMention(node, { context }) {
   );
 }
 
-/** Return the image of a custom emoji. */
 export function customEmojiImage({ id, name, animated }, size = 48) {
   return h("img", {
     class: "emoji",
