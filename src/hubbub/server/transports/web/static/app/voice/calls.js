@@ -24,11 +24,7 @@ const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: 
 
 const loadCall = () => loadModule(() => import("./call.js"));
 
-/**
- * The call that this client is in or joins, across reconnects and moves to other channels.
- *
- * Dispatches `change` after every change of the call or its devices, and `joined` and `left` `{userId}`.
- */
+/** The call of this client. Dispatches `change` after every change of the call or its devices, `joined` and `left` `{userId}`. */
 export class Calls extends EventTarget {
   #context;
   /** Channel that the user asked to join, or null. @type {{id: string, guildId: string | null} | null} */
