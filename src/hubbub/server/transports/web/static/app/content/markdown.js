@@ -1,4 +1,4 @@
-/** Renders parsed markdown (markdown_parser.js) to DOM nodes, with mentions resolved to names. */
+/** Rendering of parsed Markdown (markdown_parser.js) to DOM nodes, with mentions resolved to names; custom emoji and spoilers. */
 
 import { h } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";

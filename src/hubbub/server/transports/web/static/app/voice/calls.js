@@ -298,7 +298,7 @@ export class Calls extends EventTarget {
     this.#notify();
   }
 
-  /** Send the video to a new voice connection, because the server does not keep that of an earlier connection. */
+  /** Send the video to a new voice connection, because the server does not keep the video of an earlier one. */
   #onConnected(call) {
     this.#rejoinCount = 0;
     if (this.#connectedCall === call) return;
