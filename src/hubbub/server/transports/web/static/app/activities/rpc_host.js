@@ -24,7 +24,7 @@ const COMMAND_NAME_LENGTH_MAX = 64;
 const NONCE_LENGTH_MAX = 128;
 const CLOSE_MESSAGE_LENGTH_MAX = 300;
 
-/** Counts commands in time windows of `RATE_WINDOW_MS`. */
+/** A counter of commands in time windows of `RATE_WINDOW_MS`. */
 class RateCounter {
   #windowStart = 0;
   #count = 0;

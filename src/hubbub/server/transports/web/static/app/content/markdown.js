@@ -1,4 +1,4 @@
-/** Renders parsed markdown (markdown_parser.js) to DOM nodes, with mentions resolved to names. */
+/** Rendering of parsed Markdown (markdown_parser.js) to DOM nodes, with mentions resolved to names; custom emoji and spoilers. */
 
 import { h } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
@@ -156,7 +156,6 @@ function buildChannelMention(node, { context }) {
   );
 }
 
-/** Return the image of a custom emoji. */
 export function customEmojiImage({ id, name, animated }, size = 48) {
   return h("img", {
     class: "emoji",

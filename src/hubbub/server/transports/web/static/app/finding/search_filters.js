@@ -107,6 +107,7 @@ async function resolveUser(context, key, value) {
   return { filter: userFilter(context, key, user) };
 }
 
+/** Return the filter for a user; `key` is `from` or `mentions`. */
 export function userFilter({ state, guildId }, key, user) {
   return { key, value: user.id, label: state.displayName(user, guildId) };
 }

@@ -56,7 +56,8 @@ export async function joinParty(context, application, { userId, sessionId, chann
       return;
     }
     if (messageId && state.ownSessions.some(session => session.application_id === application.id)) {
-      const path = `/users/${userId}/sessions/${encodeURIComponent(sessionId)}/activities/${application.id}/${ActivityActionType.JOIN}`;
+      const sessionPath = `/users/${userId}/sessions/${encodeURIComponent(sessionId)}`;
+      const path = `${sessionPath}/activities/${application.id}/${ActivityActionType.JOIN}`;
       await api.request("GET", path, { query: { channel_id: channelId, message_id: messageId } });
       showNotice(t("{game} has received the invite. Continue there.", { game: application.name }), "done");
       return;

@@ -38,7 +38,6 @@ function save(context, folders, text) {
   });
 }
 
-/** Open the menu that moves a guild. */
 export function openMoveMenu(anchor, context, guildId) {
   const { state } = context;
   const folders = guildFolders(state);

@@ -26,7 +26,7 @@ export async function updateNotificationSettings({ api, state }, { guildId, chan
   state.apply("USER_GUILD_SETTINGS_UPDATE", settings);
 }
 
-/** Return the settings of a mute with a duration from `MUTE_DURATIONS`, or null to unmute. The server computes the end of the mute. */
+/** Return the changes that mute for a duration of `MUTE_DURATIONS`, or that unmute if it is null. The server computes the end. */
 export function muteChanges(seconds) {
   if (seconds === null) return { muted: false, mute_config: null };
   return { muted: true, mute_config: seconds === NO_END ? null : { selected_time_window: seconds } };

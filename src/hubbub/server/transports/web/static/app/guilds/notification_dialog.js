@@ -48,7 +48,7 @@ export function openNotificationSettings(context, target, name) {
           suppress_everyone: switchSetting(t("Suppress @everyone and @here")),
           suppress_roles: switchSetting(t("Suppress mentions of roles")),
           mobile_push: switchSetting(t("Push notifications"), {
-            hint: t("In browsers in which you switched them on in the user settings."),
+            hint: t("In browsers where you turned them on in your user settings."),
           }),
         }),
   };

@@ -18,7 +18,7 @@ const TARGETS_MAX = 5;
 const VISIBLE_TARGETS_MAX = 50;
 
 /**
- * Return all conversations, and the channels and joined threads that the user can send messages in.
+ * Return all conversations, and the channels and joined active threads that the user can send messages in.
  *
  * With a guild in view, its channels come first, then those of other guilds, then conversations. Otherwise conversations
  * come first.

@@ -39,7 +39,7 @@ function findFirstText(node) {
   return null;
 }
 
-/** Sends requests to the API. */
+/** A client of the API with the token of the user. */
 export class Api {
   #token;
   #onUnauthorized;

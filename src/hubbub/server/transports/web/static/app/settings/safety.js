@@ -127,7 +127,10 @@ function twoFactorEntry(view) {
       const level = isRequired ? MfaLevel.NONE : MfaLevel.ELEVATED;
       await view.context.api.request("POST", `/guilds/${view.guildId}/mfa`, { json: { level } });
       view.context.state.apply("GUILD_UPDATE", { id: view.guildId, mfa_level: level });
-      showNotice(isRequired ? t("Moderators need no second factor.") : t("Moderators need a second factor."), "done");
+      showNotice(
+        isRequired ? t("Moderators no longer need a second factor.") : t("Moderators need a second factor."),
+        "done",
+      );
     });
   const button = isRequired
     ? actionButton(t("Stop requiring"), toggle, { denialReason, name: t("Stop requiring two-factor authentication") })

@@ -52,7 +52,7 @@ export class State extends EventTarget {
     this.relationships = new Map();
     /** `{status, activities}` by user. @type {Map<string, any>} */
     this.presences = new Map();
-    /** The sessions of the user, with those in games; empty while this is the only one. @type {any[]} */
+    /** The sessions of the user, including sessions in games; empty until the user has several. @type {any[]} */
     this.ownSessions = [];
     /** `{last_message_id, mention_count, acknowledged, isMarkedUnread}` by channel. @type {Map<string, any>} */
     this.readStates = new Map();

@@ -24,11 +24,7 @@ const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: 
 
 const loadCall = () => loadModule(() => import("./call.js"));
 
-/**
- * The call that this client is in or joins, across reconnects and moves to other channels.
- *
- * Dispatches `change` after every change of the call or its devices, and `joined` and `left` `{userId}`.
- */
+/** The call of this client. Dispatches `change` after every change of the call or its devices, `joined` and `left` `{userId}`. */
 export class Calls extends EventTarget {
   #context;
   /** Channel that the user asked to join, or null. @type {{id: string, guildId: string | null} | null} */
@@ -302,7 +298,7 @@ export class Calls extends EventTarget {
     this.#notify();
   }
 
-  /** Send the video to a new voice connection, because the server does not keep that of an earlier connection. */
+  /** Send the video to a new voice connection, because the server does not keep the video of an earlier one. */
   #onConnected(call) {
     this.#rejoinCount = 0;
     if (this.#connectedCall === call) return;
