@@ -3,16 +3,26 @@
 import ast
 import re
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import WebhookEventType
-from hubbub.protocol.operation import Auth
+from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.resources import webhook_events
 from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
-from tests.contract.tables import SOURCE, commands, events, operations, parse_file, python_files, resource_modules
+from tests.contract.tables import (
+    SOURCE,
+    commands,
+    display_path,
+    events,
+    operations,
+    parse_file,
+    python_files,
+    resource_modules,
+)
 
 
 def test_every_declared_operation_has_exactly_one_handler() -> None:
@@ -44,6 +54,21 @@ def test_handlers_are_named_like_their_operations() -> None:
         for operation, handler in part.handlers()
         if handler.__name__ != names[operation]
     } == {}
+
+
+def test_details_of_operations_are_in_the_docstrings_of_their_handlers() -> None:
+    """The API reference and the OpenAPI file publish the docstring of a handler, and no string after a declaration."""
+    unpublished = [
+        f"{display_path(path)}:{following.lineno}"
+        for path in python_files(SOURCE / "protocol")
+        for statement, following in pairwise(parse_file(path).body)
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and ast.unparse(statement.value.func) == Operation.__name__
+        and isinstance(following, ast.Expr)
+    ]
+
+    assert unpublished == []
 
 
 def test_every_declared_command_has_exactly_one_handler() -> None:

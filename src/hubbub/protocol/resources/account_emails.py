@@ -74,13 +74,8 @@ FORGOT_PASSWORD = Operation(
     raises=(errors.FORBIDDEN,),
     limit=EMAIL_LIMIT,
 )
-"""Sends a link that resets the password. The response is the same whether or not an account has the address.
-
-Only a confirmed address receives a link. A server that sends no mail rejects the request with 403.
-"""
 
 RESET_PASSWORD = Operation("POST", "/auth/reset", body=ResetPassword, auth=Auth.ANONYMOUS, limit=LOGIN_LIMIT)
-"""Revokes every login session of the user. Two-factor authentication stays enabled."""
 
 CONFIRM_EMAIL = Operation(
     "POST",
@@ -102,7 +97,6 @@ CHANGE_EMAIL = Operation(
     limit=EMAIL_LIMIT,
     emits=(users.USER_UPDATE,),
 )
-"""The address changes when the link that is sent to it is opened, and immediately on a server that sends no mail."""
 
 RESEND_CONFIRMATION = Operation(
     "POST",

@@ -292,7 +292,6 @@ SET_OPERATOR = Operation(
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
-"""A new operator is logged out everywhere, so that every session of an operator was opened with a two-factor code."""
 
 REMOVE_OPERATOR = Operation(
     "POST",
@@ -303,7 +302,6 @@ REMOVE_OPERATOR = Operation(
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
-"""The last owner cannot be removed."""
 
 LIST_OPERATOR_ACTIONS = Operation(
     "GET",
@@ -324,7 +322,6 @@ SEARCH_USERS = Operation(
     raises=_RAISES,
     limit=READ_LIMIT,
 )
-"""Bots are not included."""
 
 GET_ADMINISTERED_USER = Operation(
     "GET",
@@ -344,7 +341,6 @@ SUSPEND_USER = Operation(
     raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL),
     limit=WRITE_LIMIT,
 )
-"""Revokes every token of the account and of its bots. The user sees the reason at login. Operators cannot be suspended."""
 
 UNSUSPEND_USER = Operation(
     "POST",
@@ -356,7 +352,6 @@ UNSUSPEND_USER = Operation(
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Revoked tokens stay revoked."""
 
 END_USER_SESSIONS = Operation(
     "POST",
@@ -377,7 +372,6 @@ DELETE_USER = Operation(
     raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL, errors.MUST_TRANSFER_OWNERSHIP),
     limit=WRITE_LIMIT,
 )
-"""Suspends the account immediately. When the grace period ends, the account and all its messages are deleted."""
 
 RESTORE_USER = Operation(
     "POST",
@@ -389,7 +383,6 @@ RESTORE_USER = Operation(
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Cancels a scheduled deletion. A suspension that the deletion caused is lifted."""
 
 LIST_JOB_QUEUES = Operation(
     "GET", "/admin/queues", result=list[JobQueue], auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
@@ -405,7 +398,6 @@ RETRY_JOB_QUEUE = Operation(
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Retries the jobs that failed permanently."""
 
 LIST_JOBS = Operation(
     "GET",
@@ -426,7 +418,6 @@ RETRY_JOB = Operation(
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""A job that waits for its next attempt is tried immediately."""
 
 DISCARD_JOB = Operation(
     "POST",
@@ -437,4 +428,3 @@ DISCARD_JOB = Operation(
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""Only a job that failed permanently can be discarded."""

@@ -132,4 +132,3 @@ END_ANNOUNCEMENT = Operation(
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""An announcement that is ended before its start is never shown."""

@@ -116,7 +116,6 @@ DISABLE_APPLICATION = Operation(
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Until the application is enabled, the server rejects its tokens and sends it no interactions and no webhook events."""
 
 ENABLE_APPLICATION = Operation(
     "POST",
@@ -128,7 +127,6 @@ ENABLE_APPLICATION = Operation(
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
-"""The tokens of the application are valid again."""
 
 ADMINISTRATIVELY_DELETE_APPLICATION = Operation(
     "POST",
@@ -138,4 +136,3 @@ ADMINISTRATIVELY_DELETE_APPLICATION = Operation(
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
-"""The deletion is immediate. Messages of the bot are kept."""

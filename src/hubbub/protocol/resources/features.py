@@ -82,4 +82,3 @@ SET_FEATURE = Operation(
     raises=(errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""Only owners can switch features. The change applies immediately in all processes."""

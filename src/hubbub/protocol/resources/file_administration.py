@@ -144,7 +144,6 @@ ADMINISTRATIVELY_DELETE_FILE = Operation(
     emits=(MESSAGE_UPDATE,),
     limit=WRITE_LIMIT,
 )
-"""The message loses the attachment. The content of the file is deleted, also for URLs that were signed before."""
 
 GET_USER_STORAGE = Operation(
     "GET",

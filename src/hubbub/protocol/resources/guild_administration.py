@@ -148,7 +148,6 @@ SUSPEND_GUILD = Operation(
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
-"""The guild becomes unavailable: no member, bot or webhook can read or write in it. Requests of members fail with the reason."""
 
 UNSUSPEND_GUILD = Operation(
     "POST",
@@ -170,7 +169,6 @@ ADMINISTRATIVELY_DELETE_GUILD = Operation(
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Suspends the guild immediately. When the grace period ends, the guild and all its messages are deleted."""
 
 RESTORE_GUILD = Operation(
     "POST",
@@ -182,7 +180,6 @@ RESTORE_GUILD = Operation(
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Cancels a scheduled deletion. A suspension that the deletion caused is lifted."""
 
 TRANSFER_GUILD = Operation(
     "POST",

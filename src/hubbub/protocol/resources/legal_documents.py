@@ -85,4 +85,3 @@ PUBLISH_DOCUMENT = Operation(
     raises=(errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""Only owners can publish documents. Earlier versions stay stored."""

@@ -142,7 +142,6 @@ CREATE_APPEAL = Operation(
     raises=(errors.FORBIDDEN, errors.NOT_FOUND),
     limit=RateLimit(5, 60.0),
 )
-"""An account can appeal once against each decision that is not reversed."""
 
 AUTH_APPEAL = Operation(
     "POST",
@@ -153,7 +152,6 @@ AUTH_APPEAL = Operation(
     raises=(errors.FORBIDDEN,),
     limit=RateLimit(10, 60.0),
 )
-"""Accepts the appeal of a suspended account, which cannot log in. The password is verified as at login."""
 
 LIST_DECISIONS = Operation(
     "GET",
@@ -175,4 +173,3 @@ DECIDE_APPEAL = Operation(
     emits=(MESSAGE_CREATE,),
     limit=WRITE_LIMIT,
 )
-"""The operator of the decision cannot decide about the appeal if the server has another moderator or owner."""

@@ -179,7 +179,6 @@ LIST_REGISTRATION_INVITES = Operation(
     raises=_RAISES,
     limit=READ_LIMIT,
 )
-"""Lists the invites that can be used, newest first, at most 100."""
 
 CREATE_REGISTRATION_INVITE = Operation(
     "POST",
@@ -221,7 +220,6 @@ APPROVE_REGISTRATION = Operation(
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""The user can log in from now on, and is informed by mail if the address is confirmed."""
 
 REJECT_REGISTRATION = Operation(
     "POST",
@@ -232,4 +230,3 @@ REJECT_REGISTRATION = Operation(
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""The user sees the reason at the next login. The account exists until an operator deletes it, and can still be approved."""

@@ -294,7 +294,6 @@ CREATE_REPORT = Operation(
     ),
     limit=RateLimit(10, 600.0),
 )
-"""A second report of the same object by the same user replaces reason and comment of the first while the case is open."""
 
 LIST_MY_REPORTS = Operation("GET", "/users/@me/reports", result=list[Report], auth=Auth.USER, limit=READ_LIMIT)
 
@@ -337,4 +336,3 @@ DECIDE_REPORT_CASE = Operation(
     emits=(MESSAGE_CREATE, MESSAGE_DELETE),
     limit=WRITE_LIMIT,
 )
-"""Closes all reports of the case. Reporters receive a direct message of the system about the outcome."""

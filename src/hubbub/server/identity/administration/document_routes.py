@@ -12,7 +12,10 @@ from hubbub.server.identity.administration import audit, rules
 
 @handles(wire.PUBLISH_DOCUMENT)
 def publish_document(call: Call, document_kind: str, body: wire.PublishDocument) -> wire.DocumentVersion:
-    """Publish a version of a document."""
+    """Publish a version of a document.
+
+    Earlier versions stay stored.
+    """
     rules.require_operator(call, OperatorRole.OWNER)
     kind = legal_documents.require_kind(document_kind)
     return publish(call, kind, body.content, should_ask_users=body.ask_users, reason=body.reason)

@@ -19,7 +19,10 @@ def list_administered_features(call: Call) -> list[wire.AdministeredFeature]:
 
 @handles(wire.SET_FEATURE)
 def set_feature(call: Call, feature_name: str, body: wire.SetFeature) -> wire.AdministeredFeature:
-    """Enable or disable a feature."""
+    """Enable or disable a feature.
+
+    The change applies immediately in all processes.
+    """
     rules.require_operator(call, OperatorRole.OWNER)
     if feature_name not in set(Feature):
         raise errors.NOT_FOUND()

@@ -18,7 +18,10 @@ def list_job_queues(call: Call) -> list[wire.JobQueue]:
 
 @handles(wire.RETRY_JOB_QUEUE)
 def retry_job_queue(call: Call, job_kind: str, body: wire.AdministrativeAction) -> wire.RetriedJobs:
-    """Retry the failed jobs of a queue."""
+    """Retry the failed jobs of a queue.
+
+    The jobs that failed permanently are tried again.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     return wire.RetriedJobs(count=queues.retry_failed(call, job_kind, reason=body.reason))
 
@@ -32,7 +35,10 @@ def list_jobs(call: Call, query: wire.ListJobs) -> list[wire.AdministeredJob]:
 
 @handles(wire.RETRY_JOB)
 def retry_job(call: Call, job_id: Snowflake, body: wire.AdministrativeAction) -> None:
-    """Retry a background job."""
+    """Retry a background job.
+
+    A job that waits for its next attempt is tried immediately.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     if not queues.retry(call, job_id, reason=body.reason):
         raise errors.NOT_FOUND()
@@ -40,7 +46,10 @@ def retry_job(call: Call, job_id: Snowflake, body: wire.AdministrativeAction) ->
 
 @handles(wire.DISCARD_JOB)
 def discard_job(call: Call, job_id: Snowflake, body: wire.AdministrativeAction) -> None:
-    """Delete a background job that failed permanently."""
+    """Delete a background job that failed permanently.
+
+    A job that can still be tried cannot be deleted.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     if not queues.discard(call, job_id, reason=body.reason):
         raise errors.NOT_FOUND()

@@ -26,7 +26,10 @@ def list_operators(call: Call) -> list[wire.Operator]:
 
 @handles(wire.SET_OPERATOR)
 def set_operator(call: Call, user_id: UserId, body: wire.SetOperator) -> wire.Operator:
-    """Set the operator role of a user."""
+    """Set the operator role of a user.
+
+    A new operator is logged out everywhere, so that every session of an operator was opened with a two-factor code.
+    """
     rules.require_operator(call, OperatorRole.OWNER)
     user = rules.require_user(call, user_id)
     return operators.view(operators.set_role(call, user, body.role, reason=body.reason), user)
@@ -34,7 +37,10 @@ def set_operator(call: Call, user_id: UserId, body: wire.SetOperator) -> wire.Op
 
 @handles(wire.REMOVE_OPERATOR)
 def remove_operator(call: Call, user_id: UserId, body: wire.AdministrativeAction) -> None:
-    """Remove the operator role of a user."""
+    """Remove the operator role of a user.
+
+    The role of the last owner cannot be removed.
+    """
     rules.require_operator(call, OperatorRole.OWNER)
     user = users.find(call.tx, user_id)
     if user is None:

@@ -11,7 +11,10 @@ from hubbub.server.identity.administration import accounts, rules, views
 
 @handles(wire.SEARCH_USERS)
 def search_users(call: Call, query: wire.SearchUsers) -> list[wire.AdministeredUser]:
-    """Search the accounts of the server."""
+    """Search the accounts of the server.
+
+    Bots are not included.
+    """
     rules.require_operator(call)
     return views.users(call, accounts.search(call, query))
 
@@ -25,7 +28,11 @@ def get_administered_user(call: Call, user_id: UserId) -> wire.AdministeredUserD
 
 @handles(wire.SUSPEND_USER)
 def suspend_user(call: Call, user_id: UserId, body: wire.SuspendUser) -> wire.AdministeredUser:
-    """Disable an account, permanently or until a given time."""
+    """Disable an account, permanently or until a given time.
+
+    Every token of the account and of its bots is revoked. The user sees the reason at login. Operators cannot be
+    suspended.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     ends_ms = None if body.ends_at is None else codec.milliseconds(body.ends_at)
@@ -37,7 +44,10 @@ def suspend_user(call: Call, user_id: UserId, body: wire.SuspendUser) -> wire.Ad
 
 @handles(wire.UNSUSPEND_USER)
 def unsuspend_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) -> wire.AdministeredUser:
-    """Enable a suspended account again."""
+    """Enable a suspended account again.
+
+    Revoked tokens stay revoked.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     accounts.unsuspend(call, user, reason=body.reason)
@@ -55,7 +65,10 @@ def end_user_sessions(call: Call, user_id: UserId, body: wire.AdministrativeActi
 
 @handles(wire.DELETE_USER)
 def delete_user(call: Call, user_id: UserId, body: wire.DeleteUser) -> wire.AdministeredUser:
-    """Delete an account and everything it wrote, after a grace period."""
+    """Delete an account and everything it wrote, after a grace period.
+
+    The account is suspended immediately. When the grace period ends, the account and all its messages are deleted.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     accounts.delete(call, user, reason=body.reason, grace_days=body.grace_days)
@@ -64,7 +77,10 @@ def delete_user(call: Call, user_id: UserId, body: wire.DeleteUser) -> wire.Admi
 
 @handles(wire.RESTORE_USER)
 def restore_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) -> wire.AdministeredUser:
-    """Cancel the deletion of an account."""
+    """Cancel the deletion of an account.
+
+    A suspension that the deletion caused is lifted.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     if not accounts.restore(call, user, reason=body.reason):

@@ -35,7 +35,10 @@ def create_announcement(call: Call, body: wire.CreateAnnouncement) -> wire.Admin
 
 @handles(wire.END_ANNOUNCEMENT)
 def end_announcement(call: Call, announcement_id: Snowflake, body: AdministrativeAction) -> None:
-    """End an announcement."""
+    """End an announcement.
+
+    An announcement that is ended before its start is never shown.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     row = store.find(call.tx, announcement_id)
     if row is None:

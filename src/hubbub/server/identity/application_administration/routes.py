@@ -37,7 +37,11 @@ def get_administered_application(call: Call, application_id: ApplicationId) -> w
 def disable_application(
     call: Call, application_id: ApplicationId, body: wire.DisableApplication
 ) -> wire.AdministeredApplication:
-    """Disable an application."""
+    """Disable an application.
+
+    Until the application is enabled, the server rejects its tokens and sends it no interactions and no webhook
+    events.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.disable(call, _require_application(call, application_id), reason=body.reason)
     return views.application(call, _require_application(call, application_id))
@@ -47,7 +51,10 @@ def disable_application(
 def enable_application(
     call: Call, application_id: ApplicationId, body: AdministrativeAction
 ) -> wire.AdministeredApplication:
-    """Enable a disabled application."""
+    """Enable a disabled application.
+
+    The tokens of the application are valid again.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.enable(call, _require_application(call, application_id), reason=body.reason)
     return views.application(call, _require_application(call, application_id))
@@ -57,7 +64,10 @@ def enable_application(
 def administratively_delete_application(
     call: Call, application_id: ApplicationId, body: wire.DisableApplication
 ) -> None:
-    """Delete an application immediately."""
+    """Delete an application immediately.
+
+    Messages of the bot are kept.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.delete(call, _require_application(call, application_id), reason=body.reason)
 

@@ -25,7 +25,10 @@ def list_decisions(call: Call, query: wire.ListDecisions) -> list[wire.Administe
 
 @handles(wire.DECIDE_APPEAL)
 def decide_appeal(call: Call, decision_id: Snowflake, body: wire.DecideAppeal) -> wire.AdministeredDecision:
-    """Update the appeal against a decision: grant or reject it."""
+    """Update the appeal against a decision: grant or reject it.
+
+    The operator of the decision cannot decide about the appeal if the server has another moderator or owner.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     row = actions.decide_appeal(
         call, actions.require_decision(call, decision_id), is_granted=body.grant, note=body.note

@@ -15,7 +15,10 @@ from hubbub.server.identity.registration_administration import actions
 
 @handles(wire.LIST_REGISTRATION_INVITES)
 def list_registration_invites(call: Call) -> list[wire.RegistrationInvite]:
-    """List the registration invites that can be used."""
+    """List the registration invites that can be used.
+
+    The list has at most 100 invites, newest first.
+    """
     rules.require_operator(call)
     rows = registration.requests.list_usable(call.tx, call.now_ms, PAGE_LIMIT_MAX)
     return registration.actions.view_invites(call, rows)
@@ -52,13 +55,20 @@ def list_registrations(call: Call, query: wire.ListRegistrations) -> list[wire.R
 
 @handles(wire.APPROVE_REGISTRATION)
 def approve_registration(call: Call, user_id: UserId, body: AdministrativeAction) -> None:
-    """Approve a registration."""
+    """Approve a registration.
+
+    The user can log in from now on, and is informed by mail if the address is confirmed.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.approve(call, actions.require_request(call, user_id), reason=body.reason)
 
 
 @handles(wire.REJECT_REGISTRATION)
 def reject_registration(call: Call, user_id: UserId, body: AdministrativeAction) -> None:
-    """Reject a registration."""
+    """Reject a registration.
+
+    The user sees the reason at the next login. The account exists until an operator deletes it, and can still be
+    approved.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.reject(call, actions.require_request(call, user_id), reason=body.reason)

@@ -40,7 +40,11 @@ def get_administered_guild(call: Call, guild_id: GuildId) -> wire.AdministeredGu
 
 @handles(wire.SUSPEND_GUILD)
 def suspend_guild(call: Call, guild_id: GuildId, body: wire.SuspendGuild) -> wire.AdministeredGuild:
-    """Suspend a guild."""
+    """Suspend a guild.
+
+    The guild becomes unavailable: no member, bot or webhook can read or write in it. Requests of members fail with
+    the reason.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.suspend(call, _require_guild(call, guild_id), reason=body.reason)
     return _view(call, guild_id)
@@ -58,7 +62,10 @@ def unsuspend_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -
 def administratively_delete_guild(
     call: Call, guild_id: GuildId, body: wire.AdministrativeGuildDeletion
 ) -> wire.AdministeredGuild:
-    """Delete a guild and its messages, after a grace period."""
+    """Delete a guild and its messages, after a grace period.
+
+    The guild is suspended immediately. When the grace period ends, the guild and all its messages are deleted.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     actions.delete(call, _require_guild(call, guild_id), reason=body.reason, grace_days=body.grace_days)
     return _view(call, guild_id)
@@ -66,7 +73,10 @@ def administratively_delete_guild(
 
 @handles(wire.RESTORE_GUILD)
 def restore_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> wire.AdministeredGuild:
-    """Cancel the deletion of a guild."""
+    """Cancel the deletion of a guild.
+
+    A suspension that the deletion caused is lifted.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     if not actions.restore(call, _require_guild(call, guild_id), reason=body.reason):
         raise errors.FORBIDDEN(message="No deletion of this guild can be canceled.")

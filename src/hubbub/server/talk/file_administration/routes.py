@@ -39,7 +39,10 @@ def list_files(call: Call, query: wire.ListFiles) -> list[wire.AdministeredFile]
 
 @handles(wire.ADMINISTRATIVELY_DELETE_FILE)
 def administratively_delete_file(call: Call, attachment_id: AttachmentId, body: wire.DeleteFile) -> None:
-    """Delete a file of a message."""
+    """Delete a file of a message.
+
+    The message loses the attachment. The content of the file is deleted, also for URLs that were signed before.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     row = files.find(call.tx, attachment_id)
     if row is None:

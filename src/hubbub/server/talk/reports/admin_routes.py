@@ -56,7 +56,10 @@ def assign_report_case(call: Call, case_id: Snowflake, body: wire.AssignReportCa
 
 @handles(wire.DECIDE_REPORT_CASE)
 def decide_report_case(call: Call, case_id: Snowflake, body: wire.DecideReportCase) -> wire.ReportCase:
-    """Close the reports of an object with a decision."""
+    """Close the reports of an object with a decision.
+
+    Reporters receive a direct message of the system about the outcome.
+    """
     rules.require_operator(call, OperatorRole.MODERATOR)
     case = actions.decide(
         call,
