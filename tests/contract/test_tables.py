@@ -11,8 +11,10 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.resources import webhook_events
+from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
+from hubbub.server.transports.http import openapi_texts
 from tests.contract.tables import (
     SOURCE,
     commands,
@@ -69,6 +71,24 @@ def test_details_of_operations_are_in_the_docstrings_of_their_handlers() -> None
     ]
 
     assert unpublished == []
+
+
+def test_operations_of_operators_declare_a_role_and_its_errors() -> None:
+    assert {name for name, operation in operations().items() if operation.operator is not None} == {
+        name for name, operation in operations().items() if operation.path.startswith("/admin/")
+    }
+    for name, operation in operations().items():
+        if operation.operator is not None:
+            assert operation.auth is Auth.USER, name
+            assert {errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED} <= set(operation.raises), name
+            # An auditor changes nothing.
+            assert operation.method == "GET" or operation.operator is not OperatorRole.AUDITOR, name
+
+
+def test_the_role_of_an_operator_is_published() -> None:
+    for endpoint in EndpointTable(SLICES):
+        role, description = endpoint.operation.operator, openapi_texts.operation_description(endpoint)
+        assert ("two-factor authentication." in description and f"`{role}`" in description) or role is None
 
 
 def test_every_declared_command_has_exactly_one_handler() -> None:

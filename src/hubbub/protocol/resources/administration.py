@@ -276,11 +276,23 @@ _RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
 _USER_RAISES: Final = (*_RAISES, errors.UNKNOWN_USER)
 
 GET_MY_OPERATOR = Operation(
-    "GET", "/admin/operators/@me", result=Operator, auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+    "GET",
+    "/admin/operators/@me",
+    result=Operator,
+    auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
+    raises=_RAISES,
+    limit=READ_LIMIT,
 )
 
 LIST_OPERATORS = Operation(
-    "GET", "/admin/operators", result=list[Operator], auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+    "GET",
+    "/admin/operators",
+    result=list[Operator],
+    auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
+    raises=_RAISES,
+    limit=READ_LIMIT,
 )
 
 SET_OPERATOR = Operation(
@@ -289,6 +301,7 @@ SET_OPERATOR = Operation(
     body=SetOperator,
     result=Operator,
     auth=Auth.USER,
+    operator=OperatorRole.OWNER,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -299,6 +312,7 @@ REMOVE_OPERATOR = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.OWNER,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -309,6 +323,7 @@ LIST_OPERATOR_ACTIONS = Operation(
     query=ListOperatorAudit,
     result=list[OperatorAuditEntry],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -319,6 +334,7 @@ SEARCH_USERS = Operation(
     query=SearchUsers,
     result=list[AdministeredUser],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -328,6 +344,7 @@ GET_ADMINISTERED_USER = Operation(
     "/admin/users/{user_id}",
     result=AdministeredUserDetails,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_USER_RAISES,
     limit=READ_LIMIT,
 )
@@ -338,6 +355,7 @@ SUSPEND_USER = Operation(
     body=SuspendUser,
     result=AdministeredUser,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL),
     limit=WRITE_LIMIT,
 )
@@ -349,6 +367,7 @@ UNSUSPEND_USER = Operation(
     optional_body=True,
     result=AdministeredUser,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -359,6 +378,7 @@ END_USER_SESSIONS = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -369,6 +389,7 @@ DELETE_USER = Operation(
     body=DeleteUser,
     result=AdministeredUser,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL, errors.MUST_TRANSFER_OWNERSHIP),
     limit=WRITE_LIMIT,
 )
@@ -380,12 +401,19 @@ RESTORE_USER = Operation(
     optional_body=True,
     result=AdministeredUser,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
 
 LIST_JOB_QUEUES = Operation(
-    "GET", "/admin/queues", result=list[JobQueue], auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+    "GET",
+    "/admin/queues",
+    result=list[JobQueue],
+    auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
+    raises=_RAISES,
+    limit=READ_LIMIT,
 )
 
 RETRY_JOB_QUEUE = Operation(
@@ -395,6 +423,7 @@ RETRY_JOB_QUEUE = Operation(
     optional_body=True,
     result=RetriedJobs,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -405,6 +434,7 @@ LIST_JOBS = Operation(
     query=ListJobs,
     result=list[AdministeredJob],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -415,6 +445,7 @@ RETRY_JOB = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
@@ -425,6 +456,7 @@ DISCARD_JOB = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )

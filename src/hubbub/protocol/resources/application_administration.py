@@ -13,6 +13,7 @@ from hubbub.protocol.resources.administration import (
     SEARCH_TEXT_MAX,
     WRITE_LIMIT,
     AdministrativeAction,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -94,6 +95,7 @@ SEARCH_APPLICATIONS = Operation(
     query=SearchApplications,
     result=list[AdministeredApplication],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -103,6 +105,7 @@ GET_ADMINISTERED_APPLICATION = Operation(
     "/admin/applications/{application_id}",
     result=AdministeredApplicationDetails,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_APPLICATION_RAISES,
     limit=READ_LIMIT,
 )
@@ -113,6 +116,7 @@ DISABLE_APPLICATION = Operation(
     body=DisableApplication,
     result=AdministeredApplication,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -124,6 +128,7 @@ ENABLE_APPLICATION = Operation(
     optional_body=True,
     result=AdministeredApplication,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -133,6 +138,7 @@ ADMINISTRATIVELY_DELETE_APPLICATION = Operation(
     "/admin/applications/{application_id}/delete",
     body=DisableApplication,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )

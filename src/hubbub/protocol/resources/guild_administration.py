@@ -16,6 +16,7 @@ from hubbub.protocol.resources.administration import (
     SEARCH_TEXT_MAX,
     WRITE_LIMIT,
     AdministrativeAction,
+    OperatorRole,
     PageLimit,
     Reason,
     ScheduledDeletion,
@@ -126,6 +127,7 @@ SEARCH_GUILDS = Operation(
     query=SearchGuilds,
     result=list[AdministeredGuild],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -135,6 +137,7 @@ GET_ADMINISTERED_GUILD = Operation(
     "/admin/guilds/{guild_id}",
     result=AdministeredGuildDetails,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_GUILD_RAISES,
     limit=READ_LIMIT,
 )
@@ -145,6 +148,7 @@ SUSPEND_GUILD = Operation(
     body=SuspendGuild,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -156,6 +160,7 @@ UNSUSPEND_GUILD = Operation(
     optional_body=True,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -166,6 +171,7 @@ ADMINISTRATIVELY_DELETE_GUILD = Operation(
     body=AdministrativeGuildDeletion,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -177,6 +183,7 @@ RESTORE_GUILD = Operation(
     optional_body=True,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -187,6 +194,7 @@ TRANSFER_GUILD = Operation(
     body=TransferGuild,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(
         *_GUILD_RAISES,
         errors.UNKNOWN_MEMBER,

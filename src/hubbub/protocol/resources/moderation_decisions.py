@@ -9,7 +9,14 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.resources.accounts import Login
-from hubbub.protocol.resources.administration import PAGE_LIMIT_DEFAULT, READ_LIMIT, WRITE_LIMIT, PageLimit, Reason
+from hubbub.protocol.resources.administration import (
+    PAGE_LIMIT_DEFAULT,
+    READ_LIMIT,
+    WRITE_LIMIT,
+    OperatorRole,
+    PageLimit,
+    Reason,
+)
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
 
 APPEAL_MAX: Final = 2000
@@ -159,6 +166,7 @@ LIST_DECISIONS = Operation(
     query=ListDecisions,
     result=list[AdministeredDecision],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -169,6 +177,7 @@ DECIDE_APPEAL = Operation(
     body=DecideAppeal,
     result=AdministeredDecision,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     emits=(MESSAGE_CREATE,),
     limit=WRITE_LIMIT,

@@ -16,6 +16,7 @@ from hubbub.protocol.resources.administration import (
     READ_LIMIT,
     WRITE_LIMIT,
     AdministrativeAction,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -176,6 +177,7 @@ LIST_REGISTRATION_INVITES = Operation(
     "/admin/registration-invites",
     result=list[RegistrationInvite],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -187,6 +189,7 @@ CREATE_REGISTRATION_INVITE = Operation(
     result=NewRegistrationInvite,
     status=201,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -197,6 +200,7 @@ DELETE_REGISTRATION_INVITE = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
@@ -207,6 +211,7 @@ LIST_REGISTRATIONS = Operation(
     query=ListRegistrations,
     result=list[RegistrationRequest],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -217,6 +222,7 @@ APPROVE_REGISTRATION = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
@@ -227,6 +233,7 @@ REJECT_REGISTRATION = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )

@@ -13,6 +13,7 @@ from hubbub.protocol.resources.administration import (
     PAGE_LIMIT_DEFAULT,
     READ_LIMIT,
     WRITE_LIMIT,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -303,6 +304,7 @@ LIST_REPORT_CASES = Operation(
     query=ListReportCases,
     result=list[ReportCase],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -312,6 +314,7 @@ GET_REPORT_CASE = Operation(
     "/admin/reports/{case_id}",
     result=ReportCaseDetails,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=READ_LIMIT,
 )
@@ -322,6 +325,7 @@ ASSIGN_REPORT_CASE = Operation(
     body=AssignReportCase,
     result=ReportCase,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
@@ -332,6 +336,7 @@ DECIDE_REPORT_CASE = Operation(
     body=DecideReportCase,
     result=ReportCase,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND, errors.UNKNOWN_GUILD, errors.UNKNOWN_USER),
     emits=(MESSAGE_CREATE, MESSAGE_DELETE),
     limit=WRITE_LIMIT,

@@ -3,16 +3,14 @@
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources import administration as wire
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity.administration import queues, rules
+from hubbub.server.identity.administration import queues
 
 
 @handles(wire.LIST_JOB_QUEUES)
 def list_job_queues(call: Call) -> list[wire.JobQueue]:
     """List the queues of background jobs."""
-    rules.require_operator(call)
     return queues.list_queues(call)
 
 
@@ -22,14 +20,12 @@ def retry_job_queue(call: Call, job_kind: str, body: wire.AdministrativeAction) 
 
     The jobs that failed permanently are tried again.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     return wire.RetriedJobs(count=queues.retry_failed(call, job_kind, reason=body.reason))
 
 
 @handles(wire.LIST_JOBS)
 def list_jobs(call: Call, query: wire.ListJobs) -> list[wire.AdministeredJob]:
     """List background jobs that failed."""
-    rules.require_operator(call)
     return queues.list_jobs(call, query)
 
 
@@ -39,7 +35,6 @@ def retry_job(call: Call, job_id: Snowflake, body: wire.AdministrativeAction) ->
 
     A job that waits for its next attempt is tried immediately.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     if not queues.retry(call, job_id, reason=body.reason):
         raise errors.NOT_FOUND()
 
@@ -50,6 +45,5 @@ def discard_job(call: Call, job_id: Snowflake, body: wire.AdministrativeAction) 
 
     A job that can still be tried cannot be deleted.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     if not queues.discard(call, job_id, reason=body.reason):
         raise errors.NOT_FOUND()

@@ -3,7 +3,6 @@
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import administration as wire
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity.administration import accounts, rules, views
@@ -15,14 +14,12 @@ def search_users(call: Call, query: wire.SearchUsers) -> list[wire.AdministeredU
 
     Bots are not included.
     """
-    rules.require_operator(call)
     return views.users(call, accounts.search(call, query))
 
 
 @handles(wire.GET_ADMINISTERED_USER)
 def get_administered_user(call: Call, user_id: UserId) -> wire.AdministeredUserDetails:
     """Get an account with its sessions."""
-    rules.require_operator(call)
     return views.user_details(call, rules.require_user(call, user_id))
 
 
@@ -33,7 +30,6 @@ def suspend_user(call: Call, user_id: UserId, body: wire.SuspendUser) -> wire.Ad
     Every token of the account and of its bots is revoked. The user sees the reason at login. Operators cannot be
     suspended.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     ends_ms = None if body.ends_at is None else codec.milliseconds(body.ends_at)
     if ends_ms is not None and ends_ms <= call.now_ms:
@@ -48,7 +44,6 @@ def unsuspend_user(call: Call, user_id: UserId, body: wire.AdministrativeAction)
 
     Revoked tokens stay revoked.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     accounts.unsuspend(call, user, reason=body.reason)
     return views.user(call, user)
@@ -57,7 +52,6 @@ def unsuspend_user(call: Call, user_id: UserId, body: wire.AdministrativeAction)
 @handles(wire.END_USER_SESSIONS)
 def end_user_sessions(call: Call, user_id: UserId, body: wire.AdministrativeAction) -> None:
     """End every login session of a user."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     rules.require_not_operator(call, user_id)
     accounts.end_sessions(call, user, reason=body.reason)
@@ -69,7 +63,6 @@ def delete_user(call: Call, user_id: UserId, body: wire.DeleteUser) -> wire.Admi
 
     The account is suspended immediately. When the grace period ends, the account and all its messages are deleted.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     accounts.delete(call, user, reason=body.reason, grace_days=body.grace_days)
     return views.user(call, user)
@@ -81,7 +74,6 @@ def restore_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) -
 
     A suspension that the deletion caused is lifted.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     user = rules.require_user(call, user_id)
     if not accounts.restore(call, user, reason=body.reason):
         raise errors.FORBIDDEN(message="No deletion of this account can be canceled.")

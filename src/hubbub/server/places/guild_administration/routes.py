@@ -3,10 +3,9 @@
 from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import guild_administration as wire
-from hubbub.protocol.resources.administration import AdministrativeAction, OperatorRole
+from hubbub.protocol.resources.administration import AdministrativeAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity.administration import rules
 from hubbub.server.places import guilds
 from hubbub.server.places.guild_administration import actions, views
 from hubbub.server.places.guilds import GuildRow
@@ -15,7 +14,6 @@ from hubbub.server.places.guilds import GuildRow
 @handles(wire.SEARCH_GUILDS)
 def search_guilds(call: Call, query: wire.SearchGuilds) -> list[wire.AdministeredGuild]:
     """Search the guilds of the server."""
-    rules.require_operator(call)
     return views.guild_list(call, search(call, query))
 
 
@@ -34,7 +32,6 @@ def search(call: Call, query: wire.SearchGuilds) -> list[GuildRow]:
 @handles(wire.GET_ADMINISTERED_GUILD, long=True)
 def get_administered_guild(call: Call, guild_id: GuildId) -> wire.AdministeredGuildDetails:
     """Get a guild with the amount of its data."""
-    rules.require_operator(call)
     return views.guild_details(call, _require_guild(call, guild_id))
 
 
@@ -45,7 +42,6 @@ def suspend_guild(call: Call, guild_id: GuildId, body: wire.SuspendGuild) -> wir
     The guild becomes unavailable: no member, bot or webhook can read or write in it. Requests of members fail with
     the reason.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     actions.suspend(call, _require_guild(call, guild_id), reason=body.reason)
     return _view(call, guild_id)
 
@@ -53,7 +49,6 @@ def suspend_guild(call: Call, guild_id: GuildId, body: wire.SuspendGuild) -> wir
 @handles(wire.UNSUSPEND_GUILD)
 def unsuspend_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> wire.AdministeredGuild:
     """End the suspension of a guild."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     actions.unsuspend(call, _require_guild(call, guild_id), reason=body.reason)
     return _view(call, guild_id)
 
@@ -66,7 +61,6 @@ def administratively_delete_guild(
 
     The guild is suspended immediately. When the grace period ends, the guild and all its messages are deleted.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     actions.delete(call, _require_guild(call, guild_id), reason=body.reason, grace_days=body.grace_days)
     return _view(call, guild_id)
 
@@ -77,7 +71,6 @@ def restore_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> 
 
     A suspension that the deletion caused is lifted.
     """
-    rules.require_operator(call, OperatorRole.MODERATOR)
     if not actions.restore(call, _require_guild(call, guild_id), reason=body.reason):
         raise errors.FORBIDDEN(message="No deletion of this guild can be canceled.")
     return _view(call, guild_id)
@@ -86,7 +79,6 @@ def restore_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> 
 @handles(wire.TRANSFER_GUILD)
 def transfer_guild(call: Call, guild_id: GuildId, body: wire.TransferGuild) -> wire.AdministeredGuild:
     """Transfer the ownership of a guild to another member."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     actions.transfer(call, _require_guild(call, guild_id), body.owner_id, reason=body.reason)
     return _view(call, guild_id)
 
