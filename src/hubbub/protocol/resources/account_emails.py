@@ -74,10 +74,6 @@ FORGOT_PASSWORD = Operation(
     raises=(errors.FORBIDDEN,),
     limit=EMAIL_LIMIT,
 )
-"""Sends a link that resets the password. The response is the same whether or not an account has the address.
-
-Only a confirmed address receives a link. A server that sends no mail rejects the request with 403.
-"""
 
 RESET_PASSWORD = Operation(
     "POST",
@@ -87,11 +83,6 @@ RESET_PASSWORD = Operation(
     limit=LOGIN_LIMIT,
     emits=(users.USER_UPDATE, oauth2.OAUTH2_TOKEN_REVOKE),
 )
-"""Revokes every login session of the user. Two-factor authentication stays enabled.
-
-If the address was confirmed by a client without a session of the account, all other credentials are removed too: the
-authenticator, passkeys, linked logins, and authorizations of applications.
-"""
 
 CONFIRM_EMAIL = Operation(
     "POST",
@@ -114,7 +105,6 @@ CHANGE_EMAIL = Operation(
     limit=EMAIL_LIMIT,
     emits=(users.USER_UPDATE,),
 )
-"""The address changes when the link that is sent to it is opened, and immediately on a server that sends no mail."""
 
 RESEND_CONFIRMATION = Operation(
     "POST",

@@ -17,6 +17,7 @@ from hubbub.protocol.resources.administration import (
     READ_LIMIT,
     WRITE_LIMIT,
     AdministrativeAction,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -182,10 +183,10 @@ LIST_REGISTRATION_INVITES = Operation(
     "/admin/registration-invites",
     result=list[RegistrationInvite],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
-"""Lists the invites that can be used, newest first, at most 100."""
 
 CREATE_REGISTRATION_INVITE = Operation(
     "POST",
@@ -194,6 +195,7 @@ CREATE_REGISTRATION_INVITE = Operation(
     result=NewRegistrationInvite,
     status=201,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -205,6 +207,7 @@ DELETE_REGISTRATION_INVITE = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
@@ -215,6 +218,7 @@ LIST_REGISTRATIONS = Operation(
     query=ListRegistrations,
     result=list[RegistrationRequest],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -225,10 +229,10 @@ APPROVE_REGISTRATION = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""The user can log in from now on, and is informed by mail if the address is confirmed."""
 
 REJECT_REGISTRATION = Operation(
     "POST",
@@ -236,7 +240,7 @@ REJECT_REGISTRATION = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""The user sees the reason at the next login. The account exists until an operator deletes it, and can still be approved."""
