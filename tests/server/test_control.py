@@ -302,13 +302,6 @@ async def test_a_status_fault_applies_to_its_route_and_user_a_number_of_times(re
     assert (await rehearsal.control_request("GET", "/faults")).ok() == []
 
 
-async def test_the_former_field_door_is_accepted_as_transport(rehearsal: Rehearsal) -> None:
-    fault = {"door": "http", "effect": "status", "status": 503}
-    (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
-    faults = (await rehearsal.control_request("GET", "/faults")).ok()
-    assert [active["fault"]["transport"] for active in faults] == ["http"], faults
-
-
 async def test_a_429_fault_looks_like_a_real_rate_limit(rehearsal: Rehearsal) -> None:
     fault = {"transport": "http", "effect": "status", "status": 429, "retry_after": 2.5, "scope": "shared"}
     (await rehearsal.control_request("POST", "/faults", json=fault)).ok()

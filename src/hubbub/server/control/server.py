@@ -197,11 +197,6 @@ class ControlApi:
         read_data += data
         if operation is operations.LOAD_WORLD:
             return _read_world(request.headers.get("Content-Type", ""), data)
-        if operation is operations.CREATE_FAULT:
-            fields = decoding.decode(data or b"{}", dict[str, Any])
-            if "door" in fields:  # The name of `transport` before 0.1.0.
-                fields.setdefault("transport", fields.pop("door"))
-            data = codec.encode(fields)
         return decoding.decode(data or b"{}", operation.body)
 
     async def _run_write(self, action: Callable[[Call], T]) -> T:

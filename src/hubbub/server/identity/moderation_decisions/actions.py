@@ -57,7 +57,7 @@ def appeal(call: Call, row: DecisionRow, text: str) -> DecisionRow:
 def require_suspension(call: Call, user_id: UserId) -> DecisionRow:
     """Return the decision that suspended an account, or raise a form error if the account is not suspended.
 
-    A suspension without a decision, such as a suspension of an earlier version, gets a decision."""
+    A suspension without a decision, such as a suspension by the control API, gets a decision."""
     ban = accounts.management.find_ban(call.tx, user_id, call.now_ms)
     if ban is None:
         message = "This account is not suspended. Log in to see the decisions about it."
