@@ -97,10 +97,11 @@ client-libraries:
 		fi; \
 	done
 
-# Without Chromium its tests are skipped, without a proxy its tests are deselected. `make test` does not install proxies, because their
+# Without a browser its tests are skipped, without a proxy its tests are deselected. `make test` does not install proxies, because their
 # packages start services.
-browser: ## install Chromium for the browser tests (Debian, as root)
+browser: ## install Chromium and Firefox for the browser tests (Debian, as root)
 	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium)
+	@command -v firefox >/dev/null 2>&1 || $(call install_program,firefox-esr)
 
 proxies: ## install nginx and Caddy for the deployment tests (Debian, as root)
 	@$(call install_program,nginx)
