@@ -84,10 +84,10 @@ client-deps:
 	done
 
 # Client libraries for Python that only the tests use. Each has its own environment, because several use the package name discord.
-CLIENT_LIBRARIES := disnake==2.12.2 nextcord==2.6.0 py-cord==2.8.1 discord.py-interactions==5.16.0
+CLIENT_LIBRARIES := disnake[voice]==2.12.2 nextcord==2.6.0 py-cord[voice]==2.8.1 discord.py-interactions==5.16.0
 client-libraries:
 	@for library in $(CLIENT_LIBRARIES); do \
-		folder=.venvs/$${library%%==*}; \
+		folder=.venvs/$${library%%[[=]*}; \
 		if [ "$$(cat $$folder/.installed 2>/dev/null)" = "$$library" ]; then continue; fi; \
 		echo "Installing $$library into $$folder"; \
 		if $(PYTHON) -m venv --clear $$folder \
@@ -98,10 +98,11 @@ client-libraries:
 		fi; \
 	done
 
-# Without Chromium its tests are skipped, without a proxy its tests are deselected. `make test` does not install proxies, because their
+# Without a browser its tests are skipped, without a proxy its tests are deselected. `make test` does not install proxies, because their
 # packages start services.
-browser: ## install Chromium for the browser tests (Debian, as root)
+browser: ## install Chromium and Firefox for the browser tests (Debian, as root)
 	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium)
+	@command -v firefox >/dev/null 2>&1 || $(call install_program,firefox-esr)
 
 proxies: ## install nginx and Caddy for the deployment tests (Debian, as root)
 	@$(call install_program,nginx)

@@ -21,6 +21,8 @@ FRAME_SECONDS = 0.02
 """Duration of an audio frame, and interval of checks, in seconds."""
 OPUS_PAYLOAD_TYPE = 0x78
 """The second byte of RTP packets with audio."""
+SILENCE = b"\xf8\xff\xfe"
+"""A frame of silence in Opus."""
 
 
 class Bot(discord.Client):
@@ -96,8 +98,9 @@ class Bot(discord.Client):
         frame = nacl.bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(
             packet[12:-4], packet[:12], packet[-4:] + bytes(20), bytes(self.voice.secret_key)
         )
-        audio = self.voice._connection.dave_session.decrypt(user, davey.MediaType.audio, frame)
-        return bytes(audio).decode()
+        audio = bytes(self.voice._connection.dave_session.decrypt(user, davey.MediaType.audio, frame))
+        # Libraries send frames of silence at the end of a source.
+        return None if audio == SILENCE else audio.decode()
 
     async def do_leave(self) -> None:
         await self.voice.disconnect()

@@ -3,16 +3,28 @@
 import ast
 import re
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import WebhookEventType
-from hubbub.protocol.operation import Auth
+from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.resources import webhook_events
+from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
-from tests.contract.tables import SOURCE, commands, events, operations, parse_file, python_files, resource_modules
+from hubbub.server.transports.http import openapi_texts
+from tests.contract.tables import (
+    SOURCE,
+    commands,
+    display_path,
+    events,
+    operations,
+    parse_file,
+    python_files,
+    resource_modules,
+)
 
 
 def test_every_declared_operation_has_exactly_one_handler() -> None:
@@ -44,6 +56,39 @@ def test_handlers_are_named_like_their_operations() -> None:
         for operation, handler in part.handlers()
         if handler.__name__ != names[operation]
     } == {}
+
+
+def test_details_of_operations_are_in_the_docstrings_of_their_handlers() -> None:
+    """The API reference and the OpenAPI file publish the docstring of a handler, and no string after a declaration."""
+    unpublished = [
+        f"{display_path(path)}:{following.lineno}"
+        for path in python_files(SOURCE / "protocol")
+        for statement, following in pairwise(parse_file(path).body)
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and ast.unparse(statement.value.func) == Operation.__name__
+        and isinstance(following, ast.Expr)
+    ]
+
+    assert unpublished == []
+
+
+def test_operations_of_operators_declare_a_role_and_its_errors() -> None:
+    assert {name for name, operation in operations().items() if operation.operator is not None} == {
+        name for name, operation in operations().items() if operation.path.startswith("/admin/")
+    }
+    for name, operation in operations().items():
+        if operation.operator is not None:
+            assert operation.auth is Auth.USER, name
+            assert {errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED} <= set(operation.raises), name
+            # An auditor changes nothing.
+            assert operation.method == "GET" or operation.operator is not OperatorRole.AUDITOR, name
+
+
+def test_the_role_of_an_operator_is_published() -> None:
+    for endpoint in EndpointTable(SLICES):
+        role, description = endpoint.operation.operator, openapi_texts.operation_description(endpoint)
+        assert ("two-factor authentication." in description and f"`{role}`" in description) or role is None
 
 
 def test_every_declared_command_has_exactly_one_handler() -> None:

@@ -22,6 +22,7 @@ from hubbub.server.core import migrations
 from tests.fixtures.postgres import with_database
 from tests.journeys.processes import ApiUser, Server, create_guild, register_user, running_server
 from tests.media import data_uri, png
+from tests.s3_server import run_s3_server
 
 pytestmark = pytest.mark.xdist_group("backup")
 
@@ -36,10 +37,14 @@ async def run(*arguments: str) -> int:
 
 
 async def fill_platform(client: aiohttp.ClientSession, server: Server) -> tuple[ApiUser, str, str]:
-    """Create a user with an avatar, a guild and a message with a file; return the user, the channel ID and the file's key."""
-    alice = await register_user(client, server, "alice")
+    """Create a user with an avatar, a guild with a second member and a message with a file.
+
+    Return the user, the channel ID and the file's key."""
+    alice, bob = await register_user(client, server, "alice"), await register_user(client, server, "bob")
     (await alice.request("PATCH", "/users/@me", json={"avatar": data_uri(png())})).ok()
     _, channel_id, _ = await create_guild(alice)
+    invite = (await alice.post(f"/channels/{channel_id}/invites")).ok()
+    (await bob.post(f"/invites/{invite['code']}")).ok()
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"content": "with a file"}))
     form.add_field("files[0]", FILE_CONTENT, filename="notes.txt")
@@ -304,7 +309,7 @@ def change_version(backup: Path) -> None:
         (delete_attachment, "does not exist"),
         (lose_attachment, "problem  files"),
         (change_image, "has another checksum than in checksums.sha256"),
-        (lambda backup: change_rows(backup, "DELETE FROM messages"), "messages has 0 rows instead of 1"),
+        (lambda backup: change_rows(backup, "DELETE FROM messages"), "messages has 0 rows instead of 2"),
         (lambda backup: change_rows(backup, "UPDATE roles SET guild_id = 7"), "1 rows of roles have a guild_id"),
         (lambda backup: change_rows(backup, "UPDATE schema_migrations SET checksum = 'x'"), "problem  start"),
         (change_version, "the backup has schema 9000 of Hubbub 99.0"),
@@ -352,6 +357,49 @@ def test_a_backup_of_the_embedded_database_is_restored_into_a_new_data_folder(
     assert cli.main(["restore", str(backup), "--data", str(tmp_path / "other")]) == 1
     assert "the backup is damaged: files/images/" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
+
+
+async def test_files_in_s3_are_backed_up_and_restored_into_another_bucket_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, backup, restored = tmp_path / "data", tmp_path / "backup", tmp_path / "restored"
+    with run_s3_server() as s3:
+        flags = ["--data", str(data), "--files-url", s3.files_url("first")]
+        async with (
+            running_server(tmp_path, "serve", *flags, "--rate-limits", "off") as server,
+            aiohttp.ClientSession() as client,
+        ):
+            alice, channel_id, file_key = await fill_platform(client, server)
+            assert s3.objects[f"first/{file_key}"][0] == FILE_CONTENT
+            assert await run("backup", str(backup), *flags) == 0, capsys.readouterr().err
+        assert "2 files" in capsys.readouterr().out
+        assert (backup / "files" / file_key).read_bytes() == FILE_CONTENT
+        assert await run("backup", "drill", str(backup)) == 0
+        assert "2 referenced files, 2 files in the backup" in capsys.readouterr().out
+
+        assert await run("restore", str(backup), "--data", str(restored), "--files-url", s3.files_url("first")) == 1
+        assert "the file store is not empty" in capsys.readouterr().err
+        flags = ["--data", str(restored), "--files-url", s3.files_url("second")]
+        assert await run("restore", str(backup), *flags) == 0
+        assert "2 files" in capsys.readouterr().out
+        assert s3.objects[f"second/{file_key}"] == s3.objects[f"first/{file_key}"]
+        async with running_server(tmp_path, "serve", *flags) as server, aiohttp.ClientSession() as client:
+            user = ApiUser(client, server.url, alice.id, alice.token)
+            [message] = (await user.get(f"/channels/{channel_id}/messages?limit=1")).ok()
+            async with client.get(message["attachments"][0]["url"]) as response:
+                assert await response.read() == FILE_CONTENT
+
+
+def test_a_backup_of_files_in_s3_fails_while_the_store_is_unreachable(
+    backup: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with run_s3_server() as s3:
+        files_url = s3.files_url().replace("signs@", "other@")
+        copy = tmp_path / "copy"
+        assert cli.main(["backup", str(copy), "--data", str(backup), "--files-url", files_url]) == 1
+
+    assert "SignatureDoesNotMatch" in capsys.readouterr().err
+    assert not copy.exists()
 
 
 def test_a_backup_lists_files_that_were_already_missing(

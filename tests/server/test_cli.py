@@ -120,6 +120,35 @@ def test_dev_stops_when_its_standard_input_ends(tmp_path: Path) -> None:
             stream.close()
 
 
+def test_dev_loads_pages_when_a_browser_requests_one(tmp_path: Path) -> None:
+    ready_file = tmp_path / "ready.json"
+    program = (
+        "import sys; from hubbub.server import cli; code = cli.main(sys.argv[1:]);"
+        "print('jinja2' in sys.modules, 'hubbub.server.transports.web.server' in sys.modules, code)"
+    )
+    for path, is_loaded in (("/api/v10/gateway", False), ("/login", True), ("/no/such/page", True)):
+        ready_file.unlink(missing_ok=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, "dev", "--port", "0", "--ready-file", str(ready_file)],
+            stdout=subprocess.PIPE,
+        )
+        try:
+            ready = asyncio.run(wait_for_ready_file(ready_file, process))
+            asyncio.run(request_page(f"{ready['web']}{path}", 404 if path == "/no/such/page" else 200))
+            process.send_signal(signal.SIGTERM)
+            output = process.communicate(timeout=TIMEOUT_SECONDS)[0].decode()
+        finally:
+            process.kill()
+            process.communicate()
+        assert output.splitlines()[-1] == f"{is_loaded} {is_loaded} 0"
+
+
+async def request_page(url: str, status: int) -> None:
+    """Request a page as a browser does, and assert the status of the response."""
+    async with aiohttp.ClientSession() as client, client.get(url, headers={"Accept": "text/html"}) as response:
+        assert response.status == status
+
+
 def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None:
     with running_server(tmp_path, "dev") as (process, ready):
         assert set(ready) == {

@@ -14,7 +14,11 @@ export class ControlClient {
     this.#token = token;
   }
 
-  /** Call an operation of the control API by its name; return its result. */
+  /**
+   * Call an operation of the control API by its name; return its result, or undefined if the response is empty.
+   *
+   * `data` is a body of the type `contentType`, instead of the JSON value `body`.
+   */
   async call(operation, { path = {}, query = {}, body, data, contentType } = {}) {
     const route = OPERATIONS[operation];
     if (route === undefined) throw new TypeError(`The control API has no operation ${operation}.`);

@@ -15,7 +15,10 @@ export class PlatformNotStarted extends RehearsalError {
   }
 }
 
-/** The platform rejected a request. `status`, `code`, `errors` and `body` are those of its response. */
+/**
+ * The platform rejected a request. `body` is the decoded response, `code` its error code (0 if it has none) and `errors`
+ * the errors of its fields.
+ */
 export class RequestRejected extends RehearsalError {
   constructor(operation, status, body) {
     super(describe(operation, status, body), body.cause ? { cause: body.cause } : undefined);
@@ -36,7 +39,7 @@ export class ExpectationFailed extends RequestRejected {
 }
 
 function describe(operation, status, body) {
-  // Messages about a person name the person, the request and its errors.
+  // A message of several lines is about an action of a person, and already names the person and the request.
   const lines = [body.message.includes("\n") ? body.message : `${operation}: ${status} ${body.message}`];
   if (body.cause && !body.message.includes(body.cause)) lines.push(body.cause);
   for (const [path, text] of fieldErrors(body.errors ?? {}, [])) {

@@ -1,3 +1,5 @@
+/** The types of the package. `control.d.ts` has the types of the control API. */
+
 import type {
   ActiveFault,
   Authorization,
@@ -95,7 +97,7 @@ export interface Waits {
 /** A user of the world, who acts over the public API and receives events over a gateway session. */
 export class Person {
   readonly name: string;
-  /** Channel of actions that name no other one. */
+  /** Name or ID of the channel that actions use by default. */
   readonly channel: string;
   /** Return a copy of this person whose actions use another channel by default. */
   in(channel: string): Person;
@@ -284,7 +286,7 @@ export interface StartOptions extends InChannel {
    * hubbub, uvx, pipx, docker and podman.
    */
   command?: string | string[];
-  /** Container image; if set and no command is given, the platform runs in a container. */
+  /** Container image; if it is set, and neither `command` nor `REHEARSAL_COMMAND`, the platform runs in a container. */
   image?: string;
   /** Path of a world file instead of the demo world. */
   world?: string;
@@ -294,7 +296,7 @@ export interface StartOptions extends InChannel {
   rateLimits?: RateLimits;
   /** Additional arguments of `hubbub dev`. */
   args?: string[];
-  /** Environment of the program, of which variables that start with `HUBBUB_` are left out; by default that of this process. */
+  /** Environment of the program, by default the environment of this process. Variables that start with `HUBBUB_` are removed. */
   env?: Record<string, string | undefined>;
   /** Milliseconds until the start fails; by default two minutes. */
   startTimeoutMs?: number;
@@ -303,5 +305,5 @@ export interface StartOptions extends InChannel {
 /** Start a platform in a process of its own, which ends with this process. */
 export function startPlatform(options?: StartOptions): Promise<Platform>;
 
-/** Connect to a running platform; by default the one of the ready file in `REHEARSAL_READY_FILE`. */
+/** Connect to a running platform; by default the platform whose ready file is named in `REHEARSAL_READY_FILE`. */
 export function connectPlatform(ready?: string | ReadyDocument, options?: InChannel): Promise<Platform>;

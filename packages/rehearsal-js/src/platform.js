@@ -10,8 +10,8 @@ const UNIT_MS = { milliseconds: 1, seconds: 1000, minutes: 60_000, hours: 3_600_
 
 /** Start a platform in a process of its own. */
 export async function startPlatform({ channel, ...options } = {}) {
-  const process = await startProcess(options);
-  return new Platform(process.ready, { channel, stop: () => process.stop(), log: () => process.log() });
+  const started = await startProcess(options);
+  return new Platform(started.ready, { channel, stop: () => started.stop(), log: () => started.log() });
 }
 
 /** Connect to a platform that is already running, by its ready document or the path of its ready file. */
@@ -66,7 +66,7 @@ export class Platform {
 
   /** Return an application of the world with its credentials. */
   application(name) {
-    return find(this.ready.applications, "application", name);
+    return requireNamed(this.ready.applications, "application", name);
   }
 
   /** Return the token of an application's bot; throw a RehearsalError if it has none. */
@@ -78,7 +78,7 @@ export class Platform {
 
   /** Return a guild of the world with the IDs of its channels and roles. */
   guild(name) {
-    return find(this.ready.guilds, "guild", name);
+    return requireNamed(this.ready.guilds, "guild", name);
   }
 
   /** Create a user without guilds; return the person. */
@@ -295,7 +295,7 @@ export class Faults {
   }
 }
 
-function find(objects, kind, name) {
+function requireNamed(objects, kind, name) {
   if (!Object.hasOwn(objects, name)) throw unknownName(objects, kind, name);
   return objects[name];
 }

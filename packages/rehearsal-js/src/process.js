@@ -11,7 +11,7 @@ import { PlatformNotStarted } from "./errors.js";
 
 const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 10_000;
-const POLL_MS = 20;
+const POLL_INTERVAL_MS = 20;
 const LOG_CHARACTERS_MAX = 8000;
 const PACKAGE = "hubbub[server]";
 const COMMAND_VARIABLE = "REHEARSAL_COMMAND";
@@ -29,7 +29,7 @@ export async function startProcess({
   env = process.env,
   startTimeoutMs = START_TIMEOUT_MS,
 } = {}) {
-  const launcher = await findLauncher({ command, image, env });
+  const launcher = await chooseLauncher({ command, image, env });
   const folder = await mkdtemp(join(tmpdir(), "hubbub-rehearsal-"));
   const settings = [...settingArguments({ seed, now, rateLimits }), ...args];
   let launch;
@@ -50,10 +50,10 @@ export async function startProcess({
 }
 
 /**
- * Return the function that builds the command line: of the given command, else of the first program that is installed.
- * With an image, only container engines are used.
+ * Return the function that builds the command line: for the given command, else for the first program that is installed.
+ * With an image, only container engines are used. Throw if none of the programs is installed.
  */
-async function findLauncher({ command, image, env }) {
+async function chooseLauncher({ command, image, env }) {
   const given = command ?? env[COMMAND_VARIABLE]?.split(" ").filter(Boolean);
   if (given !== undefined) return localLauncher(typeof given === "string" ? [given] : given);
   if (image === undefined) {
@@ -73,27 +73,27 @@ async function findLauncher({ command, image, env }) {
 function localLauncher(command) {
   return async ({ folder, world, settings }) => {
     const readyFile = join(folder, "ready.json");
-    const worldSettings = world === undefined ? [] : ["--world", world];
+    const worldArguments = world === undefined ? [] : ["--world", world];
     const line = [...command, "dev", "--stop-with-stdin", "--port", "0", "--ready-file", readyFile];
-    return { line: [...line, ...worldSettings, ...settings], readReady: () => readJson(readyFile) };
+    return { line: [...line, ...worldArguments, ...settings], readReady: () => readJson(readyFile) };
   };
 }
 
-// The files of a container belong to another user, so the ready document is requested from the control API.
+/** Files of a container belong to another user, so the ready document is requested from the control API. */
 function containerLauncher(engine, image) {
   return async ({ world, settings }) => {
     const port = await freePort();
     const token = randomBytes(24).toString("base64url");
     const url = `http://127.0.0.1:${port}`;
-    const container = ["run", "--rm", "--interactive", "--init", "--publish", `127.0.0.1:${port}:${port}`];
-    const mounted = world === undefined ? [] : ["--volume", `${world}:/world.toml:ro`];
+    const runArguments = ["run", "--rm", "--interactive", "--init", "--publish", `127.0.0.1:${port}:${port}`];
+    const mountArguments = world === undefined ? [] : ["--volume", `${world}:/world.toml:ro`];
     // The image is configured for durable data; a rehearsal is in memory.
-    const program = ["--entrypoint", "env", image, "-u", "HUBBUB_DATA", "-u", "HUBBUB_PORT", "hubbub", "dev"];
-    const address = ["--stop-with-stdin", "--host", "0.0.0.0", "--port", String(port), "--public-url", url];
-    const worldSettings = world === undefined ? [] : ["--world", "/world.toml"];
-    const line = [engine, ...container, ...mounted, "--env", "HUBBUB_CONTROL_TOKEN", ...program, ...address];
+    const programArguments = ["--entrypoint", "env", image, "-u", "HUBBUB_DATA", "-u", "HUBBUB_PORT", "hubbub", "dev"];
+    const devArguments = ["--stop-with-stdin", "--host", "0.0.0.0", "--port", String(port), "--public-url", url];
+    const worldArguments = world === undefined ? [] : ["--world", "/world.toml"];
+    const engineArguments = [...runArguments, ...mountArguments, "--env", "HUBBUB_CONTROL_TOKEN"];
     return {
-      line: [...line, ...worldSettings, ...settings],
+      line: [engine, ...engineArguments, ...programArguments, ...devArguments, ...worldArguments, ...settings],
       variables: { HUBBUB_CONTROL_TOKEN: token },
       readReady: () => requestReady(`${url}/control`, token),
     };
@@ -126,7 +126,7 @@ class PlatformProcess {
         this.#log = (this.#log + text).slice(-LOG_CHARACTERS_MAX);
       });
     }
-    // The program may have ended when its standard input is closed.
+    // Closing the standard input fails if the program has already ended.
     this.#child.stdin.on("error", () => {});
     this.#ended = new Promise(resolve => {
       this.#child.on("close", resolve);
@@ -150,7 +150,7 @@ class PlatformProcess {
     while (!hasEnded && Date.now() < deadline) {
       const ready = await this.#readReady();
       if (ready !== undefined) return ready;
-      await new Promise(resolve => setTimeout(resolve, POLL_MS));
+      await new Promise(resolve => setTimeout(resolve, POLL_INTERVAL_MS));
     }
     let problem = hasEnded ? "ended before it was ready" : `was not ready after ${timeoutMs} ms`;
     if (this.#error) problem = `cannot be started: ${this.#error.message}`;

@@ -1,3 +1,5 @@
+// Tests of the package with a platform: messages, expectations, clock, invites, faults, snapshots, worlds and operations.
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -7,19 +9,19 @@ import { COMMAND } from "./programs.mjs";
 const DEMO_WORLD = fileURLToPath(new URL("../../../src/hubbub/server/worlds/demo.toml", import.meta.url));
 const EMPTY_WORLD = fileURLToPath(new URL("empty.toml", import.meta.url));
 const WORLD = fileURLToPath(new URL("../examples/world.toml", import.meta.url));
-let server;
+let basePlatform;
 let emptySnapshot;
 
 before(async () => {
-  server = await startPlatform({ command: COMMAND, world: EMPTY_WORLD });
-  emptySnapshot = await server.snapshot();
-  await server.loadWorld(DEMO_WORLD);
+  basePlatform = await startPlatform({ command: COMMAND, world: EMPTY_WORLD });
+  emptySnapshot = await basePlatform.snapshot();
+  await basePlatform.loadWorld(DEMO_WORLD);
 });
-after(() => server?.close());
+after(() => basePlatform?.close());
 
 /** Start a fork of the platform for one test, and close it after the test. */
 async function fork(context, options) {
-  const platform = await server.fork(options);
+  const platform = await basePlatform.fork(options);
   context.after(() => platform.close());
   return platform;
 }
@@ -96,8 +98,8 @@ test("Invites expire with the clock", async context => {
   const invite = await platform.person("alice").invite({ max_age: 1800 });
   await platform.clock.advance({ minutes: 31 });
   await assert.rejects(dora.join(invite), /Unknown Invite/);
-  const guild = await dora.join(await platform.person("alice").invite());
-  assert.equal(guild.guild.name, "Town Square");
+  const acceptedInvite = await dora.join(await platform.person("alice").invite());
+  assert.equal(acceptedInvite.guild.name, "Town Square");
   await dora.befriend("bob");
 });
 
@@ -109,9 +111,9 @@ test("Faults fail requests and close sessions", async context => {
   assert.equal((await alice.say("again")).content, "again");
 
   await platform.faults.rateLimit("POST", "/channels/{channel_id}/messages", 2.5);
-  const [waiting] = await platform.faults.list();
-  assert.equal(waiting.fault.retry_after, 2.5);
-  await platform.faults.remove(waiting.id);
+  const [activeFault] = await platform.faults.list();
+  assert.equal(activeFault.fault.retry_after, 2.5);
+  await platform.faults.remove(activeFault.id);
   await platform.faults.drop("GET");
   await platform.faults.delay("GET", undefined, 5);
   await platform.faults.clear();

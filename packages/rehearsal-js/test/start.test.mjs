@@ -1,3 +1,5 @@
+// Tests of starting a platform with each program, of failed starts, and of the end of its process.
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -7,13 +9,16 @@ import { test } from "node:test";
 import { PlatformNotStarted, connectPlatform, startPlatform } from "hubbub-rehearsal";
 import { COMMAND, createProgram } from "./programs.mjs";
 
+/** The command that runs `hubbub`, quoted for a shell. */
 const HUBBUB = COMMAND.map(word => `'${word}'`).join(" ");
-/** Return an environment with one folder of programs, and without a configured command. */
+
+/** Return the environment of this process with one folder of programs in PATH, and without a configured command. */
 function environment(folder) {
   const { REHEARSAL_COMMAND: _, ...inherited } = process.env;
   return { ...inherited, PATH: folder };
 }
 
+/** Start a platform with a program that runs a script; return the arguments that the program received. */
 async function startWith(context, program, script) {
   const folder = await createProgram(context, program, script);
   const platform = await startPlatform({ env: environment(folder), seed: 7, rateLimits: "off" });
@@ -39,7 +44,7 @@ test("pipx runs the package with its server", async context => {
 });
 
 test("A container is reached through its published port", async context => {
-  // The engine runs everything after `-u HUBBUB_PORT hubbub`, on the loopback address instead of all addresses.
+  // The script runs `hubbub dev` with its arguments on this machine, at the loopback address instead of all addresses.
   const script = `
     while [ "$1" != hubbub ] || [ "$2" != dev ]; do shift; done; shift 2
     for word do shift; [ "$word" = 0.0.0.0 ] && word=127.0.0.1; set -- "$@" "$word"; done

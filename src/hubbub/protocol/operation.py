@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     # Importing the enums at run time would slow down the start of games that do not use them.
     from hubbub.protocol.enums import AuditLogAction
+    from hubbub.protocol.resources.administration import OperatorRole
 
     BodyT = TypeVar("BodyT", default=None)
     ResultT = TypeVar("ResultT", default=None)
@@ -126,6 +127,8 @@ class Operation(Generic[BodyT, ResultT]):
     """
     needs: int = 0
     """Permissions that the caller must have in the channel or guild of the path."""
+    operator: "OperatorRole | None" = None
+    """Operator role that the caller must have, together with two-factor authentication; None for any caller."""
     raises: tuple[ErrorCode, ...] = ()
     """Error codes that the operation may raise."""
     error_model: Any = NoneType

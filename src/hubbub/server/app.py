@@ -62,9 +62,9 @@ from hubbub.server.transports.discovery import DiscoveryEndpoint
 from hubbub.server.transports.external_media import ExternalMedia
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpServer
+from hubbub.server.transports.http.shared_routes import Pages
 from hubbub.server.transports.operator_endpoints import OperatorEndpoints
 from hubbub.server.transports.voice import VoiceServer, sockets
-from hubbub.server.transports.web import WebServer
 
 log = logging.getLogger(__name__)
 
@@ -284,14 +284,10 @@ class App:
             routes=routes,
         )
         if "api" in self.config.roles:
-            web_server = WebServer(
-                http=http_server,
-                authenticator=self.auth,
-                config=self.config,
-                metrics=self.metrics,
-                mailbox=self.mailbox,
-            )
-            http_server.add_routes(web_server.routes(), not_found_handler=web_server.not_found_handler)
+            http_server.set_pages(lambda: self._load_pages(http_server))
+            if not self.config.control:
+                # Rehearsals are started often, and few of them show a page.
+                http_server.pages()
             if self.config.activities.proxy_host is not None:
                 self._activities = ActivityServer(
                     config=self.config,
@@ -313,6 +309,17 @@ class App:
         await self._runner.setup()
         ssl_context = None if self.tls is None else self.tls.context
         await web.SockSite(self._runner, sock, backlog=1024, ssl_context=ssl_context).start()
+
+    def _load_pages(self, http_server: HttpServer) -> Pages:
+        from hubbub.server.transports.web.server import WebServer
+
+        return WebServer(
+            http=http_server,
+            authenticator=self.auth,
+            config=self.config,
+            metrics=self.metrics,
+            mailbox=self.mailbox,
+        ).pages()
 
     async def _acquire_process_number(self) -> None:
         """Acquire the lease of the process number; the embedded database admits one process and needs no lease."""

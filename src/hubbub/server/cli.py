@@ -118,13 +118,22 @@ _KEYS_BY_FLAG: Final = {key.replace(".", "_"): key for key in settings.KEYS}
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
-    The actions of `hubbub admin` are only added if `command` is `admin` or None."""
+    The settings and actions of a command are only added if `command` names it or is None."""
     parser = argparse.ArgumentParser(prog="hubbub", description="A social platform that you run yourself.")
     parser.add_argument("--version", action="version", version=f"hubbub {hubbub.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
+    def add_settings(
+        subparser: argparse.ArgumentParser,
+        documented: dict[str, str],
+        excluded_keys: Iterable[str] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+    ) -> None:
+        if command is None or subparser is commands.choices.get(command):
+            _add_settings(subparser, documented, excluded_keys, defaults)
+
     serve = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
-    _add_settings(serve, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS)
+    add_settings(serve, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS)
     serve.set_defaults(run=_run_serve)
 
     dev = commands.add_parser(
@@ -132,7 +141,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         help="run a rehearsal server in memory, with the demo world and the control API",
         usage="hubbub dev [SETTINGS]",
     )
-    _add_settings(dev, MAIN_SETTINGS | DEV_SETTINGS, excluded_keys=("control",), defaults=DEV_DEFAULTS)
+    add_settings(dev, MAIN_SETTINGS | DEV_SETTINGS, excluded_keys=("control",), defaults=DEV_DEFAULTS)
     dev.add_argument(
         "--stop-with-stdin",
         action="store_true",
@@ -165,7 +174,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="seconds to wait for each action of the program (default: 3)",
     )
-    _add_settings(replay, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
+    add_settings(replay, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
     replay.set_defaults(run=_run_replay)
 
     world = commands.add_parser("world", help="start a rehearsal from your own guild and application")
@@ -191,7 +200,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     top.add_argument(
         "--interval", type=float, default=2.0, metavar="SECONDS", help="seconds between two updates (default: 2)"
     )
-    _add_settings(top, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
+    add_settings(top, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
     top.set_defaults(run=_store_command("commands.top", "run"))
 
     commands.add_parser(
@@ -211,12 +220,14 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     backup.add_argument(
         "backup", metavar="BACKUP", nargs="?", help="backup to restore into a scratch database and check"
     )
-    _add_backup_settings(backup)
+    _add_backup_arguments(backup)
+    add_settings(backup, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     backup.set_defaults(run=_store_command("commands.backup", "run"))
 
     restore = commands.add_parser("restore", help="restore a backup into an empty database or a new data folder")
     restore.add_argument("backup", metavar="BACKUP", help="folder that hubbub backup created")
-    _add_backup_settings(restore)
+    _add_backup_arguments(restore)
+    add_settings(restore, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     restore.set_defaults(run=_store_command("commands.backup", "run_restore"))
 
     export = commands.add_parser(
@@ -225,7 +236,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     export.add_argument("guild_id", metavar="GUILD_ID")
     export.add_argument("--output", required=True, metavar="FILE", help="archive to create (.zip)")
     export.add_argument("--invites", action="store_true", help="include the invites of the guild")
-    _add_settings(export, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    add_settings(export, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     export.set_defaults(run=_store_command("commands.export", "run"))
 
     import_ = commands.add_parser(
@@ -237,7 +248,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     import_.add_argument("guild_id", metavar="GUILD_ID", nargs="?", help="guild whose claim codes are listed")
     import_.add_argument("--owner", metavar="USERNAME", help="user who will own the new guild")
     import_.add_argument("--dry-run", action="store_true", help="check the file and show what would be imported")
-    _add_settings(import_, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    add_settings(import_, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     import_.set_defaults(run=_store_command("commands.imports", "run"))
 
     doctor = commands.add_parser(
@@ -245,7 +256,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         help="check a configuration, or a deployment from outside, and suggest fixes",
         usage="hubbub doctor [SETTINGS] | hubbub doctor --url URL [--token-file FILE]",
     )
-    _add_settings(
+    add_settings(
         doctor,
         {key: text for key, text in MAIN_SETTINGS.items() if key != "ready_file"},
         excluded_keys=REHEARSAL_SETTINGS,
@@ -302,10 +313,9 @@ def _add_settings(
             group.add_argument(_flag_name(key), metavar="...", help=text.replace("%", "%%"))
 
 
-def _add_backup_settings(parser: argparse.ArgumentParser) -> None:
+def _add_backup_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--without-files", action="store_true", help="leave out the files of the file store")
     parser.add_argument("--pg-bin", metavar="FOLDER", help="folder of pg_dump and pg_restore (default: search PATH)")
-    _add_settings(parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
 
 
 def _flag_name(key: str) -> str:

@@ -194,6 +194,8 @@ PORTS: tuple[Binding, ...] = (
         passkeys.export_data,
         login_providers.export_data,
         legal_documents.export_data,
+        registration.export_data,
+        teams.export_data,
         relationships.export_data,
         members.views.export_data,
         onboarding.export_data,
@@ -204,6 +206,8 @@ PORTS: tuple[Binding, ...] = (
         reports.export_data,
     ),
     accounts.ports.describe_appeal.bind(moderation_decisions.describe_appeal),
+    registration.ports.send_invite.bind(account_emails.send_invite),
+    accounts.ports.remove_credentials.bind(passkeys.delete_passkeys, login_providers.delete_identities),
     moderation_decisions.ports.unsuspend_guild.bind(guild_administration.unsuspend_by_id),
     moderation_decisions.ports.send_notice.bind(direct_messages.send_notice),
     retention.ports.delete_expired.bind(

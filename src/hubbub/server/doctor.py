@@ -28,7 +28,7 @@ from hubbub.server.core.logs import Secrets
 from hubbub.server.core.mail import MailError, SmtpMailer
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.payments import open_payments
-from hubbub.server.core.sqlite_files import is_locked
+from hubbub.server.core.sqlite_files import find_damage, is_locked
 from hubbub.server.terminal import Finding, print_findings
 from hubbub.server.transports.voice import sockets
 
@@ -173,11 +173,11 @@ def _check_embedded(path: Path) -> Finding:
             message = _describe_schema(
                 lambda sql: connection.execute(sql).fetchall(), "sqlite_master WHERE name = 'schema_migrations'"
             )
-            check_result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            damage = find_damage(connection)
     except sqlite3.Error as error:
         return Finding("problem", "database", f"{path}: {error}", "restore a backup, or set --data to another folder")
-    if check_result != "ok":
-        return Finding("problem", "database", f"{path} is damaged: {check_result}", "restore a backup")
+    if damage is not None:
+        return Finding("problem", "database", f"{path} is damaged: {damage}", "restore a backup")
     if is_locked(path):
         return Finding(
             "note",

@@ -4,7 +4,24 @@
 
 import disnake
 from disnake.ext import commands
-from runner import CHANNEL_ID, END, GUILD_ID, SETTINGS, START, image_file, prepare, report, run_steps, wait_commands
+from runner import (
+    CHANNEL_ID,
+    EMOJI,
+    END,
+    GUILD_ID,
+    ROLE_ID,
+    SETTINGS,
+    START,
+    VOICE_ID,
+    Frames,
+    image_file,
+    play_frames,
+    prepare,
+    report,
+    run_steps,
+    wait_commands,
+    wait_until,
+)
 
 disnake.http.Route.BASE = SETTINGS["api"]
 disnake.asset.Asset.BASE = SETTINGS["cdn"]
@@ -54,6 +71,40 @@ async def ask(inter):
 async def panel(inter):
     """Respond with components."""
     await inter.response.send_message("panel", view=Panel())
+
+
+class Song(Frames, disnake.AudioSource):
+    """The audio that the bot plays."""
+
+
+@bot.slash_command(description="Joins the call")
+async def join(inter):
+    """Join the voice channel."""
+    await bot.get_channel(VOICE_ID).connect()
+    await inter.response.send_message("joined")
+
+
+@bot.slash_command(description="Plays audio")
+async def sing(inter):
+    """Play audio once the call is end-to-end encrypted."""
+    voice = guild().voice_client
+    await wait_until(voice.dave.can_encrypt)
+    await play_frames(voice, Song(bot.user.id))
+    await inter.response.send_message("sang")
+
+
+@bot.slash_command(description="Leaves the call")
+async def leave(inter):
+    """Leave the voice channel."""
+    await guild().voice_client.disconnect()
+    await inter.response.send_message("left")
+
+
+@bot.event
+async def on_raw_reaction_add(payload):
+    """Give the role to the user who reacts."""
+    if str(payload.emoji) == EMOJI:
+        await payload.member.add_roles(disnake.Object(ROLE_ID))
 
 
 def guild():
@@ -130,7 +181,7 @@ async def commands_registered():
     async def fetch_names():
         return [command.name for command in await bot.fetch_guild_commands(GUILD_ID)]
 
-    return await wait_commands(fetch_names)
+    return await wait_commands(fetch_names, "sing")
 
 
 is_started = False

@@ -1,11 +1,28 @@
-"""A bot with interactions.py, which `test_library_bots.py` runs."""
+"""A bot with interactions.py, which `test_library_bots.py` runs.
+
+The library has no end-to-end encryption, so this bot joins a call without audio."""
 
 # mypy: ignore-errors
 
 import aiohttp
 import interactions
 from interactions.api.http.route import Route
-from runner import CHANNEL_ID, END, GUILD_ID, SETTINGS, START, image_file, prepare, report, run_steps, wait_commands
+from runner import (
+    CHANNEL_ID,
+    EMOJI,
+    END,
+    GUILD_ID,
+    ROLE_ID,
+    SETTINGS,
+    START,
+    VOICE_ID,
+    image_file,
+    prepare,
+    report,
+    run_steps,
+    wait_commands,
+    wait_until,
+)
 
 Route.BASE = SETTINGS["api"]
 interactions.models.discord.asset.Asset.BASE = SETTINGS["cdn"]
@@ -55,6 +72,40 @@ async def press(context):
 async def pick(context):
     """Respond with the chosen value."""
     await context.send(f"picked {context.values[0]}", ephemeral=True)
+
+
+is_in_call = False
+
+
+@interactions.listen("raw_voice_state_update")
+async def on_voice_state(event):
+    """Record whether the bot is in a call; the cache of the library has only the voice states of other users."""
+    global is_in_call
+    if int(event.data["user_id"]) == bot.user.id:
+        is_in_call = event.data["channel_id"] is not None
+
+
+@interactions.slash_command("join", description="Joins the call")
+async def join(context):
+    """Join the voice channel without audio."""
+    await bot.ws.voice_state_update(GUILD_ID, VOICE_ID)
+    await wait_until(lambda: is_in_call)
+    await context.send("joined")
+
+
+@interactions.slash_command("leave", description="Leaves the call")
+async def leave(context):
+    """Leave the voice channel."""
+    await bot.ws.voice_state_update(GUILD_ID, None)
+    await wait_until(lambda: not is_in_call)
+    await context.send("left")
+
+
+@interactions.listen(interactions.events.MessageReactionAdd)
+async def on_reaction(event):
+    """Give the role to the user who reacts."""
+    if event.emoji.name == EMOJI:
+        await event.author.add_role(ROLE_ID)
 
 
 def guild():

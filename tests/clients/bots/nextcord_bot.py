@@ -1,13 +1,28 @@
 """A bot with nextcord, which `test_library_bots.py` runs.
 
 nextcord has no polls and sends an invalid ID for new forum tags, so this bot has no polls step and creates its forum without
-tags."""
+tags. It has no end-to-end encryption and no current encryption mode, so this bot joins a call without audio."""
 
 # mypy: ignore-errors
 
 import nextcord
 from nextcord.ext import commands
-from runner import CHANNEL_ID, END, GUILD_ID, SETTINGS, START, image_file, prepare, report, run_steps, wait_commands
+from runner import (
+    CHANNEL_ID,
+    EMOJI,
+    END,
+    GUILD_ID,
+    ROLE_ID,
+    SETTINGS,
+    START,
+    VOICE_ID,
+    image_file,
+    prepare,
+    report,
+    run_steps,
+    wait_commands,
+    wait_until,
+)
 
 nextcord.http.Route.BASE = SETTINGS["api"]
 nextcord.asset.Asset.BASE = SETTINGS["cdn"]
@@ -60,6 +75,29 @@ async def ask(interaction: nextcord.Interaction):
 async def panel(interaction: nextcord.Interaction):
     """Respond with components."""
     await interaction.response.send_message("panel", view=Panel())
+
+
+@bot.slash_command(description="Joins the call")
+async def join(interaction: nextcord.Interaction):
+    """Join the voice channel without audio."""
+    await guild().change_voice_state(channel=guild().get_channel(VOICE_ID))
+    await wait_until(lambda: guild().me.voice is not None)
+    await interaction.response.send_message("joined")
+
+
+@bot.slash_command(description="Leaves the call")
+async def leave(interaction: nextcord.Interaction):
+    """Leave the voice channel."""
+    await guild().change_voice_state(channel=None)
+    await wait_until(lambda: guild().me.voice is None)
+    await interaction.response.send_message("left")
+
+
+@bot.event
+async def on_raw_reaction_add(payload):
+    """Give the role to the user who reacts."""
+    if str(payload.emoji) == EMOJI:
+        await payload.member.add_roles(nextcord.Object(ROLE_ID))
 
 
 def guild():

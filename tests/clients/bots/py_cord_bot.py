@@ -3,7 +3,24 @@
 # mypy: ignore-errors
 
 import discord
-from runner import CHANNEL_ID, END, GUILD_ID, SETTINGS, START, image_file, prepare, report, run_steps, wait_commands
+from runner import (
+    CHANNEL_ID,
+    EMOJI,
+    END,
+    GUILD_ID,
+    ROLE_ID,
+    SETTINGS,
+    START,
+    VOICE_ID,
+    Frames,
+    image_file,
+    play_frames,
+    prepare,
+    report,
+    run_steps,
+    wait_commands,
+    wait_until,
+)
 
 discord.http.Route.API_BASE_URL = SETTINGS["api"]
 discord.asset.Asset.BASE = SETTINGS["cdn"]
@@ -54,6 +71,40 @@ async def ask(context):
 async def panel(context):
     """Respond with components."""
     await context.respond("panel", view=Panel())
+
+
+class Song(Frames, discord.AudioSource):
+    """The audio that the bot plays."""
+
+
+@bot.slash_command(description="Joins the call")
+async def join(context):
+    """Join the voice channel."""
+    await bot.get_channel(VOICE_ID).connect()
+    await context.respond("joined")
+
+
+@bot.slash_command(description="Plays audio")
+async def sing(context):
+    """Play audio once the call is end-to-end encrypted."""
+    voice = guild().voice_client
+    await wait_until(lambda: voice._connection.dave_session is not None and voice._connection.dave_session.ready)
+    await play_frames(voice, Song(bot.user.id))
+    await context.respond("sang")
+
+
+@bot.slash_command(description="Leaves the call")
+async def leave(context):
+    """Leave the voice channel."""
+    await guild().voice_client.disconnect()
+    await context.respond("left")
+
+
+@bot.event
+async def on_raw_reaction_add(payload):
+    """Give the role to the user who reacts."""
+    if str(payload.emoji) == EMOJI:
+        await payload.member.add_roles(discord.Object(ROLE_ID))
 
 
 def guild():
@@ -129,7 +180,7 @@ async def commands_registered():
         found = await bot.http.get_guild_commands(bot.application_id, GUILD_ID)
         return [command["name"] for command in found]
 
-    return await wait_commands(fetch_names)
+    return await wait_commands(fetch_names, "sing")
 
 
 is_started = False

@@ -1,8 +1,8 @@
 """Runs the steps of a library's bot in order, and reports the result of each on stdout as one line of JSON.
 
 The bots run in the environment of their library, which has no other package of the tests. The first argument of a bot is
-JSON with a token, the URLs of API and CDN, the IDs of a guild and a channel, and a PNG in Base64. A bot ends when its
-stdin is closed.
+JSON with a token, the URLs of API and CDN, the IDs of a guild, a channel, a voice channel and a role, and a PNG in Base64.
+A bot ends when its stdin is closed.
 """
 
 # mypy: ignore-errors
@@ -20,6 +20,11 @@ from datetime import datetime, timedelta, timezone
 
 SETTINGS = json.loads(sys.argv[1])
 GUILD_ID, CHANNEL_ID = int(SETTINGS["guild"]), int(SETTINGS["channel"])
+VOICE_ID, ROLE_ID = int(SETTINGS["voice"]), int(SETTINGS["role"])
+EMOJI = "🎉"
+"""The emoji of the reaction for which a user gets the role."""
+FRAME_COUNT = 20
+"""Number of frames of the audio that a bot plays."""
 START = datetime.now(timezone.utc) + timedelta(days=30)  # noqa: UP017
 END = START + timedelta(hours=2)
 
@@ -66,8 +71,40 @@ async def run_steps(steps):
     report(step="done", result=None)
 
 
-async def wait_commands(fetch_names):
+async def wait_until(is_true):
+    """Wait until a function returns true."""
+    while not is_true():
+        await asyncio.sleep(0.02)
+
+
+class Frames:
+    """An audio source of a few frames, which name their sender; discord.py and its descendants play it as Opus."""
+
+    def __init__(self, user_id):
+        self._frames = [f"{user_id} frame {number}".encode() for number in range(FRAME_COUNT)]
+
+    def read(self):
+        """Return the next frame, or an empty one at the end."""
+        return self._frames.pop(0) if self._frames else b""
+
+    def is_opus(self):
+        """Return whether the frames need no encoder."""
+        return True
+
+    def cleanup(self):
+        """Do nothing; the source has no resources."""
+
+
+async def play_frames(voice, source):
+    """Play a source over a voice client of discord.py or one of its descendants until its end."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    voice.play(source, after=lambda error: loop.call_soon_threadsafe(ended.set))
+    await ended.wait()
+
+
+async def wait_commands(fetch_names, *further_names):
     """Wait until the library has registered its commands, and return their names. `fetch_names` returns the registered names."""
-    while (names := sorted(await fetch_names())) != ["ask", "greet", "panel"]:
+    expected = sorted(["ask", "greet", "join", "leave", "panel", *further_names])
+    while (names := sorted(await fetch_names())) != expected:
         await asyncio.sleep(0.1)
     return names

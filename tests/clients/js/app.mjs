@@ -36,7 +36,7 @@ const commands = [
 const label = text => new LabelBuilder().setLabel(text);
 const choices = (...values) => values.map(value => ({ label: value.toUpperCase(), value }));
 
-function panelRows(sku) {
+function buildPanelRows(sku) {
   const buttons = new ActionRowBuilder().addComponents(
     new ButtonBuilder().setCustomId("count").setLabel("Count").setStyle(ButtonStyle.Primary),
     new ButtonBuilder().setCustomId("form").setLabel("Form").setStyle(ButtonStyle.Secondary),
@@ -47,7 +47,7 @@ function panelRows(sku) {
   return [buttons, new ActionRowBuilder().addComponents(words), new ActionRowBuilder().addComponents(users)];
 }
 
-function modal() {
+function buildModal() {
   return new ModalBuilder()
     .setCustomId("filled")
     .setTitle("Feedback")
@@ -67,31 +67,34 @@ function modal() {
 
 // The response to each command by name, and to each component and modal by custom ID.
 const responses = {
-  greet: i => i.reply(`hello ${i.options.getUser("member").username} in ${i.options.getString("city")}`),
-  async think(i) {
-    await i.deferReply({ flags: MessageFlags.Ephemeral });
-    await i.editReply("thought");
-    await i.followUp({ content: "and more", flags: MessageFlags.Ephemeral });
+  greet: interaction =>
+    interaction.reply(
+      `hello ${interaction.options.getUser("member").username} in ${interaction.options.getString("city")}`,
+    ),
+  async think(interaction) {
+    await interaction.deferReply({ flags: MessageFlags.Ephemeral });
+    await interaction.editReply("thought");
+    await interaction.followUp({ content: "and more", flags: MessageFlags.Ephemeral });
   },
-  Poke: i => i.reply(`poked ${i.targetMember.user.username}`),
-  Shout: i => i.reply(i.targetMessage.content.toUpperCase()),
-  panel: (i, sku) => i.reply({ content: "here", components: panelRows(sku) }),
-  count: i => i.update("pressed"),
-  words: i => i.reply({ content: i.values.join(" and "), flags: MessageFlags.Ephemeral }),
-  async users(i) {
-    await i.deferUpdate();
-    await i.followUp(`chose ${i.users.first().username}`);
+  Poke: interaction => interaction.reply(`poked ${interaction.targetMember.user.username}`),
+  Shout: interaction => interaction.reply(interaction.targetMessage.content.toUpperCase()),
+  panel: (interaction, sku) => interaction.reply({ content: "here", components: buildPanelRows(sku) }),
+  count: interaction => interaction.update("pressed"),
+  words: interaction => interaction.reply({ content: interaction.values.join(" and "), flags: MessageFlags.Ephemeral }),
+  async users(interaction) {
+    await interaction.deferUpdate();
+    await interaction.followUp(`chose ${interaction.users.first().username}`);
   },
-  form: i => i.showModal(modal()),
-  filled(i) {
-    const { fields } = i;
+  form: interaction => interaction.showModal(buildModal()),
+  filled(interaction) {
+    const { fields } = interaction;
     const file = fields.getUploadedFiles("proof").first().name;
     const values = [
       fields.getRadioGroup("color"),
       fields.getCheckboxGroup("sizes").join("+"),
       fields.getCheckbox("sure"),
     ];
-    return i.reply([...values, file].join(", "));
+    return interaction.reply([...values, file].join(", "));
   },
 };
 

@@ -1,8 +1,10 @@
 // Steps of a library's bot: they run in order, and each writes its result as one line of JSON. The first argument of a bot is
-// JSON with the keys token, api, guild, channel and image, a PNG in Base64. A bot ends when its stdin is closed.
+// JSON with the keys token, api, guild, channel, voice, role and image, a PNG in Base64. A bot ends when its stdin is closed.
 
 export const settings = JSON.parse(process.argv[2]);
 export const image = Buffer.from(settings.image, "base64");
+// The emoji of the reaction for which a user gets the role.
+export const emoji = "🎉";
 export const start = new Date(Date.now() + 30 * 86_400_000).toISOString();
 export const end = new Date(Date.parse(start) + 7_200_000).toISOString();
 

@@ -1,8 +1,9 @@
 // A bot with eris, which `test_library_bots.py` runs. The library sends its requests to port 443; the agent replaces the port.
+// The library has no end-to-end encryption and no current encryption mode, so this bot joins a call without audio.
 
 import { Agent } from "node:https";
 import { Client, Constants } from "eris";
-import { end, image, report, runSteps, settings, start } from "./bot_steps.mjs";
+import { emoji, end, image, report, runSteps, settings, start } from "./bot_steps.mjs";
 
 const server = new URL(settings.api);
 
@@ -16,7 +17,7 @@ const client = new Client(`Bot ${settings.token}`, {
   intents: ["all"],
   rest: { domain: server.hostname, baseURL: server.pathname, agent: new PortAgent() },
 });
-const { guild: guildID, channel: channelID } = settings;
+const { guild: guildID, channel: channelID, voice: voiceID, role } = settings;
 
 const { ComponentTypes, InteractionTypes } = Constants;
 const row = component => ({ type: ComponentTypes.ACTION_ROW, components: [component] });
@@ -29,8 +30,11 @@ const commands = [
       { type: Constants.ApplicationCommandOptionTypes.STRING, name: "name", description: "Name", required: true },
     ],
   },
-  { type: Constants.ApplicationCommandTypes.CHAT_INPUT, name: "ask", description: "Asks" },
-  { type: Constants.ApplicationCommandTypes.CHAT_INPUT, name: "panel", description: "Shows components" },
+  ...["ask", "join", "leave", "panel"].map(name => ({
+    type: Constants.ApplicationCommandTypes.CHAT_INPUT,
+    name,
+    description: name,
+  })),
 ];
 const panel = [
   row({ type: ComponentTypes.BUTTON, style: Constants.ButtonStyles.SECONDARY, label: "Press", custom_id: "press" }),
@@ -50,6 +54,14 @@ async function respond(interaction) {
       await interaction.createModal({ title: "Question", custom_id: "form", components: [row(answer)] });
     }
     if (data.name === "panel") await interaction.createMessage({ content: "panel", components: panel });
+    if (data.name === "join") {
+      await changeVoiceState(voiceID, "voiceChannelJoin");
+      await interaction.createMessage("joined");
+    }
+    if (data.name === "leave") {
+      await changeVoiceState(null, "voiceChannelLeave");
+      await interaction.createMessage("left");
+    }
   } else if (interaction.type === InteractionTypes.MESSAGE_COMPONENT) {
     if (data.custom_id === "press") await interaction.editParent({ content: "pressed" });
     else
@@ -57,6 +69,18 @@ async function respond(interaction) {
   } else if (interaction.type === InteractionTypes.MODAL_SUBMIT) {
     await interaction.createMessage(`answer: ${data.components[0].components[0].value}`);
   }
+}
+
+// Send the bot's voice channel to the gateway, and wait for the event.
+async function changeVoiceState(channelID, event) {
+  const changed = new Promise(resolve => client.once(event, resolve));
+  const state = { guild_id: guildID, channel_id: channelID, self_mute: false, self_deaf: false };
+  client.guilds.get(guildID).shard.sendWS(Constants.GatewayOPCodes.VOICE_STATE_UPDATE, state);
+  await changed;
+}
+
+async function giveRole(message, reaction, reactor) {
+  if (reaction.name === emoji) await client.addGuildMemberRole(guildID, reactor.id, role);
 }
 
 const steps = {
@@ -139,5 +163,6 @@ const steps = {
 client.on("error", error => report({ log: `${error?.stack ?? error}` }));
 client.on("warn", message => report({ log: `${message}` }));
 client.on("interactionCreate", interaction => respond(interaction).catch(error => report({ log: `${error.stack}` })));
+client.on("messageReactionAdd", (...event) => giveRole(...event).catch(error => report({ log: `${error.stack}` })));
 client.once("ready", () => runSteps(steps));
 await client.connect();

@@ -16,14 +16,15 @@ import {
   MessageFlags,
   TextInputStyles,
 } from "oceanic.js";
-import { end, image, report, runSteps, settings, start } from "./bot_steps.mjs";
+import { emoji, end, image, report, runSteps, settings, start } from "./bot_steps.mjs";
+import { sing, waitConnected } from "./bot_voice.mjs";
 
 const client = new Client({
   auth: `Bot ${settings.token}`,
   gateway: { intents: ["ALL"] },
   rest: { baseURL: settings.api },
 });
-const { guild: guildID, channel: channelID } = settings;
+const { guild: guildID, channel: channelID, voice: voiceID, role } = settings;
 const { channels, guilds, applications } = client.rest;
 
 const row = component => ({ type: ComponentTypes.ACTION_ROW, components: [component] });
@@ -34,8 +35,11 @@ const commands = [
     description: "Greets",
     options: [{ type: ApplicationCommandOptionTypes.STRING, name: "name", description: "Name", required: true }],
   },
-  { type: ApplicationCommandTypes.CHAT_INPUT, name: "ask", description: "Asks" },
-  { type: ApplicationCommandTypes.CHAT_INPUT, name: "panel", description: "Shows components" },
+  ...["ask", "join", "leave", "panel", "sing"].map(name => ({
+    type: ApplicationCommandTypes.CHAT_INPUT,
+    name,
+    description: name,
+  })),
 ];
 const panel = [
   row({ type: ComponentTypes.BUTTON, style: ButtonStyles.SECONDARY, label: "Press", customID: "press" }),
@@ -54,6 +58,20 @@ async function respond(interaction) {
     if (name === "ask")
       await interaction.createModal({ title: "Question", customID: "form", components: [row(answer)] });
     if (name === "panel") await interaction.createMessage({ content: "panel", components: panel });
+    if (name === "join") {
+      const { voiceAdapterCreator } = client.guilds.get(guildID);
+      const options = { guildID, channelID: voiceID, voiceAdapterCreator, selfDeaf: false, selfMute: false };
+      await waitConnected(client.joinVoiceChannel(options));
+      await interaction.createMessage({ content: "joined" });
+    }
+    if (name === "sing") {
+      await sing(client.getVoiceConnection(guildID), client.user.id);
+      await interaction.createMessage({ content: "sang" });
+    }
+    if (name === "leave") {
+      client.leaveVoiceChannel(guildID);
+      await interaction.createMessage({ content: "left" });
+    }
   } else if (interaction.type === InteractionTypes.MESSAGE_COMPONENT) {
     if (interaction.data.customID === "press") await interaction.editParent({ content: "pressed" });
     else {
@@ -63,6 +81,10 @@ async function respond(interaction) {
   } else if (interaction.type === InteractionTypes.MODAL_SUBMIT) {
     await interaction.createMessage({ content: `answer: ${interaction.data.components.getTextInput("answer", true)}` });
   }
+}
+
+async function giveRole(message, reactor, reaction) {
+  if (reaction.emoji.name === emoji) await guilds.addMemberRole(guildID, reactor.id, role);
 }
 
 const steps = {
@@ -142,5 +164,6 @@ const steps = {
 client.on("error", error => report({ log: `${error.stack ?? error}` }));
 client.on("warn", message => report({ log: `${message}` }));
 client.on("interactionCreate", interaction => respond(interaction).catch(error => report({ log: `${error.stack}` })));
+client.on("messageReactionAdd", (...event) => giveRole(...event).catch(error => report({ log: `${error.stack}` })));
 client.once("ready", () => runSteps(steps));
 await client.connect();

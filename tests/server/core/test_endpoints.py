@@ -10,8 +10,10 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
-from hubbub.server.core.endpoints import EndpointTable, MethodNotAllowed, build_endpoint
+from hubbub.server.core.endpoints import EndpointTable, MethodNotAllowed, build_endpoint, run, run_async
 from hubbub.server.core.slices import Slice, handles
 
 
@@ -87,6 +89,42 @@ def test_an_operation_that_needs_permissions_requires_a_guard() -> None:
 
     endpoint = build_endpoint(operation, handler, name="guarded", guards=(("channel_id", guard), ("guild_id", guard)))
     assert (endpoint.guard, endpoint.guarded_parameter) == (guard, "guild_id")
+
+
+async def test_an_operator_role_is_checked_before_plain_and_coroutine_handlers() -> None:
+    checked: list[OperatorRole] = []
+
+    def handler(call: Call) -> str:
+        return f"after {checked}"
+
+    async def coroutine_handler(operation: AsyncOperation) -> str:
+        return f"after {checked}"
+
+    class Reader:
+        async def read(self, work: Any) -> Any:
+            return work(None)
+
+    operation = Operation("GET", "/admin/samples", result=str, operator=OperatorRole.MODERATOR)
+    with pytest.raises(TypeError, match="sample_endpoint requires an operator role"):
+        make_endpoint(operation, handler)
+
+    def guard(call: Call, role: OperatorRole) -> None:
+        checked.append(role)
+
+    expected = f"after {[OperatorRole.MODERATOR]}"
+    call: Any = None
+    assert run(call, build_endpoint(operation, handler, name="plain", operator_guard=guard), []) == expected
+    checked.clear()
+    reader: Any = Reader()
+    endpoint = build_endpoint(operation, coroutine_handler, name="coroutine", operator_guard=guard)
+    assert await run_async(reader, endpoint, []) == expected
+
+
+def test_only_one_slice_checks_operator_roles() -> None:
+    def guard(call: Call, role: OperatorRole) -> None: ...
+
+    with pytest.raises(TypeError, match="several slices"):
+        EndpointTable([Slice(name=name, modules=(), operator_guard=guard) for name in ("one", "two")])
 
 
 def make_table(*pairs: tuple[Operation[Any, Any], Any]) -> EndpointTable:

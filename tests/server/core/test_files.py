@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,17 +10,22 @@ import pytest
 from obstore.store import S3Store
 
 from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
+from tests.s3_server import run_s3_server
 
 
-@pytest.fixture(params=["folder", "file", "memory"])
-def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
-    """An empty file store of each kind that needs no network."""
+@pytest.fixture(params=["folder", "file", "memory", "s3"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Files]:
+    """An empty file store of each kind."""
+    if request.param == "s3":
+        with run_s3_server() as server:
+            yield Files(server.files_url("platform/one"))
+        return
     urls: dict[str, Callable[[], str]] = {
         "folder": lambda: str(tmp_path / "new" / "store"),
         "file": lambda: (tmp_path / "with space").as_uri(),
         "memory": lambda: "memory://",
     }
-    return Files(urls[request.param]())
+    yield Files(urls[request.param]())
 
 
 async def test_a_file_can_be_read_back(files: Files) -> None:
@@ -152,6 +157,16 @@ def test_an_s3_url_sets_bucket_prefix_endpoint_region_and_credentials() -> None:
         "virtual_hosted_style_request": "false",
     }
     assert store.client_options == {"allow_http": "true"}
+
+
+async def test_a_wrong_secret_of_s3_is_rejected() -> None:
+    with run_s3_server() as server:
+        files = Files(server.files_url().replace("signs@", "other@"))
+
+        with pytest.raises(Exception, match="SignatureDoesNotMatch"):
+            await files.put("a", b"content")
+
+        assert server.objects == {}
 
 
 def test_an_s3_url_without_options_uses_the_defaults() -> None:

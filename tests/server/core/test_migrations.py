@@ -336,3 +336,46 @@ def test_an_upgrade_of_postgres_is_logged(
 
     assert f"Migrating the database from schema 1 to schema {len(migrations.load())}" in caplog.text
     assert "Applied migration 0002_" in caplog.text
+
+
+@pytest.fixture
+def image_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The path of the stored image of an empty database, in a folder that does not exist yet."""
+    monkeypatch.setattr("sys.pycache_prefix", str(tmp_path / "bytecode"))
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    return migrations._empty_image_path()
+
+
+def test_the_image_of_an_empty_database_is_stored_beside_the_bytecode(image_path: Path) -> None:
+    built = migrations._empty_image.__wrapped__()
+
+    assert [path.name for path in image_path.parent.iterdir()] == [image_path.name]
+    assert migrations._empty_image.__wrapped__() == built
+    assert image_path.read_bytes().startswith(built)
+
+
+def test_a_damaged_image_of_an_empty_database_is_replaced(image_path: Path) -> None:
+    built = migrations._empty_image.__wrapped__()
+    for damaged in (b"", built[:1000], built[:-1] + b"x"):
+        image_path.write_bytes(damaged)
+
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection.deserialize(migrations._empty_image.__wrapped__())
+
+        assert migrate_sqlite(connection) == []
+        assert image_path.stat().st_size == len(built) + 32
+
+
+def test_no_image_is_stored_without_bytecode(image_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+
+    migrations._empty_image.__wrapped__()
+
+    assert not image_path.exists()
+
+
+def test_errors_of_the_bytecode_folder_are_ignored(image_path: Path) -> None:
+    image_path.parents[0].parent.mkdir(parents=True)
+    image_path.parent.write_text("a file in place of the folder")
+
+    assert migrations._empty_image.__wrapped__()

@@ -10,14 +10,18 @@ import aiohttp
 import msgspec
 import pytest
 
+from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.app import App
+from hubbub.server.core import relying_party
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, MailConfig
 from hubbub.server.core.jobs import list_failed
 from hubbub.server.core.mail import Mailbox, ReceivedMail
 from hubbub.server.identity.account_emails import limits
+from tests.authenticator import Authenticator
 from tests.fixtures.validator import ResponseMonitor
 from tests.server.identity.accounts import PASSWORD, enable_totp, log_in, totp_code
+from tests.server.identity.operators import create_operator
 from tests.smtp import run_smtp_server, text_of, token_in
 from tests.world import NOW_MS, Actor, World
 
@@ -68,10 +72,10 @@ async def register_with_email(world: World, username: str = "mary", email: str =
 
 
 async def register_confirmed(world: World, username: str = "mary", email: str = MARY) -> Actor:
-    """Register a user and confirm the email address."""
+    """Register a user and confirm the email address in the same session."""
     user = await register_with_email(world, username, email)
     mail = await read_newest_mail(world, email, "Confirm")
-    (await world.request("POST", "/auth/verify", json={"token": token_in(mail.text)})).ok()
+    (await user.post("/auth/verify", json={"token": token_in(mail.text)})).ok()
     return user
 
 
@@ -258,6 +262,23 @@ async def test_a_reset_keeps_the_second_factor(mail_world: World) -> None:
     (await mail_world.request("POST", "/auth/mfa/totp", json=body)).ok()
 
 
+async def test_a_reset_cancels_a_pending_change_of_the_address(mail_world: World) -> None:
+    mary = await register_confirmed(mail_world)
+    body = {"email": "attacker@example.com", "password": PASSWORD}
+    (await mary.post("/users/@me/email", json=body)).ok()
+    change_token = token_in((await read_newest_mail(mail_world, "attacker@example.com", "Confirm")).text)
+    await request_reset(mail_world)
+    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
+
+    (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
+
+    response = await mail_world.request("POST", "/auth/verify", json={"token": change_token})
+    assert response.errors("token") == ["EMAIL_TOKEN_INVALID"]
+    session = (await log_in(mail_world, MARY, "new password")).ok()
+    email = await mail_world.request("GET", "/users/@me/email", headers={"Authorization": session["token"]})
+    assert (email.ok()["email"], email.ok()["pending_email"]) == (MARY, None)
+
+
 async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_world: World) -> None:
     await register_confirmed(mail_world)
     await register_with_email(mail_world, "eve", "unconfirmed@example.org")
@@ -362,8 +383,48 @@ async def test_account_changes_are_reported(mail_world: World) -> None:
     secret, _ = await enable_totp(mail_world, mary)
     await read_newest_mail(mail_world, MARY, "Two-factor authentication is on")
     body = {"password": PASSWORD, "code": totp_code(mail_world, secret)}
+    (await mary.post("/users/@me/mfa/backup-codes", json=body)).ok()
+    await read_newest_mail(mail_world, MARY, "Your backup codes")
+    mail_world.clock.advance(30_000)
+    body = {"password": PASSWORD, "code": totp_code(mail_world, secret)}
     (await mary.post("/users/@me/mfa/totp/disable", json=body)).ok()
     await read_newest_mail(mail_world, MARY, "Two-factor authentication is off")
+    (await mary.post("/users/@me/delete", json={"password": PASSWORD})).ok()
+    await read_newest_mail(mail_world, MARY, "was deleted")
+
+
+async def test_passkeys_are_reported(mail_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    party = relying_party.RelyingParty("chat.example", "https://chat.example")
+    monkeypatch.setattr(relying_party, "find_relying_party", lambda web_url: party)
+    authenticator = Authenticator(origin=party.origin, rp_id=party.id)
+    mary = await register_confirmed(mail_world)
+
+    challenge = (await mary.post("/users/@me/passkeys/challenge", json={"password": PASSWORD})).ok()
+    body = {"ticket": challenge["ticket"], "name": "Laptop", "credential": authenticator.create(challenge["options"])}
+    passkey = (await mary.post("/users/@me/passkeys", json=body)).ok()
+    assert "Laptop" in (await read_newest_mail(mail_world, MARY, "A passkey was added")).text
+    (await mary.post(f"/users/@me/passkeys/{passkey['id']}/delete", json={"password": PASSWORD})).ok()
+    assert "Laptop" in (await read_newest_mail(mail_world, MARY, "A passkey was deleted")).text
+
+
+async def test_suspension_and_deletion_by_an_operator_are_reported_in_the_language_of_the_user(
+    mail_world: World,
+) -> None:
+    operator = await create_operator(mail_world, "olga", OperatorRole.MODERATOR)
+    mary = await register_confirmed(mail_world)
+    (await mary.patch("/users/@me", json={"locale": "de"})).ok()
+    path = f"/admin/users/{mary.id}"
+
+    (await operator.post(f"{path}/suspend", json={"reason": "Werbung"})).ok()
+    mail = await read_newest_mail(mail_world, MARY, "gesperrt")
+    assert "Werbung" in mail.text
+    assert "/appeal" in mail.text
+    (await operator.post(f"{path}/unsuspend", json={})).ok()
+    (await operator.post(f"{path}/delete", json={"reason": "Spam", "grace_days": 3})).ok()
+    mail = await read_newest_mail(mail_world, MARY, "wird gelöscht")
+    assert "Spam" not in mail.text
+    (await operator.post(f"{path}/restore", json={})).ok()
+    await read_newest_mail(mail_world, MARY, "wird nicht gelöscht")
 
 
 async def test_an_unconfirmed_address_receives_no_notices(mail_world: World) -> None:

@@ -12,11 +12,14 @@ import pytest
 from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.app import App
 from hubbub.server.commands.admin_actions import AdminError
+from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, MailConfig
 from hubbub.server.core.login_config import LoginConfig
 from hubbub.server.core.mail import Mailbox
 from hubbub.server.core.registration_config import RegistrationConfig
+from hubbub.server.identity import registration
+from hubbub.server.identity.account_emails import limits
 from tests.fixtures.validator import ResponseMonitor
 from tests.openid_provider import OpenIdProvider
 from tests.pages import Browser
@@ -155,6 +158,88 @@ async def test_users_create_a_limited_number_of_invites_if_the_operator_allows_i
     assert (await request_registration(world, "ben", invite=second["code"])).errors("invite") == [
         "REGISTRATION_INVITE_INVALID"
     ]
+
+
+async def test_invites_are_sent_by_mail_in_the_language_of_their_creator(start_world: StartWorld) -> None:
+    mail = MailConfig(keep_in_memory=True)
+    world = await start_world("invite", changes={"mail": mail}, allow_member_invites=True, member_invites_max=20)
+    mary = await create_user_with_password(world, "mary")
+    (await mary.patch("/users/@me", json={"locale": "de"})).ok()
+    path = "/users/@me/registration-invites"
+
+    created = (await mary.post(path, json={"email": "Ben@example.org"})).ok()
+    assert (created["code"], created["url"], created["note"]) == (None, None, "Ben@example.org")
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+    assert isinstance(world.app.mailer, Mailbox)
+    [sent] = world.app.mailer
+    assert (sent.to, sent.subject.startswith("Deine Einladung")) == ("ben@example.org", True)
+    assert "mary" in sent.text
+    code = sent.text.partition("/register?invite=")[2].split()[0]
+    (await request_registration(world, "ben", invite=code)).ok()
+
+    for number in range(limits.ACCOUNT_MAILS_MAX - 1):
+        (await mary.post(path, json={"email": f"{number}@example.org"})).ok()
+    (await mary.post(path, json={"email": "another@example.org"})).rejected(429, 0)
+    (await mary.post(path, json={"note": "without mail"})).ok()
+    assert (await mary.post(path, json={"email": "no address"})).status == 400
+
+
+async def test_a_deleted_invite_is_not_sent(start_world: StartWorld) -> None:
+    world = await start_world("invite", changes={"mail": MailConfig(keep_in_memory=True)})
+
+    # One transaction, so that the worker sees the invite and its mail only after the deletion.
+    def create_and_delete(call: Call) -> None:
+        invite = registration.actions.create_invite(
+            call, creator_id=None, note="", uses_max=1, days=7, email="ben@example.org"
+        )
+        registration.requests.delete_invite(call.tx, invite.id)
+
+    await world.write(create_and_delete)
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+
+    assert isinstance(world.app.mailer, Mailbox)
+    assert not list(world.app.mailer)
+
+
+async def test_a_server_without_mail_rejects_the_address_of_an_invite(start_world: StartWorld) -> None:
+    world = await start_world("invite")
+    operator = await create_operator(world, "olga")
+
+    response = await operator.post(INVITES_PATH, json={"email": "ben@example.org"})
+
+    assert response.errors("email") == ["MAIL_DISABLED"]
+    console = Browser(world)
+    console.sign_in_as(operator)
+    assert 'name="email"' not in (await console.open("/admin/registrations")).body
+
+
+async def test_pages_and_the_command_line_send_invites_by_mail(start_world: StartWorld) -> None:
+    mail = MailConfig(keep_in_memory=True)
+    world = await start_world("invite", changes={"mail": mail}, allow_member_invites=True)
+    console, browser = Browser(world), Browser(world)
+    console.sign_in_as(await create_operator(world, "olga"))
+    browser.sign_in_as(await create_user_with_password(world))
+
+    page = await console.open("/admin/registrations")
+    wrong = await console.submit(page, "Create invite", email="ben")
+    assert 'id="error-email"' in wrong.body
+    done = await console.submit(page, "Create invite", email="1@example.org")
+    assert "The invite is sent by mail." in done.text
+    done = await browser.submit(
+        await browser.open("/settings/registration-invites"), "Create invite", email="2@example.org"
+    )
+    assert "The invite is sent by mail." in done.text
+    output = await run_admin_command(world, "create-registration-invite", "--email", "3@example.org")
+    assert "The invite is sent to 3@example.org." in output
+    with pytest.raises(AdminError, match="is not an email address"):
+        await run_admin_command(world, "create-registration-invite", "--email", "ben")
+
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+    assert isinstance(world.app.mailer, Mailbox)
+    assert sorted(mail.to for mail in world.app.mailer) == [f"{number}@example.org" for number in (1, 2, 3)]
 
 
 async def test_users_cannot_create_invites_by_default(start_world: StartWorld) -> None:
@@ -396,6 +481,27 @@ async def test_the_registration_page_takes_the_invite_from_the_link(start_world:
     assert browser.cookies["hubbub_session"]
     again = await browser.request("GET", "/settings/account")
     assert "Manage invites" not in again.text
+
+
+@pytest.mark.parametrize("mode", ["invite", "approval"])
+async def test_the_invite_of_the_link_is_kept_while_the_visitor_logs_in_at_a_provider(
+    start_world: StartWorld, provider: OpenIdProvider, mode: str
+) -> None:
+    world = await start_world(mode, changes={"login": LoginConfig(providers=(provider.settings(),))})
+    invite = await create_invite(await create_operator(world, "olga"))
+    browser = Browser(world)
+
+    page = await browser.open(f"/register?invite={invite['code']}&next=/settings/apps")
+    page = await browser.submit(page, "Create account", username="m", password=PASSWORD)
+    [path] = [path for label, path in page.links if label == "Continue with Work"]
+    redirect = await browser.request("GET", path)
+    page = await browser.open(await provider.redirect(redirect.location))
+    page = await browser.submit(page, "Create account", username="m")
+    assert page.status == 400
+    done = await browser.submit(page, "Create account", username="mary", follows_redirects=False)
+
+    assert done.location == "/settings/apps"
+    assert browser.cookies["hubbub_session"]
 
 
 async def test_the_registration_page_shows_that_an_account_waits_and_operators_approve_it(

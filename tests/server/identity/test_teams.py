@@ -53,6 +53,20 @@ async def test_a_user_is_invited_accepts_and_leaves(world: World) -> None:
     (await bob.put(f"/users/@me/teams/{team['id']}")).rejected(404, 0)
 
 
+async def test_the_data_export_lists_own_teams_memberships_and_invitations(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    sailors, pilots = await create_team(alice), await create_team(alice, "Pilots")
+    await add_member(sailors, alice, bob, "admin")
+    (await alice.post(f"/teams/{pilots['id']}/members", json={"username": "bob"})).ok()
+
+    own = (await alice.get("/users/@me/harvest")).ok()["records"]["teams"]
+    joined, invited = (await bob.get("/users/@me/harvest")).ok()["records"]["teams"]
+
+    assert [(team["name"], team["role"]) for team in own] == [("Sailors", "owner"), ("Pilots", "owner")]
+    assert (joined["id"], joined["role"], joined["is_accepted"]) == (sailors["id"], "admin", True)
+    assert (invited["name"], invited["role"], invited["is_accepted"]) == ("Pilots", "developer", False)
+
+
 async def test_only_admins_manage_members_and_only_the_owner_the_team(world: World) -> None:
     alice, admin, developer, carol = [await world.user(name) for name in ("alice", "adam", "dora", "carol")]
     team = await create_team(alice)

@@ -16,6 +16,7 @@ from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from hubbub.server.core.payments import Charge, PaymentDeclined
 from hubbub.server.play.subscriptions import ledger
+from hubbub.server.play.subscriptions.actions import RENEWAL_JOB
 from tests.fixtures.validator import ResponseMonitor
 from tests.pages import Browser
 from tests.server.identity.accounts import delete_account, register_user
@@ -42,6 +43,8 @@ class FakePaymentProvider:
         """Whether a charge succeeds but its response is lost."""
         self.response_gate: asyncio.Event | None = None
         """If not None, a charge waits until this event is set."""
+        self.refund_gate: asyncio.Event | None = None
+        """If not None, the response to a refund waits until this event is set."""
 
     async def charge(self, charge: Charge) -> None:
         """Record the charge, then accept, decline or fail."""
@@ -64,6 +67,8 @@ class FakePaymentProvider:
         if self.is_declining:
             raise PaymentDeclined("too late")
         self.held_amounts.pop(charge.key, None)
+        if self.refund_gate is not None:
+            await self.refund_gate.wait()
 
 
 @pytest.fixture
@@ -401,9 +406,17 @@ async def test_a_declined_refund_is_not_retried(
     assert "was declined: too late" in caplog.text
 
 
+async def count_jobs(world: World, kind: str) -> int:
+    """Return the number of stored jobs of a kind."""
+    count: int = await world.app.database.read(lambda tx: tx.value("SELECT count(*) FROM jobs WHERE kind = ?", kind))
+    return count
+
+
+@pytest.mark.parametrize("has_slow_refund", [False, True], ids=["fast_refund", "slow_refund"])
 async def test_a_payment_completed_after_the_refund_is_refunded_too(
-    paid_world: World, provider: FakePaymentProvider
+    paid_world: World, provider: FakePaymentProvider, has_slow_refund: bool
 ) -> None:
+    provider.refund_gate = refund_gate = asyncio.Event() if has_slow_refund else None
     bot, alice = await paid_world.bot(), await paid_world.user()
     purchase = await buy(alice, await publish_sku(bot))
     owner = await sign_in_owner(paid_world, bot)
@@ -420,6 +433,12 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(
         while len(provider.refunds) < 2:
             await asyncio.sleep(0.001)
     provider.response_gate.set()
+    if refund_gate is not None:
+        # The charge succeeds after its refund and before the response to the refund.
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+            while await count_jobs(paid_world, RENEWAL_JOB):
+                await asyncio.sleep(0.001)
+        refund_gate.set()
     await paid_world.run_due_jobs()
 
     assert provider.held_amounts == {}

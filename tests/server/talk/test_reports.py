@@ -344,6 +344,7 @@ async def test_the_export_contains_own_reports_and_decisions(world: World) -> No
     about_spammer = (await spammer.get("/users/@me/harvest")).ok()["records"]
 
     assert [entry["comment"] for entry in exported["reports"]] == ["Rude"]
+    assert exported["reports"][0]["evidence"]["name"] == spammer.name
     assert [entry["reason"] for entry in about_spammer["moderation_decisions"]] == ["Stay polite"]
     assert about_spammer["reports"] == []
     assert "Rude" not in str(about_spammer)

@@ -1,3 +1,5 @@
+// Tests of the example bot with the test runner of Node.
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -9,13 +11,13 @@ let bot;
 
 before(async () => {
   platform = await startPlatform({ world: fileURLToPath(new URL("../world.toml", import.meta.url)) });
-  // An application must respond within three seconds of platform time. A frozen clock keeps slow machines from failing.
+  // An application must respond within three seconds of platform time. With a frozen clock, slow machines meet this limit.
   await platform.clock.freeze();
   bot = await startBot({
     token: platform.botToken("dice-bot"),
     api: `${platform.web}/api`,
     cdn: platform.cdn,
-    role: platform.guild("Tavern").roles.players,
+    roleId: platform.guild("Tavern").roles.players,
   });
 });
 
@@ -24,7 +26,7 @@ after(async () => {
   await platform?.close();
 });
 
-test("The panel counts", async () => {
+test("The panel counts clicks", async () => {
   const alice = platform.person("alice");
 
   const { message } = await alice.run("panel", { title: "Press me" });

@@ -1,3 +1,5 @@
+// Tests of the example bot with Vitest.
+
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPlatform } from "hubbub-rehearsal";
@@ -8,13 +10,13 @@ let bot;
 
 beforeAll(async () => {
   platform = await startPlatform({ world: fileURLToPath(new URL("../world.toml", import.meta.url)) });
-  // An application must respond within three seconds of platform time. A frozen clock keeps slow machines from failing.
+  // An application must respond within three seconds of platform time. With a frozen clock, slow machines meet this limit.
   await platform.clock.freeze();
   bot = await startBot({
     token: platform.botToken("dice-bot"),
     api: `${platform.web}/api`,
     cdn: platform.cdn,
-    role: platform.guild("Tavern").roles.players,
+    roleId: platform.guild("Tavern").roles.players,
   });
 });
 
@@ -23,7 +25,7 @@ afterAll(async () => {
   await platform?.close();
 });
 
-test("The panel counts", async () => {
+test("The panel counts clicks", async () => {
   const alice = platform.person("alice");
 
   const { message } = await alice.run("panel", { title: "Press me" });

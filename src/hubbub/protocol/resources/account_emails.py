@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Auth, Operation, RateLimit
-from hubbub.protocol.resources import users
+from hubbub.protocol.resources import oauth2, users
 from hubbub.protocol.resources.accounts import LOGIN_LIMIT, EmailAddress, NewPassword, Password
 
 CONFIRM_TOKEN_SECONDS: Final = 24 * 3600
@@ -74,22 +74,25 @@ FORGOT_PASSWORD = Operation(
     raises=(errors.FORBIDDEN,),
     limit=EMAIL_LIMIT,
 )
-"""Sends a link that resets the password. The response is the same whether or not an account has the address.
 
-Only a confirmed address receives a link. A server that sends no mail rejects the request with 403.
-"""
-
-RESET_PASSWORD = Operation("POST", "/auth/reset", body=ResetPassword, auth=Auth.ANONYMOUS, limit=LOGIN_LIMIT)
-"""Revokes every login session of the user. Two-factor authentication stays enabled."""
+RESET_PASSWORD = Operation(
+    "POST",
+    "/auth/reset",
+    body=ResetPassword,
+    auth=Auth.ANONYMOUS,
+    limit=LOGIN_LIMIT,
+    emits=(users.USER_UPDATE, oauth2.OAUTH2_TOKEN_REVOKE),
+)
 
 CONFIRM_EMAIL = Operation(
     "POST",
     "/auth/verify",
     body=ConfirmEmail,
-    auth=Auth.ANONYMOUS,
+    auth=Auth.USER | Auth.ANONYMOUS,
     limit=LOGIN_LIMIT,
     emits=(users.USER_UPDATE,),
 )
+"""A token of the account is optional. It proves that the owner of the address is the user of the account."""
 
 GET_EMAIL = Operation("GET", "/users/@me/email", result=EmailSettings, auth=Auth.USER)
 
@@ -102,7 +105,6 @@ CHANGE_EMAIL = Operation(
     limit=EMAIL_LIMIT,
     emits=(users.USER_UPDATE,),
 )
-"""The address changes when the link that is sent to it is opened, and immediately on a server that sends no mail."""
 
 RESEND_CONFIRMATION = Operation(
     "POST",

@@ -270,7 +270,6 @@ AUTH_LOGIN_WITH_TOTP = Operation(
 )
 
 AUTH_LOGOUT = Operation("POST", "/auth/logout", auth=Auth.USER)
-"""Revokes the token that authenticates the request; bots are rejected with BOTS_CANNOT_USE_ENDPOINT."""
 
 LIST_AUTH_SESSIONS = Operation("GET", "/auth/sessions", result=list[AccountSession], auth=Auth.USER)
 
@@ -279,10 +278,8 @@ DELETE_AUTH_SESSION = Operation(
 )
 
 DELETE_OTHER_AUTH_SESSIONS = Operation("DELETE", "/auth/sessions", auth=Auth.USER)
-"""Revokes every login session of the user except the one that makes the request."""
 
 CHANGE_PASSWORD = Operation("POST", "/auth/password", body=ChangePassword, auth=Auth.USER, limit=LOGIN_LIMIT)
-"""Revokes every login session of the user except the one that makes the request."""
 
 SET_PASSWORD = Operation(
     "PUT",
@@ -292,10 +289,8 @@ SET_PASSWORD = Operation(
     raises=(errors.FORBIDDEN,),
     limit=LOGIN_LIMIT,
 )
-"""For accounts without a password, which were registered with an external provider. The session must be at most ten minutes old."""
 
 CREATE_TOTP_SECRET = Operation("POST", "/users/@me/mfa/totp/secret", result=TotpSecret, auth=Auth.USER)
-"""Creates a secret for `enable_totp`, with its QR code; the server stores nothing until `enable_totp` receives the secret."""
 
 ENABLE_TOTP = Operation(
     "POST",
@@ -325,7 +320,6 @@ REPLACE_BACKUP_CODES = Operation(
     raises=(errors.FORBIDDEN,),
     limit=LOGIN_LIMIT,
 )
-"""The earlier backup codes become invalid. The request is rejected with 403 without two-factor authentication."""
 
 DELETE_ACCOUNT = Operation(
     "POST",
@@ -336,9 +330,5 @@ DELETE_ACCOUNT = Operation(
     limit=LOGIN_LIMIT,
     emits=(OAUTH2_TOKEN_REVOKE,),
 )
-"""Deletes the account permanently; its messages remain, attributed to a deleted user.
-
-The user must transfer or delete their guilds and applications first.
-"""
 
 HARVEST = Operation("GET", "/users/@me/harvest", result=Harvest, auth=Auth.USER)

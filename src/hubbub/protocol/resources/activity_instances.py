@@ -117,7 +117,6 @@ LAUNCH_ACTIVITY = Operation(
     ),
     emits=(EMBEDDED_ACTIVITY_UPDATE_V2,),
 )
-"""Launches the activity, or joins the instance that runs in the channel."""
 
 LIST_ACTIVITY_INSTANCES = Operation(
     "GET",
@@ -137,4 +136,3 @@ LEAVE_ACTIVITY = Operation(
     raises=(errors.NOT_FOUND,),
     emits=(EMBEDDED_ACTIVITY_UPDATE_V2,),
 )
-"""The response is an empty object."""

@@ -174,4 +174,3 @@ OPEN_ACTIVITY_LINK = Operation(
     auth=_ANY_CALLER,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
-"""First-party: resolves the URL `{web_url}/activities/{application_id}` for the web page and the chat client."""

@@ -276,11 +276,23 @@ _RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
 _USER_RAISES: Final = (*_RAISES, errors.UNKNOWN_USER)
 
 GET_MY_OPERATOR = Operation(
-    "GET", "/admin/operators/@me", result=Operator, auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+    "GET",
+    "/admin/operators/@me",
+    result=Operator,
+    auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
+    raises=_RAISES,
+    limit=READ_LIMIT,
 )
 
 LIST_OPERATORS = Operation(
-    "GET", "/admin/operators", result=list[Operator], auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+    "GET",
+    "/admin/operators",
+    result=list[Operator],
+    auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
+    raises=_RAISES,
+    limit=READ_LIMIT,
 )
 
 SET_OPERATOR = Operation(
@@ -289,10 +301,10 @@ SET_OPERATOR = Operation(
     body=SetOperator,
     result=Operator,
     auth=Auth.USER,
+    operator=OperatorRole.OWNER,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
-"""A new operator is logged out everywhere, so that every session of an operator was opened with a two-factor code."""
 
 REMOVE_OPERATOR = Operation(
     "POST",
@@ -300,10 +312,10 @@ REMOVE_OPERATOR = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.OWNER,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
-"""The last owner cannot be removed."""
 
 LIST_OPERATOR_ACTIONS = Operation(
     "GET",
@@ -311,6 +323,7 @@ LIST_OPERATOR_ACTIONS = Operation(
     query=ListOperatorAudit,
     result=list[OperatorAuditEntry],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -321,16 +334,17 @@ SEARCH_USERS = Operation(
     query=SearchUsers,
     result=list[AdministeredUser],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
-"""Bots are not included."""
 
 GET_ADMINISTERED_USER = Operation(
     "GET",
     "/admin/users/{user_id}",
     result=AdministeredUserDetails,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_USER_RAISES,
     limit=READ_LIMIT,
 )
@@ -341,10 +355,10 @@ SUSPEND_USER = Operation(
     body=SuspendUser,
     result=AdministeredUser,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL),
     limit=WRITE_LIMIT,
 )
-"""Revokes every token of the account and of its bots. The user sees the reason at login. Operators cannot be suspended."""
 
 UNSUSPEND_USER = Operation(
     "POST",
@@ -353,10 +367,10 @@ UNSUSPEND_USER = Operation(
     optional_body=True,
     result=AdministeredUser,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Revoked tokens stay revoked."""
 
 END_USER_SESSIONS = Operation(
     "POST",
@@ -364,6 +378,7 @@ END_USER_SESSIONS = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -374,10 +389,10 @@ DELETE_USER = Operation(
     body=DeleteUser,
     result=AdministeredUser,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL, errors.MUST_TRANSFER_OWNERSHIP),
     limit=WRITE_LIMIT,
 )
-"""Suspends the account immediately. When the grace period ends, the account and all its messages are deleted."""
 
 RESTORE_USER = Operation(
     "POST",
@@ -386,13 +401,19 @@ RESTORE_USER = Operation(
     optional_body=True,
     result=AdministeredUser,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_USER_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Cancels a scheduled deletion. A suspension that the deletion caused is lifted."""
 
 LIST_JOB_QUEUES = Operation(
-    "GET", "/admin/queues", result=list[JobQueue], auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+    "GET",
+    "/admin/queues",
+    result=list[JobQueue],
+    auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
+    raises=_RAISES,
+    limit=READ_LIMIT,
 )
 
 RETRY_JOB_QUEUE = Operation(
@@ -402,10 +423,10 @@ RETRY_JOB_QUEUE = Operation(
     optional_body=True,
     result=RetriedJobs,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Retries the jobs that failed permanently."""
 
 LIST_JOBS = Operation(
     "GET",
@@ -413,6 +434,7 @@ LIST_JOBS = Operation(
     query=ListJobs,
     result=list[AdministeredJob],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -423,10 +445,10 @@ RETRY_JOB = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""A job that waits for its next attempt is tried immediately."""
 
 DISCARD_JOB = Operation(
     "POST",
@@ -434,7 +456,7 @@ DISCARD_JOB = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""Only a job that failed permanently can be discarded."""

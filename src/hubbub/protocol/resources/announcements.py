@@ -14,6 +14,7 @@ from hubbub.protocol.resources.administration import (
     READ_LIMIT,
     WRITE_LIMIT,
     AdministrativeAction,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -108,6 +109,7 @@ LIST_ANNOUNCEMENTS = Operation(
     query=ListAnnouncements,
     result=list[AdministeredAnnouncement],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -119,6 +121,7 @@ CREATE_ANNOUNCEMENT = Operation(
     result=AdministeredAnnouncement,
     status=201,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -129,7 +132,7 @@ END_ANNOUNCEMENT = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""An announcement that is ended before its start is never shown."""

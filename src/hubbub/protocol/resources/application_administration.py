@@ -13,6 +13,7 @@ from hubbub.protocol.resources.administration import (
     SEARCH_TEXT_MAX,
     WRITE_LIMIT,
     AdministrativeAction,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -94,6 +95,7 @@ SEARCH_APPLICATIONS = Operation(
     query=SearchApplications,
     result=list[AdministeredApplication],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -103,6 +105,7 @@ GET_ADMINISTERED_APPLICATION = Operation(
     "/admin/applications/{application_id}",
     result=AdministeredApplicationDetails,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_APPLICATION_RAISES,
     limit=READ_LIMIT,
 )
@@ -113,10 +116,10 @@ DISABLE_APPLICATION = Operation(
     body=DisableApplication,
     result=AdministeredApplication,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Until the application is enabled, the server rejects its tokens and sends it no interactions and no webhook events."""
 
 ENABLE_APPLICATION = Operation(
     "POST",
@@ -125,17 +128,17 @@ ENABLE_APPLICATION = Operation(
     optional_body=True,
     result=AdministeredApplication,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
-"""The tokens of the application are valid again."""
 
 ADMINISTRATIVELY_DELETE_APPLICATION = Operation(
     "POST",
     "/admin/applications/{application_id}/delete",
     body=DisableApplication,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_APPLICATION_RAISES,
     limit=WRITE_LIMIT,
 )
-"""The deletion is immediate. Messages of the bot are kept."""

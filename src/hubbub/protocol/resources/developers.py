@@ -308,7 +308,6 @@ CREATE_TEST_USER = Operation(
     auth=Auth.USER,
     raises=(*_APPLICATION_ERRORS, errors.NOT_FOUND),
 )
-"""Available in rehearsals only; other servers respond with 404."""
 
 LIST_MY_TESTER_INVITATIONS = Operation("GET", "/users/@me/testing", result=list[TesterInvitation], auth=Auth.USER)
 
@@ -360,7 +359,6 @@ LIST_APPLICATION_ASSETS = Operation(
     auth=Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
-"""Works without a token, because games and clients of any user resolve the names of assets."""
 
 CREATE_APPLICATION_ASSET = Operation(
     "POST",

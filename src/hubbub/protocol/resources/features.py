@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Timestamp
 from hubbub.protocol.operation import Auth, Operation
-from hubbub.protocol.resources.administration import READ_LIMIT, WRITE_LIMIT, Reason
+from hubbub.protocol.resources.administration import READ_LIMIT, WRITE_LIMIT, OperatorRole, Reason
 
 FEATURE_MESSAGE_MAX: Final = 200
 """Maximum length of the message about a switched-off feature, in characters."""
@@ -69,6 +69,7 @@ LIST_ADMINISTERED_FEATURES = Operation(
     "/admin/features",
     result=list[AdministeredFeature],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=(errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED),
     limit=READ_LIMIT,
 )
@@ -79,7 +80,7 @@ SET_FEATURE = Operation(
     body=SetFeature,
     result=AdministeredFeature,
     auth=Auth.USER,
+    operator=OperatorRole.OWNER,
     raises=(errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""Only owners can switch features. The change applies immediately in all processes."""

@@ -11,6 +11,7 @@ from hubbub.protocol.resources.administration import (
     PAGE_LIMIT_DEFAULT,
     READ_LIMIT,
     WRITE_LIMIT,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -122,7 +123,13 @@ class SetQuota(Struct, kw_only=True):
 _RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
 
 GET_STORAGE = Operation(
-    "GET", "/admin/storage", result=StorageSummary, auth=Auth.USER, raises=_RAISES, limit=READ_LIMIT
+    "GET",
+    "/admin/storage",
+    result=StorageSummary,
+    auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
+    raises=_RAISES,
+    limit=READ_LIMIT,
 )
 
 LIST_FILES = Operation(
@@ -131,6 +138,7 @@ LIST_FILES = Operation(
     query=ListFiles,
     result=list[AdministeredFile],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -140,17 +148,18 @@ ADMINISTRATIVELY_DELETE_FILE = Operation(
     "/admin/files/{attachment_id}/delete",
     body=DeleteFile,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     emits=(MESSAGE_UPDATE,),
     limit=WRITE_LIMIT,
 )
-"""The message loses the attachment. The content of the file is deleted, also for URLs that were signed before."""
 
 GET_USER_STORAGE = Operation(
     "GET",
     "/admin/users/{user_id}/storage",
     result=StorageUsage,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=(*_RAISES, errors.UNKNOWN_USER),
     limit=READ_LIMIT,
 )
@@ -161,6 +170,7 @@ SET_USER_QUOTA = Operation(
     body=SetQuota,
     result=StorageUsage,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.UNKNOWN_USER),
     limit=WRITE_LIMIT,
 )
@@ -170,6 +180,7 @@ GET_GUILD_STORAGE = Operation(
     "/admin/guilds/{guild_id}/storage",
     result=StorageUsage,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=(*_RAISES, errors.UNKNOWN_GUILD),
     limit=READ_LIMIT,
 )
@@ -180,6 +191,7 @@ SET_GUILD_QUOTA = Operation(
     body=SetQuota,
     result=StorageUsage,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.UNKNOWN_GUILD),
     limit=WRITE_LIMIT,
 )

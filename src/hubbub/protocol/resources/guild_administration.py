@@ -16,6 +16,7 @@ from hubbub.protocol.resources.administration import (
     SEARCH_TEXT_MAX,
     WRITE_LIMIT,
     AdministrativeAction,
+    OperatorRole,
     PageLimit,
     Reason,
     ScheduledDeletion,
@@ -126,6 +127,7 @@ SEARCH_GUILDS = Operation(
     query=SearchGuilds,
     result=list[AdministeredGuild],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -135,6 +137,7 @@ GET_ADMINISTERED_GUILD = Operation(
     "/admin/guilds/{guild_id}",
     result=AdministeredGuildDetails,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_GUILD_RAISES,
     limit=READ_LIMIT,
 )
@@ -145,10 +148,10 @@ SUSPEND_GUILD = Operation(
     body=SuspendGuild,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
-"""The guild becomes unavailable: no member, bot or webhook can read or write in it. Requests of members fail with the reason."""
 
 UNSUSPEND_GUILD = Operation(
     "POST",
@@ -157,6 +160,7 @@ UNSUSPEND_GUILD = Operation(
     optional_body=True,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
@@ -167,10 +171,10 @@ ADMINISTRATIVELY_DELETE_GUILD = Operation(
     body=AdministrativeGuildDeletion,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Suspends the guild immediately. When the grace period ends, the guild and all its messages are deleted."""
 
 RESTORE_GUILD = Operation(
     "POST",
@@ -179,10 +183,10 @@ RESTORE_GUILD = Operation(
     optional_body=True,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_GUILD_RAISES,
     limit=WRITE_LIMIT,
 )
-"""Cancels a scheduled deletion. A suspension that the deletion caused is lifted."""
 
 TRANSFER_GUILD = Operation(
     "POST",
@@ -190,6 +194,7 @@ TRANSFER_GUILD = Operation(
     body=TransferGuild,
     result=AdministeredGuild,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(
         *_GUILD_RAISES,
         errors.UNKNOWN_MEMBER,

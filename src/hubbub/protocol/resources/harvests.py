@@ -60,4 +60,3 @@ LIST_HARVESTED_MESSAGES = Operation(
     auth=Auth.USER,
     limit=RateLimit(60, 10.0),
 )
-"""Lists the caller's own messages, oldest first; a page shorter than `limit` is the last one."""

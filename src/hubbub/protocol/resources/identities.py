@@ -389,4 +389,3 @@ GET_PUBLISHER_LINK = Operation(
     result=PublisherLink,
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
-"""First-party: returns the publisher link, which an operator sets, to the owner and the bot of the application."""

@@ -183,7 +183,6 @@ _MANAGE_ERRORS: Final = (
 _INTEGRATION_ERRORS: Final = (*_MANAGE_ERRORS, errors.UNKNOWN_INTEGRATION, errors.INVALID_FORM_BODY)
 
 LIST_MY_INTEGRATIONS = Operation("GET", "/users/@me/integrations", result=list[AddedIntegration], auth=Auth.USER)
-"""Lists at most 50 applications, newest first; guilds that the user left are not included."""
 
 LIST_GUILD_INTEGRATIONS = Operation(
     "GET",

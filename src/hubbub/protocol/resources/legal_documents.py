@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Timestamp
 from hubbub.protocol.operation import Auth, Operation
-from hubbub.protocol.resources.administration import READ_LIMIT, WRITE_LIMIT, Reason
+from hubbub.protocol.resources.administration import READ_LIMIT, WRITE_LIMIT, OperatorRole, Reason
 
 DOCUMENT_CONTENT_MAX: Final = 40_000
 """Maximum length of a document, in characters."""
@@ -82,7 +82,7 @@ PUBLISH_DOCUMENT = Operation(
     body=PublishDocument,
     result=DocumentVersion,
     auth=Auth.USER,
+    operator=OperatorRole.OWNER,
     raises=(errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""Only owners can publish documents. Earlier versions stay stored."""

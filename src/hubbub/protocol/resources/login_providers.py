@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.resources import oauth2
 from hubbub.protocol.resources.accounts import (
     INVITE_CODE_MAX,
     LOGIN_LIMIT,
@@ -183,8 +184,8 @@ AUTH_LOGIN_WITH_PROVIDER = Operation(
     raises=(errors.FORBIDDEN, errors.FEATURE_DISABLED),
     limit=LOGIN_LIMIT,
     headers=("User-Agent",),
+    emits=(oauth2.OAUTH2_TOKEN_REVOKE,),
 )
-"""The account's two-factor code is required unless the operator trusts the methods that the provider reports."""
 
 AUTH_REGISTER_WITH_PROVIDER = Operation(
     "POST",
@@ -197,7 +198,6 @@ AUTH_REGISTER_WITH_PROVIDER = Operation(
     limit=REGISTER_LIMIT,
     headers=("User-Agent",),
 )
-"""The account has no password. The user can set one in a session of at most ten minutes."""
 
 GET_PROVIDER_LOGOUT = Operation(
     "GET",
@@ -237,4 +237,3 @@ DELETE_LOGIN_IDENTITY = Operation(
     raises=(errors.NOT_FOUND, errors.FORBIDDEN),
     limit=LOGIN_LIMIT,
 )
-"""The last way to log in cannot be removed: the account needs a password or another identity."""

@@ -9,7 +9,14 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.resources.accounts import Login
-from hubbub.protocol.resources.administration import PAGE_LIMIT_DEFAULT, READ_LIMIT, WRITE_LIMIT, PageLimit, Reason
+from hubbub.protocol.resources.administration import (
+    PAGE_LIMIT_DEFAULT,
+    READ_LIMIT,
+    WRITE_LIMIT,
+    OperatorRole,
+    PageLimit,
+    Reason,
+)
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
 
 APPEAL_MAX: Final = 2000
@@ -142,7 +149,6 @@ CREATE_APPEAL = Operation(
     raises=(errors.FORBIDDEN, errors.NOT_FOUND),
     limit=RateLimit(5, 60.0),
 )
-"""An account can appeal once against each decision that is not reversed."""
 
 AUTH_APPEAL = Operation(
     "POST",
@@ -153,7 +159,6 @@ AUTH_APPEAL = Operation(
     raises=(errors.FORBIDDEN,),
     limit=RateLimit(10, 60.0),
 )
-"""Accepts the appeal of a suspended account, which cannot log in. The password is verified as at login."""
 
 LIST_DECISIONS = Operation(
     "GET",
@@ -161,6 +166,7 @@ LIST_DECISIONS = Operation(
     query=ListDecisions,
     result=list[AdministeredDecision],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -171,8 +177,8 @@ DECIDE_APPEAL = Operation(
     body=DecideAppeal,
     result=AdministeredDecision,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     emits=(MESSAGE_CREATE,),
     limit=WRITE_LIMIT,
 )
-"""The operator of the decision cannot decide about the appeal if the server has another moderator or owner."""

@@ -591,4 +591,3 @@ LIST_APPLICATION_OAUTH2_AUTHORIZATIONS = Operation(
     auth=Auth.USER,
     raises=(errors.UNKNOWN_APPLICATION,),
 )
-"""Lists the caller's own authorization of one application, so the list has at most one entry."""

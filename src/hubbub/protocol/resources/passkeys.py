@@ -91,7 +91,6 @@ START_PASSKEY_LOGIN = Operation(
     raises=(errors.FORBIDDEN,),
     limit=LOGIN_LIMIT,
 )
-"""The request is rejected with 403 if the public URL of the server does not allow passkeys."""
 
 AUTH_LOGIN_WITH_PASSKEY = Operation(
     "POST",
@@ -102,7 +101,6 @@ AUTH_LOGIN_WITH_PASSKEY = Operation(
     limit=LOGIN_LIMIT,
     headers=("User-Agent",),
 )
-"""The login needs neither a password nor a two-factor code, because the authenticator verifies the user."""
 
 LIST_PASSKEYS = Operation("GET", "/users/@me/passkeys", result=list[Passkey], auth=Auth.USER)
 

@@ -75,4 +75,3 @@ LIST_PLACEHOLDERS = Operation(
     needs=Permissions.ADMINISTRATOR,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
 )
-"""Requires ADMINISTRATOR, because a claimed account brings its roles, which may include those of administrators."""

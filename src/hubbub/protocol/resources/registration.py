@@ -11,11 +11,13 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.resources.accounts import EmailAddress
 from hubbub.protocol.resources.administration import (
     PAGE_LIMIT_DEFAULT,
     READ_LIMIT,
     WRITE_LIMIT,
     AdministrativeAction,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -77,10 +79,10 @@ class RegistrationInvite(Struct, kw_only=True):
 class NewRegistrationInvite(RegistrationInvite, kw_only=True):
     """A new invite with its code, which is shown once."""
 
-    code: str
-    """Code of the invite; only its hash is stored."""
-    url: str
-    """URL of the registration page with the code."""
+    code: str | None
+    """Code of the invite, of which only the hash is stored; null if the invite was sent by mail."""
+    url: str | None
+    """URL of the registration page with the code; null if the invite was sent by mail."""
 
 
 class CreateRegistrationInvite(Struct, kw_only=True):
@@ -88,6 +90,8 @@ class CreateRegistrationInvite(Struct, kw_only=True):
 
     note: Annotated[str, Meta(max_length=INVITE_NOTE_MAX)] = ""
     """Note, for example the recipient; empty or absent for none."""
+    email: EmailAddress | None = None
+    """Address to which the link is sent by mail; null or absent returns the link instead."""
     uses_max: Annotated[int, Meta(ge=1, le=INVITE_USES_MAX)] | None = 1
     """Maximum number of registrations; null for no limit, absent for one."""
     expires_in_days: Annotated[int, Meta(ge=1, le=INVITE_DAYS_MAX)] | None = INVITE_DAYS_DEFAULT
@@ -101,6 +105,8 @@ class CreateMyRegistrationInvite(Struct, kw_only=True):
 
     note: Annotated[str, Meta(max_length=INVITE_NOTE_MAX)] = ""
     """Note, for example the recipient; empty or absent for none."""
+    email: EmailAddress | None = None
+    """Address to which the link is sent by mail; null or absent returns the link instead."""
 
 
 class RegistrationState(StrEnum):
@@ -162,6 +168,7 @@ CREATE_MY_REGISTRATION_INVITE = Operation(
     raises=(errors.FORBIDDEN,),
     limit=WRITE_LIMIT,
 )
+"""An invite with an address is sent by mail, at most 5 per hour, and its note is the address unless a note is given."""
 
 DELETE_MY_REGISTRATION_INVITE = Operation(
     "DELETE",
@@ -176,10 +183,10 @@ LIST_REGISTRATION_INVITES = Operation(
     "/admin/registration-invites",
     result=list[RegistrationInvite],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
-"""Lists the invites that can be used, newest first, at most 100."""
 
 CREATE_REGISTRATION_INVITE = Operation(
     "POST",
@@ -188,9 +195,11 @@ CREATE_REGISTRATION_INVITE = Operation(
     result=NewRegistrationInvite,
     status=201,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
+"""An invite with an address is sent by mail. Its note is the address unless a note is given."""
 
 DELETE_REGISTRATION_INVITE = Operation(
     "POST",
@@ -198,6 +207,7 @@ DELETE_REGISTRATION_INVITE = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
@@ -208,6 +218,7 @@ LIST_REGISTRATIONS = Operation(
     query=ListRegistrations,
     result=list[RegistrationRequest],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -218,10 +229,10 @@ APPROVE_REGISTRATION = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""The user can log in from now on, and is informed by mail if the address is confirmed."""
 
 REJECT_REGISTRATION = Operation(
     "POST",
@@ -229,7 +240,7 @@ REJECT_REGISTRATION = Operation(
     body=AdministrativeAction,
     optional_body=True,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
-"""The user sees the reason at the next login. The account exists until an operator deletes it, and can still be approved."""

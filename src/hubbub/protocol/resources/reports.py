@@ -13,6 +13,7 @@ from hubbub.protocol.resources.administration import (
     PAGE_LIMIT_DEFAULT,
     READ_LIMIT,
     WRITE_LIMIT,
+    OperatorRole,
     PageLimit,
     Reason,
 )
@@ -294,7 +295,6 @@ CREATE_REPORT = Operation(
     ),
     limit=RateLimit(10, 600.0),
 )
-"""A second report of the same object by the same user replaces reason and comment of the first while the case is open."""
 
 LIST_MY_REPORTS = Operation("GET", "/users/@me/reports", result=list[Report], auth=Auth.USER, limit=READ_LIMIT)
 
@@ -304,6 +304,7 @@ LIST_REPORT_CASES = Operation(
     query=ListReportCases,
     result=list[ReportCase],
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=_RAISES,
     limit=READ_LIMIT,
 )
@@ -313,6 +314,7 @@ GET_REPORT_CASE = Operation(
     "/admin/reports/{case_id}",
     result=ReportCaseDetails,
     auth=Auth.USER,
+    operator=OperatorRole.AUDITOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=READ_LIMIT,
 )
@@ -323,6 +325,7 @@ ASSIGN_REPORT_CASE = Operation(
     body=AssignReportCase,
     result=ReportCase,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )
@@ -333,8 +336,8 @@ DECIDE_REPORT_CASE = Operation(
     body=DecideReportCase,
     result=ReportCase,
     auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
     raises=(*_RAISES, errors.NOT_FOUND, errors.UNKNOWN_GUILD, errors.UNKNOWN_USER),
     emits=(MESSAGE_CREATE, MESSAGE_DELETE),
     limit=WRITE_LIMIT,
 )
-"""Closes all reports of the case. Reporters receive a direct message of the system about the outcome."""

@@ -179,7 +179,6 @@ LIST_STORE_SKUS = Operation(
     result=list[StoreSku],
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION),
 )
-"""Lists published and unpublished SKUs, without subscription groups and deleted SKUs."""
 
 GET_STORE = Operation(
     "GET",

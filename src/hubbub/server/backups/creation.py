@@ -25,6 +25,7 @@ from hubbub.server.core import migrations
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.clock import RealClock
 from hubbub.server.core.files import Files
+from hubbub.server.core.sqlite_files import find_damage
 
 DERIVED_PREFIX = "derived/"
 """Prefix of the keys of converted images, which are not copied because the CDN creates them again."""
@@ -50,9 +51,9 @@ def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
     writer = sqlite3.connect(target)
     try:
         reader.backup(writer)
-        check_result = writer.execute("PRAGMA quick_check").fetchone()[0]
-        if check_result != "ok":
-            raise BackupError(f"the database is damaged: {check_result}; run hubbub doctor")
+        damage = find_damage(writer)
+        if damage is not None:
+            raise BackupError(f"the database is damaged: {damage}; run hubbub doctor")
         schema, tables, keys = _describe_contents(writer.execute, EMBEDDED_TABLES)
     finally:
         writer.close()

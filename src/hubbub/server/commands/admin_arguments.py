@@ -204,8 +204,9 @@ def _add_registration_actions(add_action: AddAction) -> None:
     for parser in (approve, reject):
         parser.add_argument("username")
     add_action("list-registration-invites", "list the invites with which visitors can register")
-    create_invite = add_action("create-registration-invite", "create an invite and print its code")
+    create_invite = add_action("create-registration-invite", "create an invite, and print its code or send it by mail")
     create_invite.add_argument("--note", default="", metavar="TEXT", help="for example the recipient")
+    create_invite.add_argument("--email", metavar="ADDRESS", help="address to which the link is sent")
     create_invite.add_argument(
         "--uses", type=int, default=1, metavar="N", help="registrations; 0 for any number (default: 1)"
     )

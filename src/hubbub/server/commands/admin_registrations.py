@@ -2,8 +2,11 @@
 
 import argparse
 
+import msgspec
+
 from hubbub.protocol.resources import administration
 from hubbub.protocol.resources import registration as wire
+from hubbub.protocol.resources.accounts import EmailAddress
 from hubbub.protocol.resources.registration import RegistrationState
 from hubbub.server.commands.admin_actions import AdminError, action, parse_id, require_user
 from hubbub.server.core.call import Call
@@ -55,7 +58,7 @@ def list_registration_invites(call: Call, arguments: argparse.Namespace) -> list
 
 @action("create-registration-invite")
 def create_registration_invite(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Create an invite and print its code."""
+    """Create an invite, and print its code or send it by mail."""
     if not 0 <= arguments.uses <= wire.INVITE_USES_MAX or not 0 <= arguments.days <= wire.INVITE_DAYS_MAX:
         raise AdminError(f"--uses must be 0 to {wire.INVITE_USES_MAX} and --days 0 to {wire.INVITE_DAYS_MAX}")
     if len(arguments.note) > wire.INVITE_NOTE_MAX:
@@ -65,8 +68,11 @@ def create_registration_invite(call: Call, arguments: argparse.Namespace) -> lis
         note=arguments.note,
         uses_max=arguments.uses or None,
         days=arguments.days or None,
+        email=_read_email(arguments.email),
         reason=arguments.reason,
     )
+    if invite.code is None:
+        return [f"id: {int(invite.id)}", f"The invite is sent to {arguments.email}."]
     return [f"id: {int(invite.id)}", f"code: {invite.code}", f"path: /register?invite={invite.code}"]
 
 
@@ -78,6 +84,13 @@ def delete_registration_invite(call: Call, arguments: argparse.Namespace) -> lis
         raise AdminError("there is no such invite")
     registration_administration.delete_invite(call, row, reason=arguments.reason)
     return ["Deleted the invite."]
+
+
+def _read_email(text: str | None) -> str | None:
+    try:
+        return msgspec.convert(text, EmailAddress | None)
+    except msgspec.ValidationError:
+        raise AdminError(f"{text} is not an email address") from None
 
 
 def _require_request(call: Call, username: str) -> RegistrationRequestRow:

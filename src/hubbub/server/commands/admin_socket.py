@@ -23,6 +23,7 @@ from hubbub.server.commands import (
     admin_accounts,
     admin_announcements,
     admin_applications,
+    admin_claims,
     admin_documents,
     admin_features,
     admin_files,
@@ -46,6 +47,7 @@ ACTION_MODULES: Final = (
     admin_files,
     admin_registrations,
     admin_reports,
+    admin_claims,
 )
 """Modules that register actions when they are imported."""
 

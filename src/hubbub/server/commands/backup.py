@@ -16,6 +16,7 @@ from hubbub.server.commands.progress import ProgressBar
 from hubbub.server.core import backends
 from hubbub.server.core.backends import DATABASE_FILE
 from hubbub.server.core.config import Config
+from hubbub.server.core.files import FileStoreError, describe_store_error
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.terminal import print_error, print_findings
@@ -23,7 +24,13 @@ from hubbub.server.terminal import print_error, print_findings
 PROBLEMS_SHOWN_MAX = 5
 """Maximum number of damaged files that a message lists."""
 
-_FAILURES = (BackupError, OSError, StoreUnavailable, psycopg.Error, sqlite3.Error)
+_FAILURES = (BackupError, FileStoreError, OSError, StoreUnavailable, psycopg.Error, sqlite3.Error)
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, FileStoreError):
+        return f"{Secrets().clean(describe_store_error(error))}; check --files-url"
+    return Secrets().clean(str(error)).strip()
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
@@ -63,7 +70,7 @@ def _create(config: Config, arguments: argparse.Namespace) -> int:
         os.replace(partial, destination)
     except _FAILURES as error:
         shutil.rmtree(partial, ignore_errors=True)
-        return print_error(f"the backup failed: {Secrets().clean(str(error)).strip()}")
+        return print_error(f"the backup failed: {_describe(error)}")
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -111,7 +118,7 @@ def run_restore(config: Config, arguments: argparse.Namespace) -> int:
                 return print_error(f"the backup is damaged: {'; '.join(damage[:PROBLEMS_SHOWN_MAX])}")
             file_count = asyncio.run(_restore(config, backup, manifest, arguments, progress))
     except _FAILURES as error:
-        return print_error(f"the restoration failed: {Secrets().clean(str(error)).strip()}")
+        return print_error(f"the restoration failed: {_describe(error)}")
     print(f"Restored {sum(manifest.tables.values())} rows and {file_count} files of {manifest.created_at}.")
     print("To run a server with them: hubbub serve with the same settings")
     return 0

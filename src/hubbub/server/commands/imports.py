@@ -8,22 +8,19 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from hubbub.protocol.ids import GuildId
 from hubbub.server.app import App
 from hubbub.server.commands import admin_socket
 from hubbub.server.commands.admin import ADMIN_PROCESS
-from hubbub.server.commands.admin_actions import AdminError, action, require_user
+from hubbub.server.commands.admin_actions import AdminError, require_user
 from hubbub.server.commands.progress import ProgressBar
 from hubbub.server.core import backends
 from hubbub.server.core.backends import DATABASE_FILE
 from hubbub.server.core.bus import BusError
-from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.identity import imports
-from hubbub.server.places import guilds, templates
+from hubbub.server.places import templates
 from hubbub.server.terminal import print_error
 from hubbub.server.transfer.detection import open_source
 from hubbub.server.transfer.importer import Importer, ImportInUse, ImportSummary, Progress, check
@@ -149,16 +146,3 @@ def _describe(source: Source, summary: ImportSummary) -> list[str]:
     if summary.counts.get("users"):
         lines.append(f"To hand accounts over to their users: hubbub import claims {summary.guild_id}")
     return lines
-
-
-@action("list-claims")
-def list_claims(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the claim codes of the placeholder accounts of a guild."""
-    text = str(arguments.guild_id)
-    guild = guilds.find(call.tx, GuildId(int(text))) if text.isascii() and text.isdigit() and len(text) < 20 else None
-    if guild is None:
-        raise AdminError(f"there is no guild with the ID {text}")
-    lines = [f"{claim.code}  {claim.username}" for claim in imports.claims.list_open(call.tx, guild.id)]
-    if not lines:
-        return ["No placeholder accounts are left to claim."]
-    return [*lines, f"A user claims an account at {call.config.web_url}/claim; see docs/moving.md."]

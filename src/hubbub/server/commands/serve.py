@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -23,7 +23,6 @@ from hubbub.server import ready_document, worlds
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.commands.admin_socket import AdminSocket
-from hubbub.server.commands.imports import import_file
 from hubbub.server.control import ControlApi
 from hubbub.server.control.lint import format_report
 from hubbub.server.core.backends import ServerTls
@@ -122,10 +121,12 @@ async def _run_until_stopped(
 
     app.on_fatal = stop_after_failure
     app.trace.is_enabled = with_report
+    if not is_rehearsal:
+        # Rehearsals are started often, and few of them show the chat client.
+        load_static_files()[1].load()
     await app.start()
-    # Rehearsals are started often, and few of them show the chat client.
     compression = None if is_rehearsal else asyncio.ensure_future(_compress_client())
-    admin_socket = AdminSocket(app, {"import": import_file})
+    admin_socket = AdminSocket(app, {"import": _import_file})
     await admin_socket.start()
     stack = contextlib.ExitStack()
     try:
@@ -157,6 +158,13 @@ async def _run_until_stopped(
         stack.close()
     log.info("Stopped")
     return code
+
+
+async def _import_file(app: App, values: dict[str, Any], progress: Callable[[str, int, int], None]) -> list[str]:
+    # Few servers import a guild, and the modules would slow down the start.
+    from hubbub.server.commands.imports import import_file
+
+    return await import_file(app, values, progress)
 
 
 def _start_recording(control: ControlApi, path: str, seed: int) -> Recorder:

@@ -17,10 +17,8 @@ from hubbub.server.app import App
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.transports.web.local_requests import is_local_request
-from hubbub.server.transports.web.page_requests import page_headers
 from hubbub.server.transports.web.sessions import SESSION_SECONDS, Cookies
 from hubbub.server.transports.web.static_files import load_static_files
-from hubbub.server.transports.web.templating import template_environment
 from hubbub.server.worlds import BuiltWorld
 
 CONSOLE_PATH: Final = "/console"
@@ -163,6 +161,10 @@ class Console:
         return self._grant_access(_redirect(CONSOLE_PATH))
 
     def _render(self, template: str, status: int, **context: bool) -> web.Response:
+        # A rehearsal without browsers starts faster without the modules of pages.
+        from hubbub.server.transports.web.page_requests import page_headers
+        from hubbub.server.transports.web.templating import template_environment
+
         assets, client_files, catalogs = load_static_files()
         text = (
             template_environment(assets, client_files, catalogs)

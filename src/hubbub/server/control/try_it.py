@@ -15,9 +15,7 @@ from hubbub.protocol import codec, errors
 from hubbub.server.core.config import Config
 from hubbub.server.ready_document import build_document
 from hubbub.server.transports.http import responses
-from hubbub.server.transports.web.local_requests import is_local_request
-from hubbub.server.transports.web.reference.examples import VARIABLES
-from hubbub.server.transports.web.reference.try_it import CALLERS_PATH
+from hubbub.server.transports.web.local_requests import CALLERS_PATH, is_local_request
 from hubbub.server.worlds import BuiltWorld
 
 _HEADERS: Final = {
@@ -77,6 +75,9 @@ class TryIt:
             if application.bot is not None
         ]
         document = codec.decode(codec.encode(build_document(self._config, built)), dict[str, Any])
+        # A rehearsal without browsers starts faster without the modules of pages.
+        from hubbub.server.transports.web.reference.examples import VARIABLES
+
         values = {
             name: _resolve_value(document, path) for name, path in VARIABLES.items() if not name.endswith("_TOKEN")
         }

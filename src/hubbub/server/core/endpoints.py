@@ -25,7 +25,7 @@ from hubbub.protocol.sounds import SoundData
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.rate_limits import Rule, build_rule
-from hubbub.server.core.slices import Guard, Slice
+from hubbub.server.core.slices import Guard, OperatorGuard, Slice
 
 Converter = Callable[[str], Any]
 """Function that parses one path parameter, and raises ValueError if it is invalid."""
@@ -74,6 +74,8 @@ class Endpoint:
     """The error to raise for each kind of caller that is not allowed."""
     guard: Guard | None
     """The check of the permissions that the operation needs; None if it needs none."""
+    operator_guard: OperatorGuard | None
+    """The check of the operator role that the operation declares; None if it declares none."""
     guarded_parameter: str
     """The path parameter that the guard checks; empty without a guard."""
     guard_argument: int
@@ -119,22 +121,27 @@ class Endpoint:
 
 
 def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
-    """Prefetch queries of the handler, check the permissions that the operation declares, then run the handler."""
+    """Prefetch queries of the handler, check the role and permissions that the operation declares, then run the handler."""
     if endpoint.prefetch is not None:
         endpoint.prefetch(call, *arguments)
-    if endpoint.guard is not None:
-        endpoint.guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs)
+    _require_declared(call, endpoint, arguments)
     return endpoint.function(call, *arguments)
 
 
 async def run_async(async_operation: AsyncOperation, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
-    """Check the permissions that the operation declares, then run its coroutine handler."""
-    guard = endpoint.guard
-    if guard is not None:
-        await async_operation.read(
-            lambda call: guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs)
-        )
+    """Check the role and permissions that the operation declares, then run its coroutine handler."""
+    if endpoint.guard is not None or endpoint.operator_guard is not None:
+        await async_operation.read(lambda call: _require_declared(call, endpoint, arguments))
     return await endpoint.function(async_operation, *arguments)
+
+
+def _require_declared(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> None:
+    """Raise unless the caller has the operator role and the permissions that the operation declares."""
+    operation = endpoint.operation
+    if endpoint.operator_guard is not None and operation.operator is not None:
+        endpoint.operator_guard(call, operation.operator)
+    if endpoint.guard is not None:
+        endpoint.guard(call, arguments[endpoint.guard_argument], operation.needs)
 
 
 @functools.cache
@@ -145,10 +152,12 @@ def build_endpoint(
     name: str,
     tag: str = "",
     guards: tuple[tuple[str, Guard], ...] = (),
+    operator_guard: OperatorGuard | None = None,
 ) -> Endpoint:
     """Match a handler to its operation and return the endpoint, cached across Apps. Raise TypeError on a mismatch.
 
-    `guards` are the permission checks by path parameter; the first whose parameter the handler takes is used."""
+    `guards` are the permission checks by path parameter; the first whose parameter the handler takes is used.
+    `operator_guard` is the check of operator roles."""
     parameters = operation.parameters
     hints = _annotations(function)
     code = function.__code__
@@ -180,6 +189,8 @@ def build_endpoint(
         if guard is None:
             checked = ", ".join(parameter for parameter, _ in guards) or "no path parameter"
             raise TypeError(f"{name} needs permissions; they are checked for {checked}, and its path has none of these")
+    if operation.operator is not None and operator_guard is None:
+        raise TypeError(f"{name} requires an operator role, which no slice checks")
     writes = getattr(function, "__writes__", None)
     media = _media_fields(operation.body)
     return Endpoint(
@@ -202,6 +213,7 @@ def build_endpoint(
         ignores_tokens=operation.auth is Auth.NONE,
         rejections=_rejections_by_kind(operation.auth),
         guard=guard,
+        operator_guard=None if operation.operator is None else operator_guard,
         guarded_parameter=guarded_parameter,
         guard_argument=handler_parameters.index(guarded_parameter) if guarded_parameter else 0,
     )
@@ -282,11 +294,21 @@ class EndpointTable:
         names = operation_names()
         slices = tuple(slices)
         guards = tuple(guard for resource_slice in slices for guard in resource_slice.guards.items())
+        operator_guards = [resource_slice.operator_guard for resource_slice in slices if resource_slice.operator_guard]
+        if len(operator_guards) > 1:
+            raise TypeError("several slices check operator roles")
         for resource_slice in slices:
             for operation, function in resource_slice.handlers():
                 name = names.get(operation, function.__name__)
                 self.add(
-                    build_endpoint(operation, function, name=name, tag=resource_slice.tag_of(function), guards=guards)
+                    build_endpoint(
+                        operation,
+                        function,
+                        name=name,
+                        tag=resource_slice.tag_of(function),
+                        guards=guards,
+                        operator_guard=operator_guards[0] if operator_guards else None,
+                    )
                 )
 
     def __iter__(self) -> Iterator[Endpoint]:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 import obstore
+import obstore.exceptions
 from obstore.store import LocalStore, MemoryStore, ObjectStore, S3Store
 
 KEY_BYTES_MAX: Final = 1024
@@ -19,6 +20,10 @@ CHUNK_BYTES: Final = 256 * 1024
 
 # Characters with a special meaning in a file system, an object store or a URL.
 _FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]")
+
+
+FileStoreError = obstore.exceptions.BaseError
+"""An error of the store, such as an unreachable S3 endpoint or rejected credentials."""
 
 
 class InvalidKeyError(ValueError):
@@ -31,6 +36,11 @@ class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     content_type: str
     """The type given to `put`; a local folder does not store it, so there it is guessed from the key's extension."""
+
+
+def describe_store_error(error: FileStoreError) -> str:
+    """Return the message of an error of the file store for an operator, without its debug output."""
+    return str(error).partition("\n\nDebug source")[0].strip()
 
 
 class Files:

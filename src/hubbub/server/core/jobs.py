@@ -139,6 +139,12 @@ def cancel_jobs(tx: Tx, kind: str, key: str) -> int:
     return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND key <> '' AND state = 'waiting'", kind, key)
 
 
+def has_successor(tx: Tx, job: Job) -> bool:
+    """Return whether a waiting job with the same kind and key was enqueued after this one."""
+    later = "SELECT 1 FROM jobs WHERE kind = ? AND key = ? AND id > ? AND state = 'waiting'"
+    return tx.value(later, job.kind, job.key, job.id) is not None
+
+
 def delete_by_prefix(tx: Tx, kind: str, key_prefix: str) -> int:
     """Delete all jobs of a kind with this key prefix, failed ones included, and return their number.
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hubbub.protocol.operation import Command, Operation
+from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.archives import ArchiveTable
 from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
@@ -80,6 +81,9 @@ GuildPart = Callable[[Call, GuildView], dict[str, Any]]
 Guard = Callable[[Call, int, int], object]
 """Function that raises unless the caller has permission bits (third argument) in the channel or guild with an ID (second)."""
 
+OperatorGuard = Callable[[Call, OperatorRole], object]
+"""Function that raises unless the caller is an operator with a role."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
@@ -96,6 +100,8 @@ class Slice:
     """Signal listeners by signal type, run in the transaction of the `call.notify` of a lower tier."""
     guards: Mapping[str, Guard] = field(default_factory=dict)
     """Checks of the permissions that operations need, by path parameter; the first whose parameter the handler takes is used."""
+    operator_guard: OperatorGuard | None = None
+    """Check of the operator role that operations declare; exactly one slice has it."""
     ready: ReadyPart | None = None
     """Function that returns the fields that the slice adds to READY; None if it adds none."""
     guild: GuildPart | None = None

@@ -169,3 +169,15 @@ def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema: int) -> 
             f"Free {size_mib} MiB on this disk and start again; the database was not changed"
         ) from error
     log.info("Copied the database to %s; delete the copy when you no longer need the previous version", copy_path)
+
+
+def find_damage(connection: sqlite3.Connection) -> str | None:
+    """Return the first problem that SQLite finds in a database, or None.
+
+    The quick check of some versions of SQLite, such as 3.40, reports NULL values that do not exist in tables WITHOUT ROWID
+    whose primary key has another order of columns. The slow check therefore confirms what the quick check finds."""
+    for check in ("quick_check(1)", "integrity_check(1)"):
+        message: str = connection.execute(f"PRAGMA {check}").fetchone()[0]
+        if message == "ok":
+            return None
+    return message

@@ -51,3 +51,23 @@ def test_a_route_with_another_option_is_rejected() -> None:
 
     with pytest.raises(ValueError, match="GET /items"):
         SharedRoutes([web.get("/items", show, name="items")])
+
+
+async def test_routes_from_a_function_are_loaded_once_at_the_first_request() -> None:
+    calls = 0
+
+    async def show(_: web.Request) -> web.Response:
+        return web.Response(text="shown")
+
+    def load() -> list[web.RouteDef]:
+        nonlocal calls
+        calls += 1
+        return [web.get("/page", show)]
+
+    app = web.Application()
+    app.router.register_resource(SharedRoutes(load))
+    async with TestClient(TestServer(app)) as client:
+        assert calls == 0
+        assert await (await client.get("/page")).text() == "shown"
+        assert (await client.get("/other")).status == 404
+    assert calls == 1

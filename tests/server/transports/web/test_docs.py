@@ -150,6 +150,7 @@ async def test_an_operation_is_documented_completely(world: World) -> None:
         }
         assert links - entry.links == set(), endpoint.name
         assert f"{declared.method} {declared.path}" in entry.text
+        assert ("with two-factor authentication" in entry.text) is (declared.operator is not None), endpoint.name
         assert endpoint.rule is None or f"bucket {endpoint.rule.bucket}" in entry.text
         for part in (declared.body, declared.query):
             for field in getattr(part, "__struct_encode_fields__", ()):

@@ -87,7 +87,7 @@ async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> Non
     assert "No items yet." in page.text
 
     page = await browser.submit(
-        page, "Create SKU", name="Gold <b>", kind="users", price="499", currency="EUR", listed="1"
+        page, "Create SKU", name="Gold <b>", kind="users", price="4.99", currency="EUR", listed="1"
     )
     assert "Gold <b> was created." in page.text
     assert "Monthly subscription for users, 4.99 EUR" in page.text
@@ -114,18 +114,21 @@ async def test_a_sku_is_changed_and_deleted_on_the_portal(world: World) -> None:
     portal_path, _ = await submit_application_form(browser)
     application_id = portal_path.rpartition("/")[2]
     page = await browser.open(f"{portal_path}/store")
-    page = await browser.submit(page, "Create SKU", name="Gold", kind="users", price="499", currency="eur", listed="1")
+    page = await browser.submit(page, "Create SKU", name="Gold", kind="users", price="4,99", currency="eur", listed="1")
 
     page = await browser.open(next(url for label, url in page.links if label == "Edit Gold"))
     assert page.form("Save SKU").values[1:] == [
         ("name", "Gold"),
         ("description", ""),
-        ("price", "499"),
-        ("currency", "eur"),
+        ("price", "4.99"),
+        ("currency", "EUR"),
         ("listed", "1"),
     ]
     wrong = await browser.submit(page, "Save SKU", name="", price="free")
     assert ('id="error-name"' in wrong.body, 'id="error-price"' in wrong.body) == (True, True)
+    assert "Enter an amount such as 4.99, or 0 for free." in wrong.text
+    yen = await browser.submit(page, "Save SKU", price="4.99", currency="jpy")
+    assert "JPY has no decimal places. Enter a whole number." in yen.text
     changes = {"name": "Platinum", "description": "Shiny", "price": "0", "currency": "usd", "listed": []}
     saved = await browser.submit(page, "Save SKU", **changes)
     assert "Platinum was saved." in saved.text
@@ -150,12 +153,12 @@ async def test_invalid_sku_fields_and_other_users_are_rejected(world: World) -> 
     portal_path, _ = await submit_application_form(browser)
     page = await browser.open(f"{portal_path}/store")
 
-    page = await browser.submit(page, "Create SKU", name="x" * 81, kind="wings", price="4.99", currency="gold")
+    page = await browser.submit(page, "Create SKU", name="x" * 81, kind="wings", price="4.999", currency="gold")
     assert page.status == 400
     for field in ("name", "kind", "price", "currency"):
         assert f'id="error-{field}"' in page.body, field
-    page = await browser.submit(page, "Create SKU", name="Gold", kind="users", price="499", currency="eur")
-    page = await browser.submit(page, "Create SKU", name="Crown", kind="guilds", price="499", currency="eur")
+    page = await browser.submit(page, "Create SKU", name="Gold", kind="users", price="4,99", currency="eur")
+    page = await browser.submit(page, "Create SKU", name="Crown", kind="guilds", price="4.99", currency="eur")
     assert (page.status, 'id="error-kind"' in page.body) == (400, True)
 
     stranger, _ = await create_developer(world)

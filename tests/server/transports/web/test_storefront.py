@@ -4,7 +4,7 @@ import pytest
 
 from hubbub.protocol.enums import SkuType
 from hubbub.protocol.flags import SkuFlags
-from hubbub.server.transports.web.templating import format_price
+from hubbub.server.transports.web.prices import InvalidPriceError, format_amount, format_price, parse_price
 from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.play.purchases import publish_sku
@@ -168,3 +168,39 @@ async def test_a_sku_can_only_be_bought_in_its_own_store(world: World) -> None:
 )
 def test_a_price_is_formatted_for_its_currency(amount: int, currency: str, expected: str) -> None:
     assert format_price(amount, currency) == expected
+    assert parse_price(format_amount(amount, currency), currency) == amount
+
+
+@pytest.mark.parametrize(
+    ("text", "currency", "amount"),
+    [
+        ("4.99", "eur", 499),
+        ("4,9", "eur", 490),
+        ("5", "usd", 500),
+        ("0", "usd", 0),
+        ("500", "jpy", 500),
+        ("1.5", "kwd", 1500),
+        ("100000", "eur", 10_000_000),
+    ],
+)
+def test_a_price_is_read_in_units_of_its_currency(text: str, currency: str, amount: int) -> None:
+    assert parse_price(text, currency) == amount
+
+
+@pytest.mark.parametrize(
+    ("text", "currency", "problem"),
+    [
+        ("", "eur", "such as 4.99"),
+        ("free", "eur", "such as 4.99"),
+        ("-1", "eur", "such as 4.99"),
+        ("4.99 EUR", "eur", "such as 4.99"),
+        ("٤", "eur", "such as 4.99"),
+        ("1,000.00", "eur", "such as 4.99"),
+        ("1,000", "eur", "no thousands separators"),
+        ("4.99", "jpy", "no decimal places"),
+        ("100000.01", "eur", "at most 100,000.00 EUR"),
+    ],
+)
+def test_a_text_that_is_no_price_is_rejected(text: str, currency: str, problem: str) -> None:
+    with pytest.raises(InvalidPriceError, match=problem):
+        parse_price(text, currency)

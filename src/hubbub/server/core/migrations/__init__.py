@@ -9,11 +9,15 @@ removes or changes something has the line `-- contract: schema 17, release 0.3.0
 first of which is release 0.3.0, do not use what it removes.
 """
 
+import contextlib
 import functools
 import hashlib
+import importlib.util
 import logging
+import os
 import re
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -142,17 +146,6 @@ def shipped_migrations() -> tuple[Migration, ...]:
     return tuple(load())
 
 
-@functools.cache
-def _empty_image() -> bytes:
-    """Return an empty SQLite database with the current schema, built once per process."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        migrate_sqlite(connection)
-        return connection.serialize()
-    finally:
-        connection.close()
-
-
 def load_schema_sqlite(connection: sqlite3.Connection) -> None:
     """Initialize an empty in-memory database with the current schema."""
     source = sqlite3.connect(":memory:")
@@ -161,6 +154,47 @@ def load_schema_sqlite(connection: sqlite3.Connection) -> None:
         source.backup(connection)
     finally:
         source.close()
+
+
+@functools.cache
+def _empty_image() -> bytes:
+    """Return an empty SQLite database with the current schema, built once per process.
+
+    Python's rules for bytecode apply to its file: it is stored beside the bytecode of this module, unless the folder is
+    read-only or PYTHONDONTWRITEBYTECODE is set, and its name changes with everything that it is made from."""
+    path = _empty_image_path()
+    with contextlib.suppress(OSError):
+        image, digest = (content := path.read_bytes())[:-32], content[-32:]
+        if hashlib.sha256(image).digest() == digest:
+            return image
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate_sqlite(connection)
+        image = connection.serialize()
+    finally:
+        connection.close()
+    if not sys.dont_write_bytecode:
+        _store_empty_image(path, image)
+    return image
+
+
+def _empty_image_path() -> Path:
+    """Return the path of the stored image of an empty database, which depends on the migrations and on SQLite's version."""
+    versions = [sqlite3.sqlite_version, *(migration.checksum for migration in shipped_migrations())]
+    name = hashlib.sha256(" ".join(versions).encode()).hexdigest()[:16]
+    return Path(importlib.util.cache_from_source(__file__)).with_name(f"schema-{name}.sqlite")
+
+
+def _store_empty_image(path: Path, image: bytes) -> None:
+    """Store the image with its hash for later processes; errors of the folder are ignored."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial_path = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            partial_path.write_bytes(image + hashlib.sha256(image).digest())
+            partial_path.replace(path)
+        finally:
+            partial_path.unlink(missing_ok=True)
 
 
 def statements(text: str, dialect: Dialect) -> Iterator[str]:

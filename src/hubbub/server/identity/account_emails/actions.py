@@ -13,11 +13,13 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts, registration, users
 from hubbub.server.identity.account_emails import limits, store
 from hubbub.server.identity.account_emails.store import EmailTokenRow, Purpose
+from hubbub.server.identity.registration.requests import RegistrationInviteRow
 from hubbub.server.identity.users import UserRow
 
 CONFIRMATION_JOB: Final = "send_confirmation"
 RESET_JOB: Final = "send_reset"
 NOTICE_JOB: Final = "send_notice"
+INVITE_JOB: Final = "send_invite"
 
 
 class Confirmation(msgspec.Struct, kw_only=True):
@@ -31,6 +33,13 @@ class Reset(msgspec.Struct, kw_only=True):
 
     email: str
     requested_ms: int
+
+
+class Invite(msgspec.Struct, kw_only=True):
+    """Payload of a job that sends a registration invite."""
+
+    invite_id: Snowflake
+    email: str
 
 
 class Notice(msgspec.Struct, kw_only=True):
@@ -74,6 +83,24 @@ def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> N
         call.tx.enqueue(NOTICE_JOB, notice, key=_job_key(call))
 
 
+def send_invite(call: Call, row: RegistrationInviteRow, email: str, *, is_limited: bool) -> None:
+    """Enqueue the mail with a registration invite. Raise RATE_LIMITED if too many mails were sent.
+
+    `is_limited` also counts the mail for the creator and the IP address, not only for the recipient."""
+    counters = [limits.for_address(email)]
+    if is_limited:
+        counters += [limits.for_account(call.user_id), limits.for_ip(call.ip)]
+    limits.consume(call, *counters)
+    call.tx.enqueue(INVITE_JOB, Invite(invite_id=row.id, email=email), key=_job_key(call))
+
+
+def notify_user(call: Call, user_id: UserId, template: str, **details: str) -> None:
+    """Enqueue a notice to a user, if the user exists; see `enqueue_notice`."""
+    row = users.find(call.tx, user_id)
+    if row is not None:
+        enqueue_notice(call, row, template, **details)
+
+
 def _job_key(call: Call) -> str:
     # The owner `mail/smtp/` limits concurrent connections; the ID keeps one mail from waiting for another.
     return f"mail/smtp/{call.new_id(Snowflake)}"
@@ -100,8 +127,15 @@ def require_token(call: Call, token: str, purpose: Purpose) -> EmailTokenRow:
 
 
 def reset_password(call: Call, token: str, password_hash: str) -> None:
-    """Use a link: set the password and end all sessions of the user."""
+    """Use a link: set the password and end all sessions of the user.
+
+    A pending change of the address is canceled: the person who requested it may be the reason for the reset."""
     user_id = require_token(call, token, "reset").user_id
+    row = users.find(call.tx, user_id)
+    assert row is not None, "links are deleted with their user"
+    accounts.remove_foreign_credentials(call, row)
+    store.delete_change(call.tx, user_id)
+    store.delete_tokens(call.tx, user_id, "confirm")
     accounts.reset_password(call, user_id, password_hash)
 
 
@@ -120,6 +154,7 @@ def confirm_email(call: Call, token: str) -> None:
     store.delete_change(call.tx, user_id)
     store.delete_tokens(call.tx, user_id)
     users.profiles.set_email(call, row, email, is_verified=True)
+    accounts.management.record_confirmation(call, user_id)
 
 
 # Addresses

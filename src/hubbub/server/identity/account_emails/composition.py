@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hubbub.server.core import translation
 from hubbub.server.core.config import Config
 from hubbub.server.core.mail import Mail
 from hubbub.server.core.translation import Language
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 FOLDER: Final = Path(__file__).parent / "templates"
 
@@ -57,8 +58,11 @@ def _render(draft: MailDraft) -> Mail:
 
 
 @cache
-def _environment(form: Form) -> Environment:
+def _environment(form: Form) -> "Environment":
     """Return the Jinja environment for one form of a mail."""
+    # Servers that send no mail start faster without Jinja.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=form == "html",

@@ -7,7 +7,7 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import DropJob, Job, PermanentFailure
 from hubbub.server.core.mail import MailRejected
-from hubbub.server.identity import users
+from hubbub.server.identity import registration, users
 from hubbub.server.identity.account_emails import actions, composition
 from hubbub.server.identity.account_emails.composition import MailDraft
 
@@ -48,6 +48,27 @@ async def send_reset(operation: AsyncOperation, job: Job) -> None:
     draft = await operation.write(prepare)
     if draft is not None:
         await _send(operation, draft)
+
+
+async def send_invite(operation: AsyncOperation, job: Job) -> None:
+    """Send a registration invite in the language of its creator. Each attempt gives the invite a new code."""
+    payload = job.decode(actions.Invite)
+
+    def prepare(call: Call) -> MailDraft:
+        found = registration.actions.replace_code(call, payload.invite_id)
+        if found is None:
+            raise DropJob("the invite cannot be used any more")
+        row, code = found
+        creator = None if row.creator_id is None else users.find(call.tx, row.creator_id)
+        values = {
+            "creator": "" if creator is None else creator.global_name or creator.username,
+            "code": code,
+            "expires": "" if row.expires_ms is None else codec.timestamp(row.expires_ms),
+        }
+        locale = call.config.web.default_locale if creator is None else creator.locale
+        return composition.draft(call.config, "registration_invite", payload.email, locale, **values)
+
+    await _send(operation, await operation.write(prepare))
 
 
 async def send_notice(operation: AsyncOperation, job: Job) -> None:

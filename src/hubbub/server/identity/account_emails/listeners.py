@@ -4,11 +4,20 @@ import hashlib
 import ipaddress
 from typing import Final
 
+from hubbub.protocol import codec
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.account_emails import actions, limits, store
-from hubbub.server.identity.accounts.signals import AccountRegistered, PasswordChanged, SecondFactorChanged, SignedIn
+from hubbub.server.identity.accounts.signals import (
+    AccountRegistered,
+    BackupCodesReplaced,
+    PasswordChanged,
+    SecondFactorChanged,
+    SignedIn,
+)
+from hubbub.server.identity.administration.signals import DeletionCanceled, DeletionScheduled, UserSuspended
 from hubbub.server.identity.login_providers.signals import IdentityLinked, IdentityUnlinked
+from hubbub.server.identity.passkeys.signals import PasskeyCreated, PasskeyDeleted
 from hubbub.server.identity.registration_administration.signals import RegistrationApproved, RegistrationRejected
 from hubbub.server.identity.users.signals import UserDeleted
 
@@ -42,48 +51,68 @@ def on_signed_in(call: Call, signal: SignedIn) -> None:
 def on_password_changed(call: Call, signal: PasswordChanged) -> None:
     """Invalidate links that reset the password, and report the change."""
     store.delete_tokens(call.tx, signal.user_id, "reset")
-    row = users.find(call.tx, signal.user_id)
-    if row is not None:
-        actions.enqueue_notice(call, row, "password_changed")
+    actions.notify_user(call, signal.user_id, "password_changed")
 
 
 def on_second_factor_changed(call: Call, signal: SecondFactorChanged) -> None:
     """Report that two-factor authentication was enabled or disabled."""
-    row = users.find(call.tx, signal.user_id)
-    if row is not None:
-        actions.enqueue_notice(call, row, "second_factor_on" if signal.is_enabled else "second_factor_off")
+    actions.notify_user(call, signal.user_id, "second_factor_on" if signal.is_enabled else "second_factor_off")
+
+
+def on_backup_codes_replaced(call: Call, signal: BackupCodesReplaced) -> None:
+    """Report that the backup codes were replaced."""
+    actions.notify_user(call, signal.user_id, "backup_codes_replaced")
+
+
+def on_passkey_created(call: Call, signal: PasskeyCreated) -> None:
+    """Report a new passkey."""
+    actions.notify_user(call, signal.user_id, "passkey_created", name=signal.name)
+
+
+def on_passkey_deleted(call: Call, signal: PasskeyDeleted) -> None:
+    """Report that a passkey was deleted."""
+    actions.notify_user(call, signal.user_id, "passkey_deleted", name=signal.name)
 
 
 def on_identity_linked(call: Call, signal: IdentityLinked) -> None:
     """Report that a login at an external provider was linked."""
-    row = users.find(call.tx, signal.user_id)
-    if row is not None:
-        actions.enqueue_notice(call, row, "login_linked", provider=signal.provider_name)
+    actions.notify_user(call, signal.user_id, "login_linked", provider=signal.provider_name)
 
 
 def on_identity_unlinked(call: Call, signal: IdentityUnlinked) -> None:
     """Report that a login at an external provider was unlinked."""
-    row = users.find(call.tx, signal.user_id)
-    if row is not None:
-        actions.enqueue_notice(call, row, "login_unlinked", provider=signal.provider_name)
+    actions.notify_user(call, signal.user_id, "login_unlinked", provider=signal.provider_name)
 
 
 def on_registration_approved(call: Call, signal: RegistrationApproved) -> None:
     """Report that an operator approved the registration."""
-    row = users.find(call.tx, signal.user_id)
-    if row is not None:
-        actions.enqueue_notice(call, row, "registration_approved")
+    actions.notify_user(call, signal.user_id, "registration_approved")
 
 
 def on_registration_rejected(call: Call, signal: RegistrationRejected) -> None:
     """Report that an operator rejected the registration, with the reason."""
-    row = users.find(call.tx, signal.user_id)
-    if row is not None:
-        actions.enqueue_notice(call, row, "registration_rejected", reason=signal.reason or "")
+    actions.notify_user(call, signal.user_id, "registration_rejected", reason=signal.reason or "")
+
+
+def on_user_suspended(call: Call, signal: UserSuspended) -> None:
+    """Report that an operator suspended the account, with the reason and the end."""
+    ends = "" if signal.ends_ms is None else codec.timestamp(signal.ends_ms)
+    actions.notify_user(call, signal.user_id, "account_suspended", reason=signal.reason or "", ends=ends)
+
+
+def on_deletion_scheduled(call: Call, signal: DeletionScheduled) -> None:
+    """Report that an operator scheduled the deletion of the account."""
+    actions.notify_user(call, signal.user_id, "deletion_scheduled", due=codec.timestamp(signal.due_ms))
+
+
+def on_deletion_canceled(call: Call, signal: DeletionCanceled) -> None:
+    """Report that an operator canceled the deletion of the account."""
+    actions.notify_user(call, signal.user_id, "deletion_canceled")
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
-    """Delete the data of a deleted user."""
+    """Report the deletion of an account, and delete its data."""
+    actions.notify_user(call, signal.user_id, "account_deleted")
     actions.delete_user_emails(call, signal.user_id)
 
 

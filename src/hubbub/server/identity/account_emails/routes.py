@@ -12,7 +12,11 @@ from hubbub.server.identity.users import UserRow
 
 @handles(wire.FORGOT_PASSWORD)
 def forgot_password(call: Call, body: wire.ForgotPassword) -> None:
-    """Request a link that resets the password."""
+    """Request a link that resets the password.
+
+    The response is the same whether or not an account has the address. Only a confirmed address receives a link. A
+    server that sends no mail rejects the request with 403.
+    """
     _require_mail(call)
     email = body.email.lower()
     limits.consume(call, limits.for_ip(call.ip), limits.for_address(email))
@@ -24,7 +28,10 @@ def forgot_password(call: Call, body: wire.ForgotPassword) -> None:
 async def reset_password(operation: AsyncOperation, body: wire.ResetPassword) -> None:
     """Reset the password with a link that was sent by email.
 
-    All sessions of the user end."""
+    All login sessions of the user are revoked. Two-factor authentication stays enabled. If the address was confirmed by a
+    client without a session of the account, all other credentials are removed too: the authenticator, passkeys, linked
+    logins, and authorizations of applications.
+    """
     # Validate the token before the expensive hash; `actions.reset_password` validates it again inside the transaction.
     await operation.read(lambda call: actions.require_token(call, body.token, "reset"))
     password_hash = await operation.run_in_thread(accounts.passwords.hash_password, body.password)
@@ -45,7 +52,11 @@ def get_email(call: Call) -> wire.EmailSettings:
 
 @handles(wire.CHANGE_EMAIL)
 async def change_email(operation: AsyncOperation, body: wire.ChangeEmail) -> wire.EmailSettings:
-    """Change the email address of the current user."""
+    """Change the email address of the current user.
+
+    The address changes when the user opens the link that is sent to it, and immediately on a server that sends no
+    mail.
+    """
     await accounts.logins.require_password(operation, body.password)
 
     def change(call: Call) -> wire.EmailSettings:

@@ -1,5 +1,6 @@
 """Create, sign in, secure, ban and delete user accounts."""
 
+import logging
 import secrets
 
 from msgspec import UNSET, UnsetType
@@ -23,6 +24,8 @@ from hubbub.server.identity.accounts.signals import (
 )
 from hubbub.server.identity.accounts.store import AccountBanRow
 from hubbub.server.identity.users import UserRow
+
+log = logging.getLogger(__name__)
 
 USER_AGENT_MAX = 256
 """Maximum stored length of a User-Agent header, in characters."""
@@ -138,6 +141,45 @@ def reset_password(call: Call, user_id: UserId, password_hash: str) -> None:
     set_password(call, user_id, password_hash)
     sign_out(call, user_id)
     call.notify(PasswordChanged(user_id=user_id))
+
+
+# Accounts with the address of another person (decisions/0153)
+
+
+def record_confirmation(call: Call, user_id: UserId) -> None:
+    """Record whether the caller who confirmed the address of an account has a session of the account.
+
+    Without one, the account may have been created by another person than the owner of the address."""
+    actor = call.actor_or_none
+    if actor is not None and actor.user_id == user_id:
+        store.delete_confirmation(call.tx, user_id)
+    else:
+        store.insert_confirmation(call.tx, user_id, call.now_ms)
+
+
+def remove_foreign_credentials(call: Call, row: UserRow) -> bool:
+    """Remove all credentials of an account if its address was confirmed without a session of the account.
+
+    Call this when the caller has proven to own the address. The credentials are the password, sessions, the authenticator,
+    passkeys, linked logins and authorizations of applications. Return whether they were removed."""
+    if not store.delete_confirmation(call.tx, row.id):
+        return False
+    store.delete_password(call.tx, row.id)
+    sign_out(call, row.id)
+    if store.find_authenticator(call.tx, row.id) is not None:
+        disable_totp(call, row)
+    oauth2.authorizations.deauthorize_all(call, row.id)
+    ports.remove_credentials(call, row.id)
+    call.tx.after_commit.append(lambda: _log_removal(row.id))
+    return True
+
+
+def _log_removal(user_id: int) -> None:
+    log.warning(
+        "Removed all credentials of user %s: the owner of the email address took over the account, and the address had been "
+        "confirmed without a session of the account",
+        user_id,
+    )
 
 
 # Bans

@@ -1,6 +1,14 @@
-"""Management of accounts by operators and by retention: bans, sign-ins and deletion."""
+"""Management of accounts for other slices: bans, sign-ins, confirmed addresses and deletion."""
 
-from hubbub.server.identity.accounts.actions import clear_expired_addresses, delete, sign_out
+from hubbub.server.identity.accounts.actions import clear_expired_addresses, delete, record_confirmation, sign_out
 from hubbub.server.identity.accounts.store import find_ban, list_banned_ids, list_sign_ins
 
-__all__ = ["clear_expired_addresses", "delete", "find_ban", "list_banned_ids", "list_sign_ins", "sign_out"]
+__all__ = [
+    "clear_expired_addresses",
+    "delete",
+    "find_ban",
+    "list_banned_ids",
+    "list_sign_ins",
+    "record_confirmation",
+    "sign_out",
+]

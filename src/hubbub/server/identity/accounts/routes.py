@@ -16,7 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import legal_documents, registration, users
 from hubbub.server.identity.accounts import actions, passwords, store, throttle, totp
-from hubbub.server.identity.accounts.signals import AccountRegistered
+from hubbub.server.identity.accounts.signals import AccountRegistered, BackupCodesReplaced
 from hubbub.server.identity.accounts.store import CredentialsRow
 from hubbub.server.identity.users import UserRow
 
@@ -159,7 +159,10 @@ def delete_auth_session(call: Call, session_id: Snowflake) -> None:
 
 @handles(wire.DELETE_OTHER_AUTH_SESSIONS)
 def delete_other_auth_sessions(call: Call) -> None:
-    """Delete all other sessions of the current user."""
+    """Delete all other sessions of the current user.
+
+    Every login session of the user is revoked except the one that makes the request.
+    """
     actions.sign_out(call, call.user_id, except_id=call.actor.token_id)
 
 
@@ -170,7 +173,8 @@ def delete_other_auth_sessions(call: Call) -> None:
 async def change_password(operation: AsyncOperation, body: wire.ChangePassword) -> None:
     """Change the password of the current user.
 
-    All other sessions of the user end."""
+    Every login session of the user is revoked except the one that makes the request.
+    """
     user_id = await require_password(operation, body.password)
     password_hash = await operation.run_in_thread(passwords.hash_password, body.new_password)
     await operation.write(lambda call: actions.change_password(call, user_id, password_hash))
@@ -202,7 +206,9 @@ async def require_password(operation: AsyncOperation, password: str) -> UserId:
 async def set_password(operation: AsyncOperation, body: wire.SetPassword) -> None:
     """Set the password of an account that has none.
 
-    All other sessions of the user end."""
+    An account that was registered with an external provider has no password. The session must be at most ten
+    minutes old. All other sessions of the user are revoked.
+    """
 
     def require_none(call: Call) -> None:
         if has_password(call, call.user_id):
@@ -254,7 +260,11 @@ def count_backup_codes(call: Call, user_id: int) -> int:
 
 @handles(wire.CREATE_TOTP_SECRET)
 def create_totp_secret(call: Call) -> wire.TotpSecret:
-    """Create a secret for two-factor authentication."""
+    """Create a secret for two-factor authentication.
+
+    The response contains the secret and its QR code. The server stores nothing until `enable_totp` receives the
+    secret.
+    """
     secret = totp.new_secret()
     url = totp.build_otpauth_url(secret, _require_own_user(call).username, host=urlsplit(call.config.web_url).netloc)
     return wire.TotpSecret(secret=secret, otpauth_url=url, qr_code=totp.draw_qr_code(url))
@@ -301,7 +311,11 @@ async def disable_totp(operation: AsyncOperation, body: wire.DisableTotp) -> Non
 
 @handles(wire.REPLACE_BACKUP_CODES)
 async def replace_backup_codes(operation: AsyncOperation, body: wire.ReplaceBackupCodes) -> wire.BackupCodes:
-    """Replace the backup codes of the current user."""
+    """Replace the backup codes of the current user.
+
+    The earlier backup codes become invalid. The request is rejected with 403 if the user has no two-factor
+    authentication.
+    """
 
     def require_authenticator(call: Call) -> None:
         if not has_authenticator(call, call.user_id):
@@ -315,6 +329,7 @@ async def replace_backup_codes(operation: AsyncOperation, body: wire.ReplaceBack
         if not actions.consume_code(call, user_id, body.code):
             raise _invalid_code_error()
         throttle.record_success(call, throttle.for_mfa(user_id))
+        call.notify(BackupCodesReplaced(user_id=user_id))
         return wire.BackupCodes(backup_codes=actions.replace_backup_codes(call, user_id))
 
     return await operation.write(replace)
@@ -325,7 +340,11 @@ async def replace_backup_codes(operation: AsyncOperation, body: wire.ReplaceBack
 
 @handles(wire.DELETE_ACCOUNT)
 async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) -> None:
-    """Delete the account of the current user permanently."""
+    """Delete the account of the current user permanently.
+
+    The messages remain, attributed to a deleted user. The user must transfer or delete their guilds and
+    applications first.
+    """
     user_id = await require_password(operation, body.password)
     await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 

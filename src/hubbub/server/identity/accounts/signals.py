@@ -41,6 +41,12 @@ class PasswordChanged(msgspec.Struct, frozen=True, kw_only=True):
     user_id: UserId
 
 
+class BackupCodesReplaced(msgspec.Struct, frozen=True, kw_only=True):
+    """A user replaced their backup codes."""
+
+    user_id: UserId
+
+
 class SecondFactorChanged(msgspec.Struct, frozen=True, kw_only=True):
     """A user enabled or disabled two-factor authentication."""
 

@@ -15,6 +15,7 @@ TABLES: Final = (
     "mfa_tickets",
     "sign_in_failures",
     "sign_ins",
+    "sessionless_confirmations",
 )
 """Tables that only this slice writes."""
 READS: Final = {
@@ -115,6 +116,29 @@ def set_password_hash(tx: Tx, user_id: int, password_hash: str, now_ms: int) -> 
     )
 
 
+def delete_password(tx: Tx, user_id: int) -> None:
+    """Delete the password of a user."""
+    tx.run("DELETE FROM accounts WHERE user_id = ?", user_id)
+
+
+# Confirmations of addresses without a session
+
+
+def insert_confirmation(tx: Tx, user_id: int, now_ms: int) -> None:
+    """Record that the address of an account was confirmed without a session of the account."""
+    tx.run(
+        "INSERT INTO sessionless_confirmations (user_id, confirmed_ms) VALUES (?, ?) "
+        "ON CONFLICT (user_id) DO UPDATE SET confirmed_ms = excluded.confirmed_ms",
+        user_id,
+        now_ms,
+    )
+
+
+def delete_confirmation(tx: Tx, user_id: int) -> bool:
+    """Delete the record of a confirmation without a session. Return whether there was one."""
+    return bool(tx.run("DELETE FROM sessionless_confirmations WHERE user_id = ?", user_id))
+
+
 # Bans
 
 
@@ -155,7 +179,7 @@ def delete_ban(tx: Tx, user_id: int) -> None:
 
 
 def delete_credentials(tx: Tx, user_id: int) -> None:
-    for table in ("accounts", "sign_ins", "authenticators", "backup_codes", "mfa_tickets"):
+    for table in ("accounts", "sign_ins", "authenticators", "backup_codes", "mfa_tickets", "sessionless_confirmations"):
         tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
 
 

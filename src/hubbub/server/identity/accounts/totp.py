@@ -10,8 +10,6 @@ from itertools import groupby
 from typing import Final
 from urllib.parse import quote, urlencode
 
-import segno
-
 from hubbub.protocol.resources.accounts import TOTP_DIGITS, TOTP_STEP_SECONDS, QrCode
 
 DRIFT_STEPS: Final = 1
@@ -44,6 +42,8 @@ def build_otpauth_url(secret: str, username: str, *, host: str) -> str:
 
 def draw_qr_code(text: str) -> QrCode:
     """Return the QR code of a text as path data: one rectangle for each run of dark modules in a row."""
+    import segno
+
     matrix = segno.make(text, error="m", micro=False).matrix
     rectangles = []
     for y, row in enumerate(matrix, start=QR_BORDER):

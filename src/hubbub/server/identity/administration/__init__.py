@@ -26,6 +26,7 @@ from hubbub.server.identity.users.signals import UserDeleted
 SLICE = Slice(
     name="administration",
     modules=(routes, user_routes, queue_routes, feature_routes, document_routes, ports),
+    operator_guard=rules.require_operator,
     jobs=jobs.JOBS,
     listeners={
         SecondFactorChanged: listeners.on_second_factor_changed,

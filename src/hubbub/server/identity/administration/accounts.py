@@ -9,7 +9,7 @@ from hubbub.server.core import jobs as job_queue
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts, users
 from hubbub.server.identity.administration import audit, ports, rules, store
-from hubbub.server.identity.administration.signals import UserSuspended
+from hubbub.server.identity.administration.signals import DeletionCanceled, DeletionScheduled, UserSuspended
 from hubbub.server.identity.administration.store import DeletionRow
 from hubbub.server.identity.users import UserRow
 
@@ -100,6 +100,7 @@ def schedule_deletion(
     store.insert_deletion(call.tx, row)
     call.tx.enqueue(DELETE_USER_JOB, user.id, due_ms=row.due_ms, key=_job_key(user.id))
     _record(call, "user.delete", user, detail=f"on {_format_time(row.due_ms)}", reason=reason)
+    call.notify(DeletionScheduled(user_id=user.id, due_ms=row.due_ms))
     return row
 
 
@@ -113,6 +114,7 @@ def restore(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
     if row.has_suspended:
         accounts.unban(call, user.id)
     _record(call, "user.restore", user, reason=reason)
+    call.notify(DeletionCanceled(user_id=user.id))
     return True
 
 

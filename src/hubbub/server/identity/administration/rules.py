@@ -18,7 +18,7 @@ def has_role(role: str, needed: OperatorRole) -> bool:
     return _RANKS[OperatorRole(role)] >= _RANKS[needed]
 
 
-def require_operator(call: Call, needed: OperatorRole = OperatorRole.AUDITOR) -> OperatorRow:
+def require_operator(call: Call, needed: OperatorRole) -> OperatorRow:
     """Return the caller as an operator, or reject the request.
 
     The caller needs two-factor authentication for every operation, including reads (decisions/0113)."""

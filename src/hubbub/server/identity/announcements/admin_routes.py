@@ -3,17 +3,15 @@
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources import announcements as wire
-from hubbub.protocol.resources.administration import AdministrativeAction, OperatorRole
+from hubbub.protocol.resources.administration import AdministrativeAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity.administration import rules
 from hubbub.server.identity.announcements import actions, store
 
 
 @handles(wire.LIST_ANNOUNCEMENTS)
 def list_announcements(call: Call, query: wire.ListAnnouncements) -> list[wire.AdministeredAnnouncement]:
     """List the announcements of all times, newest first."""
-    rules.require_operator(call)
     rows = store.list_page(call.tx, before_id=query.before, limit=query.limit)
     return [actions.view(call, row) for row in rows]
 
@@ -21,7 +19,6 @@ def list_announcements(call: Call, query: wire.ListAnnouncements) -> list[wire.A
 @handles(wire.CREATE_ANNOUNCEMENT)
 def create_announcement(call: Call, body: wire.CreateAnnouncement) -> wire.AdministeredAnnouncement:
     """Create an announcement for all users."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     row = actions.create(
         call,
         body.content,
@@ -35,8 +32,10 @@ def create_announcement(call: Call, body: wire.CreateAnnouncement) -> wire.Admin
 
 @handles(wire.END_ANNOUNCEMENT)
 def end_announcement(call: Call, announcement_id: Snowflake, body: AdministrativeAction) -> None:
-    """End an announcement."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """End an announcement.
+
+    An announcement that is ended before its start is never shown.
+    """
     row = store.find(call.tx, announcement_id)
     if row is None:
         raise errors.NOT_FOUND()

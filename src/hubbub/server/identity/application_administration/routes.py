@@ -3,11 +3,10 @@
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import application_administration as wire
-from hubbub.protocol.resources.administration import AdministrativeAction, OperatorRole
+from hubbub.protocol.resources.administration import AdministrativeAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
-from hubbub.server.identity.administration import rules
 from hubbub.server.identity.application_administration import actions, views
 from hubbub.server.identity.applications import ApplicationRow
 
@@ -15,7 +14,6 @@ from hubbub.server.identity.applications import ApplicationRow
 @handles(wire.SEARCH_APPLICATIONS)
 def search_applications(call: Call, query: wire.SearchApplications) -> list[wire.AdministeredApplication]:
     """Search the applications of the server."""
-    rules.require_operator(call)
     return views.application_list(call, search(call, query))
 
 
@@ -29,7 +27,6 @@ def search(call: Call, query: wire.SearchApplications) -> list[ApplicationRow]:
 @handles(wire.GET_ADMINISTERED_APPLICATION, long=True)
 def get_administered_application(call: Call, application_id: ApplicationId) -> wire.AdministeredApplicationDetails:
     """Get an application with its usage counts."""
-    rules.require_operator(call)
     return views.application_details(call, _require_application(call, application_id))
 
 
@@ -37,8 +34,11 @@ def get_administered_application(call: Call, application_id: ApplicationId) -> w
 def disable_application(
     call: Call, application_id: ApplicationId, body: wire.DisableApplication
 ) -> wire.AdministeredApplication:
-    """Disable an application."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """Disable an application.
+
+    Until the application is enabled, the server rejects its tokens and sends it no interactions and no webhook
+    events.
+    """
     actions.disable(call, _require_application(call, application_id), reason=body.reason)
     return views.application(call, _require_application(call, application_id))
 
@@ -47,8 +47,10 @@ def disable_application(
 def enable_application(
     call: Call, application_id: ApplicationId, body: AdministrativeAction
 ) -> wire.AdministeredApplication:
-    """Enable a disabled application."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """Enable a disabled application.
+
+    The tokens of the application are valid again.
+    """
     actions.enable(call, _require_application(call, application_id), reason=body.reason)
     return views.application(call, _require_application(call, application_id))
 
@@ -57,8 +59,10 @@ def enable_application(
 def administratively_delete_application(
     call: Call, application_id: ApplicationId, body: wire.DisableApplication
 ) -> None:
-    """Delete an application immediately."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """Delete an application immediately.
+
+    Messages of the bot are kept.
+    """
     actions.delete(call, _require_application(call, application_id), reason=body.reason)
 
 

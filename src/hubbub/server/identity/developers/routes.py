@@ -168,7 +168,8 @@ def delete_application_tester(call: Call, application_id: ApplicationId, user_id
 def create_test_user(call: Call, application_id: ApplicationId, body: wire.AddTester) -> Response:
     """Create a test user.
 
-    This route exists only in a rehearsal."""
+    Only rehearsals have this operation; other servers respond with 404.
+    """
     row = applications.require_manager(call, application_id)
     if not call.config.control:
         raise errors.NOT_FOUND()
@@ -232,7 +233,10 @@ def delete_tester_invitation(call: Call, application_id: ApplicationId) -> None:
 
 @handles(wire.LIST_APPLICATION_ASSETS)
 def list_application_assets(call: Call, application_id: ApplicationId) -> list[wire.Asset]:
-    """List the rich presence assets of an application."""
+    """List the rich presence assets of an application.
+
+    The operation works without a token, because games and clients of any user resolve the names of assets.
+    """
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     return [views.asset(row) for row in store.list_assets(call.tx, application_id)]

@@ -172,7 +172,10 @@ def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Respon
 
 @handles(wire.GET_PUBLISHER_LINK)
 def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.PublisherLink:
-    """Get the publisher link of an application."""
+    """Get the publisher link of an application.
+
+    An operator sets the publisher link. Only the owner and the bot of the application can read it.
+    """
     row = applications.require_manager(call, application_id)
     return wire.PublisherLink(
         application_id=ApplicationId(row.id),

@@ -21,7 +21,11 @@ def claim_placeholder(call: Call, body: wire.ClaimPlaceholder) -> wire.ClaimedPl
 
 @handles(wire.LIST_PLACEHOLDERS)
 def list_placeholders(call: Call, guild_id: GuildId, query: wire.ListPlaceholders) -> list[wire.UnclaimedPlaceholder]:
-    """List the placeholder accounts of an imported guild that no user has claimed."""
+    """List the placeholder accounts of an imported guild that no user has claimed.
+
+    The permission is required because a claimed account brings its roles, which may include those of
+    administrators.
+    """
     found = itertools.islice(claims.list_open(call.tx, guild_id, after_id=query.after or 0), query.limit)
     return [
         wire.UnclaimedPlaceholder(user_id=UserId(claim.user_id), username=claim.username, code=claim.code)

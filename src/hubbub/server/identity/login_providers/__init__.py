@@ -2,9 +2,9 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.login_providers import actions, routes, signals
-from hubbub.server.identity.login_providers.actions import export_data
+from hubbub.server.identity.login_providers.actions import delete_identities, export_data
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(name="login_providers", modules=(routes,), listeners={UserDeleted: actions.on_user_deleted})
 
-__all__ = ["SLICE", "export_data", "signals"]
+__all__ = ["SLICE", "delete_identities", "export_data", "signals"]

@@ -101,6 +101,7 @@ def find_or_link(call: Call, provider: LoginProviderConfig, user: ProviderUser) 
             "Your account has two-factor authentication. Log in with your password and link this login in the account settings.",
         )
     accounts.require_not_banned(call, owner.id)
+    accounts.remove_foreign_credentials(call, owner)
     return link(call, provider, user, owner.id)
 
 
@@ -228,9 +229,14 @@ def _resolve_name(call: Call, issuer: str) -> str:
     return issuer if provider is None else provider.name
 
 
+def delete_identities(call: Call, user_id: UserId) -> None:
+    """Unlink all identities of a user."""
+    store.delete_by_user(call.tx, user_id)
+
+
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Delete the identities of a deleted user."""
-    store.delete_by_user(call.tx, signal.user_id)
+    delete_identities(call, signal.user_id)
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:

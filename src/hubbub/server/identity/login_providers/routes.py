@@ -66,7 +66,9 @@ async def auth_login_with_provider(
 ) -> wire.ProviderLoginResult:
     """Log in with the response of a provider.
 
-    If the identity has no account, the response contains a registration instead of a token."""
+    If the identity has no account, the response contains a registration instead of a token. The account's
+    two-factor code is required unless the operator trusts the methods that the provider reports.
+    """
     provider, user = await _complete(operation, body, None)
 
     def complete_login(call: Call) -> wire.ProviderLoginResult:
@@ -87,7 +89,10 @@ async def auth_login_with_provider(
 
 @handles(wire.AUTH_REGISTER_WITH_PROVIDER)
 def auth_register_with_provider(call: Call, body: wire.RegisterWithProvider) -> RegistrationResult:
-    """Register an account for an identity at a provider and sign it in."""
+    """Register an account for an identity at a provider and sign it in.
+
+    The account has no password. The user can set one in a session that is at most ten minutes old.
+    """
     locale = "en-US" if body.locale is UNSET else body.locale
     if locale not in LOCALES:
         raise errors.invalid("locale", *errors.choices(sorted(LOCALES)))
@@ -136,6 +141,9 @@ async def create_login_identity(operation: AsyncOperation, body: wire.CompletePr
 async def delete_login_identity(
     operation: AsyncOperation, identity_id: Snowflake, body: wire.DeleteLoginIdentity
 ) -> None:
-    """Delete an identity of the current user, which unlinks it."""
+    """Delete an identity of the current user, which unlinks it.
+
+    The last way to log in cannot be removed: the account needs a password or another identity.
+    """
     await accounts.logins.require_reauthentication(operation, body.password)
     await operation.write(lambda call: actions.unlink(call, identity_id))

@@ -20,7 +20,10 @@ def list_my_decisions(call: Call) -> list[wire.ModerationDecision]:
 
 @handles(wire.CREATE_APPEAL)
 def create_appeal(call: Call, decision_id: Snowflake, body: wire.CreateAppeal) -> wire.ModerationDecision:
-    """Create an appeal against a decision about the current user."""
+    """Create an appeal against a decision about the current user.
+
+    An account can appeal once against each decision that is not reversed.
+    """
     row = store.find(call.tx, decision_id)
     if row is None or row.user_id != call.user_id:
         raise errors.NOT_FOUND()
@@ -29,7 +32,10 @@ def create_appeal(call: Call, decision_id: Snowflake, body: wire.CreateAppeal) -
 
 @handles(wire.AUTH_APPEAL)
 async def auth_appeal(operation: AsyncOperation, body: wire.CreateAppealWithPassword) -> wire.ModerationDecision:
-    """Create an appeal against the suspension of an account."""
+    """Create an appeal against the suspension of an account.
+
+    A suspended account cannot log in, so the password in the body is verified as at login.
+    """
     user_id = await accounts.logins.verify_credentials(operation, body)
 
     def appeal(call: Call) -> wire.ModerationDecision:

@@ -237,7 +237,10 @@ def delete_oauth2_authorization(call: Call, authorization_id: Snowflake) -> None
 
 @handles(wire.LIST_APPLICATION_OAUTH2_AUTHORIZATIONS)
 def list_application_oauth2_authorizations(call: Call, application_id: ApplicationId) -> list[wire.Authorization]:
-    """List the current user's authorizations of an application."""
+    """List the current user's authorizations of an application.
+
+    The list has at most one entry: the caller's own authorization.
+    """
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
     row = store.find_authorization(call.tx, call.user_id, application_id)

@@ -1,11 +1,11 @@
 """Passkeys: credentials of authenticators that replace the password and the second factor at login."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.passkeys import actions, routes
-from hubbub.server.identity.passkeys.actions import export_data
+from hubbub.server.identity.passkeys import actions, routes, signals
+from hubbub.server.identity.passkeys.actions import delete_passkeys, export_data
 from hubbub.server.identity.passkeys.ceremonies import load_library
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(name="passkeys", modules=(routes,), listeners={UserDeleted: actions.on_user_deleted})
 
-__all__ = ["SLICE", "export_data", "load_library"]
+__all__ = ["SLICE", "delete_passkeys", "export_data", "load_library", "signals"]

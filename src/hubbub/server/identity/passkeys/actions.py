@@ -11,6 +11,7 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.relying_party import RelyingParty
 from hubbub.server.identity.passkeys import ceremonies, store
+from hubbub.server.identity.passkeys.signals import PasskeyCreated, PasskeyDeleted
 from hubbub.server.identity.passkeys.store import ChallengeRow, PasskeyRow
 from hubbub.server.identity.users.signals import UserDeleted
 
@@ -48,6 +49,13 @@ def create(call: Call, row: PasskeyRow) -> None:
     if store.find_by_credential(call.tx, row.credential_id) is not None:
         raise ceremonies.invalid_credential()
     store.insert(call.tx, row)
+    call.notify(PasskeyCreated(user_id=row.user_id, name=row.name))
+
+
+def delete(call: Call, row: PasskeyRow) -> None:
+    """Delete a passkey."""
+    store.delete(call.tx, row.id)
+    call.notify(PasskeyDeleted(user_id=row.user_id, name=row.name))
 
 
 def view(row: PasskeyRow) -> wire.Passkey:
@@ -60,9 +68,14 @@ def view(row: PasskeyRow) -> wire.Passkey:
     )
 
 
+def delete_passkeys(call: Call, user_id: UserId) -> None:
+    """Delete all passkeys of a user."""
+    store.delete_by_user(call.tx, user_id)
+
+
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Delete the passkeys of a deleted user."""
-    store.delete_by_user(call.tx, signal.user_id)
+    delete_passkeys(call, signal.user_id)
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:

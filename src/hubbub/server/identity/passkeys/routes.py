@@ -17,7 +17,10 @@ from hubbub.server.identity.passkeys.store import PasskeyRow
 
 @handles(wire.START_PASSKEY_LOGIN)
 def start_passkey_login(call: Call) -> wire.PasskeyChallenge:
-    """Start a login with a passkey."""
+    """Start a login with a passkey.
+
+    The request is rejected with 403 if the public URL of the server does not allow passkeys.
+    """
     party = actions.require_relying_party(call)
     ticket, challenge = actions.issue_challenge(call, None)
     return wire.PasskeyChallenge(ticket=ticket, options=ceremonies.login_options(party, challenge))
@@ -25,7 +28,10 @@ def start_passkey_login(call: Call) -> wire.PasskeyChallenge:
 
 @handles(wire.AUTH_LOGIN_WITH_PASSKEY)
 async def auth_login_with_passkey(operation: AsyncOperation, body: wire.LoginWithPasskey) -> SessionToken:
-    """Log in with a passkey."""
+    """Log in with a passkey.
+
+    The login needs neither a password nor a two-factor code, because the authenticator verifies the user.
+    """
     credential_id = ceremonies.read_credential_id(body.credential)
 
     # The challenge is consumed before the verification, so that a ticket allows one attempt.
@@ -133,7 +139,7 @@ def update_passkey(call: Call, passkey_id: Snowflake, body: wire.UpdatePasskey) 
 async def delete_passkey(operation: AsyncOperation, passkey_id: Snowflake, body: wire.DeletePasskey) -> None:
     """Delete a passkey of the current user."""
     await accounts.logins.require_password(operation, body.password)
-    await operation.write(lambda call: store.delete(call.tx, _require_passkey(call, passkey_id).id))
+    await operation.write(lambda call: actions.delete(call, _require_passkey(call, passkey_id)))
 
 
 def _require_passkey(call: Call, passkey_id: int) -> PasskeyRow:

@@ -2,8 +2,9 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.registration import actions, requests, routes, store
+from hubbub.server.identity.registration import actions, ports, requests, routes, store
 from hubbub.server.identity.registration.actions import (
+    export_data,
     require_email_allowed,
     require_open,
     resolve_mode,
@@ -17,11 +18,13 @@ def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
     store.delete_user_invites(call.tx, signal.user_id)
 
 
-SLICE = Slice(name="registration", modules=(routes,), listeners={UserDeleted: _on_user_deleted})
+SLICE = Slice(name="registration", modules=(routes, ports), listeners={UserDeleted: _on_user_deleted})
 
 __all__ = [
     "SLICE",
     "actions",
+    "export_data",
+    "ports",
     "resolve_mode",
     "require_email_allowed",
     "require_open",

@@ -2,7 +2,7 @@
 
 import base64
 import secrets
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UnsetType
 
@@ -15,7 +15,7 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.identity import features, users
-from hubbub.server.identity.registration import store
+from hubbub.server.identity.registration import ports, store
 from hubbub.server.identity.registration.store import RegistrationInviteRow
 
 DAY_MS: Final = 24 * 3_600_000
@@ -66,14 +66,29 @@ def use_invite(call: Call, code: str | None | UnsetType) -> bool:
 
 
 def create_invite(
-    call: Call, *, creator_id: UserId | None, note: str, uses_max: int | None, days: int | None
+    call: Call,
+    *,
+    creator_id: UserId | None,
+    note: str,
+    uses_max: int | None,
+    days: int | None,
+    email: str | None,
+    is_limited: bool = False,
 ) -> wire.NewRegistrationInvite:
-    """Create an invite and return it with its code. `uses_max` and `days` are None for no limit."""
-    code = base64.b32encode(secrets.token_bytes(CODE_BYTES)).decode().lower()
+    """Create an invite and return it with its code, or send it to an address. `uses_max` and `days` are None for no limit.
+
+    `is_limited` limits the mails that the caller can send."""
+    if email is not None and not call.config.mail.is_enabled:
+        raise errors.invalid(
+            "email",
+            "MAIL_DISABLED",
+            "This server does not send mail. Leave the address empty, and send the link yourself.",
+        )
+    code = _new_code()
     row = RegistrationInviteRow(
         id=call.new_id(Snowflake),
         creator_id=creator_id,
-        note=note.strip(),
+        note=note.strip() or (email or "")[: wire.INVITE_NOTE_MAX],
         uses=0,
         uses_max=uses_max,
         created_ms=call.now_ms,
@@ -82,7 +97,24 @@ def create_invite(
     store.insert_invite(call.tx, hash_token(code), row)
     [view] = view_invites(call, [row])
     fields = {name: getattr(view, name) for name in view.__struct_fields__}
+    if email is not None:
+        ports.send_invite(call, row, email.lower(), is_limited=is_limited)
+        return wire.NewRegistrationInvite(**fields, code=None, url=None)
     return wire.NewRegistrationInvite(**fields, code=code, url=f"{call.config.web_url}/register?invite={code}")
+
+
+def replace_code(call: Call, invite_id: int) -> tuple[RegistrationInviteRow, str] | None:
+    """Give an invite a new code, for a mail. Return the invite and the code, or None if it cannot be used any more."""
+    code = _new_code()
+    if not store.set_hash(call.tx, invite_id, hash_token(code), call.now_ms):
+        return None
+    row = store.find_invite(call.tx, invite_id)
+    assert row is not None
+    return row, code
+
+
+def _new_code() -> str:
+    return base64.b32encode(secrets.token_bytes(CODE_BYTES)).decode().lower()
 
 
 def view_invites(call: Call, rows: list[RegistrationInviteRow]) -> list[wire.RegistrationInvite]:
@@ -101,3 +133,9 @@ def view_invites(call: Call, rows: list[RegistrationInviteRow]) -> list[wire.Reg
         )
         for row in rows
     ]
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the usable registration invites of a user for the data export."""
+    rows = store.list_by_creator(call.tx, user_id, call.now_ms)
+    return {"registration_invites": view_invites(call, rows)}

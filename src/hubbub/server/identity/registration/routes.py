@@ -39,7 +39,13 @@ def create_my_registration_invite(call: Call, body: wire.CreateMyRegistrationInv
     if len(store.list_by_creator(call.tx, call.user_id, call.now_ms)) >= call.config.registration.member_invites_max:
         raise errors.invalid("note", "REGISTRATION_INVITES_MAX", "You have too many unused invites. Delete one first.")
     return actions.create_invite(
-        call, creator_id=call.user_id, note=body.note, uses_max=1, days=wire.INVITE_DAYS_DEFAULT
+        call,
+        creator_id=call.user_id,
+        note=body.note,
+        uses_max=1,
+        days=wire.INVITE_DAYS_DEFAULT,
+        email=body.email,
+        is_limited=True,
     )
 
 

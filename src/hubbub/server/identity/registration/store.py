@@ -78,6 +78,13 @@ def use_invite(tx: Tx, digest: bytes, now_ms: int) -> bool:
     )
 
 
+def set_hash(tx: Tx, invite_id: int, digest: bytes, now_ms: int) -> bool:
+    """Replace the hash of an invite. Return False if it is unknown, used up or expired."""
+    return bool(
+        tx.run(f"UPDATE registration_invites SET hash = ? WHERE id = ? AND {_IS_USABLE}", digest, invite_id, now_ms)
+    )
+
+
 def delete_invite(tx: Tx, invite_id: int) -> None:
     tx.run("DELETE FROM registration_invites WHERE id = ?", invite_id)
 

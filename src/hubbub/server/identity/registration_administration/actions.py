@@ -11,18 +11,20 @@ from hubbub.server.identity.registration_administration.signals import Registrat
 
 
 def create_invite(
-    call: Call, *, note: str, uses_max: int | None, days: int | None, reason: str | None
+    call: Call, *, note: str, uses_max: int | None, days: int | None, email: str | None, reason: str | None
 ) -> wire.NewRegistrationInvite:
     """Create an invite of the caller; a call without a caller is the command line."""
     actor = call.actor_or_none
     creator_id = None if actor is None else actor.user_id
-    invite = registration.actions.create_invite(call, creator_id=creator_id, note=note, uses_max=uses_max, days=days)
+    invite = registration.actions.create_invite(
+        call, creator_id=creator_id, note=note, uses_max=uses_max, days=days, email=email
+    )
     administration.audit.log_action(
         call,
         "registration_invite.create",
         "registration_invite",
         target_id=invite.id,
-        target_name=note,
+        target_name=invite.note,
         detail=f"uses: {'no limit' if uses_max is None else uses_max}",
         reason=reason,
     )

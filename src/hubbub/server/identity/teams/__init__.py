@@ -3,6 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import applications
 from hubbub.server.identity.teams import routes
+from hubbub.server.identity.teams.routes import export_data
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
@@ -11,4 +12,4 @@ SLICE = Slice(
     listeners={UserDeleted: lambda call, signal: applications.teams.delete_user(call.tx, signal.user_id)},
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "export_data"]

@@ -1,6 +1,8 @@
 """HTTP handlers for teams of developers, and the transfer of applications to teams."""
 
-from hubbub.protocol import errors
+from typing import Any
+
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import TeamMembershipState, TeamRole
 from hubbub.protocol.ids import ApplicationId, TeamId, UserId
 from hubbub.protocol.resources import teams as wire
@@ -25,6 +27,23 @@ def list_teams(call: Call) -> list[Team]:
         if own and own[0].membership_state == TeamMembershipState.INVITED:
             view.members = own
     return views
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the teams of a user for the data export: those that the user owns, is a member of or is invited to."""
+    records = []
+    for row in applications.teams.list_user_teams(call.tx, user_id):
+        member = applications.teams.find_member(call.tx, row.id, user_id)
+        records.append(
+            {
+                "id": str(int(row.id)),
+                "name": row.name,
+                "role": "owner" if member is None else member.role,
+                "is_accepted": member is None or member.state == TeamMembershipState.ACCEPTED,
+                "invited_at": None if member is None else codec.timestamp(member.created_ms),
+            }
+        )
+    return {"teams": records}
 
 
 @handles(wire.CREATE_TEAM)

@@ -51,7 +51,10 @@ def list_activity_instances(
 def leave_activity(
     call: Call, application_id: ApplicationId, location_id: str, instance_id: str, body: wire.ActivitySession
 ) -> dict[str, str]:
-    """Leave an activity."""
+    """Leave an activity.
+
+    The response is an empty object.
+    """
     row = rules.require_instance(call, application_id, f"i-{instance_id}-{location_id}")
     if not actions.leave(call, row, call.user_id, session_id=store.public_session_id(body.session_id)):
         raise errors.NOT_FOUND()

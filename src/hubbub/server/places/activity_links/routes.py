@@ -83,7 +83,9 @@ def open_activity_link(
 ) -> wire.ResolvedActivityLink:
     """Resolve the parameters of an activity URL.
 
-    The custom ID of the URL overrides the custom ID of the link. A referrer that is not a user ID is dropped."""
+    The web page and the chat client use this for the URL `{web_url}/activities/{application_id}`. The custom ID of
+    the URL overrides the custom ID of the link. A referrer that is not a user ID is dropped.
+    """
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         raise errors.UNKNOWN_APPLICATION()

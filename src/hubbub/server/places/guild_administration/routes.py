@@ -3,10 +3,9 @@
 from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import guild_administration as wire
-from hubbub.protocol.resources.administration import AdministrativeAction, OperatorRole
+from hubbub.protocol.resources.administration import AdministrativeAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity.administration import rules
 from hubbub.server.places import guilds
 from hubbub.server.places.guild_administration import actions, views
 from hubbub.server.places.guilds import GuildRow
@@ -15,7 +14,6 @@ from hubbub.server.places.guilds import GuildRow
 @handles(wire.SEARCH_GUILDS)
 def search_guilds(call: Call, query: wire.SearchGuilds) -> list[wire.AdministeredGuild]:
     """Search the guilds of the server."""
-    rules.require_operator(call)
     return views.guild_list(call, search(call, query))
 
 
@@ -34,14 +32,16 @@ def search(call: Call, query: wire.SearchGuilds) -> list[GuildRow]:
 @handles(wire.GET_ADMINISTERED_GUILD, long=True)
 def get_administered_guild(call: Call, guild_id: GuildId) -> wire.AdministeredGuildDetails:
     """Get a guild with the amount of its data."""
-    rules.require_operator(call)
     return views.guild_details(call, _require_guild(call, guild_id))
 
 
 @handles(wire.SUSPEND_GUILD)
 def suspend_guild(call: Call, guild_id: GuildId, body: wire.SuspendGuild) -> wire.AdministeredGuild:
-    """Suspend a guild."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """Suspend a guild.
+
+    The guild becomes unavailable: no member, bot or webhook can read or write in it. Requests of members fail with
+    the reason.
+    """
     actions.suspend(call, _require_guild(call, guild_id), reason=body.reason)
     return _view(call, guild_id)
 
@@ -49,7 +49,6 @@ def suspend_guild(call: Call, guild_id: GuildId, body: wire.SuspendGuild) -> wir
 @handles(wire.UNSUSPEND_GUILD)
 def unsuspend_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> wire.AdministeredGuild:
     """End the suspension of a guild."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     actions.unsuspend(call, _require_guild(call, guild_id), reason=body.reason)
     return _view(call, guild_id)
 
@@ -58,16 +57,20 @@ def unsuspend_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -
 def administratively_delete_guild(
     call: Call, guild_id: GuildId, body: wire.AdministrativeGuildDeletion
 ) -> wire.AdministeredGuild:
-    """Delete a guild and its messages, after a grace period."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """Delete a guild and its messages, after a grace period.
+
+    The guild is suspended immediately. When the grace period ends, the guild and all its messages are deleted.
+    """
     actions.schedule_deletion(call, _require_guild(call, guild_id), reason=body.reason, grace_days=body.grace_days)
     return _view(call, guild_id)
 
 
 @handles(wire.RESTORE_GUILD)
 def restore_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> wire.AdministeredGuild:
-    """Cancel the deletion of a guild."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """Cancel the deletion of a guild.
+
+    A suspension that the deletion caused is lifted.
+    """
     if not actions.restore(call, _require_guild(call, guild_id), reason=body.reason):
         raise errors.FORBIDDEN(message="No deletion of this guild can be canceled.")
     return _view(call, guild_id)
@@ -76,7 +79,6 @@ def restore_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> 
 @handles(wire.TRANSFER_GUILD)
 def transfer_guild(call: Call, guild_id: GuildId, body: wire.TransferGuild) -> wire.AdministeredGuild:
     """Transfer the ownership of a guild to another member."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     actions.transfer(call, _require_guild(call, guild_id), body.owner_id, reason=body.reason)
     return _view(call, guild_id)
 

@@ -41,7 +41,10 @@ def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integrat
 
 @handles(wire.LIST_MY_INTEGRATIONS)
 def list_my_integrations(call: Call) -> list[wire.AddedIntegration]:
-    """List the applications that the current user added to guilds."""
+    """List the applications that the current user added to guilds.
+
+    The list has at most 50 applications, newest first. Guilds that the user left are not included.
+    """
     installations = oauth2.installations.list_by_installer(call.tx, call.user_id, wire.INTEGRATIONS_MAX)
     rows_by_id = applications.find_many(call.tx, [installation.application_id for installation in installations])
     bots_by_id = users.find_many(call.tx, [row.bot_id for row in rows_by_id.values() if row.bot_id is not None])

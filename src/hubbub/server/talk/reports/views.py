@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
+
 from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
 from hubbub.protocol.resources import reports as wire
@@ -40,8 +42,14 @@ def own_reports(call: Call, user_id: int, limit: int = OWN_REPORTS_MAX) -> list[
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
-    """Return the reports of a user for the data export. Reports about the user are not included."""
-    return {"reports": own_reports(call, user_id)}
+    """Return the reports of a user for the data export, with their evidence. Reports about the user are not included."""
+    rows = store.list_reports_of(call.tx, user_id, limit=OWN_REPORTS_MAX)
+    evidence = {row.id: codec.decode(row.evidence, wire.Evidence) for row in rows}
+    return {
+        "reports": [
+            msgspec.structs.asdict(report) | {"evidence": evidence[report.id]} for report in own_reports(call, user_id)
+        ]
+    }
 
 
 def case_list(call: Call, rows: Sequence[CaseRow]) -> list[wire.ReportCase]:

@@ -237,6 +237,8 @@ def _operation_object(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     operation_object["security"] = _security_requirements(operation)
     if operation.needs:
         operation_object["x-permissions"] = texts.permission_names(operation.needs)
+    if operation.operator is not None:
+        operation_object["x-operator-roles"] = texts.operator_roles(operation.operator)
     if endpoint.rule is not None and operation.limit is not None:
         operation_object["x-ratelimit"] = {
             "calls": endpoint.rule.calls,

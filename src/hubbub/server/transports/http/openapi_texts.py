@@ -13,6 +13,7 @@ from hubbub.protocol import resources
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth, Operation
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports import docstrings
 from hubbub.server.transports.docstrings import markdown, parse_docstring, plain_text
@@ -139,7 +140,7 @@ def operation_description(endpoint: Endpoint) -> str:
 
 
 def _requirements(endpoint: Endpoint) -> list[str]:
-    """Return sentences about the tokens, scopes, permissions and approval that an operation needs."""
+    """Return sentences about the tokens, scopes, permissions, role and approval that an operation needs."""
     operation = endpoint.operation
     sentences = [text for kind, text in _SINGLE_AUTH_TEXTS if operation.auth is kind]
     if operation.scopes:
@@ -156,6 +157,9 @@ def _requirements(endpoint: Endpoint) -> list[str]:
         sentences.append(
             f"Requires the {noun} {_join_items([f'`{name}`' for name in names], 'and')} in the {resource}."
         )
+    if operation.operator is not None:
+        roles = _join_items([f"`{role}`" for role in operator_roles(operation.operator)], "or")
+        sentences.append(f"Requires the operator role {roles}, and two-factor authentication.")
     if operation.unapproved_calls_max:
         sentences.append(
             f"Before its approval, an application can make {operation.unapproved_calls_max:,} calls in "
@@ -173,6 +177,12 @@ def permission_names(bits: int) -> list[str]:
     """Return the names of the permissions in a bit set."""
     members = [(name, value) for name, value in vars(Permissions).items() if name.isupper() and isinstance(value, int)]
     return [name for name, value in members if value.bit_count() == 1 and bits & value]
+
+
+def operator_roles(role: OperatorRole) -> list[str]:
+    """Return the names of the roles that include the rights of a role, highest first."""
+    roles = [included.value for included in OperatorRole]
+    return roles[: roles.index(role.value) + 1]
 
 
 def result_description(operation: Operation[Any, Any]) -> str:

@@ -16,7 +16,6 @@ from types import NoneType
 from typing import Any, Final
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
@@ -69,7 +68,7 @@ from hubbub.server.transports.http.incoming_requests import (
 from hubbub.server.transports.http.origin_policy import find_policy
 from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody
 from hubbub.server.transports.http.responses import EncodedResponse
-from hubbub.server.transports.http.shared_routes import SharedRoutes
+from hubbub.server.transports.http.shared_routes import Pages, SharedRoutes
 from hubbub.server.transports.http.upload_storage import UploadStorage, new_upload
 
 log = logging.getLogger(__name__)
@@ -139,7 +138,9 @@ class HttpServer:
         """The observer of requests; None if they are not observed."""
         self._observed_handle = request_observation.observe(observer, "http", self.handle)
         self._routes = list(routes)
-        self._not_found_handler: Handler | None = None
+        self._load_pages: Callable[[], Pages] | None = None
+        self._pages: Pages | None = None
+        """The pages, once they are loaded."""
         self._bodies = BodyReader(config.http)
         self._admission = Admission(metrics, loop_monitor, config.http)
         self._read_timeout_seconds = config.http.read_timeout_ms / 1000
@@ -167,6 +168,7 @@ class HttpServer:
         app = web.Application(client_max_size=0)
         app.router.register_resource(SubtreeResource("/api", self._observed_handle))
         app.router.register_resource(SharedRoutes(self._routes))
+        app.router.register_resource(SharedRoutes(lambda: self.pages().routes))
         app.router.register_resource(SubtreeResource("/", self._not_found))
         return app
 
@@ -306,10 +308,15 @@ class HttpServer:
             await fault_injection.apply_fault(fault, state.request)
         return encoded
 
-    def add_routes(self, routes: Iterable[web.RouteDef], not_found_handler: Handler | None = None) -> None:
-        """Add routes; must be called before `application`. `not_found_handler` responds to browsers for unknown paths."""
-        self._routes += routes
-        self._not_found_handler = not_found_handler
+    def set_pages(self, load: Callable[[], Pages]) -> None:
+        """Serve pages at the paths without another route; `load` is called when they are first needed."""
+        self._load_pages = load
+
+    def pages(self) -> Pages:
+        """Return the pages, which are loaded on first use."""
+        if self._pages is None:
+            self._pages = Pages() if self._load_pages is None else self._load_pages()
+        return self._pages
 
     @contextlib.contextmanager
     def count_running(self) -> Iterator[None]:
@@ -588,10 +595,7 @@ class HttpServer:
         return sockets.client_address(request, self._config.http.trusted_proxies)
 
     async def _not_found(self, request: web.Request) -> web.StreamResponse:
-        if (
-            self._not_found_handler is not None
-            and request.method == "GET"
-            and "text/html" in request.headers.get("Accept", "")
-        ):
-            return await self._not_found_handler(request)
+        handler = self.pages().not_found_handler
+        if handler is not None and request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
+            return await handler(request)
         return responses.plain_error(404)

@@ -5,23 +5,36 @@ The Apps of a process, such as the forks of a rehearsal, have the same patterns 
 """
 
 import functools
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 from yarl import URL
 
 RouteKey = tuple[str, str, bool]
 """Method and path of a route, and whether a route for GET also accepts HEAD."""
 
 
+class Pages(NamedTuple):
+    """The routes of the pages for browsers."""
+
+    routes: Sequence[web.RouteDef] = ()
+    not_found_handler: Handler | None = None
+    """Handler that responds to browsers for unknown paths; None without pages."""
+
+
 class SharedRoutes(web.AbstractResource):
     """Routes that use the patterns of all Apps with the same routes; they are compiled at the first request."""
 
-    def __init__(self, routes: Sequence[web.RouteDef]) -> None:
+    def __init__(self, routes: Sequence[web.RouteDef] | Callable[[], Sequence[web.RouteDef]]) -> None:
+        """Create a resource of these routes; a function that returns them is called at the first request."""
         super().__init__()
-        self._keys = tuple(_make_key(route) for route in routes)
-        self._handlers = [route.handler for route in routes]
+        self._load = routes if callable(routes) else None
+        self._keys: tuple[RouteKey, ...] = ()
+        self._handlers: list[Any] = []
+        if not callable(routes):
+            self._set_routes(routes)
         self._bound: dict[web.AbstractRoute, web.AbstractRoute] = {}
         """The routes that were requested, with the handlers of this App."""
 
@@ -30,6 +43,9 @@ class SharedRoutes(web.AbstractResource):
         return "/"
 
     async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo | None, set[str]]:
+        if self._load is not None:
+            load, self._load = self._load, None
+            self._set_routes(load())
         dispatcher, positions = _compile(self._keys)
         match = await dispatcher.resolve(request)
         if match.http_exception is not None:
@@ -41,6 +57,10 @@ class SharedRoutes(web.AbstractResource):
             assert resource is not None
             bound = self._bound[match.route] = web.ResourceRoute(match.route.method, handler, resource)
         return web.UrlMappingMatchInfo(dict(match), bound), set()
+
+    def _set_routes(self, routes: Sequence[web.RouteDef]) -> None:
+        self._keys = tuple(_make_key(route) for route in routes)
+        self._handlers = [route.handler for route in routes]
 
     def url_for(self, **_: str) -> URL:
         return URL("/")

@@ -1,5 +1,1 @@
 """Web server: the HTML pages and the chat client. Pages call API operations, so they can do nothing the API cannot."""
-
-from hubbub.server.transports.web.server import WebServer
-
-__all__ = ["WebServer"]

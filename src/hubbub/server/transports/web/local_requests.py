@@ -6,6 +6,9 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+CALLERS_PATH: Final = "/docs/callers"
+"""Path of the endpoint that returns the callers and IDs of the demo world to the forms of the API reference."""
+
 _PROXY_HEADERS: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
 
 

@@ -6,13 +6,14 @@ from aiohttp import web
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import legal_documents, login_providers
+from hubbub.protocol.resources import accounts, legal_documents, login_providers
 from hubbub.server.core import translation
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web import documents
 from hubbub.server.transports.web.account import PATH as ACCOUNT_PATH
 from hubbub.server.transports.web.login import login_context, read_provider_id
 from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, PageRequest, is_local_path, page
+from hubbub.server.transports.web.sessions import ProviderLogin
 
 LOGIN_PATH: Final = r"/login/with/{provider_id:[a-z0-9-]{1,32}}"
 ADD_PATH: Final = ACCOUNT_PATH + r"/logins/add/{provider_id:[a-z0-9-]{1,32}}"
@@ -32,17 +33,18 @@ async def start_login(request: PageRequest) -> web.Response:
         start = await request.call(login_providers.START_PROVIDER_LOGIN, provider_id)
     except ApiError as error:
         return _show_login_error(request, error)
-    request.session.start_provider_login(start.ticket, request.next_path)
+    invite = request.query_parameter("invite")[: accounts.INVITE_CODE_MAX]
+    request.session.start_provider_login(ProviderLogin(start.ticket, request.next_path, invite))
     return request.redirect(start.url)
 
 
 @page("GET", CALLBACK_PATH, public=True)
 async def complete_login(request: PageRequest) -> web.Response:
     """Complete a login or a link with the response of a provider."""
-    ticket, next_path = request.session.take_provider_login()
+    login = request.session.take_provider_login()
     provider_id = request.path_parameter("provider_id")
     body = {
-        "ticket": ticket or "-",
+        "ticket": login.ticket or "-",
         "provider_id": provider_id,
         "state": request.query_parameter("state") or "-",
         "code": request.query_parameter("code") or "-",
@@ -58,7 +60,7 @@ async def complete_login(request: PageRequest) -> web.Response:
         result = await request.call(login_providers.AUTH_LOGIN_WITH_PROVIDER, body=body)
     except ApiError as error:
         return _show_login_error(request, error)
-    next_path = next_path if is_local_path(next_path) else ""
+    next_path = login.next_path if is_local_path(login.next_path) else ""
     if result.registration is not None:
         return request.render(
             "provider_register.html",
@@ -66,6 +68,7 @@ async def complete_login(request: PageRequest) -> web.Response:
             ticket=result.registration.ticket,
             username=result.registration.username,
             global_name=result.registration.global_name,
+            invite=login.invite,
             **await _provider_context(request, provider_id),
         )
     if result.token is None:
@@ -111,6 +114,7 @@ async def register(request: PageRequest) -> web.Response:
             ticket=form.text("ticket"),
             username="",
             global_name="",
+            invite="",
             **await _provider_context(request, provider_id),
         )
     if result.token is None:
@@ -151,7 +155,7 @@ async def start_link(request: PageRequest) -> web.Response:
         start = await request.call(login_providers.START_IDENTITY_LINK, body=body)
     except ApiError as error:
         return await _show_link(request, error)
-    request.session.start_provider_login(start.ticket, "")
+    request.session.start_provider_login(ProviderLogin(start.ticket))
     return request.redirect(start.url)
 
 

@@ -20,11 +20,16 @@ async def show_invites(request: PageRequest) -> web.Response:
 
 @page("POST", PATH)
 async def create_invite(request: PageRequest) -> web.Response:
-    """Create an invite and show its link once."""
+    """Create an invite, and show its link once or send it by mail."""
+    body = {"note": request.form.trimmed("note"), "email": request.form.trimmed("email") or None}
     try:
-        invite = await request.call(wire.CREATE_MY_REGISTRATION_INVITE, body={"note": request.form.trimmed("note")})
+        invite = await request.call(wire.CREATE_MY_REGISTRATION_INVITE, body=body)
     except ApiError as error:
-        return request.render_errors("registration_invites.html", error, **await _context(request))
+        return request.render_errors(
+            "registration_invites.html", error, fields=("note", "email"), **await _context(request)
+        )
+    if invite.url is None:
+        return request.redirect(PATH, notice=gettext("The invite is sent by mail."))
     return request.render("registration_invites.html", **await _context(request, invite))
 
 

@@ -22,6 +22,7 @@ from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports import request_observation
 from hubbub.server.transports.http import HttpServer, fault_injection
+from hubbub.server.transports.http.shared_routes import Pages
 from hubbub.server.transports.web import (
     account,
     account_deletion,
@@ -120,10 +121,8 @@ class WebServer:
         self._templates = template_environment(self._assets, self._client_files, self._catalogs)
         self._reference = ApiReference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _url_origin(config.web_url)
-        self.not_found_handler = self._new_handler(home.NOT_FOUND_PAGE, home.show_not_found)
-        """Handler of paths that have no page."""
 
-    def routes(self) -> list[web.RouteDef]:
+    def pages(self) -> Pages:
         """Return the routes of all pages and static files for the HTTP server."""
         routes = [
             web.get(f"{STATIC_PATH}/{{name}}", self._assets.serve),
@@ -136,7 +135,7 @@ class WebServer:
         pages = [entry for module in PAGE_MODULES for entry in find_pages(module)] + self._reference.pages()
         for page, function in pages:
             routes.append(web.route(page.method, page.path, self._new_handler(page, function)))
-        return routes
+        return Pages(routes, self._new_handler(home.NOT_FOUND_PAGE, home.show_not_found))
 
     def _new_handler(
         self, page: Page, function: PageFunction

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from typing import Final
+from typing import Final, NamedTuple
 
 from aiohttp import web
 
@@ -56,6 +56,21 @@ class Cookies:
     def delete(self, response: web.StreamResponse, name: str) -> None:
         """Delete a cookie."""
         response.del_cookie(name, path="/", secure=self.is_secure, httponly=True, samesite="Lax")
+
+
+class ProviderLogin(NamedTuple):
+    """A login at an external provider that was started in this browser."""
+
+    ticket: str
+    """Ticket that binds the login to this browser, so that the response of another login cannot be completed in it."""
+    next_path: str = ""
+    """Path to open after the login; empty for the default page."""
+    invite: str = ""
+    """Code of the registration invite with which the visitor came; empty for none."""
+
+
+def _encode_login(login: ProviderLogin) -> str:
+    return base64.urlsafe_b64encode(codec.encode(login)).decode()
 
 
 class WebSession:
@@ -113,25 +128,23 @@ class WebSession:
         self.provider_id = ""
         self._visitor = ""
 
-    def start_provider_login(self, ticket: str, next_path: str) -> None:
+    def start_provider_login(self, login: ProviderLogin) -> None:
         """Store a login at an external provider until the provider redirects back.
 
-        The ticket binds the login to this browser, so that the response of another login cannot be completed in it. A
-        `next_path` that is too long for the cookie is dropped.
+        A `next_path` that is too long for the cookie is dropped.
         """
-        value = base64.urlsafe_b64encode(codec.encode([ticket, next_path])).decode()
+        value = _encode_login(login)
         if len(value) > LOGIN_COOKIE_MAX:
-            value = base64.urlsafe_b64encode(codec.encode([ticket, ""])).decode()
+            value = _encode_login(login._replace(next_path=""))
         self._next_login = value
 
-    def take_provider_login(self) -> tuple[str, str]:
-        """Return ticket and next path of the started login, and delete it; the ticket is empty without one."""
+    def take_provider_login(self) -> ProviderLogin:
+        """Return the started login and delete it; its ticket is empty if no login was started."""
         self._next_login = "" if self._login else None
         try:
-            ticket, next_path = codec.decode(base64.urlsafe_b64decode(self._login), tuple[str, str])
+            return codec.decode(base64.urlsafe_b64decode(self._login), ProviderLogin)
         except ValueError:
-            return "", ""
-        return ticket, next_path
+            return ProviderLogin("")
 
     def set_notice(self, text: str) -> None:
         """Show a notice on the next page."""

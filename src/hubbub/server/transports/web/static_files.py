@@ -134,24 +134,60 @@ class ClientFiles:
     """
 
     def __init__(self, folder: Path = STATIC_FOLDER) -> None:
-        self._sources: dict[str, StaticFile] = {}
+        self._folder = folder
+
+    @functools.cached_property
+    def _sources(self) -> dict[str, StaticFile]:
+        """The files as they are written, by name, read on first use: few rehearsals show a page."""
+        folder = self._folder
         paths = [(path, path.relative_to(folder / "app")) for path in (folder / "app").rglob("*")]
         paths += [(path, path.relative_to(folder)) for path in (folder / THIRD_PARTY).rglob("*")]
-        for path, relative in sorted(pair for pair in paths if pair[0].suffix in _CONTENT_TYPES):
-            self._sources[relative.as_posix()] = StaticFile(path.read_bytes(), path.suffix)
-        self._files = self._sources | self._build_start_files()
-        self._source_hash = _hash_files(self._sources)
-        self._version_hash = _hash_files(self._files)
-        self.sheet = self(START_SHEET)
+        return {
+            relative.as_posix(): StaticFile(path.read_bytes(), path.suffix)
+            for path, relative in sorted(pair for pair in paths if pair[0].suffix in _CONTENT_TYPES)
+        }
+
+    @functools.cached_property
+    def _files(self) -> dict[str, StaticFile]:
+        """The files that the chat client loads, by name."""
+        return self._sources | self._build_start_files()
+
+    @functools.cached_property
+    def _source_hash(self) -> str:
+        return _hash_files(self._sources)
+
+    @functools.cached_property
+    def _version_hash(self) -> str:
+        return _hash_files(self._files)
+
+    @property
+    def sheet(self) -> str:
         """URL of the style sheet."""
-        self.script = self(start_package.PACKAGE)
+        return self(START_SHEET)
+
+    @property
+    def script(self) -> str:
         """URL of the module that starts the client."""
-        self.has_call_files = self._files.keys() >= CALL_FILES
+        return self(start_package.PACKAGE)
+
+    @property
+    def has_call_files(self) -> bool:
         """Whether the files that calls need are installed."""
-        self.has_highlighter = HIGHLIGHTER in self._files
+        return self._sources.keys() >= CALL_FILES
+
+    @property
+    def has_highlighter(self) -> bool:
         """Whether the library that colors code blocks is installed."""
-        self.has_emoji_files = self._files.keys() >= EMOJI_FILES
+        return HIGHLIGHTER in self._sources
+
+    @property
+    def has_emoji_files(self) -> bool:
         """Whether the files with all Unicode emoji are installed."""
+        return self._sources.keys() >= EMOJI_FILES
+
+    def load(self) -> None:
+        """Read and join the files now, so that no request waits for it."""
+        _ = self._source_hash, self._version_hash
 
     def _build_start_files(self) -> dict[str, StaticFile]:
         """Return the package of the modules that the client needs to start, with its stubs, and the style sheet."""

@@ -11,18 +11,13 @@ from markupsafe import Markup, escape
 
 from hubbub.server.core import translation
 from hubbub.server.core.translation import gettext
+from hubbub.server.transports.web import prices
 from hubbub.server.transports.web.static_files import Assets, CatalogFiles, ClientFiles
 
 LINK_SCHEMES: Final = ("", "http", "https", "mailto")
 """Schemes of links in documents; links with other schemes are shown as text."""
 PACKAGE_DIR: Final = Path(__file__).parent
 
-# ISO 4217: currencies whose smallest unit is not a hundredth.
-_ZERO_DECIMAL_CURRENCIES: Final = (
-    "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "uyi", "vnd", "vuv", "xaf", "xof",
-    "xpf",
-)  # fmt: skip
-_THREE_DECIMAL_CURRENCIES: Final = ("bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd")
 
 # The order matters: most user agents also contain the tokens of browsers that are listed after their own.
 _BROWSERS: Final = (
@@ -60,7 +55,8 @@ def template_environment(assets: Assets, client_files: ClientFiles, catalogs: Ca
     templates.filters["initials"] = initials
     templates.filters["avatar_color_index"] = avatar_color_index
     templates.filters["program"] = user_agent_name
-    templates.filters["price"] = format_price
+    templates.filters["price"] = prices.format_price
+    templates.filters["amount"] = prices.format_amount
     return templates
 
 
@@ -98,11 +94,3 @@ def user_agent_name(agent: str | None) -> str:
     if browser is None or not agent.startswith("Mozilla/"):
         return agent[:80]
     return gettext("{browser} on {system}", browser=browser, system=system) if system else browser
-
-
-def format_price(amount: int, currency: str) -> str:
-    """Format an amount given in the smallest unit of a currency."""
-    if not amount:
-        return gettext("Free")
-    digits = 0 if currency in _ZERO_DECIMAL_CURRENCIES else 3 if currency in _THREE_DECIMAL_CURRENCIES else 2
-    return f"{translation.format_decimal(amount, digits)} {currency.upper()}"

@@ -19,7 +19,7 @@ from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/registrations"
 STATES: Final = (("pending", "Waiting"), ("rejected", "Rejected"))
-FIELDS: Final = ("note", "uses_max", "expires_in_days")
+FIELDS: Final = ("note", "email", "uses_max", "expires_in_days")
 MODES: Final = {
     "open": "Every visitor can register.",
     "invite": "Visitors register with an invite.",
@@ -46,9 +46,9 @@ async def decide_registration(request: PageRequest, operator: Operator) -> web.R
 
 @console_page("POST", PATH + "/invites")
 async def create_invite(request: PageRequest, operator: Operator) -> web.Response:
-    """Create an invite and show its link once."""
+    """Create an invite, and show its link once or send it by mail."""
     form = request.form
-    body: dict[str, Any] = {"note": form.trimmed("note")} | reason_body(request)
+    body: dict[str, Any] = {"note": form.trimmed("note"), "email": form.trimmed("email") or None} | reason_body(request)
     for name in ("uses_max", "expires_in_days"):
         text = form.trimmed(name)
         body[name] = (int(text) if text.isascii() and text.isdigit() else text) if text else None
@@ -57,6 +57,8 @@ async def create_invite(request: PageRequest, operator: Operator) -> web.Respons
     except ApiError as error:
         context = await _context(request)
         return render_errors(request, "registrations.html", error, operator, fields=FIELDS, **context)
+    if invite.url is None:
+        return request.redirect(CONSOLE_PATH + PATH, notice="The invite is sent by mail.")
     return render(request, "registration_invite.html", operator, invite=invite)
 
 

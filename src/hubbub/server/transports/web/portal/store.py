@@ -1,5 +1,6 @@
 """Portal pages for the SKUs of an application, where they are created, changed, published, unpublished and deleted."""
 
+import contextlib
 from typing import Any, Final
 
 from aiohttp import web
@@ -18,6 +19,7 @@ from hubbub.server.transports.web.portal.common import (
     render_errors,
     section_path,
 )
+from hubbub.server.transports.web.prices import InvalidPriceError, parse_price
 
 PATH: Final = APPLICATION_PATH + "/store"
 SKU_PATH: Final = PATH + r"/{sku_id:\d{1,19}}"
@@ -48,6 +50,7 @@ async def create_sku(request: PageRequest) -> web.Response:
         sku = await request.call(skus.CREATE_SKU, request.path_parameter("application_id"), body=body)
     except ApiError as error:
         names, context = {"type": "kind", "flags": "kind"}, await _skus_context(request)
+        error = _explain_price(error, form)
         return render_errors(
             request, "store.html", error, await load_application(request), fields=FIELDS, names=names, **context
         )
@@ -72,6 +75,7 @@ async def change_sku(request: PageRequest) -> web.Response:
         if error.kind is not errors.INVALID_FORM_BODY:
             raise
         application, sku = await load_application(request), await _load_sku(request)
+        error = _explain_price(error, request.form)
         return render_errors(request, "sku.html", error, application, fields=FIELDS, sku=sku)
     return request.redirect(section_path(request, "/store"), notice=f"{sku.name} was saved.")
 
@@ -108,15 +112,28 @@ async def _set_published(request: PageRequest, *, is_published: bool, result: st
 
 
 def _read_fields(form: Form) -> dict[str, Any]:
-    """Return the fields of a SKU that can be changed. A price that is not a number is sent as text, to be rejected."""
-    price = form.trimmed("price")
+    """Return the fields of a SKU that can be changed. A price that cannot be read is sent as text, to be rejected."""
+    currency = form.trimmed("currency").lower()
+    price: int | str = form.trimmed("price")
+    with contextlib.suppress(InvalidPriceError):
+        price = parse_price(form.trimmed("price"), currency)
     return {
         "name": form.trimmed("name"),
         "description": form.optional("description"),
-        "price": int(price) if price.isascii() and price.isdigit() and len(price) < 20 else price,
-        "currency": form.trimmed("currency").lower(),
+        "price": price,
+        "currency": currency,
         "listed": form.checked("listed"),
     }
+
+
+def _explain_price(error: ApiError, form: Form) -> ApiError:
+    """Replace the error of a price that cannot be read by one that says what to enter."""
+    try:
+        parse_price(form.trimmed("price"), form.trimmed("currency").lower())
+    except InvalidPriceError as problem:
+        price = errors.invalid("price", "PRICE_INVALID", str(problem))
+        return ApiError(error.kind, errors=(error.errors or {}) | (price.errors or {}), extra=error.extra)
+    return error
 
 
 async def _load_sku(request: PageRequest) -> skus.StoreSku:

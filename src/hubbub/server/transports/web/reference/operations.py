@@ -52,6 +52,7 @@ class Operations:
             "scopes": [TextSpan(scope, f"{SCOPES_PATH}#{scope}") for scope in operation.scopes],
             "needs": self._permission_links(operation.needs),
             "needed_in": "channel" if endpoint.guarded_parameter == "channel_id" else "guild",
+            "roles": [] if operation.operator is None else texts.operator_roles(operation.operator),
             "limit": self._limit_texts(endpoint),
             "bucket": "" if endpoint.rule is None else endpoint.rule.bucket,
             "path": self._path_fields(endpoint),

@@ -1,7 +1,7 @@
 """The form that sends a request of an operation from its documentation, on `hubbub dev` only.
 
-The page contains no token. Its script requests the demo users' tokens and IDs from CALLERS_PATH, which the control package
-serves to browsers on the machine of the server (decisions/0061).
+The page contains no token. Its script requests the demo users' tokens and IDs from `local_requests.CALLERS_PATH`, which the
+control package serves to browsers on the machine of the server (decisions/0061).
 """
 
 import json
@@ -14,9 +14,6 @@ import msgspec
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.web.reference import examples
-
-CALLERS_PATH: Final = "/docs/callers"
-"""Path of the endpoint that returns the callers and IDs of the demo world."""
 
 _CALLER_KINDS: Final = ((Auth.USER, "user"), (Auth.BOT, "bot"), (Auth.BEARER, "bearer"))
 _DESTRUCTIVE: Final = frozenset(

@@ -17,7 +17,7 @@ const SHOWN_HEADERS = [
   "Location",
 ];
 
-/** A form field whose value does not allow a request. */
+/** The error for a form field whose value does not allow a request. */
 class FieldError extends Error {
   constructor(field, message) {
     super(message);
@@ -166,10 +166,10 @@ async function readResponse(response) {
   }
 }
 
-function showResponse(panel, response, milliseconds, text) {
+function showResponse(panel, response, durationMs, text) {
   const status = element("span", { className: response.ok ? "status-code" : "status-code failed" });
   status.textContent = response.status;
-  const line = element("p", { className: "status" }, status, ` ${response.statusText} in ${milliseconds} ms`);
+  const line = element("p", { className: "status" }, status, ` ${response.statusText} in ${durationMs} ms`);
   const headers = element("dl");
   for (const name of SHOWN_HEADERS) {
     const value = response.headers.get(name);

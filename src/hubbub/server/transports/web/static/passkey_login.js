@@ -3,11 +3,11 @@ const form = /** @type {HTMLFormElement} */ (document.querySelector("form[data-p
 const button = form.querySelector("button");
 const problem = form.querySelector("[role=alert]");
 
-/** Decode base64url. */
-const toBytes = text =>
+/** Return the bytes of a base64url text. */
+const decodeBase64Url = text =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), byte => byte.charCodeAt(0));
-/** Encode bytes as base64url without padding. */
-const toText = buffer =>
+/** Return bytes as base64url text without padding. */
+const encodeBase64Url = buffer =>
   btoa(String.fromCharCode(...new Uint8Array(buffer)))
     .replaceAll("+", "-")
     .replaceAll("/", "_")
@@ -19,7 +19,7 @@ async function requestCredential() {
   if (!response.ok) throw new Error((await response.json()).message);
   const { ticket, options } = await response.json();
   const credential = /** @type {any} */ (
-    await navigator.credentials.get({ publicKey: { ...options, challenge: toBytes(options.challenge) } })
+    await navigator.credentials.get({ publicKey: { ...options, challenge: decodeBase64Url(options.challenge) } })
   );
   const { clientDataJSON, authenticatorData, signature } = credential.response;
   return {
@@ -29,9 +29,9 @@ async function requestCredential() {
       rawId: credential.id,
       type: credential.type,
       response: {
-        clientDataJSON: toText(clientDataJSON),
-        authenticatorData: toText(authenticatorData),
-        signature: toText(signature),
+        clientDataJSON: encodeBase64Url(clientDataJSON),
+        authenticatorData: encodeBase64Url(authenticatorData),
+        signature: encodeBase64Url(signature),
       },
     },
   };

@@ -37,7 +37,7 @@ function onLinkClick(event, context) {
   openLink(bindToChannel(context, context.channelId), applicationId, url.searchParams, authorId);
 }
 
-/** Return the ID of the author of the message with the link, who is the referrer if the link names none. */
+/** Return the author's ID of the message with the link, or undefined. The author is the referrer if the link names none. */
 function findMessageAuthorId(link, { state, channelId }) {
   const id = link.closest("[data-message-id]")?.dataset.messageId;
   return id ? state.logs.get(channelId)?.find(id)?.author.id : undefined;

@@ -76,9 +76,9 @@ function moveBy(shell, links, step) {
 function moveToUnread(shell, step) {
   const isUnread = link => link.classList.contains("unread") || link.querySelector(".count") !== null;
   const targets = channelLinks(shell).filter(link => link.dataset.focus && (isUnread(link) || isCurrent(shell, link)));
-  const isHere = targets.some(link => isCurrent(shell, link));
-  if (targets.length <= Number(isHere)) announce(t("No unread channels here."));
-  else if (isHere) moveBy(shell, targets, step);
+  const hasCurrent = targets.some(link => isCurrent(shell, link));
+  if (targets.length <= Number(hasCurrent)) announce(t("No unread channels here."));
+  else if (hasCurrent) moveBy(shell, targets, step);
   else shell.router.go(targets.at(step > 0 ? 0 : -1).pathname);
 }
 

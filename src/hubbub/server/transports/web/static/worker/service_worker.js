@@ -25,7 +25,7 @@ function readPayload(data) {
   try {
     return { ...FALLBACK, ...data.json() };
   } catch {
-    // Browsers require a notification for every push message.
+    // Browsers require a notification for every push message, also for one that cannot be read.
     return FALLBACK;
   }
 }

@@ -96,12 +96,13 @@ function buildContent(view, email) {
 
 /** Return the texts about the email address. Whether the address is confirmed is shown only if the server can send mail. */
 function emailDetails({ email, verified, pending_email: pending, mail_enabled: canConfirm }) {
-  if (!email && !pending) return [t("Your account has no email address. It is needed to reset a forgotten password.")];
+  if (!email && !pending)
+    return [t("Your account has no email address. Add one so that you can reset a forgotten password.")];
   const state = !canConfirm ? null : verified ? t("Confirmed") : t("Not confirmed");
   return [
     email ? [email, state].filter(Boolean).join(" · ") : null,
     pending
-      ? t("{email} replaces it when you open the link in the mail that was sent there.", { email: pending })
+      ? t("{email} becomes your email address when you open the link that was sent there.", { email: pending })
       : null,
   ];
 }
@@ -130,7 +131,7 @@ async function changeEmail(view) {
   let stored = null;
   const isDone = await openActionDialog({
     title: t("Change email address"),
-    text: t("It resets a forgotten password and receives security notices."),
+    text: t("It is used to reset a forgotten password and for security notices."),
     label: t("Change email address"),
     danger: false,
     fields: {

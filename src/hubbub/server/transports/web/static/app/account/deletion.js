@@ -15,12 +15,12 @@ const TITLE = t("Delete account");
 /** Open the page; `leave` returns to the account screen. */
 export function openDeletion(view, leave) {
   const { state } = view.context;
-  const findOwned = () => [...state.guilds.values()].filter(guild => guild.owner_id === state.me.id);
+  const listOwnedGuilds = () => [...state.guilds.values()].filter(guild => guild.owner_id === state.me.id);
   const idsOf = guilds => guilds.map(({ id }) => id).join();
-  const owned = findOwned();
+  const ownedGuilds = listOwnedGuilds();
   const reopen = () => openDeletion(view, leave);
   view.onChange(({ kind }) => {
-    if (kind === "guilds" && idsOf(findOwned()) !== idsOf(owned)) reopen();
+    if (kind === "guilds" && idsOf(listOwnedGuilds()) !== idsOf(ownedGuilds)) reopen();
   });
   view.openPage(
     TITLE,
@@ -31,7 +31,7 @@ export function openDeletion(view, leave) {
       { class: "settings-form" },
       settingsSection(
         t("1. Your guilds"),
-        owned.length
+        ownedGuilds.length
           ? [
               h(
                 "p",
@@ -41,7 +41,7 @@ export function openDeletion(view, leave) {
               h(
                 "ul",
                 { class: "settings-list", "aria-label": t("Guilds that you own") },
-                owned.map(guild => guildEntry(view, guild, reopen)),
+                ownedGuilds.map(guild => guildEntry(view, guild, reopen)),
               ),
             ]
           : h("p", null, t("You do not own a guild.")),
@@ -61,9 +61,9 @@ export function openDeletion(view, leave) {
           { class: "row" },
           actionButton(t("Delete account"), () => deleteAccount(view), {
             danger: true,
-            denialReason: owned.length ? t("Transfer or delete your guilds first.") : null,
+            denialReason: ownedGuilds.length ? t("Transfer or delete your guilds first.") : null,
           }),
-          owned.length ? h("span", { class: "muted small" }, t("Transfer or delete your guilds first.")) : null,
+          ownedGuilds.length ? h("span", { class: "muted small" }, t("Transfer or delete your guilds first.")) : null,
         ),
       ),
     ),

@@ -168,7 +168,7 @@ async function createCredential(options) {
 const decodeBase64Url = text =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), character => character.charCodeAt(0));
 
-/** Return bytes as base64url text. */
+/** Return bytes as base64url text without padding. */
 const encodeBase64Url = buffer =>
   btoa(String.fromCharCode(...new Uint8Array(buffer)))
     .replaceAll("+", "-")

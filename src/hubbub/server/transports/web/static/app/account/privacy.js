@@ -1,4 +1,4 @@
-/** User settings: friend requests, direct messages, activities and in-game messages that the user accepts. */
+/** User settings: sources of friend requests and direct messages, joining the user's activities, and messages of games. */
 
 import { InGameMessages } from "../generated/enums.js";
 import { h } from "../ui/dom.js";

@@ -11,7 +11,7 @@ import { SettingsForm, reportAtField } from "../settings/form.js";
 import { settingsSection } from "../settings/layout.js";
 import { imageSetting } from "../settings/upload_field.js";
 
-/** Color that the color field shows before the user chooses one. */
+/** Color that the color field shows while no color is chosen. */
 const DEFAULT_ACCENT_COLOR = 0x0d6b62;
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */

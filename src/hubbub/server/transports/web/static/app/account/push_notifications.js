@@ -16,10 +16,10 @@ const OBSTACLE_TEXTS = {
 };
 const ON_TEXT = t("This browser receives push notifications until you log out.");
 const DISMISSED_TEXT = t("You have not allowed notifications. Switch push notifications on to be asked again.");
-const FAILED_TEXT = t(
+const PUSH_SERVICE_ERROR_TEXT = t(
   "The push service of this browser cannot be reached. Check the connection, or try another browser.",
 );
-const ERROR_TEXT = t("The server could not be reached. Try again.");
+const SERVER_ERROR_TEXT = t("The server could not be reached. Try again.");
 
 /** Return the switch with its status. */
 export function pushNotificationsField(context) {
@@ -40,7 +40,7 @@ export function pushNotificationsField(context) {
       if (obstacle === null) show(isOn, isOn ? ON_TEXT : "");
       else show(false, OBSTACLE_TEXTS[obstacle], { isPossible: false, isProblem: true });
     } catch {
-      show(false, ERROR_TEXT, { isPossible: false, isProblem: true });
+      show(false, SERVER_ERROR_TEXT, { isPossible: false, isProblem: true });
     }
   };
   const toggle = async isOn => {
@@ -49,7 +49,7 @@ export function pushNotificationsField(context) {
       await (isOn ? subscribeToPush(context) : unsubscribeFromPush(context));
     } catch (error) {
       // The browser reports errors of its push service as DOMException.
-      show(!isOn, error instanceof DOMException ? FAILED_TEXT : ERROR_TEXT, { isProblem: true });
+      show(!isOn, error instanceof DOMException ? PUSH_SERVICE_ERROR_TEXT : SERVER_ERROR_TEXT, { isProblem: true });
       return;
     }
     await refresh();

@@ -143,8 +143,11 @@ function activityUrl({ application, context }, { customId, linkId }) {
   return url.href;
 }
 
-/** Return the channels where the user can send messages: the activity's channel, private channels and the guild's channels. */
-function sendTargets({ context }) {
+/**
+ * Return at most `CHOICES_MAX` choices of channels where the user can send messages: the activity's channel, private
+ * channels and the guild's channels.
+ */
+function targetChoices({ context }) {
   const { state, channelId, guildId } = context;
   const channels = [
     state.channels.get(channelId),
@@ -174,7 +177,7 @@ export async function showShareDialog(session, { message, customId, linkId, reci
   const url = activityUrl(session, { customId, linkId });
   const text = h("textarea", { rows: 3, maxlength: MESSAGE_LENGTH_MAX, "aria-label": t("Message") });
   text.value = message;
-  const targets = sendTargets(session);
+  const targets = targetChoices(session);
   const targetPicker = recipient
     ? null
     : createPicker({ label: t("Send to"), choices: targets, values: targets.slice(0, 1) });

@@ -3,6 +3,8 @@
 const INSTANCES_MAX = 1_000;
 
 /**
+ * The running instances of one gateway connection.
+ *
  * Dispatches `change` (detail: the instance, without participants if it ended) when an instance starts, changes or
  * ends. READY removes all instances without an event. Above `INSTANCES_MAX`, the oldest instance is removed without an
  * event too.

@@ -183,7 +183,7 @@ class ActivityFrame {
     const text = mode === PIP ? t("Maximize") : t("Minimize");
     this.resizeButton.setAttribute("aria-label", text);
     this.resizeButton.title = text;
-    this.host.subscriptions.layoutChanged();
+    this.host.subscriptions.sendLayoutMode();
   }
 
   /** Join the activity again with the new session; leave it if joining fails or if another instance runs now. */

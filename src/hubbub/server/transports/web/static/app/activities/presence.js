@@ -10,7 +10,7 @@ const shortText = string(2, 128);
 const url = httpUrl(256);
 const image = string(1, 300);
 const secret = string(2, 128);
-/** Number of digits that Unix milliseconds have more than Unix seconds. */
+/** Number of digits by which Unix milliseconds are longer than Unix seconds. */
 const MILLISECOND_DIGITS = 3;
 
 const activityFields = object({
@@ -61,7 +61,7 @@ function toMilliseconds(value) {
 /** The presence that activities set. Updates above the rate limit are delayed, and only the last one is sent. */
 export class ActivityPresence {
   #gateway;
-  #sentAt = [];
+  #sendTimes = [];
   #timer = null;
   #activity = null;
 
@@ -77,15 +77,16 @@ export class ActivityPresence {
     this.#activity = activity;
     if (this.#timer !== null) return;
     const now = Date.now();
-    this.#sentAt = this.#sentAt.filter(sentAt => sentAt > now - ACTIVITY_UPDATES_WINDOW_SECONDS * 1000);
-    if (this.#sentAt.length < ACTIVITY_UPDATES_MAX) this.#send();
-    else this.#timer = setTimeout(() => this.#send(), this.#sentAt[0] + ACTIVITY_UPDATES_WINDOW_SECONDS * 1000 - now);
+    this.#sendTimes = this.#sendTimes.filter(sentAt => sentAt > now - ACTIVITY_UPDATES_WINDOW_SECONDS * 1000);
+    if (this.#sendTimes.length < ACTIVITY_UPDATES_MAX) this.#send();
+    else
+      this.#timer = setTimeout(() => this.#send(), this.#sendTimes[0] + ACTIVITY_UPDATES_WINDOW_SECONDS * 1000 - now);
   }
 
   #send() {
     clearTimeout(this.#timer);
     this.#timer = null;
-    this.#sentAt.push(Date.now());
+    this.#sendTimes.push(Date.now());
     updatePresence(this.#gateway, { activities: this.#activity ? [this.#activity] : [] });
   }
 }

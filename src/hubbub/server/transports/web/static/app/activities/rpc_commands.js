@@ -106,10 +106,10 @@ async function authorize(session, args) {
   try {
     const preview = await api.request("GET", "/oauth2/authorize", { query });
     const isSilent = request.prompt === "none" && preview.authorized;
-    const granted = isSilent || (await askConsent(session, preview));
-    const { url } = await api.request("POST", "/oauth2/authorize", { query, json: { authorize: granted } });
+    const isGranted = isSilent || (await askConsent(session, preview));
+    const { url } = await api.request("POST", "/oauth2/authorize", { query, json: { authorize: isGranted } });
     const code = new URL(url).searchParams.get("code");
-    if (!granted || !code) throw oauth2Error("access_denied");
+    if (!isGranted || !code) throw oauth2Error("access_denied");
     return { code };
   } catch (error) {
     if (error?.name !== "ApiError") throw error;
@@ -287,11 +287,11 @@ async function startPurchase(session, args) {
   });
   purchase.catch(() => {});
   try {
-    const opened = await confirmExternalLink(
+    const isOpened = await confirmExternalLink(
       session,
       new URL(`/application-directory/${session.application.id}/store/${skuId}`, location.origin).href,
     );
-    if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled");
+    if (!isOpened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled");
     return await purchase;
   } finally {
     cleanUp();

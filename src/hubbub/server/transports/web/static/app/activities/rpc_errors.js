@@ -1,4 +1,4 @@
-/** Error and close codes of the activity RPC (spec/rpc.md#4 and 10). */
+/** Errors of the activity RPC, and its error and close codes (spec/rpc.md#4 and 10). */
 
 export const RpcCloseCode = Object.freeze({
   NORMAL: 1000,

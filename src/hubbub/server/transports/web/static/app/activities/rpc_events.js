@@ -48,7 +48,7 @@ export class Subscriptions {
   #session;
   #send;
   #subscribed = new Set();
-  #voiceChannels = new Map();
+  #voiceChannelIds = new Map();
   #cleanups = [];
 
   /** @param {(evt: string, data: object) => void} send */
@@ -64,8 +64,8 @@ export class Subscriptions {
     });
     this.#on(gateway, "VOICE_STATE_UPDATE", ({ detail }) => {
       // A user who leaves has no channel, so notify the subscribers of the previous one.
-      const subjectId = detail.channel_id ?? this.#voiceChannels.get(detail.user_id);
-      this.#voiceChannels.set(detail.user_id, detail.channel_id);
+      const subjectId = detail.channel_id ?? this.#voiceChannelIds.get(detail.user_id);
+      this.#voiceChannelIds.set(detail.user_id, detail.channel_id);
       if (this.#has("VOICE_STATE_UPDATE", subjectId))
         send("VOICE_STATE_UPDATE", payloads.voiceState(session.context, detail));
     });
@@ -102,7 +102,7 @@ export class Subscriptions {
     this.#subscribed.add(key);
     if (evt === "VOICE_STATE_UPDATE")
       for (const voiceState of this.#session.context.state.voiceStatesIn(subjectId))
-        this.#voiceChannels.set(voiceState.user_id, subjectId);
+        this.#voiceChannelIds.set(voiceState.user_id, subjectId);
     // Send the initial payload after the response, because activities expect the response first.
     if (event.currentPayload) setTimeout(() => this.#sendCurrent(evt, subjectId));
     return { evt };
@@ -115,14 +115,14 @@ export class Subscriptions {
   }
 
   /** Send ACTIVITY_LAYOUT_MODE_UPDATE after the layout mode of the frame changed. */
-  layoutChanged() {
+  sendLayoutMode() {
     this.#sendCurrent("ACTIVITY_LAYOUT_MODE_UPDATE");
   }
 
   /** Remove all subscriptions, because a new handshake starts without any. */
   clear() {
     this.#subscribed.clear();
-    this.#voiceChannels.clear();
+    this.#voiceChannelIds.clear();
   }
 
   /** Remove all subscriptions and stop listening for events. */

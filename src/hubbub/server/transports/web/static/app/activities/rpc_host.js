@@ -24,7 +24,7 @@ const COMMAND_NAME_LENGTH_MAX = 64;
 const NONCE_LENGTH_MAX = 128;
 const CLOSE_MESSAGE_LENGTH_MAX = 300;
 
-/** Counts calls in a fixed time window. */
+/** A counter of commands in time windows of `RATE_WINDOW_MS`. */
 class RateCounter {
   #windowStart = 0;
   #count = 0;
@@ -33,8 +33,8 @@ class RateCounter {
     this.limit = limit;
   }
 
-  /** Count a call and return whether it is within the limit. */
-  allows(now) {
+  /** Count a command and return whether it is within the limit of the window. */
+  count(now) {
     if (now - this.#windowStart >= RATE_WINDOW_MS) {
       this.#windowStart = now;
       this.#count = 0;
@@ -65,8 +65,8 @@ export class RpcHost {
   #frameId;
   #isConnected = false;
   #hasEnded = false;
-  #commands = new RateCounter(COMMANDS_MAX);
-  #logs = new RateCounter(LOGS_MAX);
+  #commandCounter = new RateCounter(COMMANDS_MAX);
+  #logCounter = new RateCounter(LOGS_MAX);
   #listener = event => this.#receive(event);
 
   /**
@@ -148,11 +148,11 @@ export class RpcHost {
     const now = performance.now();
     if (cmd === "CAPTURE_LOG") {
       // The SDK sends this command for every console message. The host discards it, and does not respond above the limit.
-      if (this.#logs.allows(now)) this.#send(FRAME, { cmd, data: null, evt: null, nonce });
+      if (this.#logCounter.count(now)) this.#send(FRAME, { cmd, data: null, evt: null, nonce });
       return;
     }
     try {
-      if (!this.#commands.allows(now))
+      if (!this.#commandCounter.count(now))
         throw new RpcError(RpcErrorCode.RATE_LIMITED, "You are sending commands too quickly");
       if (!isWithinSizeLimit(payload)) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, "This frame is too large");
       const data = await this.#execute(payload);

@@ -18,10 +18,10 @@ const STATE_LABELS = {
 };
 
 /** Round trips below these limits make a good or a fair connection. */
-const GOOD_ROUND_TRIP_MAX_MS = 120;
-const FAIR_ROUND_TRIP_MAX_MS = 300;
+const GOOD_ROUND_TRIP_LIMIT_MS = 120;
+const FAIR_ROUND_TRIP_LIMIT_MS = 300;
 
-/** Return the state of the client's call: `connecting`, `connected` or `reconnecting`. */
+/** Return the state of the client's call: `connecting` (also before the call has a connection), `connected` or `reconnecting`. */
 export function callState(calls) {
   return calls.call?.state ?? "connecting";
 }
@@ -78,7 +78,7 @@ class CallBar extends LayoutPart {
     const channel = state.channels.get(calls.channelId);
     this.hidden = channel === undefined;
     const { muted, deaf } = calls.devices.settings;
-    const connection = callState(calls);
+    const connectionState = callState(calls);
     const quality = qualityOf(calls);
     const isListener = state.myVoiceState()?.suppress ?? false;
     const version = JSON.stringify([
@@ -86,7 +86,7 @@ class CallBar extends LayoutPart {
       channel?.name,
       muted,
       deaf,
-      connection,
+      connectionState,
       quality,
       calls.video.type,
       isListener,
@@ -102,7 +102,7 @@ class CallBar extends LayoutPart {
         this,
         h(
           "div",
-          { class: `call-bar ${connection}`, role: "group", "aria-label": t("Voice") },
+          { class: `call-bar ${connectionState}`, role: "group", "aria-label": t("Voice") },
           h(
             "div",
             { class: "call-status" },
@@ -121,7 +121,7 @@ class CallBar extends LayoutPart {
             h(
               "a",
               { href: channelPath(channel), class: "call-channel", dataset: { focus: "place" } },
-              h("strong", null, STATE_LABELS[connection]),
+              h("strong", null, STATE_LABELS[connectionState]),
               h("span", { class: "muted small", dir: "auto" }, this.#placeName(channel)),
             ),
           ),
@@ -167,8 +167,8 @@ class CallBar extends LayoutPart {
 export function qualityOf(calls) {
   if (callState(calls) !== "connected") return { level: 0, label: t("not connected") };
   const { roundTripMs } = calls.call;
-  if (roundTripMs === null || roundTripMs < GOOD_ROUND_TRIP_MAX_MS) return { level: 3, label: t("good") };
-  return roundTripMs < FAIR_ROUND_TRIP_MAX_MS ? { level: 2, label: t("fair") } : { level: 1, label: t("poor") };
+  if (roundTripMs === null || roundTripMs < GOOD_ROUND_TRIP_LIMIT_MS) return { level: 3, label: t("good") };
+  return roundTripMs < FAIR_ROUND_TRIP_LIMIT_MS ? { level: 2, label: t("fair") } : { level: 1, label: t("poor") };
 }
 
 function signalIcon(level) {

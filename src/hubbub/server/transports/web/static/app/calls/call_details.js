@@ -60,14 +60,17 @@ async function statisticsRows({ call }) {
   const { report, frames } = await call.statistics();
   const received = report.filter(entry => entry.type === "inbound-rtp");
   const sum = name => received.reduce((total, entry) => total + (entry[name] ?? 0), 0);
-  const lost = sum("packetsLost"),
-    packets = sum("packetsReceived");
-  const delay = sum("jitterBufferDelay") / (sum("jitterBufferEmittedCount") || 1);
+  const lostCount = sum("packetsLost"),
+    receivedCount = sum("packetsReceived");
+  const delaySeconds = sum("jitterBufferDelay") / (sum("jitterBufferEmittedCount") || 1);
   return [
     row(t("State"), STATE_LABELS[call.state] ?? call.state),
     row(t("Round trip"), call.roundTripMs === null ? t("unknown") : `${Math.round(call.roundTripMs)} ms`),
-    row(t("Packet loss"), packets ? `${((100 * lost) / (lost + packets)).toFixed(1)} %` : t("none")),
-    row(t("Buffer delay"), `${Math.round(delay * 1000)} ms`),
+    row(
+      t("Packet loss"),
+      receivedCount ? `${((100 * lostCount) / (lostCount + receivedCount)).toFixed(1)} %` : t("none"),
+    ),
+    row(t("Buffer delay"), `${Math.round(delaySeconds * 1000)} ms`),
     row(t("Frames sent encrypted"), frames.encrypted ?? 0),
     row(t("Frames decrypted"), frames.decrypted ?? 0),
     row(t("Frames not decrypted"), frames.failed ?? 0),

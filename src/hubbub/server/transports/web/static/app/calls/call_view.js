@@ -44,25 +44,25 @@ class CallView extends LayoutPart {
     this.hidden = isPrivate(channel) && channelCall === null && calls.channelId !== channelId;
     const hasJoined = calls.channelId === channelId;
     this.section.classList.toggle("joined", hasJoined);
-    this.#drawPeople(channel, calls, voiceStates, hasJoined);
+    this.#drawParticipants(channel, calls, voiceStates, hasJoined);
     this.hint.textContent =
       this.#hintText(channel, voiceStates, hasJoined, calls) || this.#ringingText(channelCall, hasJoined);
     this.#drawActions(channel, calls, voiceStates, hasJoined, channelCall);
   }
 
   /** Draw the tiles. The audience of a stage has smaller tiles below those of the speakers. */
-  #drawPeople(channel, calls, voiceStates, hasJoined) {
+  #drawParticipants(channel, calls, voiceStates, hasJoined) {
     const isStage = channel.type === ChannelType.GUILD_STAGE_VOICE;
     const speakers = isStage ? voiceStates.filter(({ suppress }) => !suppress) : voiceStates;
     const audience = isStage ? voiceStates.filter(({ suppress }) => suppress) : [];
     const ids = speakers.map(({ user_id: id }) => id);
     this.mainId = hasJoined ? getLayout(this.context).mainId(calls, ids, this.context.me.id) : null;
-    for (const [list, people, mainId] of /** @type {const} */ ([
+    for (const [list, participants, mainId] of /** @type {const} */ ([
       [this.tiles, speakers, this.mainId],
       [this.audience, audience, null],
     ])) {
-      reconcile(list, participantEntries(this.context, people));
-      updateTiles(list, this.context, people, mainId);
+      reconcile(list, participantEntries(this.context, participants));
+      updateTiles(list, this.context, participants, mainId);
     }
     this.tiles.classList.toggle("with-video", this.tiles.querySelector("video") !== null);
     this.tiles.classList.toggle("speaker-layout", this.mainId !== null);

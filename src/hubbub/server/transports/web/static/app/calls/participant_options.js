@@ -112,7 +112,7 @@ function moderatorActions(anchor, context, { id: userId }) {
     );
   return [
     isStage && can(Permissions.MUTE_MEMBERS) && voiceState.suppress
-      ? { label: t("Let speak"), iconName: "microphone", onClick: setSuppressed(false) }
+      ? { label: t("Allow to speak"), iconName: "microphone", onClick: setSuppressed(false) }
       : null,
     isStage && can(Permissions.MUTE_MEMBERS) && !voiceState.suppress
       ? { label: t("Move to audience"), iconName: "people", onClick: setSuppressed(true) }

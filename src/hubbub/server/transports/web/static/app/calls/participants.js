@@ -46,7 +46,7 @@ export function updateTiles(list, context, voiceStates, mainId) {
     const version = JSON.stringify([name, indicators]);
     if (label.dataset.version === version) continue;
     label.dataset.version = version;
-    item.querySelector(".tile-person").textContent = name;
+    item.querySelector(".tile-participant").textContent = name;
     setChildren(
       item.querySelector(".tile-marks"),
       indicators.map(([iconName, text, kind]) =>
@@ -94,7 +94,7 @@ function tile(context, { user, name, video, hasJoined }) {
     h(
       "span",
       { class: "tile-name" },
-      h("span", { class: "tile-person", dir: "auto" }, name),
+      h("span", { class: "tile-participant", dir: "auto" }, name),
       video?.type === "screen" ? h("span", { class: "muted small" }, t("Screen")) : null,
       h("span", { class: "visually-hidden speaking-mark" }),
       h("span", { class: "tile-marks" }),

@@ -143,7 +143,7 @@ export async function startPrivateCall(context, channel) {
   const calls = getCalls(context);
   await calls.join(channel);
   if (isRunning || calls.channelId !== channel.id) return;
-  await calls.waitConnected();
+  await calls.waitUntilConnected();
   await runAndReport(() => context.api.request("POST", `${path}/ring`, { json: {} }));
 }
 

@@ -8,8 +8,8 @@ import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
 
 /**
- * Open the voice settings. The level meter opens the microphone. Closing the dialog closes it, unless it was open
- * before or a call uses it.
+ * Open the voice settings. The level meter opens the microphone. Closing the dialog closes the microphone, unless it
+ * was open before or a call uses it.
  */
 export function showVoiceSettings(context) {
   const calls = getCalls(context),
@@ -25,12 +25,12 @@ export function showVoiceSettings(context) {
   const { fields, showChosen } = settingsFields(devices, meter);
   // The devices change when one of them fails and the default device replaces it.
   devices.addEventListener("change", showChosen);
-  const wasOpen = devices.microphone.track !== null;
+  const wasMicrophoneOpen = devices.microphone.track !== null;
   openDialog(t("Voice settings"), () => h("div", { class: "voice-settings" }, fields), {
     onClose: () => {
       devices.removeEventListener("level", showLevel);
       devices.removeEventListener("change", showChosen);
-      if (!wasOpen && calls.channelId === null) devices.close();
+      if (!wasMicrophoneOpen && calls.channelId === null) devices.close();
     },
   });
 }
@@ -49,7 +49,7 @@ function settingsFields(devices, meter) {
   fillDevices(microphone, [], "");
   fillDevices(speaker, [], "");
   runAndReport(fill);
-  const hasOutputs = "setSinkId" in HTMLMediaElement.prototype;
+  const canChooseOutput = "setSinkId" in HTMLMediaElement.prototype;
   const threshold = h("input", {
     type: "range",
     min: "0",
@@ -66,7 +66,7 @@ function settingsFields(devices, meter) {
     formField(t("Microphone"), microphone).node,
     h("div", { class: "field" }, h("p", { class: "hint" }, t("Speak to see the level.")), meter),
     formField(t("Sensitivity"), threshold, t("Above this level, other users see that you are speaking.")).node,
-    hasOutputs ? formField(t("Speaker"), speaker).node : null,
+    canChooseOutput ? formField(t("Speaker"), speaker).node : null,
     checkbox(t("Push to talk"), t("Your microphone is on only while you hold the right Ctrl key."), {
       checked: settings.pushToTalk,
       onchange: event => devices.update({ pushToTalk: event.currentTarget.checked }),

@@ -1,6 +1,6 @@
-/** The first messages of forum posts, each loaded once and again after a change. */
+/** The first messages of forum posts, each loaded on first use and again after a change. */
 
-/** Loads the first messages of the posts of a forum; `onLoad` is called after each one. */
+/** A cache of the first messages of the posts of a forum; `onLoad` is called after each request. */
 export class FirstMessages {
   #context;
   #onLoad;

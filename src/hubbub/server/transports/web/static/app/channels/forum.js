@@ -244,7 +244,10 @@ class Forum extends LayoutPart {
     return h("img", { class: "post-picture", src: path, alt: file.description ?? "", loading: "lazy" });
   }
 
-  /** Return the button of the forum's default reaction; null if the forum has none or the user cannot use it. */
+  /**
+   * Return the button of the forum's default reaction; null if the forum has none, the message of the post is not
+   * known, or the user cannot use the reaction.
+   */
   #defaultReaction(post, forum, message) {
     const chosen = forum.default_reaction_emoji,
       { api, state } = this.context;

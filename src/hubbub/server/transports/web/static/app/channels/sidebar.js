@@ -1,4 +1,4 @@
-/** The sidebar: channels of a guild or private conversations, with the voice and account panels below. */
+/** The sidebar: channels of a guild or private conversations, with the call bar and the account panel below. */
 
 import {
   ChannelFlags,
@@ -22,7 +22,7 @@ import { userAvatar, conversationIcon, channelIconName, channelTitle } from "../
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { activityLine } from "../games/activity_text.js";
-import { linkedChannelMark } from "../games/linked_channels.js";
+import { linkedChannelIcon } from "../games/linked_channels.js";
 import { memberMenuHandler, openProfile } from "../users/profile.js";
 import { openNewConversation } from "../guilds/join_dialogs.js";
 import { openGuildMenu } from "../guilds/menu.js";
@@ -378,7 +378,7 @@ class Sidebar extends LayoutPart {
           : isUnread
             ? h("span", { class: "visually-hidden" }, ` ${t("unread")}`)
             : null,
-        linkedChannelMark(channel),
+        linkedChannelIcon(channel),
         isMuted ? h("span", { role: "img", "aria-label": t("muted"), title: t("Muted") }, icon("bell_off")) : null,
       ),
     );

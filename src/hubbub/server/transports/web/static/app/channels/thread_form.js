@@ -9,7 +9,7 @@ import { h } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
 import { t } from "../ui/translation.js";
 
-/** Open the form that creates a thread, optionally from a message. */
+/** Open the form that creates a thread from a message, or without a message if it is null. */
 export function openThreadForm(context, message) {
   const { api, state, channelId } = context;
   openDialog(t("New thread"), close => {

@@ -26,12 +26,12 @@ export function threadLink(thread, context, { onClick = null, openMenu }) {
     event.preventDefault();
     openMenu(event.currentTarget, bindToChannel(context, thread.id), thread);
   };
-  const unread = state.isUnread(thread.id) && thread.member;
+  const isUnread = state.isUnread(thread.id) && thread.member;
   return h(
     "a",
     {
       href: channelPath(thread),
-      class: unread ? "thread-entry unread" : "thread-entry",
+      class: isUnread ? "thread-entry unread" : "thread-entry",
       onclick: onClick,
       oncontextmenu: onMenu,
     },

@@ -77,7 +77,7 @@ function controlOf(option, id, label, context, complete) {
       value => value === "true",
     );
   }
-  if (type === ATTACHMENT) return attachment(option, id);
+  if (type === ATTACHMENT) return attachmentControl(option, id);
   if (option.choices?.length && !option.autocomplete) {
     const choices = option.choices.map((choice, index) => ({ value: String(index), label: localizedName(choice) }));
     return choiceControl({ choices }, id, label, value => option.choices[Number(value)].value);
@@ -108,7 +108,7 @@ function choiceControl(source, id, label, valueOf) {
   };
 }
 
-function attachment({ file_types: types = [] }, id) {
+function attachmentControl({ file_types: types = [] }, id) {
   const accept = types.map(type => (type.startsWith(".") ? type : `${type}/*`)).join(",");
   const input = h("input", { id, type: "file", class: "command-file", accept: accept || null });
   return { node: input, input, read };

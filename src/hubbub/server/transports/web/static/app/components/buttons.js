@@ -72,7 +72,7 @@ export async function sendComponentInteraction(component, values, { message, con
     await interactions.send(bindToChannel(context, message.channel_id ?? context.channelId), request);
     return true;
   } catch {
-    // The error is shown beside the component.
+    // The message shows the error below its components.
     return false;
   }
 }

@@ -24,11 +24,11 @@ const THREAD_OFFSET = 1e6;
 export async function findEntityChoices(component, context, query) {
   const text = query.toLowerCase();
   const type = component.type;
-  if (type === CHANNEL_SELECT) return channels(context, text, component.channel_types);
-  if (type === ROLE_SELECT) return roles(context, text);
+  if (type === CHANNEL_SELECT) return findChannels(context, text, component.channel_types);
+  if (type === ROLE_SELECT) return findRoles(context, text);
   const userChoices = await findUsers(context, query);
   return type === MENTIONABLE_SELECT
-    ? [...roles(context, text).slice(0, MENTIONABLE_ROLES_MAX), ...userChoices].slice(0, RESULTS_MAX)
+    ? [...findRoles(context, text).slice(0, MENTIONABLE_ROLES_MAX), ...userChoices].slice(0, RESULTS_MAX)
     : userChoices;
 }
 
@@ -91,7 +91,7 @@ function matches(user, text, { state, guildId }) {
   );
 }
 
-function roles(context, text) {
+function findRoles(context, text) {
   const guild = guildOf(context);
   const matchingRoles = (guild?.roles ?? []).filter(({ name }) => name.toLowerCase().includes(text));
   return matchingRoles
@@ -110,7 +110,7 @@ function dot(color) {
   return node;
 }
 
-function channels(context, text, types) {
+function findChannels(context, text, types) {
   const { state, guildId } = context;
   if (!guildId) return [];
   const order = channel => (isThread(channel) ? THREAD_OFFSET : 0) + (channel.position ?? 0);

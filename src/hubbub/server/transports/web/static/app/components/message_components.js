@@ -10,7 +10,7 @@ import { renderFile, renderGallery, renderThumbnail } from "./media.js";
 import { renderSelect } from "./selects.js";
 import { coverSpoiler } from "./spoiler.js";
 
-const DEPTH_MAX = 8;
+const NESTING_MAX = 8;
 /** Value of a separator's `spacing` for large padding. */
 const LARGE_SPACING = 2;
 
@@ -56,8 +56,8 @@ export function renderComponents(message, context) {
 
 function draw(component, scope) {
   const render = RENDERERS.get(component?.type);
-  // Show a placeholder for unknown types: without it the message may be misleading.
-  if (!render || scope.depth > DEPTH_MAX)
+  // Show a placeholder for unknown types and too many levels: without it the message may be misleading.
+  if (!render || scope.depth > NESTING_MAX)
     return h("p", { class: "component-unknown" }, t("This content cannot be displayed."));
   return render(component, { ...scope, depth: scope.depth + 1 });
 }

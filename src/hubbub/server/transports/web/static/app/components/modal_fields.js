@@ -10,7 +10,7 @@ import { t } from "../ui/translation.js";
 import { selectSource } from "./selects.js";
 
 const { TEXT_INPUT, FILE_UPLOAD, RADIO_GROUP, CHECKBOX_GROUP, CHECKBOX } = ComponentType;
-const SELECTS = [
+const SELECT_TYPES = [
   ComponentType.STRING_SELECT,
   ComponentType.USER_SELECT,
   ComponentType.ROLE_SELECT,
@@ -43,7 +43,7 @@ export function createModalField(component, label, description, context) {
             ? groupControl(component, id, "checkbox")
             : type === CHECKBOX
               ? checkboxControl(component, id)
-              : SELECTS.includes(type)
+              : SELECT_TYPES.includes(type)
                 ? selectControl(component, label, context)
                 : { node: h("p", null, t("This field cannot be displayed.")), read: () => ({}), focus() {} };
   const isOptional = component.required === false;

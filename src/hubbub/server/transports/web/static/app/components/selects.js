@@ -31,7 +31,7 @@ export function renderSelect(component, { message, context }) {
     onCommit: sendSelection,
   });
   menu.node.dataset.key = `${message.id}:${component.custom_id}`;
-  // Lets `reconcile` restore the focus when the message is rebuilt.
+  // `reconcile` uses this attribute to restore the focus when the message is rebuilt.
   menu.button.dataset.focus = component.custom_id;
   return menu.node;
 

@@ -5,7 +5,7 @@ import { LOCALE, t } from "../ui/translation.js";
 const CACHED_LABELS_MAX = 100;
 const cache = new Map();
 
-/** Resolve to a label such as "Crown for 4.99 USD", or null if the SKU cannot be fetched. */
+/** Resolve to a label such as "Crown for $4.99", or null if the SKU cannot be fetched. */
 export function fetchSkuLabel({ api }, applicationId, skuId) {
   const key = `${applicationId}/${skuId}`;
   if (!cache.has(key)) {

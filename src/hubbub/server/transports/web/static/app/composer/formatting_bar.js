@@ -5,12 +5,12 @@ import { h } from "../ui/dom.js";
 import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 
 /**
- * A format: `mark` surrounds the selection, `prefix` starts each selected line, and `apply` formats in another way.
+ * A format: `delimiter` surrounds the selection, `prefix` starts each selected line, and `apply` formats in another way.
  *
  * @typedef {object} Format
  * @property {string} icon
  * @property {string} label
- * @property {string} [mark]
+ * @property {string} [delimiter]
  * @property {string} [prefix]
  * @property {(field: HTMLTextAreaElement) => void} [apply]
  * @property {string} [key] `KeyboardEvent.key` of the shortcut, pressed with Ctrl, or Cmd on a Mac
@@ -20,15 +20,15 @@ import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
 
 /** @type {Format[]} */
 const FORMATS = [
-  { icon: "bold", label: t("Bold"), mark: "**", key: "b" },
-  { icon: "italic", label: t("Italic"), mark: "*", key: "i" },
-  { icon: "strike", label: t("Strikethrough"), mark: "~~", code: "KeyX" },
-  { icon: "code", label: t("Code"), mark: "`", key: "e" },
+  { icon: "bold", label: t("Bold"), delimiter: "**", key: "b" },
+  { icon: "italic", label: t("Italic"), delimiter: "*", key: "i" },
+  { icon: "strike", label: t("Strikethrough"), delimiter: "~~", code: "KeyX" },
+  { icon: "code", label: t("Code"), delimiter: "`", key: "e" },
   { icon: "code_block", label: t("Code block"), apply: applyCodeBlock, code: "KeyE" },
   { icon: "quote", label: t("Quote"), prefix: "> ", code: "Digit9" },
   { icon: "list", label: t("List"), prefix: "- ", code: "Digit8" },
   { icon: "link", label: t("Link"), apply: applyLink, code: "KeyU" },
-  { icon: "hide", label: t("Spoiler"), mark: "||", code: "KeyH" },
+  { icon: "hide", label: t("Spoiler"), delimiter: "||", code: "KeyH" },
 ];
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
@@ -84,9 +84,9 @@ function shortcutText({ key, code }) {
   return key ? `${name}+${key.toUpperCase()}` : `${name}+Shift+${code.replace(/^Key|^Digit/, "")}`;
 }
 
-function applyFormat({ mark, prefix, apply }, field) {
+function applyFormat({ delimiter, prefix, apply }, field) {
   field.focus();
-  if (mark !== undefined) applyMark(field, mark);
+  if (delimiter !== undefined) applyDelimiter(field, delimiter);
   else if (prefix !== undefined) applyPrefix(field, prefix);
   else apply(field);
 }
@@ -103,15 +103,16 @@ function replaceRange(field, start, end, text, selectionStart, selectionEnd) {
   field.dispatchEvent(new Event("select"));
 }
 
-/** Surround the selection with a mark, or remove the mark around it. */
-function applyMark(field, mark) {
+/** Surround the selection with a delimiter, or remove the delimiters around it. */
+function applyDelimiter(field, delimiter) {
   const { value, selectionStart: start, selectionEnd: end } = field;
-  const size = mark.length,
+  const size = delimiter.length,
     text = value.slice(start, end);
-  const isLonger = mark === "*" && value.slice(start - 2, start) === "**" && value.slice(start - 3, start) !== "***";
-  if (value.slice(start - size, start) === mark && value.slice(end, end + size) === mark && !isLonger)
+  // The asterisk before the selection may belong to the delimiter of bold text.
+  const isBold = delimiter === "*" && value.slice(start - 2, start) === "**" && value.slice(start - 3, start) !== "***";
+  if (value.slice(start - size, start) === delimiter && value.slice(end, end + size) === delimiter && !isBold)
     replaceRange(field, start - size, end + size, text, start - size, end - size);
-  else replaceRange(field, start, end, mark + text + mark, start + size, end + size);
+  else replaceRange(field, start, end, delimiter + text + delimiter, start + size, end + size);
 }
 
 /** Add a prefix to each selected line, or remove it if all of them have it. */

@@ -49,7 +49,7 @@ function buildForm(composer, close) {
       ),
     ),
   );
-  const allowsSeveral = h("input", { type: "checkbox" });
+  const severalCheckbox = h("input", { type: "checkbox" });
   const answers = [];
   const list = h("ol", { class: "poll-answers", "aria-label": t("Answers") });
   const addButton = h("button", { type: "button", class: "button quiet small", onclick: () => addAnswer().focus() });
@@ -118,7 +118,7 @@ function buildForm(composer, close) {
       question: { text: question.input.value.trim() },
       answers: answers.map(answer => ({ poll_media: answer.read() })),
       duration: Number(duration.input.value),
-      allow_multiselect: allowsSeveral.checked,
+      allow_multiselect: severalCheckbox.checked,
     };
     try {
       await context.api.request("POST", `/channels/${context.channelId}/messages`, { json: { poll } });
@@ -140,7 +140,7 @@ function buildForm(composer, close) {
     question.node,
     h("div", { class: "field" }, h("p", { class: "label", "aria-hidden": "true" }, t("Answers")), list, addButton),
     duration.node,
-    h("label", { class: "check" }, allowsSeveral, ` ${t("Allow several answers")}`),
+    h("label", { class: "check" }, severalCheckbox, ` ${t("Allow several answers")}`),
     errorLine,
     h(
       "div",
@@ -155,12 +155,12 @@ function buildForm(composer, close) {
 function createAnswer(context, remove) {
   let emoji = null,
     number = 0;
-  const emojiButton = iconButton("smile", "", event => chooseEmoji(event.currentTarget));
+  const emojiButton = iconButton("smile", "", event => toggleEmoji(event.currentTarget));
   const input = h("input", { type: "text", maxlength: POLL_ANSWER_LENGTH_MAX, dir: "auto" });
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const removeButton = iconButton("close", "", remove);
 
-  function chooseEmoji(anchor) {
+  function toggleEmoji(anchor) {
     if (emoji !== null) {
       emoji = null;
       drawEmoji();
@@ -193,14 +193,14 @@ function createAnswer(context, remove) {
       text: input.value.trim(),
       ...(emoji === null ? {} : { emoji: emoji.id ? { id: emoji.id } : { name: emoji.name } }),
     }),
-    setNumber(place, canRemove) {
-      number = place;
+    setNumber(newNumber, canRemove) {
+      number = newNumber;
       input.placeholder = t("Answer {number}", { number });
       input.setAttribute("aria-label", input.placeholder);
       removeButton.title = t("Remove answer {number}", { number });
       removeButton.setAttribute("aria-label", removeButton.title);
       removeButton.disabled = !canRemove;
-      error.id = `poll-answer-error-${place}`;
+      error.id = `poll-answer-error-${number}`;
       input.setAttribute("aria-describedby", error.id);
       drawEmoji();
     },

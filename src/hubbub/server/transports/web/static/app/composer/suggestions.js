@@ -24,7 +24,7 @@ export class Suggestions {
   #context;
   #list;
   #suggestions = [];
-  #active = 0;
+  #activeIndex = 0;
   #searchTimer;
   /** Member searches that this composer already sent; their results stay in the state. */
   #searchedQueries = new Set();
@@ -81,8 +81,8 @@ export class Suggestions {
       return;
     }
     this.#suggestions = SUGGESTION_SOURCES[trigger](this.#context, query.toLowerCase()).slice(0, RESULTS_MAX);
-    if (!keepsActive) this.#active = 0;
-    this.#active = Math.min(this.#active, Math.max(0, this.#suggestions.length - 1));
+    if (!keepsActive) this.#activeIndex = 0;
+    this.#activeIndex = Math.min(this.#activeIndex, Math.max(0, this.#suggestions.length - 1));
     this.#draw();
     if (trigger === "@") this.#searchMembers(query.toLowerCase());
     if (trigger === ":") this.#addUnicodeEmoji(query.toLowerCase());
@@ -125,7 +125,7 @@ export class Suggestions {
           {
             role: "option",
             id: id(index),
-            "aria-selected": String(index === this.#active),
+            "aria-selected": String(index === this.#activeIndex),
             onpointerdown: event => {
               event.preventDefault();
               this.#choose(index);
@@ -139,7 +139,7 @@ export class Suggestions {
     );
     if (this.#suggestions.length) {
       field.setAttribute("aria-controls", this.#list.id);
-      field.setAttribute("aria-activedescendant", id(this.#active));
+      field.setAttribute("aria-activedescendant", id(this.#activeIndex));
     } else field.removeAttribute("aria-activedescendant");
   }
 
@@ -152,8 +152,9 @@ export class Suggestions {
   #onKeydown(event) {
     if (!this.#suggestions.length || event.isComposing) return;
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (move !== undefined) this.#active = (this.#active + move + this.#suggestions.length) % this.#suggestions.length;
-    else if (event.key === "Enter" || event.key === "Tab") this.#choose(this.#active);
+    if (move !== undefined)
+      this.#activeIndex = (this.#activeIndex + move + this.#suggestions.length) % this.#suggestions.length;
+    else if (event.key === "Enter" || event.key === "Tab") this.#choose(this.#activeIndex);
     else if (event.key === "Escape") this.#close();
     else return;
     event.preventDefault();

@@ -24,15 +24,15 @@ export class Uploads {
     this.#onEmpty = onEmpty;
     this.list = h("ul", { class: "uploads", "aria-label": t("Files to send") });
     const keys = () => this.#uploads.map(({ key }) => key);
-    const order = sorted => {
+    const reorder = sorted => {
       this.#uploads = sorted.map(key => this.#uploads.find(upload => upload.key === key));
       this.#draw();
     };
     const status = makeSortable(this.list, {
       read: keys,
-      write: order,
-      step: (key, direction) => order(stepId(keys(), key, direction)),
-      place: (key, other, isAfter) => order(placeId(keys(), key, other, isAfter)),
+      write: reorder,
+      step: (key, direction) => reorder(stepId(keys(), key, direction)),
+      place: (key, other, isAfter) => reorder(placeId(keys(), key, other, isAfter)),
       describe: key => {
         const index = keys().indexOf(key);
         return t("{file} is number {number} of {count}.", {

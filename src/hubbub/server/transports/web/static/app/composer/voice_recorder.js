@@ -16,7 +16,7 @@ const FORMATS = [
 ];
 const RECORDING_SECONDS_MAX = 600;
 const LEVEL_INTERVAL_MS = 50;
-const LEVELS_SHOWN = 40;
+const SHOWN_LEVELS_MAX = 40;
 /** Maximum number of bytes of a waveform, whose base64 text has a limited length. */
 const WAVEFORM_BYTES_MAX = Math.floor(ATTACHMENT_WAVEFORM_MAX / 4) * 3;
 
@@ -80,7 +80,7 @@ class VoiceRecorder {
     this.#timer = setInterval(() => {
       analyser.getFloatTimeDomainData(samples);
       this.#levels.push(samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0));
-      const shown = this.#levels.slice(-LEVELS_SHOWN);
+      const shown = this.#levels.slice(-SHOWN_LEVELS_MAX);
       bars.replaceChildren(
         ...shown.map(level => h("i", { class: "played", style: { "block-size": `${12 + 88 * Math.min(1, level)}%` } })),
       );

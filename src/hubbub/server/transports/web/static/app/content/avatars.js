@@ -1,4 +1,4 @@
-/** Avatars and icons of users, guilds and conversations, and their placeholders. */
+/** Avatars and icons of users, guilds and conversations, presence indicators, and titles and icon names of channels. */
 
 import { ChannelType } from "../network/enums.js";
 import { h } from "../ui/dom.js";

@@ -29,6 +29,7 @@ export const guildIconPath = (guild, size = 96) =>
   guild.icon ? `/cdn/icons/${guild.id}/${guild.icon}.${extension(guild.icon)}?size=${size}` : null;
 export const guildBannerPath = (guild, size = 512) =>
   guild.banner ? `/cdn/banners/${guild.id}/${guild.banner}.${extension(guild.banner)}?size=${size}` : null;
+// The paths of banners of users and guilds have the same form.
 export const userBannerPath = (user, size = 512) => guildBannerPath(user, size);
 export const guildTagBadgePath = (guildId, badge, size = 96) =>
   `/cdn/guild-tag-badges/${guildId}/${badge}.png?size=${size}`;

@@ -29,7 +29,7 @@ async function loadLibrary() {
   }
 }
 
-/** Builds nodes from the tokens of the library. The library calls all methods. */
+/** An emitter of the library that builds nodes from tokens. The library calls all methods. */
 class NodeEmitter {
   root = h("span");
   #open = [this.root];

@@ -118,10 +118,10 @@ export class EmojiGrid {
       return true;
     }
     const move = {
-      ArrowDown: () => this.#move(1),
-      ArrowUp: () => this.#move(-1),
-      [FORWARD_KEY]: () => this.#step(1),
-      [BACKWARD_KEY]: () => this.#step(-1),
+      ArrowDown: () => this.#moveToRow(1),
+      ArrowUp: () => this.#moveToRow(-1),
+      [FORWARD_KEY]: () => this.#moveToCell(1),
+      [BACKWARD_KEY]: () => this.#moveToCell(-1),
     }[event.key];
     move?.();
     return move !== undefined;
@@ -140,33 +140,33 @@ export class EmojiGrid {
     this.#setActive(
       this.#rows.findIndex(row => row.section === section && row.cells),
       0,
-      { isScrolled: false },
+      { scrollsIntoView: false },
     );
   }
 
-  /** Move the active cell up or down by a row; above the first row, the arrow keys move in the search field again. */
-  #move(step) {
+  /** Move down (1) or up (-1) by a row; above the first row, the arrow keys move in the search field again. */
+  #moveToRow(step) {
     let row = this.#active.row + step;
     while (this.#rows[row] && !this.#rows[row].cells) row += step;
     if (row < 0) this.#isEntered = false;
     if (this.#rows[row]) this.#setActive(row, Math.min(this.#active.column, this.#rows[row].cells.length - 1));
   }
 
-  /** Move the active cell to the next or previous one, also in another row. */
-  #step(step) {
+  /** Move to the next (1) or previous (-1) cell, also in another row. */
+  #moveToCell(step) {
     const { row, column } = this.#active;
     if (this.#rows[row].cells[column + step]) this.#setActive(row, column + step);
     else {
       this.#active.column = step > 0 ? 0 : COLUMNS - 1;
-      this.#move(step);
+      this.#moveToRow(step);
     }
   }
 
-  #setActive(row, column, { isScrolled = true } = {}) {
+  #setActive(row, column, { scrollsIntoView = true } = {}) {
     this.#cellNode(this.#active)?.setAttribute("aria-selected", "false");
     this.#active = { row, column };
     const active = this.#rows[row];
-    if (active && isScrolled) {
+    if (active && scrollsIntoView) {
       const { scrollTop, clientHeight } = this.node;
       // The heading above the first row of a section comes into view with it.
       const top = this.#rows[row - 1]?.cells ? active.top : (this.#rows[row - 1]?.top ?? active.top);
@@ -202,7 +202,7 @@ export class EmojiGrid {
             "aria-label": label,
             "aria-selected": "false",
             title: label,
-            onpointerenter: () => this.#setActive(row, column, { isScrolled: false }),
+            onpointerenter: () => this.#setActive(row, column, { scrollsIntoView: false }),
             onclick: event => this.#pick(emoji, event),
           },
           emojiElement(emoji),

@@ -1,4 +1,4 @@
-/** Common emoji with their search keywords. */
+/** Common emoji with their search keywords, for servers without the third-party list of emoji. */
 
 /** Pairs of an emoji and its keywords, separated by spaces; the first keyword is its name. @type {[string, string][]} */
 export const COMMON_EMOJI = [

@@ -4,7 +4,7 @@ import { emojiMention, listGuildEmoji } from "./guild_emoji.js";
 import { loadEmojiSet } from "./emoji_set.js";
 
 /** Code, mentions and links, which stay as they are, or one or more names in a row. */
-const NAMES =
+const TOKENS =
   /```[\s\S]*?```|(`+)(?!`)[\s\S]*?[^`]\1(?!`)|<[^\s>]*>|https?:\/\/\S+|(?<![\w:\\])(?::[\w+-]+:)+(?![\w:])/g;
 
 /** Return a text in which the names of known emoji are replaced by the emoji. Emoji of guilds come first. */
@@ -15,5 +15,5 @@ export async function replaceEmojiNames(text, context) {
     const emoji = custom.find(candidate => candidate.name === name);
     return emoji === undefined ? (byName.get(name) ?? match) : emojiMention(emoji);
   };
-  return text.replace(NAMES, match => (match.startsWith(":") ? match.replace(/:([\w+-]+):/g, replaceName) : match));
+  return text.replace(TOKENS, match => (match.startsWith(":") ? match.replace(/:([\w+-]+):/g, replaceName) : match));
 }

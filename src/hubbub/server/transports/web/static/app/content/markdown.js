@@ -1,4 +1,4 @@
-/** Renders parsed markdown (markdown_parser.js) to DOM nodes, with mentions resolved to names. */
+/** Rendering of parsed Markdown (markdown_parser.js) to DOM nodes, with mentions resolved to names; custom emoji and spoilers. */
 
 import { h } from "../ui/dom.js";
 import { channelPath } from "../ui/router.js";
@@ -26,10 +26,10 @@ export function renderMarkdown(text, scope) {
 }
 
 /** Texts of this length or longer are not matched with `ONLY_EMOJI`, to bound its time. */
-const ONLY_EMOJI_LENGTH_MAX = 600;
+const ONLY_EMOJI_LENGTH_LIMIT = 600;
 
 /** Return whether a message contains only a few emoji, which are shown large. */
-export const isOnlyEmoji = text => text.length < ONLY_EMOJI_LENGTH_MAX && ONLY_EMOJI.test(text);
+export const isOnlyEmoji = text => text.length < ONLY_EMOJI_LENGTH_LIMIT && ONLY_EMOJI.test(text);
 
 function buildNodes(nodes, scope) {
   return nodes.map(node => BUILDERS[node.type]?.(node, scope) ?? document.createTextNode(node.text ?? ""));
@@ -156,7 +156,6 @@ function buildChannelMention(node, { context }) {
   );
 }
 
-/** Return the image of a custom emoji. */
 export function customEmojiImage({ id, name, animated }, size = 48) {
   return h("img", {
     class: "emoji",

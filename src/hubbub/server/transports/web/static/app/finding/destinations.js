@@ -29,7 +29,7 @@ const MENTION_BONUS = 30,
   UNREAD_BONUS = 15,
   RECENCY_BONUS_MAX = 20,
   /** Factor of the score of a query whose words match the name of the destination and the hint, such as its guild. */
-  CONTEXT_SHARE = 0.6;
+  CONTEXT_FACTOR = 0.6;
 
 /** Return the visible channels, the guilds, and the users without a conversation, unordered. @returns {Destination[]} */
 export function listDestinations(context) {
@@ -152,8 +152,8 @@ function bestMatch(typed, { names, hint }) {
   if (best) return best;
   // “harbour general” finds #general of the guild Harbour.
   const words = typed.split(/\s+/);
-  const guildName = foldText(hint);
-  if (words.length < 2 || !words.every(word => names.some(name => name.includes(word)) || guildName.includes(word)))
+  const foldedHint = foldText(hint);
+  if (words.length < 2 || !words.every(word => names.some(name => name.includes(word)) || foldedHint.includes(word)))
     return 0;
-  return matchScore(words[0], words[0]) * CONTEXT_SHARE;
+  return matchScore(words[0], words[0]) * CONTEXT_FACTOR;
 }

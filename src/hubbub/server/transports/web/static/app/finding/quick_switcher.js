@@ -30,7 +30,7 @@ export function openQuickSwitcher(context) {
           label: destination.label,
           hint: destination.hint,
           icon: destination.icon(),
-          extra: unreadMark(state, destination.channel),
+          extra: unreadBadge(state, destination.channel),
           choose: () => {
             close();
             destination.open();
@@ -66,7 +66,7 @@ export function openQuickSwitcher(context) {
   });
 }
 
-function unreadMark(state, channel) {
+function unreadBadge(state, channel) {
   if (channel === undefined) return null;
   const mentionCount = state.mentionCountIn(channel.id);
   if (mentionCount)

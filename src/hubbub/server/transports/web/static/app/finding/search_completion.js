@@ -38,12 +38,12 @@ export function completeSearch(context, text, actions) {
       choose: () => actions.complete(start, `${filter.key}:`),
     }));
   }
-  return valueFilters(context, key, value.toLowerCase())
+  return valueOptions(context, key, value.toLowerCase())
     .slice(0, RESULTS_MAX)
     .map(({ filter, ...option }) => ({ label: filter.label, ...option, choose: () => actions.add(start, filter) }));
 }
 
-function valueFilters(context, key, typed) {
+function valueOptions(context, key, typed) {
   if (key === "from" || key === "mentions") return userOptions(context, key, typed.replace(/^@/, ""));
   if (key === "in") {
     if (!context.guildId) return [];
@@ -76,7 +76,7 @@ function userOptions(context, key, typed) {
   const { state, guildId, me } = context;
   const names = user => [user.username, user.global_name, state.displayName(user, guildId)];
   const isMatch = user => names(user).some(name => name?.toLowerCase().includes(typed));
-  const rank = user => names(user).some(name => name?.toLowerCase().startsWith(typed));
+  const isPrefixMatch = user => names(user).some(name => name?.toLowerCase().startsWith(typed));
   const ownOption = "me".startsWith(typed)
     ? [{ filter: userFilter(context, key, me), label: "me", hint: me.username, icon: userAvatar(me, me.username) }]
     : [];
@@ -85,7 +85,7 @@ function userOptions(context, key, typed) {
     ...searchableUsers(context)
       .filter(user => user.id !== me.id || !ownOption.length)
       .filter(isMatch)
-      .sort((a, b) => Number(rank(b)) - Number(rank(a)))
+      .sort((a, b) => Number(isPrefixMatch(b)) - Number(isPrefixMatch(a)))
       .slice(0, RESULTS_MAX)
       .map(user => ({
         filter: userFilter(context, key, user),

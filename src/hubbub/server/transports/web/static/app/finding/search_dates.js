@@ -32,11 +32,11 @@ export function parseDateRange(text, now = new Date()) {
 
 /** Return the exclusive bounds of message IDs for a date filter: `min` for `after`, `max` for `before`, both for `during`. */
 export function dateBounds(key, range) {
-  const before = timeMs => {
+  const lastIdBefore = timeMs => {
     const id = BigInt(lowestIdAt(timeMs));
     return id > 0n ? id - 1n : 0n;
   };
   if (key === "before") return { max: BigInt(lowestIdAt(range.startMs)) };
-  if (key === "after") return { min: before(range.endMs) };
-  return { min: before(range.startMs), max: BigInt(lowestIdAt(range.endMs)) };
+  if (key === "after") return { min: lastIdBefore(range.endMs) };
+  return { min: lastIdBefore(range.startMs), max: BigInt(lowestIdAt(range.endMs)) };
 }

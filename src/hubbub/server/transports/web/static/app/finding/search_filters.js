@@ -78,9 +78,9 @@ export async function resolveFilter(context, key, value) {
       ? { filter: { key, value: value.toLowerCase(), label: value.toLowerCase() } }
       : { error: t("“has:{value}” is unknown. Use one of: {kinds}.", { value, kinds: CONTENT_KINDS.join(", ") }) };
   if (key === "pinned") {
-    const isPinned = { true: "true", yes: "true", false: "false", no: "false" }[value.toLowerCase()];
-    return isPinned
-      ? { filter: { key, value: isPinned, label: isPinned } }
+    const pinnedValue = { true: "true", yes: "true", false: "false", no: "false" }[value.toLowerCase()];
+    return pinnedValue
+      ? { filter: { key, value: pinnedValue, label: pinnedValue } }
       : { error: t("Use “pinned:true” or “pinned:false”.") };
   }
   return parseDateRange(value)
@@ -107,6 +107,7 @@ async function resolveUser(context, key, value) {
   return { filter: userFilter(context, key, user) };
 }
 
+/** Return the filter for a user; `key` is `from` or `mentions`. */
 export function userFilter({ state, guildId }, key, user) {
   return { key, value: user.id, label: state.displayName(user, guildId) };
 }

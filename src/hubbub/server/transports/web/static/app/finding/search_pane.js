@@ -112,7 +112,7 @@ class SearchPane extends LayoutPart {
     for (const link of this.list.querySelectorAll(".search-result-link"))
       link.toggleAttribute("aria-current", link.getAttribute("href") === pathname);
     // Members that were requested for the completion arrive in the state.
-    if (document.activeElement === this.field && this.#isNaming) this.#complete();
+    if (document.activeElement === this.field && this.#isNamingUser) this.#complete();
   }
 
   focusField() {
@@ -122,7 +122,8 @@ class SearchPane extends LayoutPart {
 
   // Field and filters
 
-  get #isNaming() {
+  /** Whether the text ends with the name of a user, as the value of `from:` or `mentions:`. */
+  get #isNamingUser() {
     const key = findOpenToken(this.field.value)?.key;
     return key === "from" || key === "mentions";
   }
@@ -160,7 +161,7 @@ class SearchPane extends LayoutPart {
   #requestMembers() {
     const { state, guildId, gateway } = this.context;
     clearTimeout(this.#memberTimer);
-    const name = this.#isNaming ? findOpenToken(this.field.value).value.replace(/^@/, "").toLowerCase() : "";
+    const name = this.#isNamingUser ? findOpenToken(this.field.value).value.replace(/^@/, "").toLowerCase() : "";
     const isComplete = (state.members.get(guildId)?.size ?? 0) >= (state.guilds.get(guildId)?.member_count ?? 0);
     if (!guildId || !name || isComplete || this.#requestedNames.has(name)) return;
     this.#memberTimer = setTimeout(() => {

@@ -3,8 +3,9 @@
 import { ActivityType } from "../network/enums.js";
 import { t, tn } from "../ui/translation.js";
 
-/** Values of `status_display_type` (spec/sdk.md#10.1) and the fields that they select; other values select the name. */
-const DISPLAYED_FIELDS = { 1: "state", 2: "details" };
+/** Values of `status_display_type` that select another field than the name (spec/sdk.md#10.1). */
+const StatusDisplayType = Object.freeze({ STATE: 1, DETAILS: 2 });
+const DISPLAYED_FIELDS = { [StatusDisplayType.STATE]: "state", [StatusDisplayType.DETAILS]: "details" };
 
 const KINDS = {
   [ActivityType.PLAYING]: t("Playing"),

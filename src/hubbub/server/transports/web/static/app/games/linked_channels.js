@@ -30,8 +30,8 @@ export function linkedChannelBadge(context, channel) {
   );
 }
 
-/** Return the mark of a linked channel in the sidebar, or null. */
-export function linkedChannelMark({ linked_lobby: linked }) {
+/** Return the icon that shows in the sidebar that a channel is linked, or null. */
+export function linkedChannelIcon({ linked_lobby: linked }) {
   return linked
     ? h("span", { role: "img", "aria-label": t("shared with a game"), title: t("Shared with a game") }, icon("link"))
     : null;

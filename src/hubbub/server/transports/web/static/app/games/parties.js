@@ -19,9 +19,9 @@ export function isJoinable({ flags = 0, party, supported_platforms: platforms })
 export function canJoinDirectly(state, userId, { flags = 0 }) {
   if (flags & ActivityFlags.PARTY_PRIVACY_FRIENDS && state.relationships.get(userId)?.type === RelationshipType.FRIEND)
     return true;
-  const own = state.myVoiceState();
-  if (!(flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL) || own === null) return false;
-  return state.voiceStatesIn(own.channel_id).some(voiceState => voiceState.user_id === userId);
+  const ownVoiceState = state.myVoiceState();
+  if (!(flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL) || ownVoiceState === null) return false;
+  return state.voiceStatesIn(ownVoiceState.channel_id).some(voiceState => voiceState.user_id === userId);
 }
 
 /** Return the activities of the current user that others can join; only those of one application if it is given. */

@@ -8,21 +8,24 @@ import { t, tNodes } from "../ui/translation.js";
 import { RpcErrorCode } from "../activities/rpc_errors.js";
 import { LocalAgentError, sendToAgent } from "./local_agent.js";
 
-const PARTY_ENDED = t("The party has ended, or cannot be joined now.");
-/** Texts for errors of the API, by code. */
-const ERROR_TEXTS = {
-  // MISSING_ACCESS
-  50001: t("This invite is not valid any more. Ask for a new one."),
-  // CANNOT_MESSAGE_USER
-  50007: t("You cannot message this person."),
-  // INVALID_ACTIVITY_ACTION
-  50039: PARTY_ENDED,
-  // NO_MUTUAL_GUILDS
-  50278: t("You are not friends. Send a friend request first."),
-};
+/** Error codes of the API that have a text of their own. */
+const ErrorCode = Object.freeze({
+  MISSING_ACCESS: 50001,
+  CANNOT_MESSAGE_USER: 50007,
+  INVALID_ACTIVITY_ACTION: 50039,
+  NO_MUTUAL_GUILDS: 50278,
+});
+
+const PARTY_ENDED_TEXT = t("The party has ended, or cannot be joined now.");
+const ERROR_TEXTS = new Map([
+  [ErrorCode.MISSING_ACCESS, t("This invite is not valid any more. Ask for a new one.")],
+  [ErrorCode.CANNOT_MESSAGE_USER, t("You cannot message this person.")],
+  [ErrorCode.INVALID_ACTIVITY_ACTION, PARTY_ENDED_TEXT],
+  [ErrorCode.NO_MUTUAL_GUILDS, t("You are not friends. Send a friend request first.")],
+]);
 
 function reportError(error) {
-  const text = error.name === "ApiError" ? ERROR_TEXTS[error.code] : undefined;
+  const text = error.name === "ApiError" ? ERROR_TEXTS.get(error.code) : undefined;
   if (text === undefined) showError(error);
   else showNotice(text, "problem");
 }
@@ -53,7 +56,8 @@ export async function joinParty(context, application, { userId, sessionId, chann
       return;
     }
     if (messageId && state.ownSessions.some(session => session.application_id === application.id)) {
-      const path = `/users/${userId}/sessions/${encodeURIComponent(sessionId)}/activities/${application.id}/1`;
+      const sessionPath = `/users/${userId}/sessions/${encodeURIComponent(sessionId)}`;
+      const path = `${sessionPath}/activities/${application.id}/${ActivityActionType.JOIN}`;
       await api.request("GET", path, { query: { channel_id: channelId, message_id: messageId } });
       showNotice(t("{game} has received the invite. Continue there.", { game: application.name }), "done");
       return;
@@ -61,7 +65,7 @@ export async function joinParty(context, application, { userId, sessionId, chann
     openAgentHelp(application);
   } catch (error) {
     if (!(error instanceof LocalAgentError)) reportError(error);
-    else if (error.code === RpcErrorCode.INVALID_ACTIVITY_SECRET) showNotice(PARTY_ENDED, "problem");
+    else if (error.code === RpcErrorCode.INVALID_ACTIVITY_SECRET) showNotice(PARTY_ENDED_TEXT, "problem");
     else if (error.code === RpcErrorCode.SERVICE_UNAVAILABLE)
       showNotice(t("Start {game} on this computer, then join again.", { game: application.name }), "problem");
     else showNotice(error.message, "problem");

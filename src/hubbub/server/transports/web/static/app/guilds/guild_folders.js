@@ -38,7 +38,6 @@ function save(context, folders, text) {
   });
 }
 
-/** Open the menu that moves a guild. */
 export function openMoveMenu(anchor, context, guildId) {
   const { state } = context;
   const folders = guildFolders(state);
@@ -145,47 +144,47 @@ function openFolderDialog(context, folderId) {
 
 /** Let the user move the entries of the guild list with a pointer, and with the shortcuts of `ui/shortcuts.js`. */
 export function makeGuildsMovable(list, context) {
-  let dragged = null;
+  let draggedKey = null;
   const itemOf = event => event.target.closest?.("li[data-move]") ?? null;
-  const clearMarks = () => {
+  const clearDropIndicators = () => {
     for (const item of list.querySelectorAll("[data-drop]")) delete item.dataset.drop;
   };
   const placeAt = (event, item) => {
     const box = item.getBoundingClientRect();
     const share = (event.clientY - box.top) / box.height;
-    const takesInside = !dragged.startsWith("folder-");
-    if (takesInside && share > 0.3 && share < 0.7) return "inside";
+    const canDropInside = !draggedKey.startsWith("folder-");
+    if (canDropInside && share > 0.3 && share < 0.7) return "inside";
     return share < 0.5 ? "before" : "after";
   };
   list.addEventListener("dragstart", event => {
     const item = itemOf(event);
     if (item === null) return;
-    dragged = item.dataset.move;
+    draggedKey = item.dataset.move;
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", "");
     item.classList.add("dragged");
   });
   list.addEventListener("dragover", event => {
     const item = itemOf(event);
-    clearMarks();
-    if (dragged === null || item === null || item.dataset.move === dragged) return;
+    clearDropIndicators();
+    if (draggedKey === null || item === null || item.dataset.move === draggedKey) return;
     event.preventDefault();
     item.dataset.drop = placeAt(event, item);
   });
   list.addEventListener("drop", event => {
     const item = itemOf(event);
-    if (dragged === null || item === null) return;
+    if (draggedKey === null || item === null) return;
     event.preventDefault();
     const place = placeAt(event, item);
     save(
       context,
-      dropEntry(guildFolders(context.state), dragged, item.dataset.move, place),
+      dropEntry(guildFolders(context.state), draggedKey, item.dataset.move, place),
       t("Order of guilds changed."),
     );
   });
   list.addEventListener("dragend", () => {
-    dragged = null;
-    clearMarks();
+    draggedKey = null;
+    clearDropIndicators();
     for (const item of list.querySelectorAll(".dragged")) item.classList.remove("dragged");
   });
   list.addEventListener("keydown", event => {

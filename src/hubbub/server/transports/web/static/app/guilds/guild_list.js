@@ -73,9 +73,9 @@ class GuildList extends LayoutPart {
   }
 
   #folderEntry(folder, guilds, currentGuildId) {
-    const counts = guilds.map(guild => this.#summarizeUnread(guild));
-    const isUnread = folder.collapsed && counts.some(count => count.isUnread),
-      mentionCount = folder.collapsed ? counts.reduce((sum, count) => sum + count.mentionCount, 0) : 0;
+    const unreadStates = guilds.map(guild => this.#unreadState(guild));
+    const isUnread = folder.collapsed && unreadStates.some(unread => unread.isUnread),
+      mentionCount = folder.collapsed ? unreadStates.reduce((sum, unread) => sum + unread.mentionCount, 0) : 0;
     const hasCurrent = folder.collapsed && folder.guild_ids.includes(currentGuildId);
     const name = folder.name || guilds.map(guild => guild.name ?? t("Unknown guild")).join(", ");
     return {
@@ -130,7 +130,7 @@ class GuildList extends LayoutPart {
     );
   }
 
-  #summarizeUnread(guild) {
+  #unreadState(guild) {
     const { state } = this.context;
     let isUnread = false,
       mentionCount = 0;
@@ -143,7 +143,7 @@ class GuildList extends LayoutPart {
   }
 
   #entry(guild, currentGuildId, className = null) {
-    const { isUnread, mentionCount } = this.#summarizeUnread(guild);
+    const { isUnread, mentionCount } = this.#unreadState(guild);
     const isCurrent = guild.id === currentGuildId;
     const version = `${isCurrent} ${isUnread} ${mentionCount} ${guild.name} ${guild.icon} ${guild.unavailable} ${className}`;
     const name = guild.unavailable ? t("{name}, unavailable", { name: guild.name ?? t("Unknown guild") }) : guild.name;
@@ -232,7 +232,7 @@ class GuildList extends LayoutPart {
 
 const loadFolders = () => loadModule(() => import("./guild_folders.js"));
 
-/** Return the accessible name of an entry: its name, with the number of mentions or the mark of unread messages. */
+/** Return the accessible name of an entry: its name, with the number of mentions or the word “unread”. */
 function unreadLabel(name, isUnread, mentionCount) {
   if (mentionCount) return tn("{name}, {count} mention", "{name}, {count} mentions", mentionCount, { name });
   return isUnread ? t("{name}, unread", { name }) : name;

@@ -10,7 +10,7 @@ const withoutGuild = (folders, guildId) =>
     .map(folder => ({ ...folder, guild_ids: folder.guild_ids.filter(id => id !== guildId) }))
     .filter(folder => folder.guild_ids.length);
 
-const placed = (list, item, index) => [...list.slice(0, index), item, ...list.slice(index)];
+const insertAt = (list, item, index) => [...list.slice(0, index), item, ...list.slice(index)];
 
 /** Return the folder that contains a guild, or null if it is outside of folders. */
 export function folderOf(folders, guildId) {
@@ -22,7 +22,7 @@ export function stepEntry(folders, key, step) {
   const index = folders.findIndex(folder => folderKey(folder) === key);
   if (index < 0 || index + step < 0 || index + step >= folders.length) return folders;
   const rest = folders.filter((_, other) => other !== index);
-  return placed(rest, folders[index], index + step);
+  return insertAt(rest, folders[index], index + step);
 }
 
 /** Move a guild up (-1) or down (1); at the edge of its folder it leaves the folder. */
@@ -31,7 +31,7 @@ export function stepGuild(folders, guildId, step) {
   if (folder === null) return stepEntry(folders, guildId, step);
   const index = folder.guild_ids.indexOf(guildId);
   if (index + step < 0 || index + step >= folder.guild_ids.length) return removeFromFolder(folders, guildId, step > 0);
-  const ids = placed(
+  const ids = insertAt(
     folder.guild_ids.filter(id => id !== guildId),
     guildId,
     index + step,
@@ -44,7 +44,7 @@ export function removeFromFolder(folders, guildId, isAfter = true) {
   const index = folders.indexOf(folderOf(folders, guildId));
   if (index < 0) return folders;
   const hasOthers = folders[index].guild_ids.length > 1;
-  return placed(withoutGuild(folders, guildId), singleGuild(guildId), index + (isAfter && hasOthers ? 1 : 0));
+  return insertAt(withoutGuild(folders, guildId), singleGuild(guildId), index + (isAfter && hasOthers ? 1 : 0));
 }
 
 /** Move a guild into a folder, as its last guild. */
@@ -89,11 +89,11 @@ export function dropEntry(folders, dragged, target, place) {
   const isFolder = key => key.startsWith("folder-");
   if (isFolder(dragged)) {
     const entry = folders.find(folder => folderKey(folder) === dragged);
-    const host = isFolder(target) ? null : folderOf(folders, target);
-    const targetKey = host === null ? target : folderKey(host);
+    const targetFolder = isFolder(target) ? null : folderOf(folders, target);
+    const targetKey = targetFolder === null ? target : folderKey(targetFolder);
     if (targetKey === dragged) return folders;
     const rest = folders.filter(folder => folder !== entry);
-    return placed(
+    return insertAt(
       rest,
       entry,
       rest.findIndex(folder => folderKey(folder) === targetKey) + (place === "before" ? 0 : 1),
@@ -102,7 +102,7 @@ export function dropEntry(folders, dragged, target, place) {
   if (isFolder(target)) {
     if (place !== "before") return addToFolder(folders, dragged, Number(target.slice("folder-".length)));
     const rest = withoutGuild(folders, dragged);
-    return placed(
+    return insertAt(
       rest,
       singleGuild(dragged),
       Math.max(
@@ -111,15 +111,15 @@ export function dropEntry(folders, dragged, target, place) {
       ),
     );
   }
-  const host = folderOf(folders, target);
-  if (place === "inside" && host === null) return createFolder(folders, target, dragged);
+  const targetFolder = folderOf(folders, target);
+  if (place === "inside" && targetFolder === null) return createFolder(folders, target, dragged);
   const rest = withoutGuild(folders, dragged);
   const offset = place === "before" ? 0 : 1;
-  if (host === null)
-    return placed(rest, singleGuild(dragged), rest.findIndex(folder => folderKey(folder) === target) + offset);
+  if (targetFolder === null)
+    return insertAt(rest, singleGuild(dragged), rest.findIndex(folder => folderKey(folder) === target) + offset);
   return rest.map(folder =>
-    folder.id === host.id
-      ? { ...folder, guild_ids: placed(folder.guild_ids, dragged, folder.guild_ids.indexOf(target) + offset) }
+    folder.id === targetFolder.id
+      ? { ...folder, guild_ids: insertAt(folder.guild_ids, dragged, folder.guild_ids.indexOf(target) + offset) }
       : folder,
   );
 }

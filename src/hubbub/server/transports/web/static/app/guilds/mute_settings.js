@@ -1,14 +1,14 @@
-/** The request that changes notification settings, and the lengths and texts of mutes. */
+/** The request that changes notification settings, and the durations and texts of mutes. */
 
 import { PRIVATE_SETTINGS } from "../state/notification_rules.js";
 import { formatTime, formatTimeOfDay } from "../ui/times.js";
 import { t } from "../ui/translation.js";
 
-/** Length of a mute that lasts until the user ends it. */
+/** Duration of a mute that lasts until the user ends it. */
 const NO_END = -1;
 
-/** Lengths of mutes in seconds, with their labels. */
-export const MUTE_LENGTHS = [
+/** Durations of mutes in seconds, with their labels. */
+export const MUTE_DURATIONS = [
   [900, t("For 15 minutes")],
   [3_600, t("For 1 hour")],
   [10_800, t("For 3 hours")],
@@ -26,7 +26,7 @@ export async function updateNotificationSettings({ api, state }, { guildId, chan
   state.apply("USER_GUILD_SETTINGS_UPDATE", settings);
 }
 
-/** Return the settings of a mute with a length from `MUTE_LENGTHS`, or null to unmute. The server computes the end of the mute. */
+/** Return the changes that mute for a duration of `MUTE_DURATIONS`, or that unmute if it is null. The server computes the end. */
 export function muteChanges(seconds) {
   if (seconds === null) return { muted: false, mute_config: null };
   return { muted: true, mute_config: seconds === NO_END ? null : { selected_time_window: seconds } };

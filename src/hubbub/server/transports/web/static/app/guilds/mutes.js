@@ -6,7 +6,7 @@ import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { t } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
-import { MUTE_LENGTHS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
+import { MUTE_DURATIONS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
 
 /** Return the menu entries for the notifications of a guild. */
 export function guildNotificationItems(context, anchor, guild) {
@@ -32,18 +32,18 @@ function notificationItems(context, anchor, target, settings, name) {
         "done",
       );
     });
-  const openLengths = () =>
+  const openDurations = () =>
     openMenu(
       anchor,
       t("Mute {name}", { name }),
-      MUTE_LENGTHS.map(([seconds, label]) => ({ label, onClick: () => mute(seconds) })),
+      MUTE_DURATIONS.map(([seconds, label]) => ({ label, onClick: () => mute(seconds) })),
     );
   const time = isMuted ? muteEndText(settings) : null;
   const unmuteLabel = time === null ? t("Unmute (until you turn it off)") : t("Unmute (until {time})", { time });
   return [
     isMuted
       ? { label: unmuteLabel, icon: "bell", onClick: () => mute(null) }
-      : { label: t("Mute…"), icon: "bell_off", onClick: openLengths },
+      : { label: t("Mute…"), icon: "bell_off", onClick: openDurations },
     {
       label: t("Notification settings"),
       icon: "bell",

@@ -12,7 +12,7 @@ import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { choiceSetting, switchSetting } from "../settings/fields.js";
 import { openActionDialog } from "../settings/form.js";
-import { MUTE_LENGTHS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
+import { MUTE_DURATIONS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
 
 const { ALL_MESSAGES, ONLY_MENTIONS, NOTHING, INHERIT } = NotificationLevel;
 
@@ -48,7 +48,7 @@ export function openNotificationSettings(context, target, name) {
           suppress_everyone: switchSetting(t("Suppress @everyone and @here")),
           suppress_roles: switchSetting(t("Suppress mentions of roles")),
           mobile_push: switchSetting(t("Push notifications"), {
-            hint: t("In browsers in which you switched them on in the user settings."),
+            hint: t("In browsers where you turned them on in your user settings."),
           }),
         }),
   };
@@ -87,7 +87,7 @@ function muteField(settings) {
     [
       [UNCHANGED, isMuted ? mutedText(muteEndText(settings)) : t("Not muted")],
       ...(isMuted ? [[null, t("Unmute")]] : []),
-      ...MUTE_LENGTHS,
+      ...MUTE_DURATIONS,
     ],
     { hint: t("While muted, only mentions of your name are counted, and nothing notifies you.") },
   );

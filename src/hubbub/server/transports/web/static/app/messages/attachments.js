@@ -10,15 +10,15 @@ import { imageLink } from "../content/image_links.js";
 import { inlineSpoiler } from "../content/markdown.js";
 
 const SPOILER_PREFIX = "SPOILER_";
-const MEDIA_WIDTH_MAX = 420,
-  MEDIA_HEIGHT_MAX = 320;
+const MEDIA_WIDTH_MAX_PX = 420,
+  MEDIA_HEIGHT_MAX_PX = 320;
 
 const STICKER_SIZE_PX = 160;
 
-/** Return the displayed size of media, so that loading it does not shift the layout. */
+/** Return the displayed size of media, so that loading it does not shift the layout; an empty object if it is unknown. */
 export function fitSize(width, height) {
   if (!width || !height) return {};
-  const scale = Math.min(1, MEDIA_WIDTH_MAX / width, MEDIA_HEIGHT_MAX / height);
+  const scale = Math.min(1, MEDIA_WIDTH_MAX_PX / width, MEDIA_HEIGHT_MAX_PX / height);
   return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
 }
 

@@ -37,7 +37,7 @@ export function renderEmbeds(message, context) {
           embed.provider?.name ? h("p", { class: "muted small" }, embed.provider.name) : null,
           embed.author?.name ? h("p", { class: "small" }, externalLink(embed.author.url, embed.author.name)) : null,
           embed.title ? h("p", { class: "embed-title", dir: "auto" }, externalLink(embed.url, embed.title)) : null,
-          embed.description ? describe(embed.description, isPreview, scope) : null,
+          embed.description ? buildDescription(embed.description, isPreview, scope) : null,
           embed.fields?.length
             ? h(
                 "div",
@@ -70,12 +70,12 @@ export function renderEmbeds(message, context) {
 }
 
 /** Return the description of an embed. Texts of other websites are not Markdown. */
-function describe(text, isPreview, scope) {
+function buildDescription(text, isPreview, scope) {
   if (isPreview) return h("p", { class: "content", dir: "auto" }, text);
   return h("div", { class: "content" }, renderMarkdown(text, scope));
 }
 
-/** Return whether a link is between two spoiler marks of a text. */
+/** Return whether a link is between two `||` of a text, which hide it as a spoiler. */
 function isInSpoiler(content, url) {
   const parts = content.split("||");
   return parts.some((part, index) => index % 2 === 1 && index < parts.length - 1 && part.includes(url));

@@ -18,12 +18,12 @@ const TARGETS_MAX = 5;
 const VISIBLE_TARGETS_MAX = 50;
 
 /**
- * Return all conversations, and the channels and joined threads that the user can send messages in.
+ * Return all conversations, and the channels and joined active threads that the user can send messages in.
  *
  * With a guild in view, its channels come first, then those of other guilds, then conversations. Otherwise conversations
  * come first.
  */
-function findTargets({ state, guildId }) {
+function listTargets({ state, guildId }) {
   const conversations = state.privateChannels();
   const rank = channel => (channel.guild_id === guildId ? 0 : 1);
   const channels = [...state.channels.values()]
@@ -41,7 +41,7 @@ function findTargets({ state, guildId }) {
 /** Open the dialog. Targets that fail stay chosen, so that the user can try again. */
 export function openForwardDialog(context, message) {
   const { state } = context;
-  const targets = findTargets(context);
+  const targets = listTargets(context);
   const chosenIds = new Set();
   openDialog(t("Forward message"), close => {
     const list = h("div", { class: "choices forward-targets", role: "group", "aria-label": t("Forward to") });

@@ -20,7 +20,8 @@ import { renderEmbeds } from "./embeds.js";
 import { renderPoll } from "./polls.js";
 import { renderReactions } from "./reactions.js";
 
-const GROUPING_MS = 7 * 60_000;
+/** Messages of an author are grouped if less than this time is between them. */
+const GROUPING_INTERVAL_MS = 7 * 60_000;
 /** Flags that separate a message from the previous one of its author. */
 const DISTINGUISHING_FLAGS = MessageFlags.EPHEMERAL | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION;
 
@@ -33,7 +34,7 @@ export function isGroupedWithPrevious(message, previous) {
     isUserMessage(previous) &&
     message.type === MessageType.DEFAULT &&
     !((message.flags ^ previous.flags) & DISTINGUISHING_FLAGS) &&
-    Date.parse(message.timestamp) - Date.parse(previous.timestamp) < GROUPING_MS
+    Date.parse(message.timestamp) - Date.parse(previous.timestamp) < GROUPING_INTERVAL_MS
   );
 }
 

@@ -18,7 +18,7 @@ export class MessageSelection {
   /** @type {Set<string>} */
   #ids = new Set();
   /** ID of the message where a range starts, or null. */
-  #lastId = null;
+  #rangeStartId = null;
   #context;
   #timeline;
 
@@ -50,7 +50,7 @@ export class MessageSelection {
   start(message) {
     this.isActive = true;
     this.#ids = new Set([message.id]);
-    this.#lastId = message.id;
+    this.#rangeStartId = message.id;
     this.#update();
   }
 
@@ -59,7 +59,7 @@ export class MessageSelection {
     if (!this.isActive) return;
     this.isActive = false;
     this.#ids.clear();
-    this.#lastId = null;
+    this.#rangeStartId = null;
     this.draw();
     announce(t("Selection ended."));
     this.#timeline.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
@@ -112,8 +112,10 @@ export class MessageSelection {
   /** Select or deselect a message; with `isRange`, select all messages between it and the message that was selected last. */
   #toggle(message, isRange) {
     const { items } = this.#timeline.log;
-    if (isRange && this.#lastId !== null) {
-      const ends = [this.#lastId, message.id].map(id => items.findIndex(item => item.id === id)).sort((a, b) => a - b);
+    if (isRange && this.#rangeStartId !== null) {
+      const ends = [this.#rangeStartId, message.id]
+        .map(id => items.findIndex(item => item.id === id))
+        .sort((a, b) => a - b);
       for (const item of items.slice(Math.max(0, ends[0]), ends[1] + 1))
         if (this.canSelect(item) && this.#ids.size < BULK_DELETE_MAX) this.#ids.add(item.id);
     } else if (this.#ids.has(message.id)) this.#ids.delete(message.id);
@@ -122,7 +124,7 @@ export class MessageSelection {
       showNotice(
         tn("You can select up to {count} message.", "You can select up to {count} messages.", BULK_DELETE_MAX),
       );
-    this.#lastId = message.id;
+    this.#rangeStartId = message.id;
     this.#update();
   }
 

@@ -31,7 +31,7 @@ class Timeline extends LayoutPart {
   /** @type {string | null} Text about the page that could not be loaded, or null. */
   loadError = null;
   /** @type {string | null} ID of the message to scroll to after the next drawing, or null. */
-  scrollTarget = null;
+  scrollTargetId = null;
 
   begin() {
     const { state, channelId } = this.context;
@@ -97,7 +97,7 @@ class Timeline extends LayoutPart {
     }
     this.#setEdge(this.top, this.log.atOldest ? null : t("Loading…"));
     const staysAtBottom = this.isFollowing && this.log.atNewest;
-    // Reading positions before the rows change costs a layout.
+    // Reading positions forces a layout, which is not necessary at the bottom.
     const anchor = staysAtBottom ? null : this.#findAnchor();
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#buildBeginning() });
@@ -159,7 +159,7 @@ class Timeline extends LayoutPart {
     this.jumpButton.hidden = this.log.atNewest && this.isFollowing;
     if (staysAtBottom) this.#scrollToBottom();
     else this.#restoreScroll(anchor);
-    if (this.scrollTarget) this.#scrollToTarget();
+    if (this.scrollTargetId) this.#scrollToTarget();
     this.unreadBar.draw(this.lastReadId);
     markRead(this.context, this);
   }
@@ -180,7 +180,7 @@ class Timeline extends LayoutPart {
   /** Show and highlight a message among those around it. */
   async seek(messageId) {
     this.highlightedId = messageId;
-    this.scrollTarget = messageId;
+    this.scrollTargetId = messageId;
     this.isFollowing = false;
     if (this.log.loaded && this.log.find(messageId) !== undefined) this.draw();
     else await this.#load("around", messageId);
@@ -330,8 +330,8 @@ class Timeline extends LayoutPart {
   }
 
   #scrollToTarget() {
-    const row = this.list.querySelector(`[data-key="${CSS.escape(this.scrollTarget)}"]`);
-    this.scrollTarget = null;
+    const row = this.list.querySelector(`[data-key="${CSS.escape(this.scrollTargetId)}"]`);
+    this.scrollTargetId = null;
     if (row === null) return;
     row.scrollIntoView({ block: "center" });
     focusRow(this.list, row);

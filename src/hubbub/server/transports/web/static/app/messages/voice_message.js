@@ -4,7 +4,7 @@ import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
 
-const BARS = 40;
+const BAR_COUNT = 40;
 
 /** Show the player in a node; `path` is the URL of the sound. */
 export function showVoiceMessage(node, { duration_secs: durationSeconds = 0, waveform = "" }, path) {
@@ -32,7 +32,7 @@ export function showVoiceMessage(node, { duration_secs: durationSeconds = 0, wav
   const draw = () => {
     const { currentTime, paused } = audio;
     const share = durationSeconds ? currentTime / durationSeconds : 0;
-    bars.forEach((bar, index) => bar.classList.toggle("played", index / BARS < share));
+    bars.forEach((bar, index) => bar.classList.toggle("played", index / BAR_COUNT < share));
     position.value = String(currentTime);
     position.setAttribute(
       "aria-valuetext",
@@ -66,9 +66,9 @@ function readWaveform(waveform) {
   } catch {
     levels = new Uint8Array();
   }
-  return Array.from({ length: BARS }, (_, bar) => {
-    const start = Math.floor((bar * levels.length) / BARS),
-      end = Math.max(start + 1, Math.floor(((bar + 1) * levels.length) / BARS));
+  return Array.from({ length: BAR_COUNT }, (_, bar) => {
+    const start = Math.floor((bar * levels.length) / BAR_COUNT),
+      end = Math.max(start + 1, Math.floor(((bar + 1) * levels.length) / BAR_COUNT));
     return Math.max(0, ...levels.subarray(start, end)) / 255;
   });
 }

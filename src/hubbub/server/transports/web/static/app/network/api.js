@@ -39,7 +39,7 @@ function findFirstText(node) {
   return null;
 }
 
-/** Sends requests to the API. */
+/** A client of the API with the token of the user. */
 export class Api {
   #token;
   #onUnauthorized;
@@ -185,9 +185,9 @@ function parseJson(text) {
   }
 }
 
-function sleep(milliseconds, signal) {
+function sleep(durationMs, signal) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
+    const timer = setTimeout(resolve, durationMs);
     signal?.addEventListener("abort", () => {
       clearTimeout(timer);
       reject(new DOMException("aborted", "AbortError"));

@@ -23,9 +23,12 @@ const THREAD_TYPES = new Set([ANNOUNCEMENT_THREAD, PUBLIC_THREAD, PRIVATE_THREAD
 const PRIVATE_TYPES = new Set([DM, GROUP_DM, EPHEMERAL_DM]);
 
 export const isThread = channel => THREAD_TYPES.has(channel.type);
+/** Return whether a channel is a direct message or a group. */
 export const isPrivate = channel => PRIVATE_TYPES.has(channel.type);
+/** Return whether a channel is a voice channel or a stage channel. */
 export const isVoice = channel =>
   channel.type === ChannelType.GUILD_VOICE || channel.type === ChannelType.GUILD_STAGE_VOICE;
+/** Return whether a channel is a forum or a media channel. */
 export const isForum = channel => channel.type === ChannelType.GUILD_FORUM || channel.type === ChannelType.GUILD_MEDIA;
 /** Return whether threads can be created from messages of a channel. Forums are excluded: all their posts are threads. */
 export const canStartThreads = channel =>

@@ -22,6 +22,8 @@ const SILENCE_MAX_MS = 15_000;
 const QUEUED_FRAMES_MAX = 20;
 
 /**
+ * A connection to the gateway, which reconnects and resumes its session after a loss.
+ *
  * Dispatches `CustomEvent(EVENT_NAME, {detail: payload})` for every gateway event, and two events of its own:
  * `connection` `{state: "open" | "lost" | "ended", code}`, and `event` `{name, data}` for every dispatch.
  */
@@ -37,7 +39,7 @@ export class Gateway extends EventTarget {
   #heartbeatTimer = 0;
   #isAcknowledged = true;
   #lastReceivedAt = 0;
-  #attempts = 0;
+  #attemptCount = 0;
   #reconnectTimer = 0;
   #deadlineTimer = 0;
   #queue = [];
@@ -123,7 +125,7 @@ export class Gateway extends EventTarget {
     } else if (op === RECONNECT) this.#reconnect();
     else if (op === INVALID_SESSION) {
       if (!d) this.#clearSession();
-      // spec/gateway.md#4.5: identify after a random delay, so that clients do not all reconnect together.
+      // spec/gateway.md#4.5: authenticate after a random delay, so that clients do not all do it at the same time.
       setTimeout(() => this.#authenticate(), 200 + Math.random() * 800);
     }
   }
@@ -144,7 +146,7 @@ export class Gateway extends EventTarget {
     }
     if (name === "READY" || name === "RESUMED") {
       clearTimeout(this.#deadlineTimer);
-      this.#attempts = 0;
+      this.#attemptCount = 0;
     }
     this.dispatchEvent(new CustomEvent("event", { detail: { name, data } }));
     this.dispatchEvent(new CustomEvent(name, { detail: data }));
@@ -175,14 +177,17 @@ export class Gateway extends EventTarget {
   /** Reconnect if the server does not respond in time. */
   #startDeadline() {
     clearTimeout(this.#deadlineTimer);
-    this.#deadlineTimer = setTimeout(() => this.#reconnect(), RESPONSE_TIMEOUT_MS * (1 + Math.min(this.#attempts, 3)));
+    this.#deadlineTimer = setTimeout(
+      () => this.#reconnect(),
+      RESPONSE_TIMEOUT_MS * (1 + Math.min(this.#attemptCount, 3)),
+    );
   }
 
   /** Reconnect immediately if there is no connection; send a heartbeat if the server was silent for a while. */
   #checkConnection() {
     if (this.#isStopped) return;
     if (this.#socket === null) {
-      this.#attempts = 0;
+      this.#attemptCount = 0;
       this.connect();
     } else if (this.state === "open" && Date.now() - this.#lastReceivedAt > SILENCE_MAX_MS) {
       this.#sendHeartbeat();
@@ -211,11 +216,11 @@ export class Gateway extends EventTarget {
 
   #scheduleReconnect(code = 0) {
     this.#setState("lost", code);
-    const delayMs = Math.min(BACKOFF_MIN_MS * 2 ** this.#attempts, BACKOFF_MAX_MS);
-    this.#attempts += 1;
+    const delayMs = Math.min(BACKOFF_MIN_MS * 2 ** this.#attemptCount, BACKOFF_MAX_MS);
+    this.#attemptCount += 1;
     this.#reconnectTimer = setTimeout(
       () => this.connect(),
-      this.#attempts === 1 ? 0 : delayMs * (0.5 + Math.random() / 2),
+      this.#attemptCount === 1 ? 0 : delayMs * (0.5 + Math.random() / 2),
     );
   }
 

@@ -11,7 +11,7 @@ export function compareIds(a, b) {
   return a < b ? -1 : 1;
 }
 
-/** Return whether `a` is newer than `b`; a missing `b` is older than any ID. */
+/** Return whether `a` is newer than `b`. A missing `b` is older than any ID; a missing `a` is newer than none. */
 export function isNewer(a, b) {
   if (!a) return false;
   return !b || compareIds(a, b) > 0;

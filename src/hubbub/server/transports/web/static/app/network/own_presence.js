@@ -50,10 +50,10 @@ export function followSettings(gateway) {
     customStatus = settings.custom_status ?? null;
     clearTimeout(expiryTimer);
     if (!customStatus?.expires_at) return;
-    const delay = Math.min(Math.max(Date.parse(customStatus.expires_at) - Date.now(), 0), DELAY_MAX_MS);
+    const delayMs = Math.min(Math.max(Date.parse(customStatus.expires_at) - Date.now(), 0), DELAY_MAX_MS);
     expiryTimer = setTimeout(() => {
       customStatus = null;
       updatePresence(gateway, {});
-    }, delay);
+    }, delayMs);
   };
 }

@@ -66,7 +66,7 @@ export async function subscribeToPush({ api }) {
   const { public_key: publicKey } = await api.request("GET", SUBSCRIPTIONS_PATH);
   await registerServiceWorker();
   const { pushManager } = await navigator.serviceWorker.ready;
-  const key = decodeBase64(publicKey);
+  const key = decodeBase64Url(publicKey);
   let subscription = await pushManager.getSubscription();
   if (subscription !== null && !hasKey(subscription, key)) {
     // The server has a new key; the browser accepts it only after the end of the old subscription.
@@ -110,7 +110,8 @@ export async function syncPushSubscription({ api }) {
     return;
   }
   const stored = findStored(settings, subscription);
-  if (stored === undefined || !hasKey(subscription, decodeBase64(settings.public_key))) await subscribeToPush({ api });
+  if (stored === undefined || !hasKey(subscription, decodeBase64Url(settings.public_key)))
+    await subscribeToPush({ api });
   else isSubscribed = true;
   for (const { id } of settings.subscriptions)
     if (id !== stored?.id) await api.request("DELETE", `${SUBSCRIPTIONS_PATH}/${id}`);
@@ -132,6 +133,6 @@ function hasKey(subscription, key) {
   return bytes.length === key.length && bytes.every((byte, index) => byte === key[index]);
 }
 
-function decodeBase64(text) {
+function decodeBase64Url(text) {
   return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), char => char.charCodeAt(0));
 }

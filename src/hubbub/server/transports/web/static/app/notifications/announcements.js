@@ -27,8 +27,11 @@ export function createAnnouncements(context) {
       })),
     );
     clearTimeout(timer);
-    const ends = announcements.map(announcement => Date.parse(announcement.ends_at) - now);
-    timer = setTimeout(refresh, Math.min(REFRESH_MS, TIMER_MAX_MS, ...ends.map(delay => delay + 1000)));
+    const remainingTimesMs = announcements.map(announcement => Date.parse(announcement.ends_at) - now);
+    timer = setTimeout(
+      refresh,
+      Math.min(REFRESH_MS, TIMER_MAX_MS, ...remainingTimesMs.map(remainingMs => remainingMs + 1000)),
+    );
   }
 
   function createBanner(announcement) {

@@ -1,4 +1,7 @@
-/** Connects the page with its service worker: opens clicked notifications, and closes those of messages that were read. */
+/**
+ * Connects the page with its service worker: synchronizes the push subscription, opens clicked notifications, and closes
+ * the notifications of read messages.
+ */
 
 import { isNewer } from "../network/ids.js";
 import { registerServiceWorker, syncPushSubscription } from "../network/push.js";

@@ -1,4 +1,4 @@
-/** The clock: buttons, and a slider over the dated changes. */
+/** The pane that freezes, advances and sets the clock, with a slider over the dated changes. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";
@@ -20,17 +20,21 @@ const REFRESH_MS = 1000;
 
 export class ClockPane {
   #state;
-  #freeze;
+  #freezeButton;
   #slider;
   #sliderText;
   #changes = [];
   #changeList;
-  #input;
+  #timeInput;
 
   constructor() {
     this.#state = h("p", { class: "clock-state" });
-    this.#freeze = h("button", { type: "button", class: "button small", onclick: () => this.#toggle() }, "Freeze");
-    this.#input = h("input", { type: "datetime-local", step: "1" });
+    this.#freezeButton = h(
+      "button",
+      { type: "button", class: "button small", onclick: () => this.#toggle() },
+      "Freeze",
+    );
+    this.#timeInput = h("input", { type: "datetime-local", step: "1" });
     this.#sliderText = h("output", { class: "small" });
     this.#slider = h("input", {
       type: "range",
@@ -48,7 +52,7 @@ export class ClockPane {
       h(
         "div",
         { class: "row" },
-        this.#freeze,
+        this.#freezeButton,
         STEPS.map(([label, ms]) => controlButton(label, () => this.#change("/clock/advance", { ms }))),
       ),
       h(
@@ -57,10 +61,10 @@ export class ClockPane {
           class: "row",
           onsubmit: event => {
             event.preventDefault();
-            attempt(() => this.#change("/clock/set", { now: `${this.#input.value}Z` }));
+            attempt(() => this.#change("/clock/set", { now: `${this.#timeInput.value}Z` }));
           },
         },
-        labeled("Time (UTC)", this.#input),
+        labeled("Time (UTC)", this.#timeInput),
         h("button", { type: "submit", class: "button small quiet" }, "Set time"),
       ),
       h("h2", null, "Dated changes"),
@@ -92,12 +96,12 @@ export class ClockPane {
 
   #drawState(clock) {
     this.#state.textContent = `${clock.now.slice(0, 19).replace("T", " ")} UTC, ${clock.running ? "running" : "frozen"}`;
-    this.#freeze.textContent = clock.running ? "Freeze" : "Resume";
-    this.#freeze.dataset.path = clock.running ? "/clock/freeze" : "/clock/resume";
+    this.#freezeButton.textContent = clock.running ? "Freeze" : "Resume";
+    this.#freezeButton.dataset.path = clock.running ? "/clock/freeze" : "/clock/resume";
   }
 
   async #toggle() {
-    await attempt(async () => this.#drawState(await callControl("POST", this.#freeze.dataset.path)));
+    await attempt(async () => this.#drawState(await callControl("POST", this.#freezeButton.dataset.path)));
   }
 
   async #change(path, body) {
@@ -122,20 +126,21 @@ export class ClockPane {
     );
   }
 
-  get #chosen() {
+  get #chosenChange() {
     return this.#changes[Number(this.#slider.value)];
   }
 
   #describeSlider() {
-    const change = this.#chosen;
+    const change = this.#chosenChange;
     if (change === undefined) return;
     const text = `${change.at.slice(0, 10)}: ${change.after}`;
     this.#sliderText.textContent = text;
     this.#slider.setAttribute("aria-valuetext", text);
   }
 
+  /** Set the clock to the time of the chosen change plus `offsetMs`. */
   async #setTo(offsetMs) {
-    const now = new Date(this.#chosen.at_ms + offsetMs).toISOString();
+    const now = new Date(this.#chosenChange.at_ms + offsetMs).toISOString();
     await this.#change("/clock/set", { now });
   }
 }

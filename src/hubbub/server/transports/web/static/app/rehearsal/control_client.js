@@ -1,7 +1,7 @@
-/** Requests of the console to the control API, and the stream of the traffic. */
+/** Requests of the rehearsal console to the control API, and the stream of the traffic. */
 
 const HEADERS = { "X-Hubbub-Console": "1" };
-const RETRY_MS = 1000;
+const RETRY_DELAY_MS = 1000;
 
 /** A rejected request, with the message of the server. */
 export class ControlError extends Error {
@@ -50,7 +50,8 @@ export class TrafficStream {
 
   /**
    * @param {URLSearchParams} filter parameters that the server applies
-   * @param {(entries: any[], missed: number) => void} onEntries
+   * @param {(entries: any[], missed: number) => void} onEntries `missed` is the number of entries that the server removed
+   *   before it sent them
    * @param {(isConnected: boolean) => void} onState
    */
   constructor(filter, onEntries, onState) {
@@ -83,7 +84,7 @@ export class TrafficStream {
       }
       if (signal.aborted) return;
       this.#onState(false);
-      await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+      await new Promise(resolve => setTimeout(resolve, RETRY_DELAY_MS));
     }
   }
 

@@ -5,7 +5,8 @@ import { callControl } from "./control_client.js";
 import { jsonTree } from "./json_tree.js";
 import { controlButton, attempt, report } from "./status_line.js";
 
-const COPIES = [
+/** Formats of a copied request by the name of their field in `copies`, with the labels of their buttons. */
+const COPY_FORMATS = [
   ["curl", "Copy as curl"],
   ["python", "Copy as Python test"],
   ["javascript", "Copy as JavaScript test"],
@@ -101,7 +102,7 @@ export class EntryDetails {
       "div",
       { class: "entry-actions" },
       canReplay && controlButton("Replay", () => replay(entry), { kind: "" }),
-      COPIES.filter(([name]) => copies[name]).map(([name, label]) =>
+      COPY_FORMATS.filter(([name]) => copies[name]).map(([name, label]) =>
         controlButton(label, () => copyText(copies[name], shownCopy), { message: "Copied." }),
       ),
       h("label", { class: "inline" }, secrets, "Show secrets"),

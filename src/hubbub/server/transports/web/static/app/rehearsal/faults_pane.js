@@ -1,5 +1,6 @@
-/** Faults: common ones as buttons, a form for HTTP faults, and the active ones. */
+/** The pane of faults: buttons for common faults, a form for HTTP faults, and the list of active faults. */
 
+import { CloseCode } from "../generated/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";
 import { controlButton, attempt, labeled, report } from "./status_line.js";
@@ -9,8 +10,11 @@ const PRESETS = [
   ["Rate limit every request", { transport: "http", effect: "status", status: 429, retry_after: 2, times: null }],
   ["Delay every response by 2 s", { transport: "http", effect: "delay", delay_ms: 2000, times: null }],
   ["Drop the next response", { transport: "http", effect: "drop", moment: "after" }],
-  ["Reject the next Identify", { transport: "gateway", effect: "close", code: 4008, moment: "identify" }],
-  ["Close all gateway sessions", { transport: "gateway", effect: "close", code: 4000 }],
+  [
+    "Reject the next Identify",
+    { transport: "gateway", effect: "close", code: CloseCode.RATE_LIMITED, moment: "identify" },
+  ],
+  ["Close all gateway sessions", { transport: "gateway", effect: "close", code: CloseCode.UNKNOWN_ERROR }],
   ["Invalidate all gateway sessions", { transport: "gateway", effect: "invalid_session" }],
 ];
 

@@ -3,7 +3,7 @@
 import { h } from "../ui/dom.js";
 
 const OPEN_DEPTH = 2;
-const PREVIEW_LENGTH = 60;
+const PREVIEW_LENGTH_MAX = 60;
 
 /** Return the tree of a JSON text; other texts are shown as they are. */
 export function jsonTree(text) {
@@ -45,5 +45,5 @@ function treeNode(key, value, depth) {
 function preview(value, open, close) {
   if (Array.isArray(value)) return `${open}${value.length}${close}`;
   const names = Object.keys(value).join(", ");
-  return `${open}${names.length > PREVIEW_LENGTH ? `${names.slice(0, PREVIEW_LENGTH)}…` : names}${close}`;
+  return `${open}${names.length > PREVIEW_LENGTH_MAX ? `${names.slice(0, PREVIEW_LENGTH_MAX)}…` : names}${close}`;
 }

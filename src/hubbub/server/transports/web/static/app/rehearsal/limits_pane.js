@@ -1,4 +1,4 @@
-/** Rate limits: the budget of each route and caller after the latest request, and the requests over a limit. */
+/** The pane of rate limits: the budget of each route and caller after the latest request, and the requests over a limit. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";
@@ -7,12 +7,12 @@ import { controlButton } from "./status_line.js";
 export class LimitsPane {
   #world;
   #body;
-  #hits;
+  #refusalList;
 
   constructor(world) {
     this.#world = world;
     this.#body = h("tbody");
-    this.#hits = h("ul", { class: "rows" });
+    this.#refusalList = h("ul", { class: "rows" });
     this.node = h(
       "div",
       { class: "pane-content wide" },
@@ -41,13 +41,13 @@ export class LimitsPane {
         ),
       ),
       h("h2", null, "Requests over a limit"),
-      this.#hits,
+      this.#refusalList,
     );
   }
 
   async show() {
     await this.#world.load();
-    const [entries, hits] = await Promise.all([
+    const [entries, report] = await Promise.all([
       callControl("GET", "/traffic?kinds=http,webhook,interaction"),
       callControl("GET", "/rate-limits"),
     ]);
@@ -63,14 +63,14 @@ export class LimitsPane {
       [...budgets.values()].map(({ entry, count }) => this.#row(entry, count)),
     );
     setChildren(
-      this.#hits,
-      hits.refusals.length === 0 && h("li", { class: "muted" }, "No request was over a limit."),
-      hits.refusals.map(hit =>
+      this.#refusalList,
+      report.refusals.length === 0 && h("li", { class: "muted" }, "No request was over a limit."),
+      report.refusals.map(refusal =>
         h(
           "li",
           null,
-          h("span", { class: "grow" }, `${hit.name} (${hit.scope}), ${this.#world.nameOf(hit.caller)}`),
-          h("span", { class: "tag" }, `${hit.refused ? "rejected" : "would be rejected"} ${hit.times} times`),
+          h("span", { class: "grow" }, `${refusal.name} (${refusal.scope}), ${this.#world.nameOf(refusal.caller)}`),
+          h("span", { class: "tag" }, `${refusal.refused ? "rejected" : "would be rejected"} ${refusal.times} times`),
         ),
       ),
     );

@@ -1,4 +1,4 @@
-/** The mail that a rehearsal stores instead of sending it, with a button that deletes it. */
+/** The pane with the mail that a rehearsal stores instead of sending it, with a button that deletes it. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";

@@ -15,14 +15,14 @@ import { WorldPane } from "./world_pane.js";
 const world = new WorldNames();
 const connection = h("span", { class: "connection" }, "Connecting…");
 
-function showState(isConnected) {
+function showConnectionState(isConnected) {
   connection.textContent = isConnected ? "Live" : "Connection lost. Trying again…";
   connection.classList.toggle("lost", !isConnected);
 }
 
-/** Panes by ID, created when they are shown first. */
+/** Label and constructor of each pane, by ID. A pane is created when it is shown for the first time. */
 const PANES = {
-  timeline: ["Timeline", () => new TimelinePane(world, showState)],
+  timeline: ["Timeline", () => new TimelinePane(world, showConnectionState)],
   people: ["People", () => new PeoplePane(world)],
   clock: ["Clock", () => new ClockPane()],
   faults: ["Faults", () => new FaultsPane(world)],
@@ -31,7 +31,7 @@ const PANES = {
   world: ["World", () => new WorldPane(world)],
   limits: ["Rate limits", () => new LimitsPane(world)],
 };
-const created = new Map();
+const createdPanes = new Map();
 const pane = h("main", { id: "pane", role: "tabpanel", tabindex: "-1" });
 const tabs = Object.entries(PANES).map(([id, [label]]) =>
   h(
@@ -43,8 +43,8 @@ const tabs = Object.entries(PANES).map(([id, [label]]) =>
 
 function show(id) {
   const [, create] = PANES[id];
-  if (!created.has(id)) created.set(id, create());
-  const shown = created.get(id);
+  if (!createdPanes.has(id)) createdPanes.set(id, create());
+  const shown = createdPanes.get(id);
   for (const tab of tabs) {
     const isSelected = tab.id === `tab-${id}`;
     tab.setAttribute("aria-selected", String(isSelected));

@@ -1,4 +1,4 @@
-/** People side by side: the chat client as two users, in two windows. */
+/** The pane with the users of the world, which opens the chat client as one user, or as two users side by side. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";

@@ -1,4 +1,4 @@
-/** Snapshots and forks as a tree, with buttons that create, restore, delete and stop them. */
+/** The pane with snapshots and forks as a tree, with buttons that create, restore, delete and stop them. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";
@@ -40,9 +40,9 @@ export class SnapshotsPane {
   }
 
   #children(parentId, snapshots, forks) {
-    const known = new Set(snapshots.map(snapshot => snapshot.id));
+    const knownIds = new Set(snapshots.map(snapshot => snapshot.id));
     // The parent of a snapshot may be deleted.
-    const isChild = id => (id !== null && known.has(id) ? id : null) === parentId;
+    const isChild = id => (id !== null && knownIds.has(id) ? id : null) === parentId;
     const items = [
       ...snapshots
         .filter(snapshot => isChild(snapshot.parent_id))

@@ -1,4 +1,4 @@
-/** The timeline of the traffic: filters, the list of entries, and the details of one. */
+/** The pane with the timeline of the traffic: filters, the list of entries, and the details of one. */
 
 import { h } from "../ui/dom.js";
 import { VirtualList } from "../ui/virtual_list.js";
@@ -12,7 +12,6 @@ const KINDS = ["http", "gateway", "interaction", "webhook", "voice", "control"];
 /** Time after the last key press before a filter is applied. */
 const FILTER_DELAY_MS = 250;
 
-/** The first pane of the console. */
 export class TimelinePane {
   #world;
   #entries = [];
@@ -54,7 +53,7 @@ export class TimelinePane {
   #count;
   #text;
   #user;
-  #failed;
+  #failedCheckbox;
   #kindBoxes;
 
   show() {
@@ -72,7 +71,7 @@ export class TimelinePane {
       },
     });
     this.#user = h("select", { onchange: apply });
-    this.#failed = h("input", { type: "checkbox", onchange: apply });
+    this.#failedCheckbox = h("input", { type: "checkbox", onchange: apply });
     this.#kindBoxes = KINDS.map(kind => h("input", { type: "checkbox", value: kind, checked: true, onchange: apply }));
     const pause = h(
       "button",
@@ -99,7 +98,7 @@ export class TimelinePane {
         h("legend", { class: "visually-hidden" }, "Kinds"),
         this.#kindBoxes.map(box => h("label", { class: "inline" }, box, box.value)),
       ),
-      h("label", { class: "inline" }, this.#failed, "Only failures"),
+      h("label", { class: "inline" }, this.#failedCheckbox, "Only failures"),
       pause,
       controlButton("Clear", async () => {
         await callControl("DELETE", "/traffic");
@@ -130,7 +129,7 @@ export class TimelinePane {
     if (kinds.length < KINDS.length) filter.set("kinds", kinds.join(",") || "none");
     if (this.#text.value.trim()) filter.set("text", this.#text.value.trim());
     if (this.#user.value) filter.set("user_id", this.#user.value);
-    if (this.#failed.checked) filter.set("failed", "true");
+    if (this.#failedCheckbox.checked) filter.set("failed", "true");
     this.#stream = new TrafficStream(
       filter,
       (entries, missed) => this.#receive(entries, missed),
@@ -147,12 +146,12 @@ export class TimelinePane {
     if (!this.#isPaused) this.#scheduleDraw();
   }
 
-  #namesRequested = false;
+  #hasRequestedNames = false;
 
   /** Load the names again, once, if an unknown user appears. */
   #loadNames() {
-    if (this.#namesRequested) return;
-    this.#namesRequested = true;
+    if (this.#hasRequestedNames) return;
+    this.#hasRequestedNames = true;
     this.#world.load().catch(() => {});
   }
 

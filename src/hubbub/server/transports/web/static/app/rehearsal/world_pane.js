@@ -1,5 +1,6 @@
-/** The world as a picture: people and bots on the left, guilds with their channels on the right. */
+/** The pane with the world as a picture: users and bots on the left, guilds with their channels on the right. */
 
+import { ChannelType } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 
 const ROW_PX = 34,
@@ -8,7 +9,15 @@ const ROW_PX = 34,
   GUILD_WIDTH_PX = 260,
   GAP_PX = 26,
   PADDING_PX = 12;
-const CHANNEL_MARKS = { 0: "#", 2: "♪", 4: "▾", 5: "!", 13: "♪", 15: "☰", 16: "▦" };
+const CHANNEL_SYMBOLS = {
+  [ChannelType.GUILD_TEXT]: "#",
+  [ChannelType.GUILD_VOICE]: "♪",
+  [ChannelType.GUILD_CATEGORY]: "▾",
+  [ChannelType.GUILD_ANNOUNCEMENT]: "!",
+  [ChannelType.GUILD_STAGE_VOICE]: "♪",
+  [ChannelType.GUILD_FORUM]: "☰",
+  [ChannelType.GUILD_MEDIA]: "▦",
+};
 
 export class WorldPane {
   #world;
@@ -46,14 +55,14 @@ function drawWorld(users, guilds) {
     const height = ROW_PX * (guild.channels.length + 1);
     boxes.push(guildBox(guild, top, height));
     for (const memberId of guild.member_ids) {
-      const userTop = userTops.get(memberId) + ROW_PX / 2;
+      const userY = userTops.get(memberId) + ROW_PX / 2;
       const startX = PADDING_PX + USER_WIDTH_PX,
         middleX = (startX + GUILD_X_PX) / 2,
         guildY = top + ROW_PX / 2;
       links.push(
         svg("path", {
           class: memberId === guild.owner_id ? "link owner" : "link",
-          d: `M${startX} ${userTop} C${middleX} ${userTop} ${middleX} ${guildY} ${GUILD_X_PX} ${guildY}`,
+          d: `M${startX} ${userY} C${middleX} ${userY} ${middleX} ${guildY} ${GUILD_X_PX} ${guildY}`,
         }),
       );
     }
@@ -87,7 +96,7 @@ function guildBox(guild, top, height) {
     svg("rect", { x: GUILD_X_PX, y: top, width: GUILD_WIDTH_PX, height, rx: 10 }),
     text(GUILD_X_PX + 14, top, guild.name, "world-title"),
     ...guild.channels.map((channel, index) =>
-      text(GUILD_X_PX + 26, top + ROW_PX * (index + 1), `${CHANNEL_MARKS[channel.type] ?? "#"} ${channel.name}`),
+      text(GUILD_X_PX + 26, top + ROW_PX * (index + 1), `${CHANNEL_SYMBOLS[channel.type] ?? "#"} ${channel.name}`),
     ),
   );
 }

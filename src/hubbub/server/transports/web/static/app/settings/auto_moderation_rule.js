@@ -62,8 +62,8 @@ const PRESET_TEXTS = [
   [AutoModerationKeywordPresetType.SLURS, t("Insults and slurs")],
 ];
 
-/** Lengths of a timeout in seconds. */
-const DURATION_OPTIONS = [
+/** Durations of a timeout in seconds, with their labels. */
+const TIMEOUT_OPTIONS = [
   [60, t("1 minute")],
   [300, t("5 minutes")],
   [600, t("10 minutes")],
@@ -73,7 +73,7 @@ const DURATION_OPTIONS = [
   [TIMEOUT_SECONDS_MAX, t("4 weeks")],
 ];
 
-/** Duration that is chosen before the user selects one. */
+/** Duration of a timeout that is chosen before the user selects one. */
 const DEFAULT_TIMEOUT_SECONDS = 300;
 
 const ALERT_CHANNEL_TYPES = [
@@ -296,7 +296,7 @@ function metadataFields(view, type) {
   }
   if (type === TIMEOUT)
     return {
-      duration_seconds: choiceSetting(t("Duration"), DURATION_OPTIONS, {
+      duration_seconds: choiceSetting(t("Duration"), TIMEOUT_OPTIONS, {
         unknown: seconds => tn("{count} second", "{count} seconds", seconds),
       }),
     };

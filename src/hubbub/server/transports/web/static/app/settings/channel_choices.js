@@ -3,13 +3,13 @@
 import { ChannelType, isThread, isVoice } from "../network/enums.js";
 import { t } from "../ui/translation.js";
 
-/** Return the name of a channel with a mark of its kind: text or voice. */
+/** Return the label of a channel: its name with “(voice)” for voice and stage channels, and with `#` for other channels. */
 export const channelLabel = channel =>
   isVoice(channel) ? t("{name} (voice)", { name: channel.name }) : `#${channel.name}`;
 
 /**
- * Return the channels in which the user has all of the permission bits, as pairs of ID and name. Categories, threads and
- * channels that are not possible are left out.
+ * Return the channels in which the user has all of the permission bits, as pairs of ID and label, by their position.
+ * Categories, threads and channels for which `isPossible` returns false are left out.
  */
 export function channelOptions({ context: { state }, guildId }, bits, isPossible = () => true) {
   return state

@@ -6,7 +6,7 @@ import { ChannelType, Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
 import { t } from "../ui/translation.js";
-import { CHANNEL_TYPES, categoryOptions, hasAnnouncements } from "./channel_fields.js";
+import { CHANNEL_TYPES, categoryOptions, canHaveAnnouncements } from "./channel_fields.js";
 import { normalizeOverwrites, withOverwrite, withPrivacy } from "./channel_overwrites.js";
 import { choiceSetting, showFieldNotice, switchSetting, textSetting } from "./fields.js";
 import { openActionDialog } from "./form.js";
@@ -27,7 +27,7 @@ export async function openChannelCreation(context, guildId, parentId = null) {
     guild = state.guilds.get(guildId);
   const types = CHANNEL_TYPES.filter(
     ([type]) =>
-      (type !== ChannelType.GUILD_ANNOUNCEMENT || hasAnnouncements(guild)) &&
+      (type !== ChannelType.GUILD_ANNOUNCEMENT || canHaveAnnouncements(guild)) &&
       (type !== ChannelType.GUILD_CATEGORY || parentId === null),
   );
   const type = choiceSetting(
@@ -93,7 +93,7 @@ function privateOverwrites({ state }, guild, inherited, targets) {
   return overwrites;
 }
 
-/** Return the field for privacy. Its value is null, or the IDs of the roles and members who can see the channel. */
+/** Return the field for privacy. Its value is the IDs of the roles and members who can see the channel; null for everyone. */
 function privacySetting(view) {
   const privateSwitch = switchSetting(t("Private"), {
     hint: t("Only the roles and members that you choose can see it."),

@@ -62,7 +62,8 @@ const VIDEO_OPTIONS = [
 ];
 
 /** Return whether the guild can have announcement channels. */
-export const hasAnnouncements = guild => (guild.features ?? []).some(name => name === "NEWS" || name === "COMMUNITY");
+export const canHaveAnnouncements = guild =>
+  (guild.features ?? []).some(name => name === "NEWS" || name === "COMMUNITY");
 
 /** Return the pairs of ID and name for a choice of category. */
 export function categoryOptions(state, guildId) {
@@ -173,7 +174,7 @@ export function channelFields(view, channel, regions) {
   const hasTopic = isText || isForum(channel) || type === ChannelType.GUILD_STAGE_VOICE;
   return {
     ...name,
-    ...(isText && hasAnnouncements(guild)
+    ...(isText && canHaveAnnouncements(guild)
       ? {
           type: choiceSetting(t("Type"), [
             [ChannelType.GUILD_TEXT, t("Text")],

@@ -94,9 +94,8 @@ export function withOverwrite(overwrites, { id, type, allow, deny }) {
 }
 
 /**
- * Return overwrites in which
- *
- * @everyone cannot view the channel; without `isPrivate`, the overwrite of @everyone does not decide it.
+ * Return overwrites that deny the role @everyone to view the channel. Without `isPrivate`, the overwrite of this role
+ * neither allows nor denies it.
  */
 export function withPrivacy(overwrites, guildId, isPrivate) {
   const everyone = overwrites.find(overwrite => overwrite.id === guildId);
@@ -209,13 +208,13 @@ export function overwritesSetting(view, findChannel) {
   });
   const sync = h("div", { class: "sync-state" });
   const targets = h("div", { class: "overwrite-target" });
-  const adder = createPicker({
+  const addPicker = createPicker({
     label: t("Add role or member"),
     placeholder: t("Add role or member"),
     find: async query =>
       (await findTargets(view, query)).filter(({ value: id }) => !value.some(other => other.id === id)),
     onCommit: ([choice]) => {
-      adder.set([]);
+      addPicker.set([]);
       targetId = choice.value;
       const isRole = view.guild.roles.some(role => role.id === targetId);
       set(
@@ -298,7 +297,7 @@ export function overwritesSetting(view, findChannel) {
     const everyone = value.find(({ id }) => id === guildId);
     privacy.write(Boolean(BigInt(everyone?.deny ?? 0) & Permissions.VIEW_CHANNEL));
     privacy.setDisabled(bitDenialReason(access, channel, Permissions.VIEW_CHANNEL) !== null);
-    adder.button.disabled = denialReason !== null;
+    addPicker.button.disabled = denialReason !== null;
     drawSync(channel, denialReason);
     drawTargets(denialReason);
     const { allow, deny } = current();
@@ -310,7 +309,7 @@ export function overwritesSetting(view, findChannel) {
   };
   const hasBits = ({ allow, deny }) => allow !== "0" || deny !== "0";
   const isStored = ({ id }) => base.some(overwrite => overwrite.id === id);
-  setChildren(node, sync, privacy.node, targets, adder.node, list);
+  setChildren(node, sync, privacy.node, targets, addPicker.node, list);
   return {
     node,
     base: () => base,

@@ -49,7 +49,7 @@ export function mergeTree(tree, channels) {
   return merged;
 }
 
-/** Moves channels and categories; voice channels stay below the other channels of their group. */
+/** Moves of channels and categories in a tree; voice channels stay below the other channels of their group. */
 export class TreeMoves {
   /** @param {(id: string) => any} find returns a channel */
   constructor(find) {

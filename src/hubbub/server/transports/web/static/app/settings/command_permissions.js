@@ -143,12 +143,12 @@ function permissionsSetting(view, members) {
   let entries = [],
     isDisabled = false;
   const error = h("p", { class: "error", role: "alert", hidden: true });
-  const people = h("ul", { class: "settings-list", "aria-label": t("Roles and members") });
+  const roleAndMemberList = h("ul", { class: "settings-list", "aria-label": t("Roles and members") });
   const channels = h("ul", { class: "settings-list", "aria-label": t("Channels") });
   const set = changed => {
     entries = changed;
     draw();
-    people.dispatchEvent(new Event("input", { bubbles: true }));
+    roleAndMemberList.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const setEntry = (id, type, permission) => {
     const others = entries.filter(entry => entry.id !== id || entry.type !== type);
@@ -166,10 +166,10 @@ function permissionsSetting(view, members) {
         row({ ...fixed, permission: find(fixed)?.permission ?? null }),
         entries.filter(({ id, type }) => types.includes(type) && id !== fixed.id).map(row),
       );
-    drawRows(people, [ROLE, USER], { id: guildId, type: ROLE });
+    drawRows(roleAndMemberList, [ROLE, USER], { id: guildId, type: ROLE });
     drawRows(channels, [CHANNEL], { id: allChannelsId(guildId), type: CHANNEL });
     const isFull = entries.length >= COMMAND_PERMISSIONS_MAX;
-    for (const picker of [personPicker, channelPicker]) picker.button.disabled = isDisabled || isFull;
+    for (const picker of [roleAndMemberPicker, channelPicker]) picker.button.disabled = isDisabled || isFull;
   };
   const find = ({ id, type }) => entries.find(entry => entry.id === id && entry.type === type);
   const createEntryPicker = (label, componentType, entryType) => {
@@ -193,7 +193,7 @@ function permissionsSetting(view, members) {
     });
     return picker;
   };
-  const personPicker = createEntryPicker(t("Add role or member"), ComponentType.MENTIONABLE_SELECT, id =>
+  const roleAndMemberPicker = createEntryPicker(t("Add role or member"), ComponentType.MENTIONABLE_SELECT, id =>
     view.guild.roles.some(role => role.id === id) ? ROLE : USER,
   );
   const channelPicker = createEntryPicker(t("Add channel"), ComponentType.CHANNEL_SELECT, () => CHANNEL);
@@ -202,7 +202,7 @@ function permissionsSetting(view, members) {
       "div",
       { class: "settings-form command-permissions" },
       error,
-      settingsSection(t("Roles and members"), people, personPicker.node),
+      settingsSection(t("Roles and members"), roleAndMemberList, roleAndMemberPicker.node),
       settingsSection(t("Channels"), channels, channelPicker.node),
       h(
         "p",

@@ -25,7 +25,7 @@ const IMAGE_HINT = [
 ].join(" ");
 const NAME_HINT = t("{min} to {max} letters, digits and underscores.", { min: EMOJI_NAME_MIN, max: EMOJI_NAME_MAX });
 
-const PREVIEW_SIDE_PIXELS = 96;
+const PREVIEW_SIDE_PX = 96;
 
 /** @type {import("./settings_dialog.js").SettingsScreen} */
 export const EMOJI_SCREEN = { id: "emoji", label: t("Emoji"), icon: "smile", build };
@@ -53,7 +53,7 @@ function build(view) {
     mark: (_view, emoji) =>
       h("img", {
         class: "expression-image",
-        src: emojiPath(emoji.id, emoji.animated, PREVIEW_SIDE_PIXELS),
+        src: emojiPath(emoji.id, emoji.animated, PREVIEW_SIDE_PX),
         alt: "",
         loading: "lazy",
       }),

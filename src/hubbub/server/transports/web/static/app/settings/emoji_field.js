@@ -1,4 +1,4 @@
-/** A field that chooses an emoji, or none. */
+/** A field and a button that choose an emoji, and the node that shows it. */
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";

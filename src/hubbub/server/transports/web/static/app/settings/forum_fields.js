@@ -39,7 +39,7 @@ export function forumFields(view, channel) {
   };
 }
 
-let tagCount = 0;
+let newTagCount = 0;
 
 /** Return the field in which the user adds, renames, moves and removes the tags of a forum. */
 function tagsSetting(view) {
@@ -64,7 +64,7 @@ function tagsSetting(view) {
   };
   const change = (key, changes) => set(tags.map(tag => (tag.key === key ? { ...tag, ...changes } : tag)));
   const addTag = () => {
-    const key = `new-${(tagCount += 1)}`;
+    const key = `new-${(newTagCount += 1)}`;
     set([...tags, { key, name: "", moderated: false, emoji_id: null, emoji_name: null }]);
     list.lastElementChild.querySelector("input").focus();
   };
@@ -114,7 +114,7 @@ function tagsSetting(view) {
       writeCount += 1;
       tags = stored.map(tag => ({
         id: tag.id,
-        key: tag.key ?? tag.id ?? `new-${(tagCount += 1)}`,
+        key: tag.key ?? tag.id ?? `new-${(newTagCount += 1)}`,
         version: writeCount,
         name: tag.name,
         moderated: tag.moderated ?? false,

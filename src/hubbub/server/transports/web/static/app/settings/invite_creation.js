@@ -27,7 +27,7 @@ const USES_OPTIONS = [0, 1, 5, 10, 25, 50, INVITE_USES_MAX].map(count => [
   count ? String(count) : t("No limit"),
 ]);
 
-/** Return the channels to which the user can invite people, as pairs of ID and name. */
+/** Return the channels to which the user can invite people, as pairs of ID and label. */
 export const invitableChannels = view =>
   channelOptions(view, Permissions.CREATE_INSTANT_INVITE | Permissions.VIEW_CHANNEL);
 

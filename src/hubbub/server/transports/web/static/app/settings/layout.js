@@ -1,4 +1,4 @@
-/** Parts of the settings screens: sections, list entries with actions, notices. */
+/** Parts of the settings screens: sections, list entries, buttons of actions, status lines and notices. */
 
 import { h } from "../ui/dom.js";
 import { t } from "../ui/translation.js";

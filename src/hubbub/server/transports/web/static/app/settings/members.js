@@ -18,7 +18,7 @@ const PAGE_SIZE = 50;
 const SEARCH_RESULTS_MAX = 100;
 const SEARCH_DELAY_MS = 250;
 
-/** Lengths of a timeout in seconds. */
+/** Durations of a timeout in seconds, with their labels. */
 const TIMEOUT_OPTIONS = [
   [60, t("1 minute")],
   [300, t("5 minutes")],
@@ -28,7 +28,7 @@ const TIMEOUT_OPTIONS = [
   [TIMEOUT_SECONDS_MAX, t("4 weeks")],
 ];
 
-/** Age in seconds of the messages that a ban deletes. */
+/** Maximum age in seconds of the messages that a ban deletes, with labels. */
 const DELETED_MESSAGES_OPTIONS = [
   [0, t("Keep their messages")],
   [3_600, t("Messages of the last hour")],

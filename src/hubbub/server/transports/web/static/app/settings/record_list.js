@@ -112,8 +112,8 @@ export function recordsSetting(
       const current = rows.map(({ group, id }) => [group.read(), id]);
       // Keep fields that already hold these values, so that they do not lose the focus.
       if (JSON.stringify(stored) === JSON.stringify(current)) return;
-      const open = new Set(rows.filter(({ node }) => node.querySelector("details")?.open).map(({ id }) => id));
-      rows = stored.map(([values, id]) => createRow(values, id, id !== undefined && open.has(id)));
+      const openIds = new Set(rows.filter(({ node }) => node.querySelector("details")?.open).map(({ id }) => id));
+      rows = stored.map(([values, id]) => createRow(values, id, id !== undefined && openIds.has(id)));
       list.replaceChildren();
       draw();
     },

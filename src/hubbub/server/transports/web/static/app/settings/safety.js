@@ -108,7 +108,7 @@ function pauseEntry(view, { name, label, pausedText, runningText }, denialReason
   };
 }
 
-/** Return the lengths of a pause as pairs of hours and label. */
+/** Return the durations of a pause as pairs of hours and label. */
 function hourOptions() {
   return [1, 6, 12, INCIDENT_HOURS_MAX].map(hours => [hours, tn("{count} hour", "{count} hours", hours)]);
 }
@@ -127,7 +127,10 @@ function twoFactorEntry(view) {
       const level = isRequired ? MfaLevel.NONE : MfaLevel.ELEVATED;
       await view.context.api.request("POST", `/guilds/${view.guildId}/mfa`, { json: { level } });
       view.context.state.apply("GUILD_UPDATE", { id: view.guildId, mfa_level: level });
-      showNotice(isRequired ? t("Moderators need no second factor.") : t("Moderators need a second factor."), "done");
+      showNotice(
+        isRequired ? t("Moderators no longer need a second factor.") : t("Moderators need a second factor."),
+        "done",
+      );
     });
   const button = isRequired
     ? actionButton(t("Stop requiring"), toggle, { denialReason, name: t("Stop requiring two-factor authentication") })

@@ -1,4 +1,4 @@
-/** The loaded messages of a channel, and those being sent. */
+/** The loaded messages of a channel, and the messages that are being sent. */
 
 import { MessageFlags } from "../generated/enums.js";
 import { compareIds } from "../network/ids.js";

@@ -9,7 +9,7 @@ const { ALL_MESSAGES, NOTHING, INHERIT } = NotificationLevel;
 export const PRIVATE_SETTINGS = "@me";
 
 /** Maximum length of an inheritance path: a thread, its channel and its category. */
-const INHERITANCE_DEPTH = 3;
+const INHERITANCE_LENGTH_MAX = 3;
 const DEFAULTS = {
   message_notifications: INHERIT,
   muted: false,
@@ -47,7 +47,7 @@ function inheritancePath(state, channel) {
   const path = [];
   for (
     let current = channel;
-    current !== undefined && path.length < INHERITANCE_DEPTH;
+    current !== undefined && path.length < INHERITANCE_LENGTH_MAX;
     current = state.channels.get(current.parent_id)
   )
     path.push(current);

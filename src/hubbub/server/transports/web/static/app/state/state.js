@@ -14,6 +14,8 @@ const USERS_MAX = 5_000;
 const LOGS_MAX = 5;
 
 /**
+ * The objects that the client knows, by ID.
+ *
  * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change. `kind` is one of:
  * - the name of a map of this class
  * - `messages`, `me`, `settings` for the settings of the user, `notificationSettings`, and `ready` after READY
@@ -50,7 +52,7 @@ export class State extends EventTarget {
     this.relationships = new Map();
     /** `{status, activities}` by user. @type {Map<string, any>} */
     this.presences = new Map();
-    /** The sessions of the user, with those in games; empty while this is the only one. @type {any[]} */
+    /** The sessions of the user, including sessions in games; empty until the user has several. @type {any[]} */
     this.ownSessions = [];
     /** `{last_message_id, mention_count, acknowledged, isMarkedUnread}` by channel. @type {Map<string, any>} */
     this.readStates = new Map();

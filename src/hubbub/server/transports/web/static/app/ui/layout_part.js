@@ -1,4 +1,4 @@
-/** The base class of the custom elements of the client. */
+/** The base class of the custom elements of the client, and the function that creates them. */
 
 import { drawInNextFrame } from "./frames.js";
 
@@ -34,10 +34,10 @@ export class LayoutPart extends HTMLElement {
   draw() {}
 }
 
-/** Create a custom element, and set its context and `attributes` as properties. */
-export function createPart(tag, context, attributes = {}) {
+/** Create a custom element, and set its context and other properties. */
+export function createPart(tag, context, properties = {}) {
   const element = document.createElement(tag);
-  Object.assign(element, { context }, attributes);
+  Object.assign(element, { context }, properties);
   return /** @type {any} */ (element);
 }
 

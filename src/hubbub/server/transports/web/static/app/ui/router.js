@@ -4,7 +4,7 @@ const ROUTE_PATTERN = /^\/app\/channels\/(@me|\d{1,19})(?:\/(\d{1,19})(?:\/(\d{1
 
 /** @typedef {{guildId: string | null, channelId: string | null, messageId: string | null}} Route */
 
-/** Dispatches `CustomEvent("navigate", {detail: Route})` after each navigation. */
+/** The route of the page. Dispatches `CustomEvent("navigate", {detail: Route})` after each navigation. */
 export class Router extends EventTarget {
   constructor() {
     super();

@@ -14,7 +14,7 @@ import { memberMenuHandler, openProfile } from "./profile.js";
 const MEMBER_HEIGHT_REM = 2.75;
 const TITLE_HEIGHT_REM = 2.4;
 /** A guild with more loaded members is large: changes redraw its list after a delay, because sorting takes time. */
-const LARGE_GUILD_MEMBERS_MIN = 1_000;
+const LARGE_GUILD_THRESHOLD = 1_000;
 const LARGE_GUILD_DELAY_MS = 500;
 
 /** IDs of guilds whose offline members were requested in this session. */
@@ -42,7 +42,7 @@ class Members extends LayoutPart {
 
   draw() {
     const { guildId, state } = this.context;
-    const isLarge = (state.members.get(guildId)?.size ?? 0) > LARGE_GUILD_MEMBERS_MIN;
+    const isLarge = (state.members.get(guildId)?.size ?? 0) > LARGE_GUILD_THRESHOLD;
     if (!isLarge || !this.isDrawn) {
       this.#drawEntries();
       return;

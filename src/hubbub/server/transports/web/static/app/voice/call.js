@@ -17,6 +17,8 @@ const RECOVERY_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 8_000;
 
 /**
+ * The connection of this client to a call, until it is lost or closed.
+ *
  * Dispatches `change` after every change of its public state, `joined` and `left` `{userId}`, `unsent` if the microphone cannot be
  * sent, and `ended` `{code}` when the call is over for this client; the voice state decides whether to connect again.
  */
@@ -34,7 +36,7 @@ export class Call extends EventTarget {
   state = "connecting";
   /** IDs of the other connected users. @type {Set<string>} */
   userIds = new Set();
-  /** IDs of the users who speak, with the current user. @type {Set<string>} */
+  /** IDs of the users who speak, including the current user. @type {Set<string>} */
   speakingIds = new Set();
   /** Video tracks of other users: `{track, type}` by user ID. @type {Map<string, {track: MediaStreamTrack, type: string}>} */
   videos = new Map();

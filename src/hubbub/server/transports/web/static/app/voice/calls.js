@@ -1,6 +1,6 @@
 /**
  * The call of this client: follows the user's voice state and the voice server on the main gateway, and keeps one `Call`.
- * Voice states of other clients of the user are not followed.
+ * A voice state of another client of the user ends the call of this client.
  */
 
 import { VoiceCloseCode } from "../generated/enums.js";
@@ -24,7 +24,7 @@ const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: 
 
 const loadCall = () => loadModule(() => import("./call.js"));
 
-/** Dispatches `change` after every change of the call or its devices, and `joined` and `left` `{userId}`. */
+/** The call of this client. Dispatches `change` after every change of the call or its devices, `joined` and `left` `{userId}`. */
 export class Calls extends EventTarget {
   #context;
   /** Channel that the user asked to join, or null. @type {{id: string, guildId: string | null} | null} */
@@ -39,7 +39,7 @@ export class Calls extends EventTarget {
   #sessionId = null;
   /** Whether the server has confirmed the join. An earlier voice state without a channel belongs to the previous call. */
   #isJoined = false;
-  #rejoins = 0;
+  #rejoinCount = 0;
   #rejoinTimer = 0;
   #joinTimer = 0;
   devices = new Devices();
@@ -81,7 +81,7 @@ export class Calls extends EventTarget {
     });
     this.#target = { id: channel.id, guildId: channel.guild_id ?? null };
     this.#isJoined = false;
-    this.#rejoins = 0;
+    this.#rejoinCount = 0;
     this.#sendVoiceState();
     this.#joinTimer = window.setTimeout(() => this.#onJoinTimeout(), JOIN_TIMEOUT_MS);
     this.#notify();
@@ -169,7 +169,7 @@ export class Calls extends EventTarget {
   }
 
   /** Resolve when the call is connected, or when this client left it. */
-  waitConnected() {
+  waitUntilConnected() {
     const isDone = () => this.#target === null || this.call?.state === "connected";
     if (isDone()) return Promise.resolve();
     return new Promise(resolve => {
@@ -298,16 +298,16 @@ export class Calls extends EventTarget {
     this.#notify();
   }
 
-  /** Send the video to a new voice connection, because the server does not keep that of an earlier connection. */
+  /** Send the video to a new voice connection, because the server does not keep the video of an earlier one. */
   #onConnected(call) {
-    this.#rejoins = 0;
-    if (this.#callWithVideo === call) return;
-    this.#callWithVideo = call;
+    this.#rejoinCount = 0;
+    if (this.#connectedCall === call) return;
+    this.#connectedCall = call;
     if (this.video.track !== null) this.#sendVideo();
   }
 
-  /** The call to which the current video was sent. */
-  #callWithVideo = null;
+  /** The last call that connected, so that its later `connected` states do not send the video again. */
+  #connectedCall = null;
 
   #onCallEnded(call, code) {
     if (this.call !== call) return;
@@ -320,7 +320,7 @@ export class Calls extends EventTarget {
   /** Leave and join again, which gives this client a new ticket. */
   #rejoin() {
     if (this.#target === null) return;
-    if (this.#rejoins >= REJOINS_MAX) {
+    if (this.#rejoinCount >= REJOINS_MAX) {
       showNotice(
         t("The call in {channel} could not be reached. Join it again later.", {
           channel: this.#channelName(this.#target.id),
@@ -331,7 +331,7 @@ export class Calls extends EventTarget {
       return;
     }
     const { id, guildId } = this.#target;
-    this.#rejoins += 1;
+    this.#rejoinCount += 1;
     clearTimeout(this.#rejoinTimer);
     this.#rejoinTimer = window.setTimeout(
       () => {
@@ -344,7 +344,7 @@ export class Calls extends EventTarget {
         });
         this.#sendVoiceState();
       },
-      this.#rejoins === 1 ? 0 : REJOIN_DELAY_MS * this.#rejoins,
+      this.#rejoinCount === 1 ? 0 : REJOIN_DELAY_MS * this.#rejoinCount,
     );
   }
 

@@ -6,7 +6,11 @@ import { Microphone } from "./microphone.js";
 import { Mixer } from "./mixer.js";
 import { captureProblem } from "./support.js";
 
-/** Dispatches `change` after changed settings, `microphone` when the sent track changes, `level` and `speaking`. */
+/**
+ * The microphone, the sound of a shared screen and the settings of calls.
+ *
+ * Dispatches `change` after changed settings, `microphone` when the sent track changes, `level` and `speaking`.
+ */
 export class Devices extends EventTarget {
   settings = {
     /** Whether the user is muted. */

@@ -11,6 +11,8 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("voice-wor
 });
 
 /**
+ * The frame worker of one call.
+ *
  * Dispatches every message of the worker as an event of its kind, with the other fields as the detail: `loaded`, `send`,
  * `status`, `statistics`, `recovered` and `failed`. `failed` `{reason}` also reports an error of the worker itself.
  */

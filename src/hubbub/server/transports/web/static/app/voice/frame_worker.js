@@ -35,10 +35,12 @@ const Op = {
   WELCOME: 30,
   INVALID_COMMIT_WELCOME: 31,
 };
+/** Media types of davey. */
 const AUDIO = 0,
   VIDEO = 1;
+/** Codec of davey for all audio. */
 const OPUS = 1;
-/** Codecs of davey by MIME type. */
+/** Codecs of davey for video, by MIME type. */
 const VIDEO_CODECS = { "video/vp8": 2, "video/vp9": 3, "video/h264": 4, "video/av1": 6 };
 const DAVE_VERSION = 1;
 /** Interval between requests for a key frame, while frames of a video cannot be decrypted. */

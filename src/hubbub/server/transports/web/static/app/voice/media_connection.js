@@ -5,6 +5,8 @@ import { codecsOf, writeAnswer } from "./answer.js";
 const VIDEO_BITS_PER_SECOND_MAX = 2_500_000;
 
 /**
+ * The peer connection between this client and the voice server.
+ *
  * Dispatches `offer` `{sdp, codecs}` for SELECT_PROTOCOL, `track` and `ended` `{userId, kind, track}` for streams of other
  * users, and `state` `{state}` after changes of the connection.
  */

@@ -5,7 +5,11 @@ const LEVEL_RANGE_DB = 60;
 /** Time without voice after which the user counts as silent. */
 const HOLD_MS = 300;
 
-/** Dispatches `level` `{level}` (0 to 1), `speaking` `{isSpeaking}` and `ended` if the device disappears. */
+/**
+ * A microphone, open or closed.
+ *
+ * Dispatches `level` `{level}` (0 to 1), `speaking` `{isSpeaking}` and `ended` if the device disappears.
+ */
 export class Microphone extends EventTarget {
   #audio;
   #analyser = null;

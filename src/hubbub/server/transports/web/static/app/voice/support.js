@@ -1,4 +1,4 @@
-/** Requirements of calls: features of the browser, and files that the server may lack. */
+/** Requirements of calls, and texts about missing requirements, devices that do not open and videos that are not sent. */
 
 import { t } from "../ui/translation.js";
 
@@ -16,7 +16,6 @@ export function callObstacle() {
   return null;
 }
 
-/** Return whether the browser can share the screen. */
 export function canShareScreen() {
   return "getDisplayMedia" in (navigator.mediaDevices ?? {});
 }

@@ -33,6 +33,8 @@ const NORMAL_CLOSE = 1000;
 const SERVER_CODES_MIN = 4000;
 
 /**
+ * A session of the voice gateway.
+ *
  * Dispatches `message` `{op, data}` (a Uint8Array for binary messages), `heartbeat` after each acknowledgment, `connected`,
  * `lost` (resuming), and `ended` `{code}` when the session cannot be resumed.
  */

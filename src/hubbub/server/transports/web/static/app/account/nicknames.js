@@ -11,7 +11,7 @@ import { openActionDialog } from "../settings/form.js";
 import { actionButton, listEntry, statusLine } from "../settings/layout.js";
 
 /** @type {import("../settings/settings_dialog.js").SettingsScreen} */
-export const GUILD_NAMES_SCREEN = { id: "nicknames", label: t("Nicknames"), icon: "tag", build };
+export const NICKNAMES_SCREEN = { id: "nicknames", label: t("Nicknames"), icon: "tag", build };
 
 function build(view) {
   const { state } = view.context;
