@@ -13,24 +13,24 @@ FILES = {name for package in PACKAGES for name, _ in package.files.values() if (
 HAS_CALL_FILES = {f"{THIRD_PARTY}/{name}" for name in FILES} >= CALL_FILES
 """Whether the files that calls in the browser need were fetched."""
 
-MISSING_REASON = "the third-party files of calls are missing (make third-party fetches them)"
+MISSING_REASON = "the third-party files of calls are missing: make third-party"
 
 needs_call_files = pytest.mark.skipif(not HAS_CALL_FILES, reason=MISSING_REASON)
 """Skips a test on a machine without the files that calls in the browser need."""
 
 needs_highlighter = pytest.mark.skipif(
-    "highlight.js" not in FILES, reason="the library for code blocks is missing (make third-party fetches it)"
+    "highlight.js" not in FILES, reason="the library for code blocks is missing: make third-party"
 )
 """Skips a test on a machine without the library that colors code blocks."""
 
 needs_emoji_files = pytest.mark.skipif(
     not {"emoji.json", "emoji_names.json", "emoji_font_0.woff2"} <= FILES,
-    reason="the files of emoji are missing (make third-party fetches them)",
+    reason="the files of emoji are missing: make third-party",
 )
 """Skips a test on a machine without the list of all emoji and the font for them."""
 
 needs_all_files = pytest.mark.skipif(
     len(FILES) < sum(len(package.files) for package in PACKAGES),
-    reason="some third-party files are missing (make third-party fetches them)",
+    reason="some third-party files are missing: make third-party",
 )
 """Skips a test on a machine without one of the third-party files."""

@@ -32,7 +32,7 @@ pytestmark = [
         not (JS_DIRECTORY / "node_modules" / "@xhayper" / "discord-rpc").is_dir(),
         reason="@xhayper/discord-rpc is not installed: make client-deps",
     ),
-    pytest.mark.skipif(not is_node_supported(), reason=f"Node {NODE_VERSION_MIN} or newer is not installed"),
+    pytest.mark.skipif(not is_node_supported(), reason=f"Node.js {NODE_VERSION_MIN} or newer is not installed"),
     pytest.mark.parametrize("store_config", ["sqlite"], indirect=True),
 ]
 

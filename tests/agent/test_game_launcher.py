@@ -17,7 +17,7 @@ from tests.world import WAIT_TIMEOUT_SECONDS
 pytestmark = [
     pytest.mark.parametrize("store_config", ["sqlite"], indirect=True),
     pytest.mark.skipif(
-        sys.platform != "linux", reason="launch commands are registered as desktop entries, which only Linux has"
+        sys.platform != "linux", reason="requires Linux: launch commands are registered as desktop entries"
     ),
 ]
 

@@ -70,7 +70,7 @@ async def test_an_activity_ends_with_the_connection(world: World, new_machine: N
 
 @pytest.mark.skipif(
     sys.platform != "linux",
-    reason="other systems have no pidfd, so the agent notices the end of a process only after several seconds",
+    reason="requires Linux: other systems have no pidfd, so the agent notices the end of a process late",
 )
 async def test_an_activity_ends_with_its_process(world: World, new_machine: NewMachine) -> None:
     setup = await create_presence_setup(world, new_machine)

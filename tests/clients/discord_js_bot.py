@@ -19,7 +19,7 @@ NODE = shutil.which("node")
 """Path of Node, or None if it is not installed."""
 
 REQUIRES_DISCORD_JS = [
-    pytest.mark.skipif(NODE is None, reason="Node is not installed"),
+    pytest.mark.skipif(NODE is None, reason="Node.js is not installed"),
     pytest.mark.skipif(
         not (JS_FOLDER / "node_modules" / "discord.js").is_dir(), reason="discord.js is not installed: make client-deps"
     ),

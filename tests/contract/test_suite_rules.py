@@ -1,9 +1,13 @@
 """Rules of the test suite: no test depends on the speed of the machine, and assertions accept one outcome."""
 
 import ast
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
+
+import pytest
 
 from tests.contract.tables import parse_file, python_files
 
@@ -18,6 +22,11 @@ BANNED_CALLS = {
 """Methods of Playwright that no test calls, with the reason."""
 
 ERROR_STATUSES = range(400, 600)
+
+SKIP_REASON = re.compile(
+    r"^requires Linux|^Node\.js (?:.*)is not installed$|: make (?:browser|client-deps|third-party)$"
+)
+"""Reasons for which a test is skipped."""
 
 
 def test_no_test_calls_a_banned_method_of_playwright() -> None:
@@ -40,6 +49,43 @@ def test_only_make_chaos_checks_time_bounds() -> None:
 def test_no_assertion_accepts_either_of_two_errors() -> None:
     assertions = [location for location, node in _nodes(ast.Assert) if _accepts_several_errors(node.test)]
     assert not assertions, "\n".join(f"{location}: name the one expected status" for location in assertions)
+
+
+def test_skip_reasons_name_what_to_install() -> None:
+    """CONTRIBUTING.md lists the same reasons."""
+    reasons = [
+        (location, "".join(ast.literal_eval(part) for part in ast.walk(value) if isinstance(part, ast.Constant)))
+        for location, node in _nodes(ast.Call)
+        if ast.unparse(node.func) in ("pytest.skip", "pytest.mark.skip", "pytest.mark.skipif")
+        for value in [keyword.value for keyword in node.keywords if keyword.arg == "reason"] or node.args[:1]
+        if isinstance(value, ast.Constant | ast.JoinedStr)
+    ]
+    assert len(reasons) > 20
+    wrong = [f"{location}: {reason}" for location, reason in reasons if not SKIP_REASON.search(reason)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_run_names_missing_programs_in_one_line(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = TESTS.parent
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(root / "src"), str(root))))
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.program("no-such-program")
+        def test_a_program(): ...
+
+        @pytest.mark.program("/checkout/.venvs/no-such-library/bin/python")
+        def test_a_library(): ...
+
+        def test_others(): ...
+        """
+    )
+    line = "Not run, because a program is not installed (number of tests): no-such-library (1), no-such-program (1)"
+    for arguments in ((), ("-n", "1")):
+        result = pytester.runpytest_subprocess("-p", "tests.fixtures.programs", *arguments)
+        result.assert_outcomes(passed=1, deselected=0 if arguments else 2)
+        assert result.outlines.count(line) == 1
 
 
 def test_the_rules_recognize_violations() -> None:

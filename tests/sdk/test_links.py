@@ -232,7 +232,7 @@ async def test_the_device_code_screen_is_shown_and_closed() -> None:
     await client.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has desktop entries")
+@pytest.mark.skipif(sys.platform != "linux", reason="requires Linux: desktop entries")
 def test_registering_a_launch_command_writes_a_desktop_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)

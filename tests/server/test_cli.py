@@ -300,14 +300,14 @@ def test_a_stored_world_on_a_public_host_requires_a_seed(data_folder: Path) -> N
     assert not data_folder.exists()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+@pytest.mark.skipif(os.name != "posix", reason="requires Linux or another POSIX system: modes of files")
 def test_stored_files_are_readable_only_by_their_owner(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["admin", "create-user", "ann", "--data", str(data_folder)]) == 0
     assert stat.S_IMODE(data_folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((data_folder / "hubbub.sqlite3").stat().st_mode) == 0o600
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+@pytest.mark.skipif(os.name != "posix", reason="requires Linux or another POSIX system: modes of files")
 def test_other_users_cannot_read_data_or_backups_in_an_open_folder(
     data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

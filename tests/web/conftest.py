@@ -55,7 +55,7 @@ async def web_world() -> AsyncIterator[World]:
 async def browser() -> AsyncIterator[Any]:
     """Chromium, started once for all tests of a process."""
     if CHROMIUM is None:
-        pytest.skip("no chromium on this machine (make browser installs it)")
+        pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
     async with playwright.async_playwright() as driver:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []

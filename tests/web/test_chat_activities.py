@@ -74,9 +74,7 @@ def is_only_participant(data: dict[str, Any], user: Actor) -> bool:
     return [participant["user_id"] for participant in data["participants"]] == [str(user.id)]
 
 
-@pytest.mark.skipif(
-    not SDK_FOLDER.is_dir(), reason="the public SDK is not installed (make test installs it where Node is)"
-)
+@pytest.mark.skipif(not SDK_FOLDER.is_dir(), reason="the public SDK is not installed: make client-deps")
 async def test_the_public_sdk_runs_an_activity(activity: SampleActivity) -> None:
     app_guild = activity.app_guild
     world, guild = app_guild.world, app_guild.guild

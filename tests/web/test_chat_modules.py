@@ -46,7 +46,7 @@ for (const path of JSON.parse(readFileSync(0, "utf8"))) {
 """A Node program that parses every module without running it, and prints the syntax errors."""
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node on this machine")
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 def test_every_module_is_valid_strict_mode_code() -> None:
     command = ["node", "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", PARSE_SCRIPT]
     names = json.dumps([str(script) for script in SCRIPTS])

@@ -27,8 +27,8 @@ FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 pytestmark = [
     pytest.mark.xdist_group("firefox"),
     pytest.mark.timeout(300),
-    pytest.mark.skipif(FIREFOX is None, reason="no Firefox on this machine (make browser installs it)"),
-    pytest.mark.skipif(NODE is None, reason="Node is not installed"),
+    pytest.mark.skipif(FIREFOX is None, reason="Firefox is not installed: make browser"),
+    pytest.mark.skipif(NODE is None, reason="Node.js is not installed"),
     pytest.mark.skipif(
         not (JS_FOLDER / "node_modules" / "puppeteer-core").is_dir(),
         reason="Puppeteer is not installed: make client-deps",

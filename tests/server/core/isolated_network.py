@@ -40,7 +40,7 @@ _COMMANDS = (
 def run_scenario(module: str, name: str) -> None:
     """Run the coroutine function `name` of a module in a network of its own; fail if it raises."""
     if subprocess.run(["unshare", "-rnm", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("this machine permits no network namespaces")
+        pytest.skip("requires Linux with network namespaces: unshare -rnm true fails")
     with tempfile.TemporaryDirectory() as folder:
         Authority.create(Path(folder))
         resolv_conf = Path(folder, "resolv.conf")

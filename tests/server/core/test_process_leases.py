@@ -64,7 +64,7 @@ async def test_a_process_acquires_the_number_of_a_killed_process(database: Datab
 
 
 @pytest.mark.skipif(
-    not Path("/proc/sys/kernel/random/boot_id").exists(), reason="process IDs are compared on Linux only"
+    not Path("/proc/sys/kernel/random/boot_id").exists(), reason="requires Linux: process IDs are compared"
 )
 async def test_the_number_of_a_process_that_ended_on_this_machine_is_free_immediately(
     database: Database, caplog: pytest.LogCaptureFixture

@@ -151,7 +151,7 @@ async def test_every_example_is_valid_source_code(demo: Demo) -> None:
     if shutil.which("bash") is not None:
         subprocess.run(["bash", "-n"], input="\n".join(commands), text=True, check=True, timeout=60)
     if NODE is None:
-        pytest.skip("Node is not installed")
+        pytest.skip("Node.js is not installed")
     arguments = [NODE, "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", SYNTAX_CHECK_SCRIPT]
     done = subprocess.run(arguments, input=json.dumps(modules), capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
@@ -236,7 +236,7 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
     assert await asyncio.to_thread(run) == []
 
 
-@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 @pytest.mark.skipif(
     not (JS_FOLDER / "node_modules" / "discord.js").is_dir(), reason="discord.js is not installed: make client-deps"
 )

@@ -58,7 +58,7 @@ async def receive_tone(caller: Caller, ssrc: int) -> "array[int]":
 async def chromium() -> AsyncIterator[Any]:
     """Chromium with audio that plays without a user gesture."""
     if CHROMIUM is None:
-        pytest.skip("no chromium on this machine (make browser installs it)")
+        pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
     options = ["--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"]
     if os.geteuid() == 0:
