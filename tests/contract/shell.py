@@ -60,6 +60,17 @@ NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     "kubectl create namespace chat": "needs a cluster",
     "kubectl apply --namespace chat --filename deploy/kustomize/secret.example.yaml": "needs a cluster",
     "kubectl apply --namespace chat --kustomize deploy/kustomize/base": "needs a cluster; tests/deploy checks the files",
+    "hubbub export GUILD_ID --output town.zip --data /srv/hubbub": "needs a guild; tests/journeys/test_guild_transfer.py",
+    "hubbub import town.zip --dry-run": "needs an archive; tests/journeys/test_guild_transfer.py",
+    "hubbub import town.zip --owner ann --data /srv/hubbub": "needs an archive; tests/journeys/test_guild_transfer.py",
+    "hubbub import claims GUILD_ID --data /srv/hubbub": "needs a guild; tests/journeys/test_guild_transfer.py",
+    "createdb --host db.example.org --owner hubbub hubbub_restored": "needs a database server at this address",
+    "hubbub restore /backups/tuesday --database-url postgresql://hubbub:...@db.example.org/hubbub_restored "
+    "--files-url /srv/restored-files": "needs a database server at this address; tests/server/test_backup.py restores",
+    "hubbub watch --filter messages": "runs until Ctrl-C; tests/server/test_watch.py",
+    'hubbub replay session.jsonl --program "python bot.py"': "needs a recording; tests/server/test_recordings.py",
+    "hubbub doctor --url https://chat.example.org --token-file token": "shows a problem of a proxy; tests/deploy/test_proxies.py",
+    "hubbub top": "runs until Ctrl-C; tests/server/test_top.py",
     "uvx --from 'hubbub[server]' hubbub dev": "downloads packages; tests/deploy installs the wheel",
 }
 """Commands that are not run, with the reason."""

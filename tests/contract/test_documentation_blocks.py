@@ -324,6 +324,26 @@ def settings_are_accepted(shell: Shell, toml_blocks: Sequence[Block]) -> None:
         config.load(file=path)
 
 
+def nightly_backup_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
+    """Run the script of the page with the folders of the scratch checkout."""
+    [block] = page_blocks
+    settings, backups = shell.folder / "nightly.toml", shell.folder / "nightly"
+    backups.mkdir()
+    settings.write_text(f'data = "{shell.folder}/srv/hubbub"\n')
+    script = block.text.replace("/etc/hubbub/hubbub.toml", str(settings)).replace("/backups/", f"{backups}/")
+    done = subprocess.run(
+        ["sh", "-c", script],
+        cwd=shell.folder,
+        env=shell.variables,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "No problems found." in done.stdout
+    assert len(list(backups.iterdir())) == 1
+
+
 CHECKS: Final[dict[tuple[str, str], Callable[[Shell, Sequence[Block]], None]]] = {
     ("README.md", "python"): readme_bot_is_the_example,
     ("docs/add-a-page.md", "html"): page_of_the_guide_works,
@@ -335,6 +355,7 @@ CHECKS: Final[dict[tuple[str, str], Callable[[Shell, Sequence[Block]], None]]] =
     ("docs/sdk.md", "python"): sdk_program_runs,
     ("docs/testing.md", OUTPUT): failure_report_looks_as_shown,
     ("docs/testing.md", "yaml"): ci_jobs_use_the_recipes,
+    ("docs/upgrades.md", "sh"): nightly_backup_runs,
     ("docs/worlds.md", "json"): ready_file_has_the_documented_shape,
     ("docs/worlds.md", OUTPUT): misspelled_world_is_rejected,
 }
@@ -372,6 +393,18 @@ def test_every_block_is_executed_or_marked_as_output() -> None:
     assert set(NOT_RUN_COMMANDS) <= {
         command.text.strip() for block in page_blocks if block.language == "console" for command in commands(block)
     }
+
+
+def test_blocks_of_output_contain_no_commands() -> None:
+    hidden = [
+        f"{block.location}: write the command as `console`: {line}"
+        for page in pages()
+        for block in blocks(page)
+        if block.language == OUTPUT
+        for line in block.text.splitlines()
+        if line.startswith(("$ ", "hubbub "))
+    ]
+    assert not hidden, "\n".join(hidden)
 
 
 @pytest.mark.timeout(600)
