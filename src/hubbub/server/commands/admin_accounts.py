@@ -3,6 +3,7 @@
 import argparse
 
 from hubbub.protocol import codec
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
 from hubbub.server.commands.admin_actions import AdminError, action, parse_future_time, require_user
 from hubbub.server.core.call import Call
@@ -119,7 +120,7 @@ def list_operators(call: Call, arguments: argparse.Namespace) -> list[str]:
 def set_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Grant a user the role of an operator, or change it."""
     row = require_user(call, arguments.username)
-    role = wire.OperatorRole(arguments.role)
+    role = OperatorRole(arguments.role)
     administration.operators.set_role(call, row, role, reason=arguments.reason)
     lines = [f"{row.username} is now an operator with the role {role.value} and manages this server at /admin."]
     if not row.mfa_enabled:

@@ -2,7 +2,7 @@
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, UserId
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.moderation_decisions import AppealState, DecisionAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.config_sections import find_oldest_ms
