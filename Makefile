@@ -47,12 +47,13 @@ test: venv client-deps client-libraries browser ## run the whole test suite
 	@$(RUN) -m compileall -q -j 0 src
 	@PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
-# Faults of several processes: broken networks, outages, wrong clocks, contention. CHAOS_ROUNDS=20 repeats all of them.
+# Faults of several processes: broken networks, outages, wrong clocks, contention. CHAOS_ROUNDS=20 repeats all of them. Only this target
+# checks time bounds, because a slow machine exceeds any (tests/time_bounds.py).
 CHAOS_ROUNDS ?= 1
 chaos: venv ## test the faults of several processes (CHAOS_ROUNDS=N repeats them)
 	@for round in $$(seq $(CHAOS_ROUNDS)); do \
 		echo "Round $$round of $(CHAOS_ROUNDS)"; \
-		$(RUN) -m pytest -q -p no:cacheprovider tests/chaos $(ARGS) || exit 1; \
+		HUBBUB_TIME_BOUNDS=1 $(RUN) -m pytest -q -p no:cacheprovider tests/chaos tests/agent/test_program.py $(ARGS) || exit 1; \
 	done
 
 # Generated inputs for every interface: ARGS="--requests 20000 --parts http,gateway --seed 7" (docs/fuzzing.md).

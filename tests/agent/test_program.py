@@ -21,12 +21,13 @@ from hubbub.agent.terminal import Terminal
 from hubbub.protocol.rpc import CloseCode
 from tests import oauth
 from tests.machine import Program
-from tests.world import World
+from tests.time_bounds import time_bound
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 STOP_SECONDS_MAX = 8
-"""Time that a stopped agent may take to end on a busy machine, in seconds; retries and close handshakes take longer."""
+"""Time that a stopped agent may take to end, in seconds; an agent that waits for retries or close handshakes takes longer."""
 AGENT_COMMAND = (sys.executable, "-m", "hubbub.server.cli", "agent")
 
 
@@ -142,7 +143,7 @@ async def test_a_signal_stops_the_program_while_its_platform_is_unreachable(
 
     process.send_signal(signal_number)
 
-    async with asyncio.timeout(STOP_SECONDS_MAX):
+    async with time_bound(STOP_SECONDS_MAX):
         code, output = await wait_exit(process)
     assert code == 0
     assert "Traceback" not in output
@@ -157,7 +158,7 @@ async def test_a_signal_stops_the_program_at_the_login_prompt(
     process, terminal = start_agent_in_terminal(tmp_path, "--url", "http://127.0.0.1:1")
     await read_until(terminal, b"Username or email: ")
 
-    async with asyncio.timeout(STOP_SECONDS_MAX):
+    async with time_bound(STOP_SECONDS_MAX):
         while process.poll() is None:
             # The signal is repeated, because the program may show the prompt a moment before it starts to read.
             process.send_signal(signal_number)
@@ -178,7 +179,8 @@ async def test_a_signal_stops_the_program_in_a_terminal(
 
     process.send_signal(signal_number)
 
-    assert await asyncio.to_thread(process.wait, STOP_SECONDS_MAX) == 0
+    async with time_bound(STOP_SECONDS_MAX):
+        assert await asyncio.to_thread(process.wait, WAIT_TIMEOUT_SECONDS) == 0
     assert b"Error" not in read_rest(terminal)
     os.close(terminal)
 
@@ -199,7 +201,7 @@ async def test_a_signal_stops_the_program_although_a_web_page_does_not_respond(w
 
     process.send_signal(signal.SIGTERM)
 
-    async with asyncio.timeout(STOP_SECONDS_MAX):
+    async with time_bound(STOP_SECONDS_MAX):
         assert (await wait_exit(process))[0] == 0
     writer.close()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.chaos.cluster import Node, running_cluster
 from tests.journeys.processes import ApiUser, Server, create_guild, register_user
+from tests.time_bounds import check_seconds
 from tests.world import ApiResponse
 
 CALLER_COUNT = 64
@@ -116,4 +117,4 @@ async def test_conflicting_writes_at_two_processes_all_succeed_and_delay_no_byst
                 )
             statuses = [response.status for response in responses]
             assert set(statuses) <= accepted_statuses, (prepare.__name__, statuses)
-            assert max(durations) < BYSTANDER_SECONDS_MAX, (prepare.__name__, sorted(durations)[-5:])
+            check_seconds(max(durations), BYSTANDER_SECONDS_MAX)

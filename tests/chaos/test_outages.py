@@ -9,7 +9,8 @@ import aiohttp
 import pytest
 
 from tests.chaos.cluster import FaultProxy, running_proxy
-from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, create_guild, register_user, running_server
+from tests.journeys.processes import ApiUser, create_guild, register_user, running_server
+from tests.time_bounds import check_seconds, time_bound
 
 RESPONSE_SECONDS_MAX = 20.0
 """Maximum response time in seconds: an idle machine needs at most five, the rest is for a busy one."""
@@ -65,15 +66,13 @@ async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_immediately(
         results = [result for round in rounds for result in await round]
         # The token is cached, but the user is read from the store.
         assert {status for status, _ in results} == {503}
-        assert max(duration for _, duration in results) < RESPONSE_SECONDS_MAX
+        check_seconds(max(duration for _, duration in results), RESPONSE_SECONDS_MAX)
         async with client.get(f"{server.url}/readyz") as response:
             assert response.status == 503
 
         proxy.heal()
-        healed = time.monotonic()
-        async with asyncio.timeout(TIMEOUT_SECONDS):
+        async with time_bound(RECOVERY_SECONDS_MAX):
             statuses = {503}
             while statuses != {200}:
                 results = await asyncio.gather(*(measure_request(alice, channel_id, number) for number in range(24)))
                 statuses = {status for status, _ in results}
-        assert time.monotonic() - healed < RECOVERY_SECONDS_MAX

@@ -18,6 +18,7 @@ from tests.journeys.processes import (
     register_user,
     running_server,
 )
+from tests.time_bounds import check_seconds, time_bound
 
 PENDING_MAX = 32
 CALLER_COUNT = 10 * PENDING_MAX
@@ -45,8 +46,10 @@ async def check_health(client: aiohttp.ClientSession, server: Server, end: float
     """Request the health check until a monotonic time; return the statuses."""
     statuses = []
     while time.monotonic() < end:
-        async with client.get(f"{server.url}/healthz", timeout=aiohttp.ClientTimeout(LATENCY_SECONDS_MAX)) as response:
+        started = time.monotonic()
+        async with client.get(f"{server.url}/healthz", timeout=aiohttp.ClientTimeout(TIMEOUT_SECONDS)) as response:
             statuses.append(response.status)
+        check_seconds(time.monotonic() - started, LATENCY_SECONDS_MAX)
         await asyncio.sleep(0.1)
     return statuses
 
@@ -73,18 +76,16 @@ async def test_an_overloaded_server_rejects_requests_and_serves_the_rest_in_time
             check_health(client, server, end), *(send_until(alice, channel_id, end) for _ in range(CALLER_COUNT))
         )
         results: list[tuple[int, float]] = [result for caller in sent for result in caller]
-        ended = time.monotonic()
 
         assert {status for status, _ in results} == {200, 503}
-        assert max(seconds for _, seconds in results) < LATENCY_SECONDS_MAX
+        check_seconds(max(seconds for _, seconds in results), LATENCY_SECONDS_MAX)
         assert set(health) == {200}
         assert session.close_code is None
         assert process.memory_info().rss - bytes_before < GROWTH_BYTES_MAX
 
-        async with asyncio.timeout(TIMEOUT_SECONDS):
+        async with time_bound(RECOVERY_SECONDS_MAX):
             while (await alice.post(f"/channels/{channel_id}/messages", {"content": "last"})).status != 200:
                 await asyncio.sleep(0.1)
-        assert time.monotonic() - ended < RECOVERY_SECONDS_MAX
         await session.wait_until(lambda: is_last(session.dispatches[-1]))
         created = [frame for frame in session.dispatches if frame["t"] == "MESSAGE_CREATE"]
         assert len(created) == sum(status == 200 for status, _ in results) + 1

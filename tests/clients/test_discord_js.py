@@ -171,7 +171,7 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: JsBot, setup
     with pytest.raises(StepError) as missing:
         await bot.run_step("fetchMember", **target)
     assert (missing.value.code, missing.value.status) == (10007, 404)
-    assert await bot.run_step("banAndUnban", **target) == [[target["user"], "for good"]]
+    assert await bot.run_step("banAndUnban", **target) == [[target["user"], "spam links"]]
     assert await bot.wait_event("guildBanAdd") == {"user": target["user"]}
     assert await bot.wait_event("guildBanRemove") == {"user": target["user"]}
     assert await bot.run_step("auditLog", guild=target["guild"]) == [

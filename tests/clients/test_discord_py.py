@@ -266,10 +266,10 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(
         await guild.fetch_member(bob.id)
     assert missing.value.code == 10007
 
-    await guild.ban(discord.Object(bob.id), reason="for good", delete_message_seconds=0)
+    await guild.ban(discord.Object(bob.id), reason="spam links", delete_message_seconds=0)
     _, user = await bot.wait_event("member_ban")
     assert user.id == bob.id
-    assert [(ban.user.id, ban.reason) async for ban in guild.bans()] == [(bob.id, "for good")]
+    assert [(ban.user.id, ban.reason) async for ban in guild.bans()] == [(bob.id, "spam links")]
     await guild.unban(discord.Object(bob.id))
     await bot.wait_event("member_unban")
     assert await guild.estimate_pruned_members(days=7) == 0

@@ -238,9 +238,9 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, setup: 
     with pytest.raises(hikari.NotFoundError) as missing:
         await bot.rest.fetch_member(guild_id, bob_id)
     assert missing.value.code == 10007
-    await bot.rest.ban_member(guild_id, bob_id, reason="for good", delete_message_seconds=0)
+    await bot.rest.ban_member(guild_id, bob_id, reason="spam links", delete_message_seconds=0)
     assert (await bot.wait_event(hikari.BanCreateEvent)).user_id == bob_id
-    assert [(ban.user.id, ban.reason) for ban in await bot.rest.fetch_bans(guild_id)] == [(bob_id, "for good")]
+    assert [(ban.user.id, ban.reason) for ban in await bot.rest.fetch_bans(guild_id)] == [(bob_id, "spam links")]
     await bot.rest.unban_member(guild_id, bob_id)
     await bot.wait_event(hikari.BanDeleteEvent)
 

@@ -31,6 +31,7 @@ STOP_LIST: dict[str, str] = {
     r"oneself|one's": "the user's",
     r"(?:upper|lower) floors?": "tier",
     r"for good": "permanently",
+    r"(?:before|until) 0\.1(?:\.0)?": "0.1.0 is the first release, so nothing is compatible with earlier code",
 }
 """Regular expressions of words and phrases that plain technical English does not need, with a replacement."""
 
@@ -54,7 +55,7 @@ def _relative(path: Path) -> str:
 
 
 def python_prose(path: Path) -> Iterator[Prose]:
-    """Yield the strings of several words of a Python file, docstrings included, and its comments if one may violate a rule."""
+    """Yield the strings of at least two words of a Python file, docstrings included, and its comments if one may violate a rule."""
     source, name = path.read_text(), _relative(path)
     # The tokenizer is slow, so it reads only files in which a line with a comment could violate a rule.
     if any("#" in line and any(violations(line)) for line in source.splitlines()):
@@ -62,7 +63,7 @@ def python_prose(path: Path) -> Iterator[Prose]:
             if token.type == tokenize.COMMENT:
                 yield Prose(name, token.start[0], token.string.lstrip("# "))
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(" ") > 1:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield Prose(name, node.lineno, node.value)
 
 
@@ -73,10 +74,10 @@ _JS_TOKEN = re.compile(
 
 
 def script_prose(path: Path) -> Iterator[Prose]:
-    """Yield comments and strings of several words of a JavaScript file."""
+    """Yield comments and strings of at least two words of a JavaScript or TypeScript file."""
     source = path.read_text()
     for match in _JS_TOKEN.finditer(source):
-        if match["comment"] or match[0].count(" ") > 1:
+        if match["comment"] or " " in match[0]:
             yield Prose(_relative(path), source.count("\n", 0, match.start()) + 1, match[0])
 
 
@@ -97,27 +98,31 @@ def test_names(path: Path) -> Iterator[Prose]:
             yield Prose(_relative(path), node.lineno, node.name.replace("_", " "))
 
 
+_FOLDERS = ("src", "tests", "bench", "examples", "tools", "packages", "deploy", "docs", "changes", ".github", ".ci")
+_SCRIPT_SUFFIXES = frozenset({".js", ".mjs", ".cjs", ".ts"})
+_DOCUMENT_SUFFIXES = frozenset(
+    {".html", ".sql", ".css", ".md", ".toml", ".yaml", ".yml", ".conf", ".service", ".sh", ".env"}
+)
+
+
+def prose_files() -> list[Path]:
+    """Return the files of the repository that contain prose, without packages of other projects."""
+    paths = [path for path in ROOT.iterdir() if path.is_file() and not path.name.startswith(".git")]
+    paths += [path for folder in _FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return sorted(path for path in paths if not THIRD_PARTY_FOLDERS.intersection(path.parts))
+
+
 def all_prose() -> Iterator[Prose]:
-    """Yield the prose of the code, templates and style sheets, and of the Markdown pages in the root, `docs` and `changes`."""
-    for folder in ("src", "tests", "bench", "examples", "tools"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if not THIRD_PARTY_FOLDERS.intersection(path.parts):
-                yield from python_prose(path)
-                if folder == "tests":
-                    yield from test_names(path)
-        for path in sorted((ROOT / folder).rglob("*.js")):
-            if not THIRD_PARTY_FOLDERS.intersection(path.parts):
-                yield from script_prose(path)
-        for suffix in ("*.html", "*.sql", "*.css"):
-            for path in sorted((ROOT / folder).rglob(suffix)):
-                if not THIRD_PARTY_FOLDERS.intersection(path.parts):
-                    yield from document_prose(path)
-    for path in [
-        *sorted(ROOT.glob("*.md")),
-        *sorted((ROOT / "docs").rglob("*.md")),
-        *sorted((ROOT / "changes").glob("*.md")),
-    ]:
-        yield from document_prose(path)
+    """Yield the prose of the code, templates, style sheets, settings, deployment files, workflows and Markdown pages."""
+    for path in prose_files():
+        if path.suffix == ".py":
+            yield from python_prose(path)
+            if path.is_relative_to(ROOT / "tests"):
+                yield from test_names(path)
+        elif path.suffix in _SCRIPT_SUFFIXES:
+            yield from script_prose(path)
+        elif path.suffix in _DOCUMENT_SUFFIXES or path.name in ("Makefile", "Dockerfile", "Caddyfile", "run"):
+            yield from document_prose(path)
 
 
 def violations(text: str) -> Iterator[tuple[str, str]]:

@@ -88,15 +88,24 @@ def test_links_between_documents_resolve() -> None:
 
 
 DECISION_LINES_MAX = 32
+DECISION_WORDS_MAX = 450
 
 
 def test_decision_pages_are_short_and_begin_with_the_decision() -> None:
     problems = []
     for path in sorted((ROOT / "docs" / "decisions").glob("0*.md")):
-        lines = path.read_text().splitlines()
+        lines, words = path.read_text().splitlines(), path.read_text().split()
+        if len(words) > DECISION_WORDS_MAX:
+            problems.append(f"{path.name}: {len(words)} words, at most {DECISION_WORDS_MAX}: move rules to docs/spec")
         if len(lines) > DECISION_LINES_MAX:
             problems.append(f"{path.name}: {len(lines)} lines, at most {DECISION_LINES_MAX}: move rules to docs/spec")
         if not lines[2].startswith("**Decision"):
             problems.append(f"{path.name}: begin with **Decision.**")
 
     assert not problems, "\n".join(problems)
+
+
+def test_the_index_lists_every_decision_once_in_order() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"^\| \[\d{4}\]\(([\w-]+\.md)\) \|", (folder / "README.md").read_text(), re.MULTILINE)
+    assert listed == sorted(path.name for path in folder.glob("0*.md"))

@@ -12,8 +12,6 @@ from tests.web.lossy_network import LossyNetwork
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
 
-CUT_SECONDS = 10.0
-
 
 @asynccontextmanager
 async def open_call_with_loss(platform: ChatPlatform) -> AsyncIterator[tuple[OpenCall, LossyNetwork]]:
@@ -46,12 +44,11 @@ async def test_audio_and_video_continue_with_ten_percent_of_packets_lost(call_pl
         assert (await inspect_call(tom) or {})["state"] == "connected"
 
 
-async def test_a_call_continues_after_a_cut_of_ten_seconds(call_platform: ChatPlatform) -> None:
+async def test_a_call_continues_after_a_cut_that_the_client_reports(call_platform: ChatPlatform) -> None:
     async with open_call_with_loss(call_platform) as (call, network):
         nora, tom = call.windows
         await wait_tone(tom, nora.user.id, call.hertz(nora))
         network.loss = 1.0
-        await asyncio.sleep(CUT_SECONDS)
         await tom.page.get_by_text("The connection was lost. Reconnecting…").wait_for()
         network.loss = 0.0
         await call.wait_connected()

@@ -92,15 +92,16 @@ class WorkerControl:
         page = self._window.page
         await self._window.wait_until("async () => (await navigator.serviceWorker.ready).active !== null")
         self._session = await page.context.new_cdp_session(page)
-        registrations: list[Any] = []
-        self._session.on(
-            "ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"])
-        )
+        registrations: asyncio.Queue[Any] = asyncio.Queue()
+
+        def add_registrations(event: Any) -> None:
+            for registration in event["registrations"]:
+                registrations.put_nowait(registration)
+
+        self._session.on("ServiceWorker.workerRegistrationUpdated", add_registrations)
         await self._session.send("ServiceWorker.enable")
-        await self._window.wait_until("() => true")
-        while not registrations:
-            await page.wait_for_timeout(10)
-        self._registration_id = registrations[0]["registrationId"]
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+            self._registration_id = (await registrations.get())["registrationId"]
 
     async def deliver(self, notification: dict[str, Any]) -> None:
         """Deliver a push message with this payload to the worker."""
@@ -209,7 +210,7 @@ async def test_the_subscription_ends_with_the_switch_and_at_logout(push_platform
     async with platform.open_window(nora, init_script=subscription_script(service)) as window:
         await switch_on(window)
         switch = await open_notifications(window)
-        assert await switch.is_checked()
+        await pytest.importorskip("playwright.async_api").expect(switch).to_be_checked()
         await switch.uncheck()
         await window.wait_until("() => localStorage.getItem('test-push-key') === null")
         assert await list_endpoints(nora) == []

@@ -120,13 +120,13 @@ async def test_the_users_of_each_reaction_are_listed(platform: ChatPlatform, wid
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    message = await guild.send_message(tom, "Shall we?")
+    message = await guild.send_message(tom, "Ready to sail?")
     path = f"/channels/{guild.general}/messages/{message['id']}/reactions"
     for user, emoji in ((tom, "👍"), (nora, "👍"), (tom, "⛵")):
         (await user.request("PUT", f"{path}/{emoji}/@me")).ok()
     async with platform.open_window(nora, general_path(guild), width=width) as window:
         page = window.page
-        row = await window.wait_message("Shall we?")
+        row = await window.wait_message("Ready to sail?")
         reaction = row.get_by_role("button", name="⛵, 1")
         await reaction.click(button="right")
         dialog = page.get_by_role("dialog", name="Reactions")

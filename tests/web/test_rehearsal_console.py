@@ -13,6 +13,7 @@ from tests.clients.discord_py_bot import Bot, run_bot, use_server_urls
 from tests.rehearsal import Rehearsal, start_rehearsal
 from tests.web.accessibility import AUDIT
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
+from tests.web.polling import wait_until
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
@@ -142,7 +143,7 @@ async def test_the_timeline_holds_ten_thousand_entries_and_works_with_the_keyboa
         await page.keyboard.press("ArrowUp")
         assert "9998" in await page.evaluate("document.activeElement.textContent")
         await page.keyboard.press("Home")
-        await page.wait_for_function("document.activeElement.textContent.endsWith('/number/0')")
+        await wait_until(page, "document.activeElement.textContent.endsWith('/number/0')")
         await page.keyboard.press("Enter")
         await page.get_by_role("heading", name="GET /number/0").wait_for()
 

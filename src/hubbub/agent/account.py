@@ -82,11 +82,6 @@ class Account:
         return self._core.web_base
 
     @property
-    def api_url(self) -> str:
-        """URL of the platform's HTTP API."""
-        return self._core.api.api
-
-    @property
     def is_ready(self) -> bool:
         """Whether the gateway session is ready."""
         return self._core.status is ClientStatus.READY

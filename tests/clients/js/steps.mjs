@@ -227,7 +227,7 @@ export const steps = {
 
   async banAndUnban(client, { guild: id, user }) {
     const { bans } = client.guilds.cache.get(id);
-    await bans.create(user, { reason: "for good" });
+    await bans.create(user, { reason: "spam links" });
     const listed = (await bans.fetch()).map(ban => [ban.user.id, ban.reason]);
     await bans.remove(user);
     return listed;

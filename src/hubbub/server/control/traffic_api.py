@@ -22,6 +22,7 @@ from hubbub.server.control.console import Console
 from hubbub.server.control.request_copies import Sender
 from hubbub.server.control.secret_masks import Masker
 from hubbub.server.control.snapshots import Snapshots
+from hubbub.server.core.batches import batches
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import RejectedRequest
@@ -178,18 +179,17 @@ class TrafficApi:
 
     async def _blocks(self, after: int, matches: Callable[[TrafficRecord], bool]) -> AsyncIterator[bytes]:
         """Yield events of the stream, and a comment after each silence."""
-        async with aclosing(self._traffic.follow(after)) as batches:
+        async with aclosing(self._traffic.follow(after)) as record_lists:
             pending: asyncio.Task[list[TrafficRecord]] | None = None
             try:
                 while True:
-                    pending = pending or asyncio.ensure_future(anext(batches))
+                    pending = pending or asyncio.ensure_future(anext(record_lists))
                     done, _ = await asyncio.wait((pending,), timeout=KEEP_ALIVE_SECONDS)
                     if not done:
                         yield b": keep-alive\n\n"
                         continue
                     records, pending = pending.result(), None
-                    for start in range(0, len(records), STREAM_BATCH_MAX):
-                        batch = records[start : start + STREAM_BATCH_MAX]
+                    for batch in batches(records, STREAM_BATCH_MAX):
                         missed = batch[0].entry.id - after - 1
                         after = batch[-1].entry.id
                         body = codec.encode([record.entry for record in batch if matches(record)])

@@ -6,7 +6,6 @@ import hmac
 from collections.abc import Iterable
 from typing import Final
 
-from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX
 from hubbub.server.core import meta
 from hubbub.server.core.store import Tx
@@ -63,7 +62,3 @@ def _derive(key: bytes, user_id: int) -> str:
 
 def _hash(code: str) -> bytes:
     return hashlib.sha256(code.encode("utf-8", "replace")).digest()
-
-
-def is_placeholder(tx: Tx, user_id: UserId) -> bool:
-    return store.find_placeholder(tx, user_id) is not None

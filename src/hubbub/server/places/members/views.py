@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import GuildId, RoleId, Timestamp, UserId
@@ -31,61 +31,43 @@ def _optional_timestamp(ms: int | None) -> Timestamp | None:
     return codec.timestamp(ms) if ms else None
 
 
+def _fields(row: MemberRow, role_ids: tuple[RoleId, ...]) -> dict[str, Any]:
+    """Return the fields that all wire models of a member share."""
+    return {
+        "roles": list(role_ids),
+        "joined_at": codec.timestamp(row.joined_ms),
+        "deaf": bool(row.deaf),
+        "mute": bool(row.mute),
+        "flags": row.flags,
+        "nick": row.nick,
+        "avatar": row.avatar,
+        "banner": row.banner,
+        "pending": bool(row.pending),
+        "premium_since": _optional_timestamp(row.premium_since_ms),
+        "communication_disabled_until": _optional_timestamp(row.timed_out_until_ms),
+    }
+
+
 def partial_member(row: MemberRow, role_ids: tuple[RoleId, ...]) -> wire.PartialMember:
     """Return a member without the user, as in messages and interactions."""
-    return wire.PartialMember(
-        roles=list(role_ids),
-        joined_at=codec.timestamp(row.joined_ms),
-        deaf=bool(row.deaf),
-        mute=bool(row.mute),
-        flags=row.flags,
-        nick=row.nick,
-        avatar=row.avatar,
-        banner=row.banner,
-        pending=bool(row.pending),
-        premium_since=_optional_timestamp(row.premium_since_ms),
-        communication_disabled_until=_optional_timestamp(row.timed_out_until_ms),
-    )
+    return wire.PartialMember(**_fields(row, role_ids))
 
 
 def member(membership: Membership, permissions: int | None = None) -> wire.Member:
     """Return a member. `permissions` is None unless the member is the caller, whose permissions are included."""
-    row = membership.row
-    own_permissions: Permissions | UnsetType = UNSET if permissions is None else Permissions(permissions)
     return wire.Member(
         user=users.user_view(membership.user),
-        roles=list(membership.role_ids),
-        joined_at=codec.timestamp(row.joined_ms),
-        deaf=bool(row.deaf),
-        mute=bool(row.mute),
-        flags=row.flags,
-        nick=row.nick,
-        avatar=row.avatar,
-        banner=row.banner,
-        pending=bool(row.pending),
-        premium_since=_optional_timestamp(row.premium_since_ms),
-        communication_disabled_until=_optional_timestamp(row.timed_out_until_ms),
-        permissions=own_permissions,
+        permissions=UNSET if permissions is None else Permissions(permissions),
+        **_fields(membership.row, membership.role_ids),
     )
 
 
 def guild_member(membership: Membership) -> wire.GuildMember:
     """Return a member with the guild ID, as used in events."""
-    row = membership.row
     return wire.GuildMember(
-        guild_id=GuildId(row.guild_id),
+        guild_id=GuildId(membership.row.guild_id),
         user=users.user_view(membership.user),
-        roles=list(membership.role_ids),
-        joined_at=codec.timestamp(row.joined_ms),
-        deaf=bool(row.deaf),
-        mute=bool(row.mute),
-        flags=row.flags,
-        nick=row.nick,
-        avatar=row.avatar,
-        banner=row.banner,
-        pending=bool(row.pending),
-        premium_since=_optional_timestamp(row.premium_since_ms),
-        communication_disabled_until=_optional_timestamp(row.timed_out_until_ms),
+        **_fields(membership.row, membership.role_ids),
     )
 
 

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.intents import Intents
+from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Timer
 from hubbub.server.core.event_dispatch import Dispatch, UserAudience
@@ -243,9 +244,9 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
     receive a converted packet.
     """
     templates, sent, older_sessions = packet.templates, 0, []
-    for start in range(0, len(sessions), WRITE_BATCH_SIZE):
+    for batch in batches(sessions, WRITE_BATCH_SIZE):
         writes = []
-        for session in sessions[start : start + WRITE_BATCH_SIZE]:
+        for session in batch:
             if session.version < STRING_PERMISSIONS_VERSION and not packet.has_numeric_permissions:
                 older_sessions.append(session)
                 continue

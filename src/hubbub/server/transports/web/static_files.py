@@ -18,8 +18,6 @@ from hubbub.server.transports.web import content_encoding, start_package
 
 STATIC_FOLDER: Final = Path(__file__).parent / "static"
 STATIC_PATH: Final = "/static"
-BOOTSTRAP: Final = "bootstrap.js"
-"""Script of the chat client that hides the page before it is drawn."""
 MAIN: Final = "main.js"
 """Entry point of the chat client's modules, which replaces the page."""
 THIRD_PARTY: Final = "third_party"

@@ -6,7 +6,6 @@ from aiohttp import web
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources import file_administration
 from hubbub.protocol.resources.administration import Operator
@@ -14,6 +13,7 @@ from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     GRACE_PERIODS,
     SearchPage,
+    TargetPage,
     console_page,
     reason_body,
     render,
@@ -53,19 +53,19 @@ async def suspend_account(request: PageRequest, operator: Operator) -> web.Respo
     body["reason"] = form.trimmed("reason")
     if form.trimmed("ends_at"):
         body["ends_at"] = f"{form.trimmed('ends_at')}T00:00:00Z"
-    return await _act(request, operator, wire.SUSPEND_USER, body, "Account suspended.", ("reason", "ends_at"))
+    return await PAGE.act(request, operator, wire.SUSPEND_USER, body, "Account suspended.", ("reason", "ends_at"))
 
 
 @console_page("POST", USER_PATH + "/unsuspend")
 async def unsuspend_account(request: PageRequest, operator: Operator) -> web.Response:
     """Lift the suspension of an account."""
-    return await _act(request, operator, wire.UNSUSPEND_USER, reason_body(request), "Suspension lifted.", ())
+    return await PAGE.act(request, operator, wire.UNSUSPEND_USER, reason_body(request), "Suspension lifted.")
 
 
 @console_page("POST", USER_PATH + "/end-sessions")
 async def end_sessions(request: PageRequest, operator: Operator) -> web.Response:
     """Log a user out everywhere."""
-    return await _act(request, operator, wire.END_USER_SESSIONS, reason_body(request), "All sessions ended.", ())
+    return await PAGE.act(request, operator, wire.END_USER_SESSIONS, reason_body(request), "All sessions ended.")
 
 
 @console_page("POST", USER_PATH + "/delete")
@@ -80,36 +80,13 @@ async def delete_account(request: PageRequest, operator: Operator) -> web.Respon
     if form.trimmed("confirm") != context["account"].username:
         error = errors.invalid("confirm", "NAME_DIFFERS", "Type the username exactly as shown.")
         return render_errors(request, "account.html", error, operator, fields=fields, **context)
-    return await _act(request, operator, wire.DELETE_USER, body, "The account is being deleted.", fields)
+    return await PAGE.act(request, operator, wire.DELETE_USER, body, "The account is being deleted.", fields)
 
 
 @console_page("POST", USER_PATH + "/restore")
 async def restore_account(request: PageRequest, operator: Operator) -> web.Response:
     """Cancel the deletion of an account."""
-    return await _act(request, operator, wire.RESTORE_USER, reason_body(request), "Account restored.", ())
-
-
-async def _act(
-    request: PageRequest,
-    operator: Operator,
-    operation: Operation[Any, Any],
-    body: dict[str, Any],
-    notice: str,
-    fields: tuple[str, ...],
-) -> web.Response:
-    """Perform an action on the account of the path, and show the account again."""
-    user_id = request.path_parameter("user_id")
-    try:
-        await request.call(operation, user_id, body=body)
-    except ApiError as error:
-        context = await _account_context(request)
-        if error.kind is errors.MUST_TRANSFER_OWNERSHIP:
-            error = errors.FORBIDDEN(
-                message="This user owns guilds or applications. Transfer or delete them before you delete the account."
-            )
-        names = {"reason": "deletion_reason"} if operation is wire.DELETE_USER else None
-        return render_errors(request, "account.html", error, operator, fields=fields, names=names, **context)
-    return request.redirect(f"{CONSOLE_PATH}{PATH}/{user_id}", notice=notice)
+    return await PAGE.act(request, operator, wire.RESTORE_USER, reason_body(request), "Account restored.")
 
 
 async def _account_context(request: PageRequest) -> dict[str, Any]:
@@ -120,3 +97,13 @@ async def _account_context(request: PageRequest) -> dict[str, Any]:
         "entries": await request.call(wire.LIST_OPERATOR_ACTIONS, query={"target_id": [user_id], "limit": ["20"]}),
         "grace_periods": GRACE_PERIODS,
     }
+
+
+def _replace_error(error: ApiError) -> ApiError:
+    if error.kind is errors.MUST_TRANSFER_OWNERSHIP:
+        message = "This user owns guilds or applications. Transfer or delete them before you delete the account."
+        return errors.FORBIDDEN(message=message)
+    return error
+
+
+PAGE: Final = TargetPage(PATH, "user_id", "account.html", wire.DELETE_USER, _account_context, _replace_error)

@@ -5,14 +5,12 @@ from typing import Any, Final
 from aiohttp import web
 
 from hubbub.protocol import errors
-from hubbub.protocol.errors import ApiError
-from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources import administration
 from hubbub.protocol.resources import application_administration as wire
 from hubbub.protocol.resources.administration import Operator
 from hubbub.server.transports.web.console.common import (
-    CONSOLE_PATH,
     SearchPage,
+    TargetPage,
     console_page,
     reason_body,
     render,
@@ -45,13 +43,13 @@ async def show_application(request: PageRequest, operator: Operator) -> web.Resp
 async def disable_application(request: PageRequest, operator: Operator) -> web.Response:
     """Disable an application for the reason of the form."""
     body = {"reason": request.form.trimmed("reason")}
-    return await _act(request, operator, wire.DISABLE_APPLICATION, body, "Application disabled.", ("reason",))
+    return await PAGE.act(request, operator, wire.DISABLE_APPLICATION, body, "Application disabled.", ("reason",))
 
 
 @console_page("POST", APPLICATION_PATH + "/enable")
 async def enable_application(request: PageRequest, operator: Operator) -> web.Response:
     """Enable a disabled application."""
-    return await _act(request, operator, wire.ENABLE_APPLICATION, reason_body(request), "Application enabled.", ())
+    return await PAGE.act(request, operator, wire.ENABLE_APPLICATION, reason_body(request), "Application enabled.")
 
 
 @console_page("POST", APPLICATION_PATH + "/delete")
@@ -63,27 +61,7 @@ async def delete_application(request: PageRequest, operator: Operator) -> web.Re
         return render_errors(request, "application.html", error, operator, fields=fields, **context)
     body = {"reason": request.form.trimmed("deletion_reason")}
     operation = wire.ADMINISTRATIVELY_DELETE_APPLICATION
-    return await _act(request, operator, operation, body, "Application deleted.", fields)
-
-
-async def _act(
-    request: PageRequest,
-    operator: Operator,
-    operation: Operation[Any, Any],
-    body: dict[str, Any],
-    notice: str,
-    fields: tuple[str, ...],
-) -> web.Response:
-    """Perform an action on the application of the path, and show it again, or the list after a deletion."""
-    application_id = request.path_parameter("application_id")
-    is_deletion = operation is wire.ADMINISTRATIVELY_DELETE_APPLICATION
-    try:
-        await request.call(operation, application_id, body=body)
-    except ApiError as error:
-        names = {"reason": "deletion_reason"} if is_deletion else None
-        context = await _context(request)
-        return render_errors(request, "application.html", error, operator, fields=fields, names=names, **context)
-    return request.redirect(f"{CONSOLE_PATH}{PATH}" + ("" if is_deletion else f"/{application_id}"), notice=notice)
+    return await PAGE.act(request, operator, operation, body, "Application deleted.", fields)
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
@@ -93,3 +71,13 @@ async def _context(request: PageRequest) -> dict[str, Any]:
         "application": await request.call(wire.GET_ADMINISTERED_APPLICATION, application_id),
         "entries": await request.call(administration.LIST_OPERATOR_ACTIONS, query=query),
     }
+
+
+PAGE: Final = TargetPage(
+    PATH,
+    "application_id",
+    "application.html",
+    wire.ADMINISTRATIVELY_DELETE_APPLICATION,
+    _context,
+    is_deleted_at_once=True,
+)

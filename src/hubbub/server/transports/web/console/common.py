@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
@@ -9,6 +10,7 @@ from aiohttp import web
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.operation import Operation
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration
 from hubbub.protocol.resources.administration import Operator
@@ -147,6 +149,52 @@ def reason_body(request: PageRequest) -> dict[str, Any]:
     """Return the body of an action with the reason for the audit log, if the form has one."""
     reason = request.form.trimmed("audit_reason")
     return {"reason": reason} if reason else {}
+
+
+@dataclass(frozen=True)
+class TargetPage:
+    """The page of an account, a guild or an application, from which operators act on it."""
+
+    path: str
+    """Path of the section of the console."""
+    parameter: str
+    """Name of the path parameter with the ID of the target."""
+    template: str
+    deletion: Operation[Any, Any]
+    """Operation that deletes a target. Its reason is the field `deletion_reason` of the form."""
+    read_context: Callable[[PageRequest], Awaitable[dict[str, Any]]]
+    """Function that reads the target for the template."""
+    replace_error: Callable[[ApiError], ApiError] = lambda error: error
+    """Function that replaces errors whose message does not fit the page."""
+    is_deleted_at_once: bool = False
+    """Whether a deleted target has no page, so that the section is shown instead."""
+
+    async def act(
+        self,
+        request: PageRequest,
+        operator: Operator,
+        operation: Operation[Any, Any],
+        body: dict[str, Any],
+        notice: str,
+        fields: Sequence[str] = (),
+    ) -> web.Response:
+        """Run an operation on the target of the path and show the target again; on failure, show errors at `fields`."""
+        target_id = request.path_parameter(self.parameter)
+        is_deletion = operation is self.deletion
+        try:
+            await request.call(operation, target_id, body=body)
+        except ApiError as error:
+            return render_errors(
+                request,
+                self.template,
+                self.replace_error(error),
+                operator,
+                fields=fields,
+                names={"reason": "deletion_reason"} if is_deletion else None,
+                **await self.read_context(request),
+            )
+        target_path = "" if is_deletion and self.is_deleted_at_once else f"/{target_id}"
+        return request.redirect(CONSOLE_PATH + self.path + target_path, notice=notice)
 
 
 class SearchPage:

@@ -6,14 +6,13 @@ from aiohttp import web
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources import administration, file_administration
 from hubbub.protocol.resources import guild_administration as wire
 from hubbub.protocol.resources.administration import Operator
 from hubbub.server.transports.web.console.common import (
-    CONSOLE_PATH,
     GRACE_PERIODS,
     SearchPage,
+    TargetPage,
     console_page,
     reason_body,
     render,
@@ -44,13 +43,13 @@ async def show_guild(request: PageRequest, operator: Operator) -> web.Response:
 async def suspend_guild(request: PageRequest, operator: Operator) -> web.Response:
     """Suspend a guild for the reason of the form."""
     body = {"reason": request.form.trimmed("reason")}
-    return await _act(request, operator, wire.SUSPEND_GUILD, body, "Guild suspended.", ("reason",))
+    return await PAGE.act(request, operator, wire.SUSPEND_GUILD, body, "Guild suspended.", ("reason",))
 
 
 @console_page("POST", GUILD_PATH + "/unsuspend")
 async def unsuspend_guild(request: PageRequest, operator: Operator) -> web.Response:
     """Lift the suspension of a guild."""
-    return await _act(request, operator, wire.UNSUSPEND_GUILD, reason_body(request), "Suspension lifted.", ())
+    return await PAGE.act(request, operator, wire.UNSUSPEND_GUILD, reason_body(request), "Suspension lifted.")
 
 
 @console_page("POST", GUILD_PATH + "/transfer")
@@ -62,7 +61,7 @@ async def transfer_guild(request: PageRequest, operator: Operator) -> web.Respon
         error = errors.invalid("owner", "UNKNOWN_USER", "There is no user with this name.")
         return render_errors(request, "guild.html", error, operator, fields=("owner",), **await _context(request))
     body = {"owner_id": str(int(found[0].id))} | reason_body(request)
-    return await _act(request, operator, wire.TRANSFER_GUILD, body, "Ownership transferred.", ("owner",))
+    return await PAGE.act(request, operator, wire.TRANSFER_GUILD, body, "Ownership transferred.", ("owner",))
 
 
 @console_page("POST", GUILD_PATH + "/delete")
@@ -78,34 +77,13 @@ async def delete_guild(request: PageRequest, operator: Operator) -> web.Response
         error = errors.invalid("confirm", "NAME_DIFFERS", "Type the name of the guild exactly as shown.")
         return render_errors(request, "guild.html", error, operator, fields=fields, **context)
     notice = "The guild is being deleted."
-    return await _act(request, operator, wire.ADMINISTRATIVELY_DELETE_GUILD, body, notice, fields)
+    return await PAGE.act(request, operator, wire.ADMINISTRATIVELY_DELETE_GUILD, body, notice, fields)
 
 
 @console_page("POST", GUILD_PATH + "/restore")
 async def restore_guild(request: PageRequest, operator: Operator) -> web.Response:
     """Cancel the deletion of a guild."""
-    return await _act(request, operator, wire.RESTORE_GUILD, reason_body(request), "Guild restored.", ())
-
-
-async def _act(
-    request: PageRequest,
-    operator: Operator,
-    operation: Operation[Any, Any],
-    body: dict[str, Any],
-    notice: str,
-    fields: tuple[str, ...],
-) -> web.Response:
-    """Perform an action on the guild of the path, and show the guild again."""
-    guild_id = request.path_parameter("guild_id")
-    try:
-        await request.call(operation, guild_id, body=body)
-    except ApiError as error:
-        if error.kind is errors.UNKNOWN_MEMBER:
-            error = errors.invalid("owner", "UNKNOWN_MEMBER", "This user is not a member of the guild.")
-        names = {"reason": "deletion_reason"} if operation is wire.ADMINISTRATIVELY_DELETE_GUILD else None
-        context = await _context(request)
-        return render_errors(request, "guild.html", error, operator, fields=fields, names=names, **context)
-    return request.redirect(f"{CONSOLE_PATH}{PATH}/{guild_id}", notice=notice)
+    return await PAGE.act(request, operator, wire.RESTORE_GUILD, reason_body(request), "Guild restored.")
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
@@ -117,3 +95,12 @@ async def _context(request: PageRequest) -> dict[str, Any]:
         "entries": await request.call(administration.LIST_OPERATOR_ACTIONS, query=query),
         "grace_periods": GRACE_PERIODS,
     }
+
+
+def _replace_error(error: ApiError) -> ApiError:
+    if error.kind is errors.UNKNOWN_MEMBER:
+        return errors.invalid("owner", "UNKNOWN_MEMBER", "This user is not a member of the guild.")
+    return error
+
+
+PAGE: Final = TargetPage(PATH, "guild_id", "guild.html", wire.ADMINISTRATIVELY_DELETE_GUILD, _context, _replace_error)
