@@ -28,6 +28,7 @@ from hubbub.server.core import config as settings
 from hubbub.server.core.files import Files
 from hubbub.server.ready_document import ReadyDocument
 from hubbub.server.worlds.builder import BuiltApplication, BuiltBot, BuiltUser, BuiltWorld
+from tools import settings_reference
 
 TIMEOUT_SECONDS = 60.0
 
@@ -347,6 +348,15 @@ def test_every_setting_of_serve_is_documented() -> None:
     for key in settings.KEYS:
         if key not in cli.REHEARSAL_SETTINGS:
             assert f"`{key}`" in page, key
+
+
+def test_the_reference_of_settings_is_current() -> None:
+    page = settings_reference.PAGE.read_text(encoding="utf-8")
+
+    assert page == settings_reference.generate_page(), "run `make generate`"
+    for key in settings.KEYS:
+        assert f"| `{key}`<br>" in page, key
+        assert f"| `HUBBUB_{key.upper().replace('.', '_')}` |" in page, key
 
 
 @pytest.fixture
