@@ -145,9 +145,10 @@ format: venv client-deps ## format Python and JavaScript
 	@$(RUN) -m ruff format --quiet .
 	@if [ -x $(BIOME) ]; then $(BIOME) format --write . >/dev/null; fi
 
-generate: venv ## write the JavaScript modules and types that come from the protocol
+generate: venv ## write the JavaScript modules, types and the page of settings that come from the code
 	@$(RUN) -m tests.contract.chat_client_modules
 	@$(RUN) -m tools.control_client
+	@$(RUN) -m tools.settings_reference
 
 translations: venv ## extract the texts of pages, mail and client, and update the translations (ARGS="--add fr" adds one)
 	@$(RUN) -m tools.translations $(ARGS)

@@ -1,11 +1,14 @@
-"""Send a message as a user over HTTP, like a chat client, and print the newest messages of the channel."""
+"""Send a message as a user over HTTP, like a chat client, wait for an answer, and print the newest messages."""
 
 import json
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
+
+ANSWER_SECONDS_MAX = 3.0
 
 if len(sys.argv) != 5:
     sys.exit(
@@ -38,6 +41,10 @@ def send_request(method: str, url: str, body: object = None) -> Any:
         sys.exit(f"send_message: cannot connect to {world['api']} ({error.reason}); is `make run` running?")
 
 
-send_request("POST", messages_url, {"content": text})
+sent = send_request("POST", messages_url, {"content": text})
+# A client that stays connected receives the answer over the gateway; this program asks for it a few times.
+deadline = time.monotonic() + ANSWER_SECONDS_MAX
+while not send_request("GET", f"{messages_url}?after={sent['id']}") and time.monotonic() < deadline:
+    time.sleep(0.2)
 for message in reversed(send_request("GET", f"{messages_url}?limit=5")):
     print(f"{message['author']['username']}: {message['content']}")

@@ -212,7 +212,19 @@ async def test_a_rejected_token_ends_the_program(world: World, tmp_path: Path) -
     code, output = await wait_exit(process)
 
     assert code == 1
-    assert output.splitlines()[-1].startswith("hubbub: The platform rejected the session")
+    assert output.splitlines()[-1].startswith(f"hubbub: {world.url} rejected the token: it is invalid or was revoked.")
+
+
+async def test_an_unreachable_server_is_reported_with_the_next_step(tmp_path: Path, store_config: object) -> None:
+    process = await start_agent(tmp_path, "--url", "http://127.0.0.1:1", HUBBUB_AGENT_TOKEN="invented")
+    assert process.stderr is not None
+    async with asyncio.timeout(60):
+        output = await process.stderr.readuntil(b"Check the URL and that the server is running")
+
+    assert b"Cannot reach http://127.0.0.1:1" in output
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(STOP_SECONDS_MAX):
+        assert (await wait_exit(process))[0] == 0
 
 
 @pytest.mark.parametrize(

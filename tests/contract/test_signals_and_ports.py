@@ -13,8 +13,8 @@ from hubbub.server.core.ports import MultiPort, Port, declared_ports
 from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 
 SERVER = SOURCE / "server"
-REQUEST_NAME = re.compile(r"(Asked|Requested|Drafted|Presented|Checked)$")
-"""Pattern of names of questions, which are ports and not signals."""
+REQUEST_NAME = re.compile(r"(Asked|Requested|Drafted|Presented|Checked)$|Must")
+"""Pattern of names of questions and instructions, which are ports and not signals."""
 MUTABLE = (list, dict, set, bytearray)
 
 

@@ -10,8 +10,8 @@ import pytest
 from hubbub.protocol import errors
 from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import webhook_events
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.transports.http import openapi_texts

@@ -345,6 +345,7 @@ def test_a_backup_of_the_embedded_database_is_restored_into_a_new_data_folder(
     assert "and 2 files" in capsys.readouterr().out
     assert (target / "hubbub.sqlite3").read_bytes() == (backup / "hubbub.sqlite3").read_bytes()
     assert modes(target) <= {(True, 0o700), (False, 0o600), (False, 0o644), (True, 0o755)}
+    assert stat.S_IMODE(target.stat().st_mode) == 0o700
     assert stat.S_IMODE((target / "hubbub.sqlite3").stat().st_mode) == 0o600
 
     assert cli.main(["restore", str(backup), "--data", str(target)]) == 1

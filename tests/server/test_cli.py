@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import getpass
+import io
 import json
 import os
 import re
@@ -26,6 +28,7 @@ from hubbub.server.core import config as settings
 from hubbub.server.core.files import Files
 from hubbub.server.ready_document import ReadyDocument
 from hubbub.server.worlds.builder import BuiltApplication, BuiltBot, BuiltUser, BuiltWorld
+from tools import settings_reference
 
 TIMEOUT_SECONDS = 60.0
 
@@ -347,6 +350,15 @@ def test_every_setting_of_serve_is_documented() -> None:
             assert f"`{key}`" in page, key
 
 
+def test_the_reference_of_settings_is_current() -> None:
+    page = settings_reference.PAGE.read_text(encoding="utf-8")
+
+    assert page == settings_reference.generate_page(), "run `make generate`"
+    for key in settings.KEYS:
+        assert f"| `{key}`<br>" in page, key
+        assert f"| `HUBBUB_{key.upper().replace('.', '_')}` |" in page, key
+
+
 @pytest.fixture
 def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The path of a data folder that does not exist yet, in an environment without settings."""
@@ -402,6 +414,36 @@ def test_an_unknown_command_or_flag_is_rejected(arguments: list[str], capsys: py
 def read_printed_values(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     """Return the `name: value` lines of the output."""
     return dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line)
+
+
+class TerminalInput(io.StringIO):
+    """Standard input of a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_create_user_prompts_for_a_password_on_a_terminal(
+    data_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_flags, passwords = ["--data", str(data_folder)], iter(["short", "long enough", ""])
+    monkeypatch.setattr(sys, "stdin", TerminalInput())
+    monkeypatch.setattr(getpass, "getpass", lambda prompt: next(passwords))
+    assert cli.main(["admin", "create-user", "ann", *data_flags]) == 1
+    assert "8 to 128 characters" in capsys.readouterr().err
+    assert cli.main(["admin", "create-user", "ann", *data_flags]) == 0
+    assert "has no password" not in capsys.readouterr().err
+    assert cli.main(["admin", "create-user", "ben", *data_flags]) == 0
+    assert "ben has no password" in capsys.readouterr().err
+
+
+def test_create_user_names_the_command_that_sets_a_missing_password(
+    data_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["admin", "create-user", "ann", "--data", str(data_folder)]) == 0
+    captured = capsys.readouterr()
+    assert "hubbub admin set-password ann" in captured.err
+    assert "password" not in captured.out
 
 
 def test_admin_commands_manage_users_bots_and_permissions(

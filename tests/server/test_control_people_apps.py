@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import discord
 import pytest
@@ -10,6 +11,7 @@ from discord import app_commands
 
 from tests.clients.discord_py_bot import Bot, run_bot, use_server_urls
 from tests.rehearsal import Rehearsal
+from tests.server.test_recordings import record_rehearsal, run_replay
 
 pytestmark = pytest.mark.clients
 
@@ -194,3 +196,35 @@ async def test_components_and_modals_are_used(rehearsal: Rehearsal, bot: Command
     response = await rehearsal.act("bob", "submit", modal=modal["id"])
     [error] = response.json["errors"]["modal"]["_errors"]
     assert error["message"] == f"bob has not received the modal {modal['id']}"
+
+
+async def test_recorded_interactions_become_calls_and_expectations_of_a_test(
+    rehearsal: Rehearsal, bot: CommandBot, tmp_path: Path
+) -> None:
+    path, test_file = tmp_path / "session.jsonl", tmp_path / "test_session.py"
+    async with record_rehearsal(rehearsal, path):
+        panel = (await rehearsal.act("alice", "run", channel="general", command="panel")).ok()["message"]
+        (await rehearsal.act("alice", "click", button="Count")).ok()
+        (await rehearsal.act("alice", "choose", select="member", values=["bob"], message=panel["id"])).ok()
+        (await rehearsal.act("alice", "click", button="Form")).ok()
+        (await rehearsal.act("alice", "submit", fields={"Name": "Alice"})).ok()
+        (await rehearsal.act("alice", "run", channel="general", command="Poke member", target="bob")).ok()
+
+    assert await run_replay(path, "--as-test", str(test_file)) == 0
+
+    text = test_file.read_text()
+    compile(text, str(test_file), "exec")
+    for line in (
+        'result_1 = alice.run("general", "panel", {})',
+        'assert result_1["content"] == "a panel"',
+        'result_2 = alice.click(result_1, "Count")',
+        'assert result_2["content"] == "counted"',
+        'result_3 = alice.choose(result_2, "member", "bob")',
+        'assert result_3["content"] == "chose bob"',
+        'result_4 = alice.click(result_2, "Form")',
+        'assert result_4["title"] == "Survey"',
+        "result_5 = alice.submit(result_4, {'Name': 'Alice'})",
+        'assert result_5["content"] == "thanks, Alice"',
+        'result_6 = alice.run("general", "Poke member", {}, target=hubbub.users["bob"])',
+    ):
+        assert f"    {line}\n" in text, text

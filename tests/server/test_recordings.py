@@ -187,6 +187,32 @@ async def test_a_recording_becomes_a_test_file(recording: Path, tmp_path: Path) 
     assert 'bob.send_message("general", "second")' in text
 
 
+async def test_rejected_inputs_become_comments_of_a_test_file(rehearsal: Rehearsal, tmp_path: Path) -> None:
+    path, test_file = tmp_path / "session.jsonl", tmp_path / "test_session.py"
+    async with record_rehearsal(rehearsal, path):
+        bodies = (
+            '{"chanel": "general",\n "command": "broken"}',
+            '{"channel": "general"}',
+            '{"channel": 1, "command": 2}',
+            "[]",
+            "{",
+        )
+        for body in bodies:
+            for action in ("run", "say", "click", "choose", "submit"):
+                options = {"data": body, "headers": {"Content-Type": "application/json"}}
+                await rehearsal.control_request("POST", f"/people/alice/{action}", **options)
+        assert (await rehearsal.control_request("POST", "/clock/advance", json=["x"])).status == 400
+        assert (await rehearsal.actor("alice").post("/channels/1/messages", json={"content": "x"})).status == 404
+
+    assert await run_replay(path, "--as-test", str(test_file)) == 0
+
+    text = test_file.read_text()
+    compile(text, str(test_file), "exec")
+    rejected = '# POST /control/people/alice/run {"chanel": "general", "command": "broken"} was rejected with 400.'
+    assert rejected in text
+    assert "# POST /api/v10/channels/1/messages" in text
+
+
 def test_invalid_recordings_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     with pytest.raises(RecordingError, match="cannot read"):
@@ -234,3 +260,14 @@ def test_ids_of_new_objects_correspond_by_their_place_in_responses() -> None:
     mapping = IdMapping()
     mapping.learn('{"id": "111111111111111111", "token": "abc"}', '{"id": "222222222222222222", "token": "xyz"}')
     assert mapping.translate("/webhooks/111111111111111111/abc") == "/webhooks/222222222222222222/xyz"
+
+
+def test_generated_custom_ids_correspond_by_their_place() -> None:
+    def modal(custom_id: str) -> Any:
+        return {"type": 9, "data": {"custom_id": custom_id, "title": "Form"}}
+
+    mapping = IdMapping()
+    assert compare_actions([bot_request(modal("ab" * 16))], [bot_request(modal("cd" * 16))], mapping) == []
+    assert mapping.translate(f'{{"button": "{"ab" * 16}"}}') == f'{{"button": "{"cd" * 16}"}}'
+    [changed] = compare_actions([bot_request(modal("form"))], [bot_request(modal("survey"))], mapping)
+    assert changed.details == ['data.custom_id: "form" -> "survey"']

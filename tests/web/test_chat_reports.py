@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from tests.server.identity.operators import create_operator
 from tests.server.talk.test_reports import decide, list_cases
 from tests.web.chat import ChatPlatform, general_path

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from tests.server.identity.accounts import create_user_with_password
 from tests.server.identity.operators import create_operator
 from tests.server.identity.test_administration_queues import create_jobs

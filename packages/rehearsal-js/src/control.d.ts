@@ -2449,7 +2449,7 @@ export interface Operations {
     result: RateLimitReport;
   };
   /**
-   * Remove all entries of the rate limit report.
+   * Reset all rate limits, and remove all entries of the rate limit report.
    *
    * `DELETE /control/rate-limits`
    */

@@ -18,7 +18,7 @@ from hubbub.protocol.operation import Operation
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ClientStatus, LoggingSeverity
-from hubbub.sdk.gateway import ConnectionLost, Gateway
+from hubbub.sdk.gateway import INVALID_TOKEN_CODE, ConnectionLost, Gateway
 from hubbub.sdk.records import ClientCreateOptions
 
 log = logging.getLogger(__name__)
@@ -67,6 +67,8 @@ class Account:
         """Functions called with the name and data of each event, after the state is updated."""
         self.session_ended = asyncio.Event()
         """Event that is set when the session has ended and will not be restored."""
+        self._is_outage_logged = False
+        """Whether the log has a warning about the current outage."""
         self._event_received = asyncio.Event()
         self._revision = 0
         """Number of changes of the activities."""
@@ -91,6 +93,11 @@ class Account:
         try:
             await self._gateway.connect()
         except ConnectionLost as error:
+            if error.detail == INVALID_TOKEN_CODE:
+                raise SignedOut(
+                    f"{self.web_url} rejected the token: it is invalid or was revoked. Set another token, or run the "
+                    "command in a terminal without one to sign in"
+                ) from None
             raise SignedOut(f"The platform rejected the session ({error})") from None
 
     async def close(self) -> None:
@@ -128,6 +135,11 @@ class Account:
     def _on_status_change(self, status: ClientStatus) -> None:
         if status is ClientStatus.DISCONNECTED:
             self.session_ended.set()
+        if status is ClientStatus.HTTP_WAIT and not self._is_outage_logged:
+            log.warning(
+                "Cannot reach %s. Check the URL and that the server is running; retrying until then", self.web_url
+            )
+        self._is_outage_logged = status is ClientStatus.HTTP_WAIT or (self._is_outage_logged and not self.is_ready)
         if status is ClientStatus.READY and self._sent_revision != self._revision:
             self._presence_throttle.call()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     # Importing the enums at run time would slow down the start of games that do not use them.
     from hubbub.protocol.enums import AuditLogAction
-    from hubbub.protocol.resources.administration import OperatorRole
+    from hubbub.protocol.operator_roles import OperatorRole
 
     BodyT = TypeVar("BodyT", default=None)
     ResultT = TypeVar("ResultT", default=None)

@@ -11,7 +11,7 @@ from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ClientError, ClientStatus, ClientThread, ErrorType, to_string
 from hubbub.sdk.events import Events
-from hubbub.sdk.gateway import ConnectionLost, Gateway
+from hubbub.sdk.gateway import INVALID_TOKEN_CODE, ConnectionLost, Gateway
 from hubbub.sdk.handles import (
     UserApplicationProfileHandle,
     UserHandle,
@@ -61,8 +61,9 @@ class Connection:
             await self.gateway.connect()
         except ConnectionLost as lost:
             if lost.detail in AUTHORIZATION_CLOSE_CODES:
+                cause = "rejected the token" if lost.detail == INVALID_TOKEN_CODE else "closed the connection"
                 raise sdk_error(
-                    ErrorType.AUTHORIZATION_FAILED, f"The platform closed the connection with code {lost.detail}"
+                    ErrorType.AUTHORIZATION_FAILED, f"The platform {cause} (close code {lost.detail})"
                 ) from None
             if lost.error is ClientError.CONNECTION_CANCELED:
                 raise sdk_error(ErrorType.ABORTED, "The client was disconnected") from None

@@ -208,6 +208,7 @@ PORTS: tuple[Binding, ...] = (
     accounts.ports.describe_appeal.bind(moderation_decisions.describe_appeal),
     registration.ports.send_invite.bind(account_emails.send_invite),
     accounts.ports.remove_credentials.bind(passkeys.delete_passkeys, login_providers.delete_identities),
+    accounts.ports.revoke_tokens.bind(applications.management.revoke_bot_tokens, identities.revoke_authorizations),
     moderation_decisions.ports.unsuspend_guild.bind(guild_administration.unsuspend_by_id),
     moderation_decisions.ports.send_notice.bind(direct_messages.send_notice),
     retention.ports.delete_expired.bind(
@@ -260,6 +261,7 @@ PORTS: tuple[Binding, ...] = (
     join_limits.ports.send_alert.bind(direct_messages.send_channel_notice),
     invites.ports.add_to_group.bind(direct_messages.add_invited_user),
     invites.ports.find_scheduled_event.bind(scheduled_events.find_for_invite),
+    voice_states.ports.remove_participant.bind(private_calls.remove_participant, lobby_calls.remove_participant),
     voice_states.ports.set_private_voice_state.bind(private_calls.set_voice_state),
     stage_instances.ports.start_event.bind(scheduled_events.start_with_stage),
     stage_instances.ports.create_message.bind(messages.system_messages.create_stage_message),

@@ -5,9 +5,11 @@ export const settings = JSON.parse(process.argv[2]);
 export const image = Buffer.from(settings.image, "base64");
 // The emoji of the reaction for which a user gets the role.
 export const emoji = "🎉";
-export const start = new Date(Date.now() + 30 * 86_400_000).toISOString();
-export const end = new Date(Date.parse(start) + 7_200_000).toISOString();
+// Start and end of the scheduled event that a bot creates.
+export const eventStart = new Date(Date.now() + 30 * 86_400_000).toISOString();
+export const eventEnd = new Date(Date.parse(eventStart) + 7_200_000).toISOString();
 
+// Write a line of JSON to stdout.
 export function report(line) {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }

@@ -8,12 +8,12 @@ const FRAME_COUNT = 20;
 const FRAME_MS = 20;
 
 // Wait until a new connection can send audio.
-export async function waitConnected(connection) {
+export async function waitUntilConnected(connection) {
   await entersState(connection, VoiceConnectionStatus.Ready, TIMEOUT_MS);
 }
 
 // Send a few frames, which name their sender, once the call is end-to-end encrypted.
-export async function sing(connection, userID) {
+export async function sendFrames(connection, userID) {
   while (!connection.voicePrivacyCode) await sleep(FRAME_MS);
   connection.setSpeaking(true);
   for (let number = 0; number < FRAME_COUNT; number++) {

@@ -17,14 +17,14 @@ import {
   TextInputStyle,
 } from "discord.js";
 import { emoji, report, runSteps, settings } from "./bot_steps.mjs";
-import { sing, waitConnected } from "./bot_voice.mjs";
+import { sendFrames, waitUntilConnected } from "./bot_voice.mjs";
 
 const client = new Client({
   intents: Object.values(GatewayIntentBits).filter(Number.isInteger),
   partials: [Partials.Message, Partials.Reaction],
   rest: { api: settings.api.replace(/\/v\d+$/, "") },
 });
-const { guild: guildId, voice: channelId, role } = settings;
+const { guild: guildId, voice: voiceId, role: roleId } = settings;
 
 const row = component => new ActionRowBuilder().addComponents(component);
 const commands = [
@@ -48,11 +48,11 @@ const replies = {
   panel: interaction => interaction.reply({ content: "panel", components: panel }),
   async join(interaction) {
     const adapterCreator = interaction.guild.voiceAdapterCreator;
-    await waitConnected(joinVoiceChannel({ guildId, channelId, adapterCreator, selfDeaf: false }));
+    await waitUntilConnected(joinVoiceChannel({ guildId, channelId: voiceId, adapterCreator, selfDeaf: false }));
     await interaction.reply("joined");
   },
   async sing(interaction) {
-    await sing(getVoiceConnection(guildId), client.user.id);
+    await sendFrames(getVoiceConnection(guildId), client.user.id);
     await interaction.reply("sang");
   },
   async leave(interaction) {
@@ -72,7 +72,7 @@ async function respond(interaction) {
 async function giveRole(reaction, user) {
   if (reaction.emoji.name !== emoji) return;
   const member = await client.guilds.cache.get(guildId).members.fetch(user.id);
-  await member.roles.add(role);
+  await member.roles.add(roleId);
 }
 
 const steps = {

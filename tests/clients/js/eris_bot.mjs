@@ -3,7 +3,7 @@
 
 import { Agent } from "node:https";
 import { Client, Constants } from "eris";
-import { emoji, end, image, report, runSteps, settings, start } from "./bot_steps.mjs";
+import { emoji, eventEnd, eventStart, image, report, runSteps, settings } from "./bot_steps.mjs";
 
 const server = new URL(settings.api);
 
@@ -17,7 +17,7 @@ const client = new Client(`Bot ${settings.token}`, {
   intents: ["all"],
   rest: { domain: server.hostname, baseURL: server.pathname, agent: new PortAgent() },
 });
-const { guild: guildID, channel: channelID, voice: voiceID, role } = settings;
+const { guild: guildID, channel: channelID, voice: voiceID, role: roleID } = settings;
 
 const { ComponentTypes, InteractionTypes } = Constants;
 const row = component => ({ type: ComponentTypes.ACTION_ROW, components: [component] });
@@ -44,7 +44,12 @@ const panel = [
     options: ["a", "b"].map(value => ({ label: value, value })),
   }),
 ];
-const answer = { type: ComponentTypes.TEXT_INPUT, custom_id: "answer", label: "Answer", style: 1 };
+const answer = {
+  type: ComponentTypes.TEXT_INPUT,
+  custom_id: "answer",
+  label: "Answer",
+  style: Constants.TextInputStyles.SHORT,
+};
 
 async function respond(interaction) {
   const { data } = interaction;
@@ -80,7 +85,7 @@ async function changeVoiceState(channelID, event) {
 }
 
 async function giveRole(message, reaction, reactor) {
-  if (reaction.name === emoji) await client.addGuildMemberRole(guildID, reactor.id, role);
+  if (reaction.name === emoji) await client.addGuildMemberRole(guildID, reactor.id, roleID);
 }
 
 const steps = {
@@ -101,7 +106,7 @@ const steps = {
     const options = { availableTags: [{ name: "new", moderated: false }] };
     const forum = await client.createChannel(guildID, "ideas", Constants.ChannelTypes.GUILD_FORUM, options);
     const appliedTags = forum.availableTags.map(tag => tag.id);
-    // The method of the channel loses the client.
+    // The library's method of the forum returns a thread without a client.
     const post = await client.createThread(forum.id, { name: "first", message: { content: "text" }, appliedTags });
     const message = await client.getMessage(post.id, post.id);
     const names = post.appliedTags.map(id => forum.availableTags.find(tag => tag.id === id).name);
@@ -134,8 +139,8 @@ const steps = {
       entityType: Constants.GuildScheduledEventEntityTypes.EXTERNAL,
       entityMetadata: { location: "Park" },
       privacyLevel: Constants.GuildScheduledEventPrivacyLevel.GUILD_ONLY,
-      scheduledStartTime: new Date(start),
-      scheduledEndTime: new Date(end),
+      scheduledStartTime: new Date(eventStart),
+      scheduledEndTime: new Date(eventEnd),
     });
     return [event.name, event.entityMetadata.location, (await client.getGuildScheduledEvents(guildID)).length];
   },

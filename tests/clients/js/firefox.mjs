@@ -16,8 +16,9 @@ const browser = await puppeteer.launch({
 });
 const windows = new Map();
 
-// Bring the page to the front, since others draw nothing, and return the locator of an element. Waiting until it is enabled would call `eval`, which the policy of the chat client forbids.
-async function find(page, selector) {
+// Bring the page to the front, because other pages draw nothing, and return the locator of an element. The locator does not wait
+// until the element is enabled: this would call `eval`, which the policy of the chat client forbids.
+async function locate(page, selector) {
   await page.bringToFront();
   return page.locator(selector).setWaitForEnabled(false);
 }
@@ -43,13 +44,13 @@ const steps = {
     return errors;
   },
   open: ({ page, url }) => page.goto(url).then(() => null),
-  click: ({ page, selector }) => find(page, selector).then(element => element.click()),
-  hover: ({ page, selector }) => find(page, selector).then(element => element.hover()),
-  fill: ({ page, selector, value }) => find(page, selector).then(element => element.fill(value)),
+  click: ({ page, selector }) => locate(page, selector).then(element => element.click()),
+  hover: ({ page, selector }) => locate(page, selector).then(element => element.hover()),
+  fill: ({ page, selector, value }) => locate(page, selector).then(element => element.fill(value)),
   async choose({ page, selector, option }) {
     const field = await page.waitForSelector(selector);
     const value = await field.evaluate(
-      (select, label) => [...select.options].find(each => each.label === label).value,
+      (select, label) => [...select.options].find(candidate => candidate.label === label).value,
       option,
     );
     await field.select(value);

@@ -16,15 +16,15 @@ import {
   MessageFlags,
   TextInputStyles,
 } from "oceanic.js";
-import { emoji, end, image, report, runSteps, settings, start } from "./bot_steps.mjs";
-import { sing, waitConnected } from "./bot_voice.mjs";
+import { emoji, eventEnd, eventStart, image, report, runSteps, settings } from "./bot_steps.mjs";
+import { sendFrames, waitUntilConnected } from "./bot_voice.mjs";
 
 const client = new Client({
   auth: `Bot ${settings.token}`,
   gateway: { intents: ["ALL"] },
   rest: { baseURL: settings.api },
 });
-const { guild: guildID, channel: channelID, voice: voiceID, role } = settings;
+const { guild: guildID, channel: channelID, voice: voiceID, role: roleID } = settings;
 const { channels, guilds, applications } = client.rest;
 
 const row = component => ({ type: ComponentTypes.ACTION_ROW, components: [component] });
@@ -61,11 +61,11 @@ async function respond(interaction) {
     if (name === "join") {
       const { voiceAdapterCreator } = client.guilds.get(guildID);
       const options = { guildID, channelID: voiceID, voiceAdapterCreator, selfDeaf: false, selfMute: false };
-      await waitConnected(client.joinVoiceChannel(options));
+      await waitUntilConnected(client.joinVoiceChannel(options));
       await interaction.createMessage({ content: "joined" });
     }
     if (name === "sing") {
-      await sing(client.getVoiceConnection(guildID), client.user.id);
+      await sendFrames(client.getVoiceConnection(guildID), client.user.id);
       await interaction.createMessage({ content: "sang" });
     }
     if (name === "leave") {
@@ -84,7 +84,7 @@ async function respond(interaction) {
 }
 
 async function giveRole(message, reactor, reaction) {
-  if (reaction.emoji.name === emoji) await guilds.addMemberRole(guildID, reactor.id, role);
+  if (reaction.emoji.name === emoji) await guilds.addMemberRole(guildID, reactor.id, roleID);
 }
 
 const steps = {
@@ -135,8 +135,8 @@ const steps = {
       entityType: GuildScheduledEventEntityTypes.EXTERNAL,
       entityMetadata: { location: "Park" },
       privacyLevel: GuildScheduledEventPrivacyLevels.GUILD_ONLY,
-      scheduledStartTime: start,
-      scheduledEndTime: end,
+      scheduledStartTime: eventStart,
+      scheduledEndTime: eventEnd,
     });
     return [event.name, event.entityMetadata.location, (await guilds.getScheduledEvents(guildID)).length];
   },

@@ -2,7 +2,7 @@
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import UserId
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.identity import registration
 from tests.contract.prepared_guild import HOUR_MS
 from tests.fuzz.platform import Platform

@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from tests.fuzz.platform import Platform
 from tests.fuzz.recipes.registry import ValidRequest, recipe
 from tests.server.identity.accounts import PASSWORD, create_user_with_password

@@ -9,8 +9,8 @@ from msgspec import Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.operation import Operation
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.endpoints import EndpointTable, MethodNotAllowed, build_endpoint, run, run_async

@@ -1,6 +1,6 @@
 """Functions that create operators and grant operator roles, for tests of administration."""
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.identity import administration, users
 from tests.server.identity.accounts import create_user_with_password, enable_totp, log_in, totp_code

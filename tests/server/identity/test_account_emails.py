@@ -10,7 +10,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.app import App
 from hubbub.server.core import relying_party
 from hubbub.server.core.clock import ControlledClock

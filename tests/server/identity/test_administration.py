@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from tests.server.identity.accounts import create_user_with_password, enable_totp, log_in
 from tests.server.identity.operators import create_operator, grant_role
 from tests.world import Actor, World

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.core.call import Call
 from tests.pages import Browser
 from tests.server.identity.operators import create_operator

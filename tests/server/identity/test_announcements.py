@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.commands.admin_actions import AdminError
 from tests.pages import Browser
 from tests.server.admin_commands import run_admin_command

@@ -5,7 +5,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from tests.pages import Browser
 from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator

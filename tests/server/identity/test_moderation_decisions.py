@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from tests.server.identity.accounts import PASSWORD, create_user_with_password, delete_account, log_in
 from tests.server.identity.operators import create_operator
 from tests.server.talk.test_reports import decide, list_cases, list_notices, report

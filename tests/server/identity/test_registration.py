@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.app import App
 from hubbub.server.commands.admin_actions import AdminError
 from hubbub.server.core.call import Call

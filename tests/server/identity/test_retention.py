@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.core.config import Config
 from hubbub.server.core.config_sections import RetentionConfig
 from tests.server.identity.accounts import create_user_with_password

@@ -4,8 +4,8 @@ from typing import Any
 
 import aiohttp
 
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.administration import OperatorRole
 from tests.server.identity.accounts import create_user_with_password, delete_account, log_in
 from tests.server.identity.operators import create_operator
 from tests.world import Actor, Guild, World

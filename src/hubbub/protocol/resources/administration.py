@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.accounts import AccountSession
 
 PAGE_LIMIT_MAX: Final = 100
@@ -33,17 +34,6 @@ WRITE_LIMIT = RateLimit(30, 60.0)
 Reason = Annotated[str, Meta(min_length=1, max_length=REASON_MAX)]
 """Reason of an action, stored in the operator audit log."""
 PageLimit = Annotated[int, Meta(ge=1, le=PAGE_LIMIT_MAX)]
-
-
-class OperatorRole(StrEnum):
-    """Role of an operator. Each role includes the rights of the roles after it."""
-
-    OWNER = "owner"
-    """Manages operators, and switches features on and off."""
-    MODERATOR = "moderator"
-    """Acts on accounts, guilds, applications, announcements, files, quotas, reports, appeals and jobs."""
-    AUDITOR = "auditor"
-    """Reads everything and changes nothing."""
 
 
 class UserState(StrEnum):

@@ -7,13 +7,13 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.administration import (
     PAGE_LIMIT_DEFAULT,
     READ_LIMIT,
     SEARCH_TEXT_MAX,
     WRITE_LIMIT,
     AdministrativeAction,
-    OperatorRole,
     PageLimit,
     Reason,
 )

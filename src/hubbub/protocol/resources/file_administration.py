@@ -7,14 +7,8 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId, ChannelId, GuildId, MessageId, Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
-from hubbub.protocol.resources.administration import (
-    PAGE_LIMIT_DEFAULT,
-    READ_LIMIT,
-    WRITE_LIMIT,
-    OperatorRole,
-    PageLimit,
-    Reason,
-)
+from hubbub.protocol.operator_roles import OperatorRole
+from hubbub.protocol.resources.administration import PAGE_LIMIT_DEFAULT, READ_LIMIT, WRITE_LIMIT, PageLimit, Reason
 from hubbub.protocol.resources.messages import MESSAGE_UPDATE
 
 STORAGE_OWNERS_MAX: Final = 20

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId, Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.administration import (
     GRACE_DAYS_DEFAULT,
     GRACE_DAYS_MAX,
@@ -16,7 +17,6 @@ from hubbub.protocol.resources.administration import (
     SEARCH_TEXT_MAX,
     WRITE_LIMIT,
     AdministrativeAction,
-    OperatorRole,
     PageLimit,
     Reason,
     ScheduledDeletion,

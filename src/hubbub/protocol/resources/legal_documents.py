@@ -8,7 +8,8 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Timestamp
 from hubbub.protocol.operation import Auth, Operation
-from hubbub.protocol.resources.administration import READ_LIMIT, WRITE_LIMIT, OperatorRole, Reason
+from hubbub.protocol.operator_roles import OperatorRole
+from hubbub.protocol.resources.administration import READ_LIMIT, WRITE_LIMIT, Reason
 
 DOCUMENT_CONTENT_MAX: Final = 40_000
 """Maximum length of a document, in characters."""

@@ -8,15 +8,9 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.accounts import Login
-from hubbub.protocol.resources.administration import (
-    PAGE_LIMIT_DEFAULT,
-    READ_LIMIT,
-    WRITE_LIMIT,
-    OperatorRole,
-    PageLimit,
-    Reason,
-)
+from hubbub.protocol.resources.administration import PAGE_LIMIT_DEFAULT, READ_LIMIT, WRITE_LIMIT, PageLimit, Reason
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
 
 APPEAL_MAX: Final = 2000

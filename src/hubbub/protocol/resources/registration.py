@@ -11,13 +11,13 @@ from msgspec import Meta, Struct
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.accounts import EmailAddress
 from hubbub.protocol.resources.administration import (
     PAGE_LIMIT_DEFAULT,
     READ_LIMIT,
     WRITE_LIMIT,
     AdministrativeAction,
-    OperatorRole,
     PageLimit,
     Reason,
 )

@@ -9,14 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
-from hubbub.protocol.resources.administration import (
-    PAGE_LIMIT_DEFAULT,
-    READ_LIMIT,
-    WRITE_LIMIT,
-    OperatorRole,
-    PageLimit,
-    Reason,
-)
+from hubbub.protocol.operator_roles import OperatorRole
+from hubbub.protocol.resources.administration import PAGE_LIMIT_DEFAULT, READ_LIMIT, WRITE_LIMIT, PageLimit, Reason
 from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_DELETE
 
 REPORT_COMMENT_MAX: Final = 1000

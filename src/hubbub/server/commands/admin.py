@@ -29,6 +29,8 @@ ADMIN_PROCESS: Final = 31
 
 Servers use 0, so the IDs of a command differ from those of a server that is running with the same `worker` number."""
 
+_OPTIONAL_PASSWORD_PROMPT: Final = "Password (press Enter to create the user without one): "
+
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
     """Run the action of a command and print its result."""
@@ -36,6 +38,8 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     try:
         if name == "set-password" or values.pop("password_stdin", False):
             values["password_hash"] = accounts.passwords.hash_password(_read_password())
+        elif name == "create-user" and sys.stdin.isatty() and (password := getpass.getpass(_OPTIONAL_PASSWORD_PROMPT)):
+            values["password_hash"] = accounts.passwords.hash_password(_require_valid_password(password))
         is_embedded = config.database_url is None and config.data is not None
         lines = admin_socket.send(Path(config.data), name, values) if is_embedded and config.data is not None else None
         if lines is None:
@@ -49,6 +53,13 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
             return print_error(f"{error}. The embedded database supports one process at a time: stop the server first")
         return print_error(error)
     print("\n".join(lines))
+    if name == "create-user" and values.get("password_hash") is None:
+        username = values["username"]
+        print(
+            f"hubbub: {username} has no password and cannot log in on the web pages; set one with "
+            f"hubbub admin set-password {username}",
+            file=sys.stderr,
+        )
     return 0
 
 
@@ -67,7 +78,11 @@ def _check_store(config: Config, *, can_create: bool) -> bool:
 
 
 def _read_password() -> str:
-    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    return _require_valid_password(getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n"))
+
+
+def _require_valid_password(password: str) -> str:
+    """Return a password; raise AdminError if it is too short or too long."""
     if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
         raise AdminError(f"the password must have {PASSWORD_MIN} to {PASSWORD_MAX} characters")
     return password

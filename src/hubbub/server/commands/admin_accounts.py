@@ -3,8 +3,16 @@
 import argparse
 
 from hubbub.protocol import codec
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
-from hubbub.server.commands.admin_actions import AdminError, action, parse_future_time, require_user
+from hubbub.server.commands.admin_actions import (
+    AdminError,
+    action,
+    describe_found,
+    parse_future_time,
+    require_grace_days,
+    require_user,
+)
 from hubbub.server.core.call import Call
 from hubbub.server.identity import administration
 
@@ -21,9 +29,7 @@ def list_users(call: Call, arguments: argparse.Namespace) -> list[str]:
     )
     rows = administration.accounts.search(call, query)
     lines = [f"{row.id} {row.username}" + ("" if row.email is None else f" {row.email}") for row in rows]
-    if len(rows) == wire.PAGE_LIMIT_MAX:
-        lines.append(f"Only the first {wire.PAGE_LIMIT_MAX} accounts are shown; search for a name to see others.")
-    return lines or ["No accounts found."]
+    return describe_found(lines, "accounts")
 
 
 @action("ban-user")
@@ -57,11 +63,8 @@ def end_sessions(call: Call, arguments: argparse.Namespace) -> list[str]:
 def delete_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Suspend an account and schedule the deletion of the account and its messages."""
     row = require_user(call, arguments.username)
-    if not 0 <= arguments.grace_days <= wire.GRACE_DAYS_MAX:
-        raise AdminError(f"--grace-days must be 0 to {wire.GRACE_DAYS_MAX}")
-    deletion = administration.accounts.schedule_deletion(
-        call, row, reason=arguments.reason, grace_days=arguments.grace_days
-    )
+    grace_days = require_grace_days(arguments)
+    deletion = administration.accounts.schedule_deletion(call, row, reason=arguments.reason, grace_days=grace_days)
     return [
         f"{row.username} is suspended. The account and its messages are deleted at {codec.timestamp(deletion.due_ms)}.",
         f"Until then, hubbub admin restore-user {row.username} cancels the deletion.",
@@ -119,7 +122,7 @@ def list_operators(call: Call, arguments: argparse.Namespace) -> list[str]:
 def set_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Grant a user the role of an operator, or change it."""
     row = require_user(call, arguments.username)
-    role = wire.OperatorRole(arguments.role)
+    role = OperatorRole(arguments.role)
     administration.operators.set_role(call, row, role, reason=arguments.reason)
     lines = [f"{row.username} is now an operator with the role {role.value} and manages this server at /admin."]
     if not row.mfa_enabled:

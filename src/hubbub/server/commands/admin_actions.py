@@ -11,6 +11,7 @@ from typing import Final
 from hubbub.protocol import codec
 from hubbub.protocol.enums import GuildFeature, PremiumType
 from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId
+from hubbub.protocol.resources.administration import GRACE_DAYS_MAX, PAGE_LIMIT_MAX
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core import auth
@@ -48,6 +49,21 @@ def action(name: str) -> Callable[[Action], Action]:
         return function
 
     return register
+
+
+def describe_found(lines: list[str], objects: str) -> list[str]:
+    """Return the lines of a search for objects such as "guilds", with a note if there are none or may be more."""
+    if len(lines) == PAGE_LIMIT_MAX:
+        lines = [*lines, f"Only the first {PAGE_LIMIT_MAX} {objects} are shown; search for a name to see others."]
+    return lines or [f"No {objects} found."]
+
+
+def require_grace_days(arguments: argparse.Namespace) -> int:
+    """Return the argument `--grace-days`, or raise AdminError if it is out of range."""
+    days: int = arguments.grace_days
+    if not 0 <= days <= GRACE_DAYS_MAX:
+        raise AdminError(f"--grace-days must be 0 to {GRACE_DAYS_MAX}")
+    return days
 
 
 @action("create-user")

@@ -2,9 +2,9 @@
 
 import argparse
 
-from hubbub.protocol.resources import administration
 from hubbub.protocol.resources import application_administration as wire
-from hubbub.server.commands.admin_actions import AdminError, action, require_application
+from hubbub.protocol.resources.administration import PAGE_LIMIT_MAX
+from hubbub.server.commands.admin_actions import AdminError, action, describe_found, require_application
 from hubbub.server.core.call import Call
 from hubbub.server.identity import application_administration
 
@@ -12,13 +12,10 @@ from hubbub.server.identity import application_administration
 @action("list-applications")
 def list_applications(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Print the applications that match a search."""
-    limit = administration.PAGE_LIMIT_MAX
-    query = wire.SearchApplications(query=arguments.query, disabled=arguments.disabled, limit=limit)
+    query = wire.SearchApplications(query=arguments.query, disabled=arguments.disabled, limit=PAGE_LIMIT_MAX)
     rows = application_administration.search(call, query)
     lines = [f"{int(row.id)} {row.name}" + (" (disabled)" if row.disabled else "") for row in rows]
-    if len(rows) == limit:
-        lines.append(f"Only the first {limit} applications are shown; search for a name to see others.")
-    return lines or ["No applications found."]
+    return describe_found(lines, "applications")
 
 
 @action("show-application")

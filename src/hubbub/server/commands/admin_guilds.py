@@ -3,9 +3,16 @@
 import argparse
 
 from hubbub.protocol import codec
-from hubbub.protocol.resources import administration
 from hubbub.protocol.resources import guild_administration as wire
-from hubbub.server.commands.admin_actions import AdminError, action, require_guild, require_user
+from hubbub.protocol.resources.administration import PAGE_LIMIT_MAX
+from hubbub.server.commands.admin_actions import (
+    AdminError,
+    action,
+    describe_found,
+    require_grace_days,
+    require_guild,
+    require_user,
+)
 from hubbub.server.core.call import Call
 from hubbub.server.places import guild_administration
 
@@ -16,15 +23,11 @@ def list_guilds(call: Call, arguments: argparse.Namespace) -> list[str]:
     query = wire.SearchGuilds(
         query=arguments.query,
         state=None if arguments.state is None else wire.GuildState(arguments.state),
-        limit=administration.PAGE_LIMIT_MAX,
+        limit=PAGE_LIMIT_MAX,
     )
     rows = guild_administration.search(call, query)
     lines = [f"{row.id} {row.name} ({row.member_count} members)" for row in rows]
-    if len(rows) == administration.PAGE_LIMIT_MAX:
-        lines.append(
-            f"Only the first {administration.PAGE_LIMIT_MAX} guilds are shown; search for a name to see others."
-        )
-    return lines or ["No guilds found."]
+    return describe_found(lines, "guilds")
 
 
 @action("show-guild")
@@ -68,9 +71,9 @@ def unsuspend_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
 def delete_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Suspend a guild and schedule its deletion."""
     guild = require_guild(call, arguments.guild_id)
-    if not 0 <= arguments.grace_days <= administration.GRACE_DAYS_MAX:
-        raise AdminError(f"--grace-days must be 0 to {administration.GRACE_DAYS_MAX}")
-    row = guild_administration.schedule_deletion(call, guild, reason=arguments.reason, grace_days=arguments.grace_days)
+    row = guild_administration.schedule_deletion(
+        call, guild, reason=arguments.reason, grace_days=require_grace_days(arguments)
+    )
     return [
         f"{guild.name} is suspended. The guild and its messages are deleted at {codec.timestamp(row.due_ms or 0)}.",
         f"Until then, hubbub admin restore-guild {guild.id} cancels the deletion.",

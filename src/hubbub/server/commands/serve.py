@@ -142,7 +142,13 @@ async def _run_until_stopped(
         if config.ready_file is not None:
             ready_document.write(config.ready_file, document)
         console_url = None if control is None else control.create_console_url()
-        _announce_ready(document, is_rehearsal, has_pages="api" in config.roles, console_url=console_url)
+        _announce_ready(
+            document,
+            is_rehearsal,
+            has_pages="api" in config.roles,
+            console_url=console_url,
+            ready_file=config.ready_file,
+        )
         tune_garbage_collection()
         await stop_event.wait()
         if with_report and control is not None:
@@ -282,14 +288,20 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _announce_ready(document: ReadyDocument, is_rehearsal: bool, *, has_pages: bool, console_url: str | None) -> None:
-    """Log that the server is ready. Print its URLs on a terminal; otherwise a rehearsal prints one line."""
+def _announce_ready(
+    document: ReadyDocument, is_rehearsal: bool, *, has_pages: bool, console_url: str | None, ready_file: str | None
+) -> None:
+    """Log that the server is ready. Print its URLs on a terminal; otherwise a rehearsal prints two lines.
+
+    Other output is often stored, so the second line names the file with passwords and tokens instead of printing them.
+    """
     log.info("Ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
     if sys.stdout.isatty():
         summary = startup_summary(document, is_rehearsal=is_rehearsal, has_pages=has_pages, console_url=console_url)
         print(summary, flush=True)
     elif is_rehearsal:
-        print(f"hubbub dev is ready at {document.web}", flush=True)
+        place = "run it in a terminal or set --ready-file FILE" if ready_file is None else f"see {ready_file}"
+        print(f"hubbub dev is ready at {document.web}\nUsers, passwords and tokens: {place}", flush=True)
 
 
 def startup_summary(
@@ -304,6 +316,7 @@ def startup_summary(
     if has_pages:
         lines += [
             f"    start    {document.web}/",
+            f"    chat     {document.web}/app",
             f"    log in   {document.web}/login",
             f"    portal   {document.web}/developers",
             f"    docs     {document.web}/docs",

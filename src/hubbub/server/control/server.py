@@ -496,7 +496,7 @@ class ControlApi:
         return bodies.RateLimitReport(mode=self.app.rate_limits.mode.value, refusals=self.app.rate_limits.report())
 
     async def clear_rate_limits(self) -> None:
-        """Remove all entries of the rate limit report."""
+        """Reset all rate limits, and remove all entries of the rate limit report."""
         self.app.rate_limits.clear()
 
 

@@ -85,12 +85,17 @@ def open_database(config: Config, image: bytes | None = None) -> Database:
     if config.data is None:
         return SqliteDatabase(None, image=image)
     folder = Path(config.data)
+    _create_data_folder(folder)
+    return SqliteDatabase(folder / DATABASE_FILE, cache_bytes=config.database_cache_bytes)
+
+
+def _create_data_folder(folder: Path) -> None:
+    """Create the data folder if it does not exist. Raise StoreUnavailable if that fails."""
     try:
         # The folder contains messages and personal data, so other users of the machine must not read it.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"cannot use the data folder {folder}: {error.strerror}") from error
-    return SqliteDatabase(folder / DATABASE_FILE, cache_bytes=config.database_cache_bytes)
 
 
 def open_files(config: Config) -> Files:
@@ -100,6 +105,7 @@ def open_files(config: Config) -> Files:
         url = "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
     try:
         if config.files_url is None and config.data is not None:
+            _create_data_folder(Path(config.data))
             make_private(Path(url))
         return Files(url)
     except OSError as error:

@@ -153,6 +153,11 @@ class Call:
         """The caller's user ID. Raise UNAUTHORIZED for a request without a token."""
         return self.actor.user_id
 
+    @property
+    def user_id_or_none(self) -> UserId | None:
+        """The caller's user ID; None for a request without a token, a job and the command line."""
+        return None if self._actor is None else self._actor.user_id
+
     def acting_as(self, actor: Actor) -> "Call":
         """Return a call in the same transaction with another caller, for example the owner of an authorization code.
 

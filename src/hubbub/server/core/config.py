@@ -131,6 +131,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The gateway server: heartbeats, limits of sessions and frames, resuming, and functions that games must not use."""
 
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = gateway.HEARTBEAT_INTERVAL_MS
+    """The interval at which clients send heartbeats."""
     heartbeat_grace: Annotated[float, Meta(gt=1.0)] = 1.5
     """The number of intervals without a heartbeat after which a connection is closed."""
     identify_timeout_ms: Milliseconds = 60_000
@@ -188,6 +189,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     data: str | None = None
     """The folder of the embedded database and files; None stores everything in memory."""
     host: str = "127.0.0.1"
+    """The IP address or host name to listen on."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
     """The HTTP port; 0 picks a free port."""
     public_url: str | None = None
@@ -201,6 +203,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     files_url: str | None = None
     """A folder, file://..., memory:// or s3://bucket/prefix?...; by default `files` in the data folder."""
     roles: frozenset[Role] = frozenset(ROLES)
+    """The tasks of this process: the HTTP API and pages, gateway connections, calls, and background jobs."""
     worker: Annotated[int, Meta(ge=0, le=31)] = 0
     """The number of this process among all processes that share a database; it makes IDs unique."""
     publisher_connection_types: frozenset[str] = frozenset({"riotgames", "leagueoflegends"})

@@ -23,6 +23,6 @@ def describe_type(kind: msgspec.inspect.Type) -> str:
         return "a time such as 2026-12-01T00:00:00Z"
     if isinstance(kind, inspect.StrType) and kind.pattern is not None:
         return f"text that matches {kind.pattern}"
-    if isinstance(kind, inspect.StrType) and kind.min_length is not None:
+    if isinstance(kind, inspect.StrType) and (kind.min_length or 0) > 1:
         return f"text of {kind.min_length} characters or more"
     return "text"

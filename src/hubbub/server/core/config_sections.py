@@ -41,6 +41,7 @@ class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """The WebSocket port; 0 picks a free port."""
     udp_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    """The UDP port for packets; 0 picks a free port."""
     public_address: str | None = None
     """The IPv4 address that clients send packets to; by default the address that the server listens on."""
     certificate_file: str | None = None
@@ -50,6 +51,7 @@ class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     ca_file: str | None = None
     """The path of a PEM file with the certificate authority, if clients do not trust it by default; listed in the ready file."""
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
+    """The interval at which voice clients send heartbeats."""
     identify_timeout_ms: Milliseconds = 10_000
     """The maximum time until a connection sends Identify or Resume."""
 
@@ -110,8 +112,11 @@ class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
     The first three lists extend the lists of KEYWORD_PRESET rules; `forbidden_in_names` applies to names."""
 
     profanity: tuple[ModeratedKeyword, ...] = ()
+    """Keywords that are added to the preset for profanity."""
     sexual_content: tuple[ModeratedKeyword, ...] = ()
+    """Keywords that are added to the preset for sexual content."""
     slurs: tuple[ModeratedKeyword, ...] = ()
+    """Keywords that are added to the preset for slurs, which has only a few phrases of its own."""
     forbidden_in_names: tuple[ModeratedKeyword, ...] = ()
     """Keywords that must not occur in guild names and descriptions, channel names or stage topics."""
 
@@ -130,7 +135,9 @@ class MailConfig(msgspec.Struct, frozen=True, kw_only=True):
     security: Literal["starttls", "tls", "none"] = "starttls"
     """The encryption of the connection: STARTTLS, TLS from the start, or none."""
     username: Annotated[str, Meta(min_length=1)] | None = None
+    """The name for the login at the SMTP server; required with `mail.password`."""
     password: Annotated[str, Meta(min_length=1)] | None = None
+    """The password for the login at the SMTP server; required with `mail.username`."""
     sender: str | None = None
     """The sender of every mail, such as `Example Chat <noreply@example.org>`; required with `mail.host`."""
     ca_file: str | None = None

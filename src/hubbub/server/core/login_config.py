@@ -26,6 +26,7 @@ class LoginProviderConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     issuer: Annotated[str, Meta(min_length=1, max_length=512)]
     """The issuer URL, exactly as in the provider's discovery document."""
     client_id: Annotated[str, Meta(min_length=1, max_length=256)]
+    """The ID of the client that is registered at the provider."""
     client_secret: Annotated[str, Meta(min_length=1, max_length=1024)] | None = None
     """The secret of the client; None for a public client."""
     client_secret_file: str | None = None

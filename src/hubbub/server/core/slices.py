@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hubbub.protocol.operation import Command, Operation
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.core.archives import ArchiveTable
 from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView

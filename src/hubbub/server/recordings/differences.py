@@ -39,6 +39,7 @@ def compare_actions(
         if tag == "equal":
             for old, new in zip(before[start:end], after[other_start:other_end], strict=True):
                 mapping.learn(old.response, new.response)
+                mapping.learn_custom_ids(old.body, new.body)
                 details = list(_compare_action(old, new, mapping))
                 if details:
                     differences.append(Difference(kind="changed", action=describe(new), details=details))

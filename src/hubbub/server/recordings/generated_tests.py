@@ -4,9 +4,13 @@ import json
 import pprint
 import re
 import tomllib
+from collections.abc import Callable
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, Final
 
+from hubbub.people import forms
+from hubbub.protocol.enums import ComponentType
 from hubbub.server.recordings.id_maps import decode_json
 from hubbub.server.recordings.recording_file import RecordedInput, Recording
 from hubbub.server.recordings.replayer import Step, split_steps
@@ -33,6 +37,8 @@ class GeneratedTestWriter:
         """Expressions by the recorded ID that they stand for."""
         self._people: dict[str, str] = {}
         """Variables of people by name."""
+        self._results: dict[str, tuple[str, dict[str, Any]]] = {}
+        """Messages and modals that interactions use, with the variables that hold them, by recorded ID."""
 
     def render(self) -> str:
         """Return the text of the file."""
@@ -59,7 +65,8 @@ class GeneratedTestWriter:
             "def test_the_recorded_session(hubbub, program):",
             *people,
             *connect,
-            *(body or ["    pass"]),
+            *body,
+            *([] if any(line and not line.lstrip().startswith("#") for line in (*people, *body)) else ["    pass"]),
         ]
         return "\n".join(lines) + "\n"
 
@@ -69,9 +76,11 @@ class GeneratedTestWriter:
         lines = ["", *self._cause_lines(step)]
         observer = next(iter(self._people.values()), None)
         for action in step.actions:
-            content = _message_content(action)
-            if content is not None and observer is not None:
-                lines.append(f'    {observer}.expect("MESSAGE_CREATE", content={_quote(content)})')
+            message = _sent_message(action)
+            if message is not None and observer is not None:
+                assign = self._keep_result(f"message_{action.id}", message) if message.get("components") else ""
+                expected = f'"MESSAGE_CREATE", content={_quote(message["content"])}'
+                lines.append(f"    {assign}{observer}.expect({expected})")
             elif action.is_write and action.kind == "http":
                 lines.append(f"    # The program sent {action.method} {action.route}.")
         return lines
@@ -81,6 +90,8 @@ class GeneratedTestWriter:
         assert recorded is not None
         if recorded.kind == "frame":
             return [f"    # {recorded.actor or 'A client'} sent {recorded.frame} over the gateway."]
+        if recorded.status >= HTTPStatus.BAD_REQUEST:
+            return [f"    # {_describe_request(recorded)} was rejected with {recorded.status}."]
         if recorded.kind == "control":
             return self._control_lines(recorded, step.number)
         if not recorded.actor:
@@ -98,14 +109,68 @@ class GeneratedTestWriter:
             argument = {"set": _quote(str(body.get("now"))), "advance": f"milliseconds={body.get('ms')}"}.get(name, "")
             return [f"    hubbub.clock.{name}({argument})"]
         match = _PERSON_ROUTE.match(recorded.path)
-        if match is not None and match[2] in ("say", "run"):
+        if match is not None and match[2] == "say":
             person, channel = self._person(match[1]), self._text(body["channel"])
             assign = self._assign(recorded, number)
-            if match[2] == "say":
-                return [f"    {assign}{person}.send_message({channel}, {self._text(body.get('content', ''))})"]
-            options = self._python(body.get("options") or {})
-            return [f"    {assign}{person}.run({channel}, {_quote(body['command'])}, {options})"]
-        return [f"    # {recorded.method} {recorded.path} {recorded.body}"]
+            return [f"    {assign}{person}.send_message({channel}, {self._text(body.get('content', ''))})"]
+        arguments = None if match is None else self._interaction_arguments(match[2], body)
+        if match is None or arguments is None:
+            return [f"    # {_describe_request(recorded)}"]
+        return self._interaction_lines(f"{self._person(match[1])}.{match[2]}({arguments})", recorded, number)
+
+    def _interaction_arguments(self, action: str, body: dict[str, Any]) -> str | None:
+        """Return the arguments of a call that uses an application; None if the test cannot repeat the action."""
+        values = body.get("options" if action == "run" else "fields") or {}
+        if any(isinstance(value, dict) for value in values.values()):
+            return None  # The value is a file.
+        if action == "run":
+            arguments = [self._text(body["channel"]), _quote(body["command"]), self._python(values)]
+            if (target := body.get("target")) is not None:
+                is_id = target.isdigit()
+                arguments.append(f"target={self._text(target) if is_id else f'hubbub.users[{_quote(target)}]'}")
+            if (application := body.get("application")) is not None:
+                arguments.append(f"application={_quote(application)}")
+        elif action in ("click", "choose"):
+            identifier = body["button" if action == "click" else "select"]
+            types = (ComponentType.BUTTON,) if action == "click" else forms.SELECT_TYPES
+            message = self._find_result(body.get("message"), lambda item: forms.has_component(item, identifier, types))
+            if message is None:
+                return None
+            arguments = [message, _quote(identifier), *map(self._text, body.get("values") or [])]
+        elif action == "submit":
+            modal = self._find_result(body.get("modal"), lambda item: "title" in item)
+            if modal is None:
+                return None
+            arguments = [modal, self._python(values)]
+        else:
+            return None
+        return ", ".join([*arguments, *([] if body.get("wait_for_answer", True) else ["wait_for_answer=False"])])
+
+    def _interaction_lines(self, call: str, recorded: RecordedInput, number: int) -> list[str]:
+        """Return a call that uses an application, and the expected text of the response."""
+        response = decode_json(recorded.response) or {}
+        result = response.get("message") or response.get("modal")
+        if result is None:
+            return [f"    {call}"]
+        lines = [f"    {self._keep_result(f'result_{number}', result)}{call}"]
+        key = "title" if response.get("modal") else "content"
+        if result.get(key):
+            lines.append(f'    assert result_{number}["{key}"] == {self._text(result[key])}')
+        return lines
+
+    def _keep_result(self, variable: str, result: dict[str, Any]) -> str:
+        """Return the assignment of a message or modal to a variable, which later lines use."""
+        self._variables[result["id"]] = f'{variable}["id"]'
+        self._results.pop(result["id"], None)
+        self._results[result["id"]] = (variable, result)
+        return f"{variable} = "
+
+    def _find_result(self, object_id: str | None, is_match: Callable[[dict[str, Any]], bool]) -> str | None:
+        """Return the variable of a message or modal with an ID; without one, of the latest that matches."""
+        for variable, result in reversed(self._results.values()):
+            if result["id"] == object_id if object_id is not None else is_match(result):
+                return variable
+        return None
 
     def _person(self, name: str) -> str:
         return self._people.setdefault(name, re.sub(r"\W", "_", name) or "person")
@@ -137,13 +202,17 @@ class GeneratedTestWriter:
         return text
 
 
-def _message_content(action: RecordedInput) -> str | None:
-    """Return the content of a message that the program sent, or None."""
-    if action.method != "POST" or action.route != _MESSAGE_ROUTE or action.status != 200:
+def _sent_message(action: RecordedInput) -> dict[str, Any] | None:
+    """Return a message with content that the program sent, or None."""
+    if action.method != "POST" or action.route != _MESSAGE_ROUTE or action.status != HTTPStatus.OK:
         return None
-    body = decode_json(action.body)
-    content = body.get("content") if isinstance(body, dict) else None
-    return content if isinstance(content, str) and content else None
+    message = decode_json(action.response)
+    return message if isinstance(message, dict) and message.get("content") else None
+
+
+def _describe_request(recorded: RecordedInput) -> str:
+    """Return a request in one line."""
+    return " ".join([recorded.method, recorded.path, *recorded.body.split()])
 
 
 def _iso_time(ms: int) -> str:

@@ -9,6 +9,8 @@ from hubbub.protocol import codec
 
 _ID: Final = re.compile(r"\b\d{15,20}\b")
 _TOKEN_KEYS: Final = frozenset({"code", "token"})
+_GENERATED_CUSTOM_ID: Final = re.compile(r"[0-9a-f]{32}")
+"""A custom_id that a library such as discord.py generates at random."""
 
 
 class IdMapping:
@@ -23,6 +25,21 @@ class IdMapping:
         before, after = decode_json(recorded), decode_json(replayed)
         if before is not None and after is not None:
             self._learn(before, after, "")
+
+    def learn_custom_ids(self, recorded: str, replayed: str) -> None:
+        """Compare two bodies of the same request; generated custom_ids at the same place correspond to each other."""
+        self._learn_custom_ids(decode_json(recorded), decode_json(replayed), "")
+
+    def _learn_custom_ids(self, before: Any, after: Any, key: str) -> None:
+        if isinstance(before, dict) and isinstance(after, dict):
+            for name in before.keys() & after.keys():
+                self._learn_custom_ids(before[name], after[name], name)
+        elif isinstance(before, list) and isinstance(after, list):
+            for first, second in zip(before, after, strict=False):
+                self._learn_custom_ids(first, second, key)
+        elif key == "custom_id" and isinstance(before, str) and isinstance(after, str) and before != after:
+            if _GENERATED_CUSTOM_ID.fullmatch(before) and _GENERATED_CUSTOM_ID.fullmatch(after):
+                self._tokens.setdefault(before, after)
 
     def _learn(self, before: Any, after: Any, key: str) -> None:
         if isinstance(before, dict) and isinstance(after, dict):

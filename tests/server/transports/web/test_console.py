@@ -1,6 +1,6 @@
 """The operator console without JavaScript: access, accounts, operator roles and the audit log."""
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.identity import administration
 from tests.pages import Browser

@@ -1,6 +1,6 @@
 """The application pages of the operator console, without JavaScript."""
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from tests.server.transports.web.test_console import open_browser
 from tests.world import World
 

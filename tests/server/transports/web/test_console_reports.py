@@ -2,7 +2,7 @@
 
 import pytest
 
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.commands.admin_actions import AdminError
 from tests.pages import Browser
 from tests.server.admin_commands import run_admin_command

@@ -201,6 +201,6 @@ def test_a_price_is_read_in_units_of_its_currency(text: str, currency: str, amou
         ("100000.01", "eur", "at most 100,000.00 EUR"),
     ],
 )
-def test_a_text_that_is_no_price_is_rejected(text: str, currency: str, problem: str) -> None:
+def test_a_text_that_is_not_a_price_is_rejected(text: str, currency: str, problem: str) -> None:
     with pytest.raises(InvalidPriceError, match=problem):
         parse_price(text, currency)

@@ -133,7 +133,7 @@ def reset_password(call: Call, token: str, password_hash: str) -> None:
     user_id = require_token(call, token, "reset").user_id
     row = users.find(call.tx, user_id)
     assert row is not None, "links are deleted with their user"
-    accounts.remove_foreign_credentials(call, row)
+    accounts.management.remove_foreign_credentials(call, row)
     store.delete_change(call.tx, user_id)
     store.delete_tokens(call.tx, user_id, "confirm")
     accounts.reset_password(call, user_id, password_hash)

@@ -16,7 +16,6 @@ from hubbub.server.core.config_sections import find_oldest_ms
 from hubbub.server.identity import oauth2, registration, users
 from hubbub.server.identity.accounts import ports, store, totp
 from hubbub.server.identity.accounts.signals import (
-    AccountBanned,
     AccountUnbanned,
     PasswordChanged,
     SecondFactorChanged,
@@ -188,8 +187,8 @@ def _log_removal(user_id: int) -> None:
 def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str | None = None) -> None:
     """Ban an account until `ends_ms` (Unix milliseconds), or permanently if `ends_ms` is None.
 
-    Revoke every user token of the account and raise the signal `AccountBanned`, whose listeners also revoke the tokens of
-    its bots and of applications. Lifting the ban does not restore tokens."""
+    Revoke every user token of the account, and the tokens of its bots and of applications. Lifting the ban does not restore
+    tokens."""
     row = users.find(call.tx, user_id)
     if row is None or row.bot:
         raise errors.UNKNOWN_USER()
@@ -197,7 +196,7 @@ def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str 
         raise errors.ACCOUNT_IS_PROVISIONAL()
     store.upsert_ban(call.tx, AccountBanRow(user_id, reason, call.now_ms, ends_ms))
     sign_out(call, user_id)
-    call.notify(AccountBanned(user_id=user_id, ends_ms=ends_ms))
+    ports.revoke_tokens(call, user_id)
 
 
 def unban(call: Call, user_id: UserId) -> bool:

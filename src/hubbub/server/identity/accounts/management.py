@@ -1,6 +1,12 @@
-"""Management of accounts for other slices: bans, sign-ins, confirmed addresses and deletion."""
+"""Management of accounts for other slices: bans, sign-ins, confirmed addresses, credentials and deletion."""
 
-from hubbub.server.identity.accounts.actions import clear_expired_addresses, delete, record_confirmation, sign_out
+from hubbub.server.identity.accounts.actions import (
+    clear_expired_addresses,
+    delete,
+    record_confirmation,
+    remove_foreign_credentials,
+    sign_out,
+)
 from hubbub.server.identity.accounts.store import find_ban, list_banned_ids, list_sign_ins
 
 __all__ = [
@@ -10,5 +16,6 @@ __all__ = [
     "list_banned_ids",
     "list_sign_ins",
     "record_confirmation",
+    "remove_foreign_credentials",
     "sign_out",
 ]

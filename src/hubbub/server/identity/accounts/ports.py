@@ -1,4 +1,4 @@
-"""Ports of the accounts slice: the appeal of a suspended user, and the credentials that other slices store."""
+"""Ports of the accounts slice: the appeal of a suspended user, and credentials and tokens that other slices store."""
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
@@ -13,3 +13,8 @@ def describe_appeal(call: Call, user_id: int) -> str:
 @multi_port
 def remove_credentials(call: Call, user_id: UserId) -> None:
     """Delete the credentials of a user that a slice stores, such as passkeys."""
+
+
+@multi_port
+def revoke_tokens(call: Call, user_id: UserId) -> None:
+    """Revoke the tokens that a banned account controls besides its own: those of its bots and of applications."""

@@ -5,14 +5,6 @@ import msgspec
 from hubbub.protocol.ids import UserId
 
 
-class AccountBanned(msgspec.Struct, frozen=True, kw_only=True):
-    """An operator banned an account; listeners revoke the tokens of its bots and of the applications that it authorized."""
-
-    user_id: UserId
-    ends_ms: int | None
-    """End of the ban in Unix milliseconds. None means permanent."""
-
-
 class AccountUnbanned(msgspec.Struct, frozen=True, kw_only=True):
     """An operator lifted a ban before it ended."""
 

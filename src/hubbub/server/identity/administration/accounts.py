@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from hubbub.protocol import codec, errors
+from hubbub.protocol import errors
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import administration as wire
 from hubbub.server.core import jobs as job_queue
@@ -47,7 +47,7 @@ def suspend(call: Call, user: UserRow, *, reason: str | None, ends_ms: int | Non
     """Suspend an account until `ends_ms` (Unix milliseconds), or until an operator lifts the suspension if it is None."""
     rules.require_not_operator(call, user.id)
     accounts.ban(call, user.id, ends_ms=ends_ms, reason=reason)
-    detail = "" if ends_ms is None else f"until {_format_time(ends_ms)}"
+    detail = "" if ends_ms is None else f"until {audit.format_time(ends_ms)}"
     _record(call, "user.suspend", user, detail=detail, reason=reason)
     call.notify(UserSuspended(user_id=user.id, reason=reason, ends_ms=ends_ms))
 
@@ -88,10 +88,9 @@ def schedule_deletion(
     must_suspend = suspension is None or suspension.ends_ms is not None
     if must_suspend:
         accounts.ban(call, user.id, reason="The account is being deleted.")
-    actor = call.actor_or_none
     row = DeletionRow(
         user_id=user.id,
-        operator_id=None if actor is None else actor.user_id,
+        operator_id=call.user_id_or_none,
         reason=reason,
         created_ms=call.now_ms,
         due_ms=call.now_ms + grace_days * DAY_MS,
@@ -99,7 +98,7 @@ def schedule_deletion(
     )
     store.insert_deletion(call.tx, row)
     call.tx.enqueue(DELETE_USER_JOB, user.id, due_ms=row.due_ms, key=_job_key(user.id))
-    _record(call, "user.delete", user, detail=f"on {_format_time(row.due_ms)}", reason=reason)
+    _record(call, "user.delete", user, detail=f"on {audit.format_time(row.due_ms)}", reason=reason)
     call.notify(DeletionScheduled(user_id=user.id, due_ms=row.due_ms))
     return row
 
@@ -130,10 +129,6 @@ def continue_deletion(call: Call, user_id: UserId) -> None:
         return
     accounts.management.delete(call, user_id)
     _record(call, "user.deleted", user, detail="The grace period ended.")
-
-
-def _format_time(time_ms: int) -> str:
-    return f"{codec.timestamp(time_ms)[:16].replace('T', ' ')} UTC"
 
 
 def _job_key(user_id: int) -> str:

@@ -9,7 +9,7 @@ from hubbub.server.identity import users
 from hubbub.server.identity.administration import store
 from hubbub.server.identity.administration.store import AuditRow
 
-__all__ = ["delete_expired", "list_entries", "log_action"]
+__all__ = ["delete_expired", "format_time", "list_entries", "log_action"]
 """The interface for the command line and other slices."""
 
 
@@ -24,12 +24,11 @@ def log_action(
     reason: str | None = None,
 ) -> None:
     """Record an action of the caller. A call without a caller is the command line or a job."""
-    actor = call.actor_or_none
     store.insert_audit(
         call.tx,
         AuditRow(
             id=call.new_id(Snowflake),
-            operator_id=None if actor is None else actor.user_id,
+            operator_id=call.user_id_or_none,
             action=action,
             target_kind=target_kind,
             target_id=target_id,
@@ -38,6 +37,11 @@ def log_action(
             reason=reason,
         ),
     )
+
+
+def format_time(time_ms: int) -> str:
+    """Format Unix milliseconds for the detail of an entry, such as `2026-11-17 20:05 UTC`."""
+    return f"{codec.timestamp(time_ms)[:16].replace('T', ' ')} UTC"
 
 
 def list_entries(call: Call, query: wire.ListOperatorAudit) -> list[wire.OperatorAuditEntry]:

@@ -2,8 +2,8 @@
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import UserId
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts, users
 from hubbub.server.identity.administration import audit, rules, store

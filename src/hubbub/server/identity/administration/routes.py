@@ -2,8 +2,8 @@
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import UserId
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users

@@ -3,7 +3,7 @@
 from typing import Final
 
 from hubbub.protocol import errors
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.administration import store

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources.accounts import AccountSession
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts
 from hubbub.server.identity.administration import store

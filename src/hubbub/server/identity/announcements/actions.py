@@ -37,10 +37,9 @@ def create(
     elif ends_ms - max(starts_ms, call.now_ms) > wire.ANNOUNCEMENT_DAYS_MAX * DAY_MS:
         form.add("ends_at", "TOO_LONG", f"Choose an end within {wire.ANNOUNCEMENT_DAYS_MAX} days of the start.")
     form.raise_if_any()
-    actor = call.actor_or_none
     row = AnnouncementRow(
         id=call.new_id(Snowflake),
-        operator_id=None if actor is None else actor.user_id,
+        operator_id=call.user_id_or_none,
         level=level.value,
         content=content.strip(),
         starts_ms=starts_ms,

@@ -9,9 +9,7 @@ from hubbub.server.identity.applications.administration import DisabledRow
 
 def disable(call: Call, row: ApplicationRow, *, reason: str) -> None:
     """Disable an application, or change the reason."""
-    actor = call.actor_or_none
-    operator_id = None if actor is None else actor.user_id
-    applications.administration.disable(call, row, DisabledRow(row.id, operator_id, reason, call.now_ms))
+    applications.administration.disable(call, row, DisabledRow(row.id, call.user_id_or_none, reason, call.now_ms))
     _record(call, "application.disable", row, reason=reason)
 
 

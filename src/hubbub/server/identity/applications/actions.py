@@ -145,9 +145,9 @@ def _bot_user_row(bot_id: UserId, name: str) -> UserRow:
     )
 
 
-def revoke_bot_tokens(call: Call, owner_id: UserId) -> None:
+def revoke_bot_tokens(call: Call, user_id: UserId) -> None:
     """Revoke the tokens of all bots of an owner. Their gateway sessions end."""
-    for row in store.list_owned_applications(call.tx, owner_id):
+    for row in store.list_owned_applications(call.tx, user_id):
         if row.bot_id is not None:
             auth.revoke(call.tx, row.bot_id, kind="bot")
 

@@ -2,7 +2,6 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import applications
-from hubbub.server.identity.accounts.signals import AccountBanned
 from hubbub.server.identity.applications.signals import ApplicationDeleting, IntentsEnabled
 from hubbub.server.identity.developers import routes, store
 from hubbub.server.identity.developers.actions import approve, deny, schedule_size_check
@@ -15,7 +14,6 @@ SLICE = Slice(
     modules=(routes,),
     jobs=JOBS,
     listeners={
-        AccountBanned: lambda call, signal: applications.management.revoke_bot_tokens(call, signal.user_id),
         ApplicationDeleting: lambda call, signal: store.delete_approvals_and_assets(call.tx, signal.row.id),
         IntentsEnabled: lambda call, signal: schedule_size_check(call, signal.application_id),
         UserDeleted: lambda call, signal: applications.testers.delete_tester_from_all(call.tx, signal.user_id),

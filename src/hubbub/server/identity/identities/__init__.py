@@ -5,7 +5,12 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.identities import routes
-from hubbub.server.identity.identities.actions import delete_players, join_family, publish_profile
+from hubbub.server.identity.identities.actions import (
+    delete_players,
+    join_family,
+    publish_profile,
+    revoke_authorizations,
+)
 from hubbub.server.identity.identities.listeners import LISTENERS, export_data, link_account
 from hubbub.server.identity.identities.rules import find_publisher_problem, is_restricted
 from hubbub.server.identity.identities.signals import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
@@ -37,4 +42,5 @@ __all__ = [
     "list_user_families",
     "profiles",
     "publish_profile",
+    "revoke_authorizations",
 ]

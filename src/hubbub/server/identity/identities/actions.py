@@ -277,6 +277,13 @@ def remove_identities(call: Call, user_id: UserId) -> None:
         detach_identities(call, family_id, user_id)
 
 
+def revoke_authorizations(call: Call, user_id: UserId) -> None:
+    """Revoke the authorizations of a banned account and remove its identities."""
+    oauth2.authorizations.deauthorize_all(call, user_id)
+    # Families that know the account only by an identity have no authorization and raise no signal.
+    remove_identities(call, user_id)
+
+
 def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
     """Revoke the tokens of a user in every application of a family: one link covers all of them (spec/sdk.md#8.7)."""
     for application_id in applications.families.list_family_ids(call.tx, family_id):

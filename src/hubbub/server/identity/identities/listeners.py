@@ -6,8 +6,7 @@ from typing import Any, Final
 from hubbub.protocol import codec
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
-from hubbub.server.identity import applications, oauth2
-from hubbub.server.identity.accounts.signals import AccountBanned
+from hubbub.server.identity import applications
 from hubbub.server.identity.identities import actions, rules, store
 from hubbub.server.identity.identities.signals import ProfileChanged
 from hubbub.server.identity.oauth2 import ApplicationDeauthorized
@@ -39,13 +38,6 @@ def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> 
         actions.detach_identities(call, signal.application_id, signal.user_id)
 
 
-def on_account_banned(call: Call, signal: AccountBanned) -> None:
-    """Revoke the authorizations of a banned account and remove its identities."""
-    oauth2.authorizations.deauthorize_all(call, signal.user_id)
-    # Families that know the account only by an identity have no authorization and raise no signal.
-    actions.remove_identities(call, signal.user_id)
-
-
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Remove the identities of a deleted user."""
     actions.remove_identities(call, signal.user_id)
@@ -75,7 +67,6 @@ def on_profile_changed(call: Call, signal: ProfileChanged) -> None:
 
 LISTENERS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
     ApplicationDeauthorized: on_application_deauthorized,
-    AccountBanned: on_account_banned,
     UserDeleted: on_user_deleted,
     ProfileChanged: on_profile_changed,
 }

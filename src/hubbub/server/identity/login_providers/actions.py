@@ -101,7 +101,7 @@ def find_or_link(call: Call, provider: LoginProviderConfig, user: ProviderUser) 
             "Your account has two-factor authentication. Log in with your password and link this login in the account settings.",
         )
     accounts.require_not_banned(call, owner.id)
-    accounts.remove_foreign_credentials(call, owner)
+    accounts.management.remove_foreign_credentials(call, owner)
     return link(call, provider, user, owner.id)
 
 

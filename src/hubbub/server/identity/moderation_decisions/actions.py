@@ -2,7 +2,7 @@
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, UserId
-from hubbub.protocol.resources.administration import OperatorRole
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.moderation_decisions import AppealState, DecisionAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.config_sections import find_oldest_ms
@@ -23,14 +23,13 @@ def record(
     ends_ms: int | None = None,
 ) -> DecisionRow:
     """Record a decision of the caller about an account."""
-    actor = call.actor_or_none
     row = DecisionRow(
         id=call.new_id(Snowflake),
         user_id=user_id,
         action=action.value,
         subject=subject,
         reason=reason,
-        operator_id=None if actor is None else actor.user_id,
+        operator_id=call.user_id_or_none,
         guild_id=guild_id,
         case_id=case_id,
         created_ms=call.now_ms,
@@ -93,7 +92,7 @@ def decide_appeal(call: Call, row: DecisionRow, *, is_granted: bool, note: str |
         row.id,
         outcome=outcome.value,
         note=note,
-        operator_id=None if actor is None else actor.user_id,
+        operator_id=call.user_id_or_none,
         now_ms=call.now_ms,
     )
     user = users.find(call.tx, row.user_id)

@@ -14,10 +14,8 @@ def create_invite(
     call: Call, *, note: str, uses_max: int | None, days: int | None, email: str | None, reason: str | None
 ) -> wire.NewRegistrationInvite:
     """Create an invite of the caller; a call without a caller is the command line."""
-    actor = call.actor_or_none
-    creator_id = None if actor is None else actor.user_id
     invite = registration.actions.create_invite(
-        call, creator_id=creator_id, note=note, uses_max=uses_max, days=days, email=email
+        call, creator_id=call.user_id_or_none, note=note, uses_max=uses_max, days=days, email=email
     )
     administration.audit.log_action(
         call,

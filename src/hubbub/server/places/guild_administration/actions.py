@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from hubbub.protocol import codec, errors
+from hubbub.protocol import errors
 from hubbub.protocol.resources import administration as wire
 from hubbub.server.core import jobs as job_queue
 from hubbub.server.core.call import Call
@@ -21,7 +21,7 @@ def suspend(call: Call, guild: GuildRow, *, reason: str) -> None:
     """Suspend a guild, or change the reason of its suspension."""
     suspension = guilds.suspensions.find_suspension(call.tx, guild.id)
     if suspension is None:
-        suspension = SuspensionRow(guild.id, _operator_id(call), call.now_ms)
+        suspension = SuspensionRow(guild.id, call.user_id_or_none, call.now_ms)
     # A restoration of a guild that an operator suspended during its grace period must not lift the suspension.
     guilds.suspensions.suspend(call, guild, suspension._replace(has_suspended=0), reason)
     _record(call, "guild.suspend", guild, reason=reason)
@@ -59,11 +59,11 @@ def schedule_deletion(
         return suspension
     due_ms = call.now_ms + grace_days * DAY_MS
     if suspension is None:
-        suspension = SuspensionRow(guild.id, _operator_id(call), call.now_ms, has_suspended=1)
+        suspension = SuspensionRow(guild.id, call.user_id_or_none, call.now_ms, has_suspended=1)
     suspension = suspension._replace(due_ms=due_ms)
     guilds.suspensions.suspend(call, guild, suspension, reason)
     call.tx.enqueue(DELETE_GUILD_JOB, guild.id, due_ms=due_ms, key=_job_key(guild.id))
-    _record(call, "guild.delete", guild, detail=f"on {_format_time(due_ms)}", reason=reason)
+    _record(call, "guild.delete", guild, detail=f"on {audit.format_time(due_ms)}", reason=reason)
     return suspension
 
 
@@ -106,15 +106,6 @@ def transfer(call: Call, guild: GuildRow, owner_id: int, *, reason: str | None =
     )
     _record(call, "guild.transfer", guild, detail=detail, reason=reason)
     return after
-
-
-def _operator_id(call: Call) -> int | None:
-    actor = call.actor_or_none
-    return None if actor is None else actor.user_id
-
-
-def _format_time(time_ms: int) -> str:
-    return f"{codec.timestamp(time_ms)[:16].replace('T', ' ')} UTC"
 
 
 def _job_key(guild_id: int) -> str:

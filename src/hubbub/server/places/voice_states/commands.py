@@ -12,7 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.places.standing import access
 from hubbub.server.places.voice_states import actions, calls, ports, rules, store
-from hubbub.server.places.voice_states.signals import ParticipantMustLeave, PendingJoinsCanceled
+from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.places.voice_states.store import CallKind, VoiceStateRow
 
 
@@ -105,7 +105,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guilds(call, request.user_id)
         for participant in calls.list_user_calls(call, CallKind.PRIVATE, request.user_id):
-            call.notify(ParticipantMustLeave(row=participant))
+            ports.remove_participant(call, participant)
     row = VoiceStateRow(
         guild_id=request.guild_id,
         user_id=request.user_id,
@@ -155,7 +155,7 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
         actions.leave(call, [row])
     for participant in store.list_calls_of_user(call.tx, user_id):
         if participant.session_id == voice_session_id:
-            call.notify(ParticipantMustLeave(row=participant))
+            ports.remove_participant(call, participant)
 
 
 def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:

@@ -1,8 +1,9 @@
-"""Port of the voice states slice: calls of private channels."""
+"""Ports of the voice states slice: calls of private channels and lobbies."""
 
 from hubbub.protocol.resources.voice_states import SetVoiceState
 from hubbub.server.core.call import Call
-from hubbub.server.core.ports import port
+from hubbub.server.core.ports import multi_port, port
+from hubbub.server.places.voice_states.store import CallStateRow
 
 
 @port
@@ -11,3 +12,10 @@ def set_private_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[i
 
     `failed_ids` are the IDs of the guilds, lobbies and private channels whose voice server recently rejected the user.
     Pending joins of these private channels must be canceled."""
+
+
+@multi_port
+def remove_participant(call: Call, row: CallStateRow) -> None:
+    """Remove a user from the call of a lobby or a private channel, if the slice implements calls of this kind.
+
+    The user's session ended, the voice server lost or rejected the connection, or the user joined another channel."""

@@ -29,14 +29,6 @@ class PendingJoinsCanceled(msgspec.Struct, frozen=True, kw_only=True):
     """IDs of the guilds, lobbies and private channels whose voice server rejected the user."""
 
 
-class ParticipantMustLeave(msgspec.Struct, frozen=True, kw_only=True):
-    """A user must leave the call of a lobby or a private channel.
-
-    The user's session ended, the voice server lost or rejected the connection, or the user joined another channel."""
-
-    row: CallStateRow
-
-
 class ParticipantDisplaced(msgspec.Struct, frozen=True, kw_only=True):
     """A participant of a lobby call or private call needs another voice server, because its server was lost or shuts down."""
 

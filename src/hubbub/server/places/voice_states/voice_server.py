@@ -3,8 +3,7 @@
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.core.voice import SERVER_TIMEOUT_MS, VoiceTicket
-from hubbub.server.places.voice_states import actions, rules, store
-from hubbub.server.places.voice_states.signals import ParticipantMustLeave
+from hubbub.server.places.voice_states import actions, ports, rules, store
 
 
 def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
@@ -64,4 +63,4 @@ def _disconnect(call: Call, ticket: VoiceTicket) -> None:
     if row is not None:
         actions.leave(call, [row])
     elif (participant := store.find_participant(call.tx, ticket.server_id, ticket.user_id)) is not None:
-        call.notify(ParticipantMustLeave(row=participant))
+        ports.remove_participant(call, participant)

@@ -8,7 +8,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.places import voice_states
 from hubbub.server.places.voice_states.calls import CallKind, CallStateRow
-from hubbub.server.places.voice_states.signals import ParticipantDisplaced, ParticipantMustLeave
+from hubbub.server.places.voice_states.signals import ParticipantDisplaced
 from hubbub.server.play import lobbies
 from hubbub.server.play.lobbies import LobbyMembersLeaving, LobbyRow
 
@@ -58,10 +58,10 @@ def on_members_leaving(call: Call, signal: LobbyMembersLeaving) -> None:
     )
 
 
-def on_participant_must_leave(call: Call, signal: ParticipantMustLeave) -> None:
-    """Remove a participant whose session ended, or whose connection the voice server lost or rejected."""
-    if signal.row.kind == CallKind.LOBBY:
-        leave(call, [signal.row])
+def remove_participant(call: Call, row: CallStateRow) -> None:
+    """Remove a participant from a lobby call; ignore other calls."""
+    if row.kind == CallKind.LOBBY:
+        leave(call, [row])
 
 
 def on_participant_displaced(call: Call, signal: ParticipantDisplaced) -> None:

@@ -5,9 +5,10 @@ The voice states slice stores the participants; the voice server forwards the me
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.relationships import UserBlocked
-from hubbub.server.places.voice_states.signals import ParticipantDisplaced, ParticipantMustLeave, PendingJoinsCanceled
+from hubbub.server.places.voice_states.signals import ParticipantDisplaced, PendingJoinsCanceled
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import actions, commands, routes, views
+from hubbub.server.talk.private_calls.actions import remove_participant
 from hubbub.server.talk.private_calls.commands import set_voice_state
 
 SLICE = Slice(
@@ -15,7 +16,6 @@ SLICE = Slice(
     modules=(routes, commands),
     jobs={commands.JOIN_JOB: commands.join_after_delay, actions.RING_TIMEOUT_JOB: actions.expire_rings},
     listeners={
-        ParticipantMustLeave: actions.on_participant_must_leave,
         ParticipantDisplaced: actions.on_participant_displaced,
         PendingJoinsCanceled: commands.on_pending_joins_canceled,
         RecipientAdded: actions.on_recipient_added,
@@ -31,4 +31,4 @@ def reset(call: Call) -> None:
     actions.reset(call)
 
 
-__all__ = ["SLICE", "reset", "set_voice_state"]
+__all__ = ["SLICE", "remove_participant", "reset", "set_voice_state"]

@@ -20,7 +20,7 @@ from hubbub.server.identity.relationships import UserBlocked
 from hubbub.server.places import channels, voice_states
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.places.voice_states.calls import CallKind, CallStateRow
-from hubbub.server.places.voice_states.signals import ParticipantDisplaced, ParticipantMustLeave
+from hubbub.server.places.voice_states.signals import ParticipantDisplaced
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import store, views
@@ -173,13 +173,16 @@ def _publish_ringing(call: Call, private_call: CallRow) -> None:
     )
 
 
+# Implementation of a port of the voice states slice
+
+
+def remove_participant(call: Call, row: CallStateRow) -> None:
+    """Remove a user from a private call; ignore other calls."""
+    if row.kind == CallKind.PRIVATE:
+        leave(call, [row])
+
+
 # Listeners
-
-
-def on_participant_must_leave(call: Call, signal: ParticipantMustLeave) -> None:
-    """Remove a user whose session ended, whose connection the voice server lost or rejected, or who joined another channel."""
-    if signal.row.kind == CallKind.PRIVATE:
-        leave(call, [signal.row])
 
 
 def on_participant_displaced(call: Call, signal: ParticipantDisplaced) -> None:

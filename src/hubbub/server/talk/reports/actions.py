@@ -79,11 +79,10 @@ def decide(
     if should_delete_message or action == CaseAction.DELETE_MESSAGE:
         _delete_message(call, case)
     decision_id = _apply(call, case, action, note or "", ends_ms)
-    actor = call.actor_or_none
     decided = case._replace(
         action=action.value,
         note=note,
-        operator_id=None if actor is None else actor.user_id,
+        operator_id=call.user_id_or_none,
         decided_ms=call.now_ms,
         decision_id=decision_id,
     )

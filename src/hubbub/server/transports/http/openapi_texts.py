@@ -12,8 +12,8 @@ from msgspec import Struct
 from hubbub.protocol import resources
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth, Operation
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.administration import OperatorRole
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports import docstrings
 from hubbub.server.transports.docstrings import markdown, parse_docstring, plain_text

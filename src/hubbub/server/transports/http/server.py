@@ -578,8 +578,7 @@ class HttpServer:
                 await run_side_effects(rejection, self._db, make_call)
                 raise
         if affects_other_processes and self._settle is not None:
-            # Permissions changed or a token was revoked: the next request to any process must see this
-            # (decisions/0004).
+            # Permissions changed or a token was revoked: the next request to any process must see it (decisions/0004).
             await self._settle()
         return encoded
 

@@ -11,8 +11,9 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Operation
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration
-from hubbub.protocol.resources.administration import Operator, OperatorRole
+from hubbub.protocol.resources.administration import Operator
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 CONSOLE_PATH: Final = "/admin"

@@ -34,7 +34,7 @@ class RateCounter {
   }
 
   /** Count a command and return whether it is within the limit of the window. */
-  count(now) {
+  tryConsume(now) {
     if (now - this.#windowStart >= RATE_WINDOW_MS) {
       this.#windowStart = now;
       this.#count = 0;
@@ -148,11 +148,11 @@ export class RpcHost {
     const now = performance.now();
     if (cmd === "CAPTURE_LOG") {
       // The SDK sends this command for every console message. The host discards it, and does not respond above the limit.
-      if (this.#logCounter.count(now)) this.#send(FRAME, { cmd, data: null, evt: null, nonce });
+      if (this.#logCounter.tryConsume(now)) this.#send(FRAME, { cmd, data: null, evt: null, nonce });
       return;
     }
     try {
-      if (!this.#commandCounter.count(now))
+      if (!this.#commandCounter.tryConsume(now))
         throw new RpcError(RpcErrorCode.RATE_LIMITED, "You are sending commands too quickly");
       if (!isWithinSizeLimit(payload)) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, "This frame is too large");
       const data = await this.#execute(payload);
