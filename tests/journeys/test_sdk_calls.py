@@ -28,7 +28,7 @@ async def test_two_sdk_clients_move_with_their_call(
         "voice",
         "--voice-certificate-file",
         str(certificate.certificate),
-        "--voice-key",
+        "--voice-key-file",
         str(certificate.key),
     ]
     app = App(

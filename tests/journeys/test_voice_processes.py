@@ -33,7 +33,7 @@ async def test_a_call_moves_to_another_voice_server_when_its_own_stops(
         "voice",
         "--voice-certificate-file",
         str(certificate.certificate),
-        "--voice-key",
+        "--voice-key-file",
         str(certificate.key),
     ]
     app = App(

@@ -408,6 +408,33 @@ def test_an_unknown_command_or_flag_is_rejected(arguments: list[str], capsys: py
     assert "usage: hubbub" in capsys.readouterr().err
 
 
+# Misspelled commands and options
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("dve", "unknown value 'dve'; did you mean 'dev'?"),
+        ("admin creat-user ann", "unknown value 'creat-user'; did you mean 'create-user'?"),
+        ("dev --prot 9000", "unknown option --prot; did you mean --port?"),
+        ("dev --prt=9000", "unknown option --prt; did you mean --port?"),
+        ("dev --xyzzy", "unrecognized arguments: --xyzzy"),
+    ],
+)
+def test_a_misspelled_command_or_option_is_rejected_with_a_suggestion(
+    capsys: pytest.CaptureFixture[str], arguments: str, message: str
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        cli.main(arguments.split())
+    assert exit_info.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith(message)
+
+
+def test_the_program_without_a_command_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    assert "run a server with durable data" in capsys.readouterr().out
+
+
 # Administration
 
 

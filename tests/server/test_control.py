@@ -536,6 +536,7 @@ async def test_the_trace_contains_closed_connections(rehearsal: Rehearsal) -> No
         await rehearsal.control_request("GET", f"/trace?user_id={game.id}&after={closures[0]['number']}")
     ).ok()["closed"]
     assert [closure["code"] for closure in game_closures] == [4014]
+    assert "privileged intents that the bot requested: " in game_closures[0]["cause"]
 
 
 # Delivery and mail

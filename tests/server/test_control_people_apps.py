@@ -183,8 +183,8 @@ async def test_components_and_modals_are_used(rehearsal: Rehearsal, bot: Command
     response = await rehearsal.act("alice", "submit")
     assert response.json["errors"]["modal"]["_errors"][0]["message"] == "alice has not received a modal"
     response = await rehearsal.act("alice", "click", button="Cuont")
-    [error] = response.json["errors"]["component"]["_errors"]
-    assert error["message"] == "alice has received no message with the component 'Cuont'"
+    [error] = response.json["errors"]["button"]["_errors"]
+    assert error["message"].startswith("alice has received no message with the component 'Cuont'; received: ")
     # Without an ID, the latest message with the button and the latest modal are used.
     modal = (await rehearsal.act("alice", "click", button="form")).ok()["modal"]
     assert modal["title"] == "Survey"

@@ -73,6 +73,7 @@ async def test_deprecated_routes_are_reported_with_their_replacement(rehearsal: 
             "message": "GET /channels/{channel_id}/pins is deprecated; use `list_pins`.",
             "times": 2,
             "date": None,
+            "intents": [],
         }
     ]
 
@@ -150,7 +151,8 @@ async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> 
     )
 
     assert "defer the response" in late["message"]
-    assert missing["times"] == 1
+    assert (missing["application"], missing["times"]) == ("helper", 1)
+    assert missing["message"] == "The command wait was not answered in time, or the answer was invalid."
 
 
 async def test_upcoming_changes_are_reported_by_date(rehearsal: Rehearsal) -> None:

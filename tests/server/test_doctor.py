@@ -9,7 +9,7 @@ import pytest
 from hubbub.server import cli
 from hubbub.server.core.config import ActivitiesConfig, Config, MailConfig
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.doctor import Finding, run_checks
+from hubbub.server.doctor import Finding, check_chat_client, run_checks
 from tests.smtp import run_smtp_server
 
 
@@ -21,9 +21,20 @@ async def run_doctor(**settings: Any) -> dict[str, Finding]:
 async def test_a_valid_configuration_has_no_problems_and_creates_no_files(tmp_path: Path) -> None:
     findings = await run_doctor(data=str(tmp_path / "data"))
     # Voice needs a certificate, which the operator must provide.
-    assert {subject for subject, finding in findings.items() if finding.level != "ok"} == {"voice"}
+    # A checkout without access to the npm registry has no third-party files.
+    assert {subject for subject, finding in findings.items() if finding.level != "ok"} - {"client"} == {"voice"}
     assert findings["voice"].level == "note"
     assert not list(tmp_path.iterdir())
+
+
+def test_missing_files_of_the_chat_client_are_noted(tmp_path: Path) -> None:
+    finding = check_chat_client(tmp_path)
+    assert (finding.level, "calls in the browser" in finding.message) == ("note", True)
+    assert "npm registry" in finding.fix
+    (tmp_path / "third_party").mkdir()
+    for name in ("davey.wasm", "emnapi_core.js", "emnapi_runtime.js"):
+        (tmp_path / "third_party" / name).touch()
+    assert "calls in the browser" not in check_chat_client(tmp_path).message
 
 
 async def test_a_database_in_use_is_noted_and_an_invalid_one_is_a_problem(tmp_path: Path) -> None:

@@ -157,5 +157,5 @@ def test_components_are_found_at_any_depth() -> None:
     }
     assert forms.require_component(message, "Deep", (ComponentType.BUTTON,))["custom_id"] == "deep"
     assert forms.require_component(message, "deep", (ComponentType.BUTTON,))["label"] == "Deep"
-    with pytest.raises(AssertionError, match="no such component 'Shallow'; it has: deep, Link"):
+    with pytest.raises(AssertionError, match="no such component 'Shallow'; it has: deep \\(Deep\\), Link"):
         forms.require_component(message, "Shallow", (ComponentType.BUTTON,))

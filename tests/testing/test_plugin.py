@@ -225,6 +225,10 @@ def test_the_report_of_a_run_sums_the_findings_of_all_tests(
     result.assert_outcomes(passed=2)
     expected = "deprecated_route: demo-bot: GET /channels/{channel_id}/pins is deprecated; use `list_pins`. (2 times)"
     assert expected in result.outlines
+    # The bot requests GUILD_MESSAGES in both tests and receives a message in one of them.
+    [unused] = [line for line in result.outlines if line.startswith("unused_intent: demo-bot: ")]
+    assert "GUILD_MESSAGES" not in unused
+    assert "GUILD_MODERATION" in unused
 
 
 def test_actions_are_awaited_in_trio(run_project: ProjectRunner) -> None:

@@ -206,6 +206,8 @@ export type ClosedConnection = {
   user_id: string | null;
   code: number;
   reason: string;
+  /** Explanation that the client did not receive; null if the reason is sufficient. */
+  cause: string | null;
 };
 
 /** The collectibles that a user shows. */
@@ -829,12 +831,16 @@ export type LintFinding = {
   times?: number;
   /** The time at which a change takes effect; null for other rules. */
   date?: string | null;
+  /** Names of the unused intents; empty for other rules. */
+  intents?: Array<string>;
 };
 
 /** Problems that the rehearsal found, from the delivery trace and the rate limits. */
 export type LintReport = {
   /** The problems, grouped by rule. */
   findings: Array<LintFinding>;
+  /** Names of the intents for which an event was delivered, by the name of the application. */
+  used_intents?: Record<string, Array<string>>;
 };
 
 /** A user in a guild. */

@@ -115,10 +115,25 @@ def require_component(message: Mapping[str, Any], identifier: str, types: Sequen
         matching = [candidate for candidate in candidates if candidate.get(key) == identifier]
         if matching:
             return matching[0]
-    available = [str(candidate.get("custom_id") or candidate.get("label")) for candidate in candidates]
     raise InvalidArgument(
-        "component", f"the message has no such component {identifier!r}; it has: {_join_names(available)}"
+        component_argument(types),
+        f"the message has no such component {identifier!r}; it has: {_join_names(component_names(message, types))}",
     )
+
+
+def component_argument(types: Sequence[int]) -> str:
+    """Return the name of the argument of the control API that selects a component of these types."""
+    return "button" if ComponentType.BUTTON in types else "select"
+
+
+def component_names(message: Mapping[str, Any], types: Sequence[int]) -> list[str]:
+    """Return the names of the components of a message: the custom_id, and the label or placeholder in parentheses."""
+    names = []
+    for item in iter_components(message.get("components")):
+        if item["type"] in types:
+            custom_id, text = item.get("custom_id"), item.get("label") or item.get("placeholder")
+            names.append(f"{custom_id} ({text})" if custom_id and text else str(custom_id or text))
+    return names
 
 
 def build_modal_components(

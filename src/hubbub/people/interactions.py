@@ -112,7 +112,8 @@ class InteractionClient(MessagingClient):
         component = forms.require_component(message, identifier, types)
         if "custom_id" not in component:
             raise InvalidArgument(
-                "component", f"{identifier!r} is a link button: clicking it does not create an interaction"
+                forms.component_argument(types),
+                f"{identifier!r} is a link button: clicking it does not create an interaction",
             )
         data: dict[str, Any] = {"component_type": component["type"], "custom_id": component["custom_id"]}
         if values is not None:
@@ -146,7 +147,12 @@ class InteractionClient(MessagingClient):
         for message in reversed(messages.values()):
             if forms.has_component(message, identifier, types):
                 return message
-        raise InvalidArgument("component", f"{self.name} has received no message with the component {identifier!r}")
+        names = list(dict.fromkeys(name for item in messages.values() for name in forms.component_names(item, types)))
+        raise InvalidArgument(
+            forms.component_argument(types),
+            f"{self.name} has received no message with the component {identifier!r}; received: "
+            f"{', '.join(names) or 'none'}",
+        )
 
     async def submit(
         self,

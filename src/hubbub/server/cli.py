@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, Final, NoReturn
 
 import hubbub
+from hubbub.server.command_parser import CommandParser
 from hubbub.server.commands import admin_arguments
 from hubbub.server.core import config as settings
 from hubbub.server.core.config import Config, ConfigError
@@ -71,7 +72,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The agent runs beside the server, uses the SDK, and has its own settings.
         run: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
         return run(argv[1:])
-    arguments = build_parser(argv[0] if argv else None).parse_args(argv)
+    if not argv:
+        build_parser().print_help()
+        return 2
+    arguments = build_parser(argv[0]).parse_args(argv)
     try:
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
@@ -119,7 +123,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
     The settings and actions of a command are only added if `command` names it or is None."""
-    parser = argparse.ArgumentParser(prog="hubbub", description="A social platform that you run yourself.")
+    parser = CommandParser(prog="hubbub", description="A social platform that you run yourself.")
     parser.add_argument("--version", action="version", version=f"hubbub {hubbub.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 

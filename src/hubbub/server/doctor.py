@@ -31,6 +31,7 @@ from hubbub.server.core.payments import open_payments
 from hubbub.server.core.sqlite_files import find_damage, is_locked
 from hubbub.server.terminal import Finding, print_findings
 from hubbub.server.transports.voice import sockets
+from hubbub.server.transports.web.static_files import STATIC_FOLDER, list_missing_features
 
 FREE_BYTES_LOW: Final = 1024**3
 """Free bytes on the disk below which a note is printed."""
@@ -63,6 +64,8 @@ async def run_checks(config: Config) -> AsyncIterator[Finding]:
         yield await _check_nats(config.nats_url)
     yield await _check_files(config)
     yield await _check_mail(config)
+    if "api" in config.roles:
+        yield check_chat_client()
     yield _check_port(config)
     yield _check_public_url(config)
     yield _check_voice(config)
@@ -303,6 +306,20 @@ async def _check_mail(config: Config) -> Finding:
     return Finding("ok", "mail", f"{address} accepts connections ({mail.security}{login})")
 
 
+def check_chat_client(folder: Path = STATIC_FOLDER) -> Finding:
+    """Return whether the installation has the third-party files of the chat client."""
+    missing = list_missing_features(folder)
+    if not missing:
+        return Finding("ok", "client", "all files are installed")
+    return Finding(
+        "note",
+        "client",
+        f"third-party files are missing, so the chat client has no {', '.join(missing)}",
+        "the npm registry was not reachable when Hubbub was built: install a published package, or build it again "
+        "with access to the registry",
+    )
+
+
 def _check_port(config: Config) -> Finding:
     if config.port == 0:
         return Finding("ok", "port", "a free port will be picked")
@@ -331,7 +348,7 @@ def _check_voice(config: Config) -> Finding:
             "note",
             "voice",
             "voice is disabled: calls are not possible, because clients require TLS",
-            "set --voice-certificate-file and --voice-key, or --voice-endpoint for a proxy that terminates TLS",
+            "set --voice-certificate-file and --voice-key-file, or --voice-endpoint for a proxy that terminates TLS",
         )
     try:
         voice_sockets = sockets.bind(config)

@@ -15,6 +15,7 @@ from hubbub.testing import bots
 from hubbub.testing.actors import Actor, Bot
 from hubbub.testing.background import Background
 from hubbub.testing.process import PlatformProcess
+from hubbub.testing.run_findings import RunFindings
 from hubbub.testing.users import User
 
 BotT = TypeVar("BotT")
@@ -115,14 +116,17 @@ class Platform:
         __tracebackhide__ = True
         return self.background.run(self.context.get("/report", {}), "report")
 
-    def findings(self) -> dict[str, int]:
-        """Return the lines of the report with their numbers of occurrences, without changes that are only upcoming."""
+    def add_findings(self, findings: RunFindings) -> None:
+        """Add the report of this platform to the findings of a run, without changes that are only upcoming."""
         report = self.background.run_and_wait(self.context.get("/report", {}))
-        return {
-            f"{finding['rule']}: {finding['application'] or 'any application'}: {finding['message']}": finding["times"]
-            for finding in report["findings"]
-            if finding["rule"] != "dated_change"
-        }
+        for finding in report["findings"]:
+            application = finding["application"] or "any application"
+            if finding["rule"] == "unused_intent":
+                findings.add_intents(findings.unused_intents, application, finding["intents"])
+            elif finding["rule"] != "dated_change":
+                findings.add_line(f"{finding['rule']}: {application}: {finding['message']}", finding["times"])
+        for application, names in report["used_intents"].items():
+            findings.add_intents(findings.used_intents, application, names)
 
     def log(self) -> str:
         """Return the platform's log since the test started."""

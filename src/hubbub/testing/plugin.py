@@ -15,6 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from hubbub.testing.platform import Platform
     from hubbub.testing.process import PlatformProcess, WorldChoice
+    from hubbub.testing.run_findings import RunFindings
     from hubbub.testing.server_process import SharedDirectory
 
 MARKER_ARGUMENTS: Final = ("world", "now", "rate_limits", "seed")
@@ -34,7 +35,7 @@ FINDINGS_KEY: Final = "hubbub_findings"
 SHARED_PATH_KEY: Final = "hubbub_shared_path"
 """Key of the folder of the shared server in the input of an xdist worker."""
 
-_FINDINGS: Final = pytest.StashKey[dict[str, int]]()
+_FINDINGS: Final[pytest.StashKey["RunFindings"]] = pytest.StashKey()
 _OPEN_PLATFORMS: Final = pytest.StashKey[list["Platform"]]()
 _SHARED_DIRECTORY: Final[pytest.StashKey["SharedDirectory"]] = pytest.StashKey()
 
@@ -58,7 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", MARKER)
     config.stash[_OPEN_PLATFORMS] = []
-    config.stash[_FINDINGS] = {}
+    if config.getoption("--hubbub-report"):
+        from hubbub.testing import run_findings
+
+        config.stash[_FINDINGS] = run_findings.RunFindings()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -130,7 +134,7 @@ def hubbub(request: pytest.FixtureRequest, _hubbub_process: "PlatformProcess") -
     yield platform
     config.stash[_OPEN_PLATFORMS].remove(platform)
     if config.getoption("--hubbub-report"):
-        _add_findings(config, platform.findings())
+        platform.add_findings(config.stash[_FINDINGS])
     errors = platform.close()
     if errors:
         pytest.fail("\n".join(errors), pytrace=False)
@@ -220,34 +224,27 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 # The report of a test run
 
 
-def _add_findings(config: pytest.Config, findings: dict[str, int]) -> None:
-    totals = config.stash[_FINDINGS]
-    for text, times in findings.items():
-        totals[text] = totals.get(text, 0) + times
-
-
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Send the findings of an xdist worker to the process that prints them."""
     output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output[FINDINGS_KEY] = session.config.stash[_FINDINGS]
+    if output is not None and _FINDINGS in session.config.stash:
+        output[FINDINGS_KEY] = session.config.stash[_FINDINGS].encode()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Receive the findings of an xdist worker."""
-    _add_findings(node.config, (getattr(node, "workeroutput", None) or {}).get(FINDINGS_KEY, {}))
+    output = getattr(node, "workeroutput", None) or {}
+    if FINDINGS_KEY in output:
+        node.config.stash[_FINDINGS].merge(output[FINDINGS_KEY])
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the findings of all platforms."""
     if config.getoption("--hubbub-report"):
         terminalreporter.section("hubbub report")
-        findings = config.stash[_FINDINGS]
-        for text, times in sorted(findings.items()):
-            terminalreporter.write_line(text if times == 1 else f"{text} ({times} times)")
-        if not findings:
-            terminalreporter.write_line("No problems were found.")
+        for line in list(config.stash[_FINDINGS].format_lines()) or ["No problems were found."]:
+            terminalreporter.write_line(line)
 
 
 # Settings of a test
@@ -288,11 +285,11 @@ def _read_world(request: pytest.FixtureRequest, world: Any) -> tuple[bytes, str]
     if not isinstance(world, (str, Path)):
         _fail_for_marker(f"world must be the path of a world file or a dict, not {world!r}")
     # Relative to the test file, or else to the root of the project.
-    paths = [request.path.parent / world, request.config.rootpath / world]
+    paths = list(dict.fromkeys([request.path.parent / world, request.config.rootpath / world]))
     for path in paths:
         if path.is_file():
             return path.read_bytes(), "application/toml"
-    _fail_for_marker(f"world file {str(world)!r} not found; tried {paths[0]} and {paths[1]}")
+    _fail_for_marker(f"world file {str(world)!r} not found; tried {' and '.join(map(str, paths))}")
 
 
 def _parse_seed(seed: Any) -> int:

@@ -8,13 +8,15 @@ from typing import Any, Final
 
 from hubbub.people.context import PlatformContext
 from hubbub.people.errors import format_error
-from hubbub.protocol.delivery_outcomes import DELIVERED, NOT_SENT_TO_SUBJECT
+from hubbub.protocol.delivery_outcomes import DELIVERED, NOT_SENT_TO_SUBJECT, REDACTED
+from hubbub.protocol.shared_enums import CloseCode
 from hubbub.testing.platform import Platform
 
 EVENTS_SHOWN_MAX: Final = 25
 REQUESTS_SHOWN_MAX: Final = 15
 FAULT_KEYS: Final = ("method", "route", "user_id", "status", "code", "session_id")
 """Keys that describe a fault in the report."""
+REDACTED_CAUSE: Final = "; missing intent: MESSAGE_CONTENT"
 QUERY_TIMEOUT_SECONDS: Final = 10.0
 """Time limit for requests to the platform, which may itself have failed."""
 
@@ -67,6 +69,10 @@ def _closed_connection_lines(context: PlatformContext, closed: list[dict[str, An
     for connection in closed[-REQUESTS_SHOWN_MAX:]:
         caller = "unauthenticated" if connection["user_id"] is None else context.name_of(connection["user_id"])
         yield f"  {_time(connection)} {caller} with {connection['code']}: {connection['reason']}"
+        if connection["cause"] is not None:
+            yield f"      {connection['cause']}"
+        if connection["code"] == CloseCode.DISALLOWED_INTENTS:
+            yield "      Add them to `intents` of the application in the world file, or do not request them."
 
 
 def _event_lines(context: PlatformContext, events: list[dict[str, Any]]) -> Iterator[str]:
@@ -85,7 +91,8 @@ def _event_lines(context: PlatformContext, events: list[dict[str, Any]]) -> Iter
             if outcome["outcome"] != DELIVERED:
                 # The event was delivered without message content, or was not delivered.
                 negation = "" if outcome["outcome"].startswith(DELIVERED) else "not to "
-                parts.append(f"{negation}{context.name_of(outcome['user_id'])} ({outcome['outcome']})")
+                reason = outcome["outcome"] + (REDACTED_CAUSE if outcome["outcome"] == REDACTED else "")
+                parts.append(f"{negation}{context.name_of(outcome['user_id'])} ({reason})")
         yield f"  {_time(event)} {event['event']}{context.location_of(event)}: {'; '.join(parts)}"
 
 

@@ -197,7 +197,7 @@ async def test_components_and_modals_are_used(hubbub: Platform, demo_bot: DemoBo
     ] == "renamed to Bo by id.txt"
     with pytest.raises(AssertionError, match="the modal has no field 'Shoe size'; it has: Name, Color"):
         await alice.submit(modal, {"Shoe size": "44"})
-    with pytest.raises(AssertionError, match=r"no such component 'Cuont'; it has: count, promote, later, form, rename"):
+    with pytest.raises(AssertionError, match=r"no such component 'Cuont'; it has: count \(.*\), promote"):
         await alice.click(panel, "Cuont")
     # The click is acknowledged first; the message follows.
     await alice.click(panel, "Later")

@@ -37,7 +37,7 @@ from hubbub.server.recordings.recorder import Recorder
 from hubbub.server.recordings.recording_file import FORMAT_VERSION, RecordingError, RecordingHeader
 from hubbub.server.terminal import print_error
 from hubbub.server.transports.voice import sockets
-from hubbub.server.transports.web.static_files import load_static_files
+from hubbub.server.transports.web.static_files import list_missing_features, load_static_files
 from hubbub.server.worlds import WorldError
 
 log = logging.getLogger("hubbub")
@@ -149,6 +149,10 @@ async def _run_until_stopped(
             console_url=console_url,
             ready_file=config.ready_file,
         )
+        if "api" in config.roles and (missing := list_missing_features()):
+            log.warning(
+                "Third-party files are missing, so the chat client has no %s; see hubbub doctor", ", ".join(missing)
+            )
         tune_garbage_collection()
         await stop_event.wait()
         if with_report and control is not None:
@@ -363,8 +367,8 @@ def _world_lines(document: ReadyDocument) -> list[str]:
     lines += [
         "",
         "  Point a client library at the API URL above and log in with a bot token, or open the web app and log in with a",
-        "  username and password. See examples/README.md for small programs to run, docs/worlds.md for your own world with",
-        "  --world FILE.toml, and docs/control.md for clock, snapshots and faults.",
+        "  username and password. In the repository, examples/README.md lists small programs to run, docs/worlds.md explains",
+        "  your own world with --world FILE.toml, and docs/control.md the clock, snapshots and faults.",
         "  All data is in memory unless you set --data DIR. Press Ctrl-C to stop.",
         "",
     ]

@@ -9,7 +9,6 @@ import msgspec
 from hubbub.protocol import changes, codec, errors, intents
 from hubbub.protocol.changes import Change
 from hubbub.protocol.ids import Timestamp
-from hubbub.protocol.resources.interactions import INTERACTION_FAILURE
 from hubbub.server.control.bodies import ExplainedRequest
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.rate_limits import RateLimitHit
@@ -45,6 +44,8 @@ class LintFinding(msgspec.Struct, kw_only=True, frozen=True):
     """Number of times that the problem occurred."""
     date: Timestamp | None = None
     """The time at which a change takes effect; null for other rules."""
+    intents: list[str] = []
+    """Names of the unused intents; empty for other rules."""
 
 
 class LintReport(msgspec.Struct, kw_only=True):
@@ -52,6 +53,8 @@ class LintReport(msgspec.Struct, kw_only=True):
 
     findings: list[LintFinding]
     """The problems, grouped by rule."""
+    used_intents: dict[str, list[str]] = {}
+    """Names of the intents for which an event was delivered, by the name of the application."""
 
 
 class Linter:
@@ -67,8 +70,11 @@ class Linter:
         endpoints: Iterable[Endpoint],
         hits: Iterable[RateLimitHit],
         rejected: Iterable[ExplainedRequest],
+        failures: Mapping[tuple[str, str | None], int],
     ) -> list[LintFinding]:
-        """Return all findings, grouped by rule."""
+        """Return all findings, grouped by rule.
+
+        `failures` are numbers of failed interactions by the names of application and command."""
         rejected = list(rejected)
         return [
             *self._rate_limits(hits),
@@ -76,7 +82,8 @@ class Linter:
             *self._missing_permissions(rejected),
             *self._unused_intents(),
             *self._ignored_events(),
-            *self._responses(rejected),
+            *self._late_responses(rejected),
+            *self._missing_responses(failures),
             *self._dated_changes(),
         ]
 
@@ -118,7 +125,15 @@ class Linter:
             unused_names = [intent for intent, bit in intents.INTENTS_BY_NAME.items() if unused & bit]
             if name is not None and unused_names:
                 message = f"No event was delivered for these requested intents: {', '.join(unused_names)}."
-                yield LintFinding(rule="unused_intent", application=name, message=message)
+                yield LintFinding(rule="unused_intent", application=name, message=message, intents=unused_names)
+
+    def list_used_intents(self) -> dict[str, list[str]]:
+        """Return the names of the intents for which an event was delivered, by the name of the application."""
+        return {
+            self._names[user_id]: [intent for intent, bit in intents.INTENTS_BY_NAME.items() if used & bit]
+            for user_id, used in self._trace.used_intents.items()
+            if user_id in self._names
+        }
 
     def _ignored_events(self) -> Iterator[LintFinding]:
         """Find events after which an application never sent a request, so it may not need their intents."""
@@ -131,7 +146,7 @@ class Linter:
                 message = f"No request followed these events; if the bot does not use them, do not request their intents: {events}."
                 yield LintFinding(rule="ignored_event", application=name, message=message, times=sum(ignored.values()))
 
-    def _responses(self, rejected: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
+    def _late_responses(self, rejected: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
         late: Counter[str] = Counter()
         for request in rejected:
             # A callback is authorized by the token in its path, so it has no user.
@@ -140,10 +155,12 @@ class Linter:
         for name, times in late.items():
             message = "An interaction was answered after three seconds; defer the response, then edit it."
             yield LintFinding(rule="late_response", application=name or None, message=message, times=times)
-        failed = self._trace.events.get(INTERACTION_FAILURE.name, 0)
-        if failed:
-            message = "An application did not answer an interaction in time, or its answer was invalid."
-            yield LintFinding(rule="missing_response", message=message, times=failed)
+
+    def _missing_responses(self, failures: Mapping[tuple[str, str | None], int]) -> Iterator[LintFinding]:
+        for (name, command), times in failures.items():
+            interaction = "A component or modal" if command is None else f"The command {command}"
+            message = f"{interaction} was not answered in time, or the answer was invalid."
+            yield LintFinding(rule="missing_response", application=name, message=message, times=times)
 
     def _dated_changes(self) -> Iterator[LintFinding]:
         upcoming = [

@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 from types import NoneType
@@ -16,6 +17,7 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, ApplicationId, UserId
 from hubbub.protocol.operation import Operation, operations_of
+from hubbub.protocol.resources.interactions import INTERACTION_FAILURE
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import bodies, openapi, operations, people_operations, traffic_operations
@@ -37,6 +39,7 @@ from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.trace import RejectedRequest
 from hubbub.server.core.traffic import TrafficContent, TrafficStart
 from hubbub.server.identity import accounts, applications, identities, users
+from hubbub.server.play import interactions
 from hubbub.server.ready_document import ReadyDocument, build_document
 from hubbub.server.transports.http import decoding, request_limits, responses
 from hubbub.server.transports.http.aiohttp_adapter import cancel_on_disconnect
@@ -478,8 +481,24 @@ class ControlApi:
         They come from the rate limits, and from requests, sessions and events since the delivery trace was turned on.
         """
         rejected = await self.explain(self.app.trace.find_rejected())
+        failures = await self._count_interaction_failures()
         linter = Linter(self._bot_names(), self.app.trace, self.clock.now_ms())
-        return LintReport(findings=linter.find_all(self.app.table, self.app.rate_limits.report(), rejected))
+        return LintReport(
+            findings=linter.find_all(self.app.table, self.app.rate_limits.report(), rejected, failures),
+            used_intents=linter.list_used_intents(),
+        )
+
+    async def _count_interaction_failures(self) -> Counter[tuple[str, str | None]]:
+        """Count the failed interactions since the trace was turned on by names of application and command."""
+        limit = self.app.trace.events.get(INTERACTION_FAILURE.name, 0)
+        if not limit:
+            return Counter()
+        names = {application.id: name for name, application in self.built_world.applications.items()}
+        counts = await self.app.database.read(lambda tx: interactions.count_failures(tx, limit))
+        result: Counter[tuple[str, str | None]] = Counter()
+        for (application_id, command), times in counts.items():
+            result[names.get(ApplicationId(application_id), str(application_id)), command] += times
+        return result
 
     async def set_trace(self, body: bodies.SetTrace) -> bodies.TraceState:
         """Turn the delivery trace on or off."""

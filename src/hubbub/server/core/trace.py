@@ -58,6 +58,8 @@ class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
     """The user; null if the connection had not identified."""
     code: int
     reason: str
+    cause: str | None
+    """Explanation that the client did not receive; null if the reason is sufficient."""
 
 
 class Trace:
@@ -154,11 +156,13 @@ class Trace:
             )
         )
 
-    def add_closed(self, at: Timestamp, user_id: int | None, code: int, reason: str) -> None:
+    def add_closed(self, at: Timestamp, user_id: int | None, code: int, reason: str, cause: str | None) -> None:
         """Record a closed connection."""
         self._number += 1
         user = None if user_id is None else UserId(user_id)
-        self._closed.append(ClosedConnection(number=self._number, at=at, user_id=user, code=code, reason=reason))
+        self._closed.append(
+            ClosedConnection(number=self._number, at=at, user_id=user, code=code, reason=reason, cause=cause)
+        )
 
     def clear(self) -> None:
         """Remove all entries and reset all counters; the traffic is kept."""

@@ -137,7 +137,7 @@ class AccountChecks:
                     "note",
                     "voice",
                     "voice is disabled: calls are not possible",
-                    "set --voice-certificate-file and --voice-key, or --voice-endpoint for a proxy that terminates TLS",
+                    "set --voice-certificate-file and --voice-key-file, or --voice-endpoint for a proxy that terminates TLS",
                 )
             voice_identify = {
                 "server_id": guild_id,

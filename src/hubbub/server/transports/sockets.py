@@ -21,10 +21,12 @@ UPGRADE_REQUIRED: Final = (
 class CloseConnection(Exception):
     """Raised to end the connection with a close code."""
 
-    def __init__(self, code: int, reason: str) -> None:
+    def __init__(self, code: int, reason: str, *, cause: str | None = None) -> None:
         super().__init__(reason)
         self.code = code
         self.reason = reason
+        self.cause = cause
+        """Explanation for the delivery trace, which the client does not receive; None if the reason is sufficient."""
 
 
 class WritableTransport(Protocol):

@@ -3,6 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import InteractionsEndpointChanged
 from hubbub.server.play.interactions import endpoints, routes
+from hubbub.server.play.interactions.actions import count_failures
 from hubbub.server.play.interactions.follow_ups import find_by_token as find_author
 from hubbub.server.play.interactions.jobs import JOBS
 
@@ -13,4 +14,4 @@ SLICE = Slice(
     listeners={InteractionsEndpointChanged: endpoints.on_endpoint_changed},
 )
 
-__all__ = ["SLICE", "find_author"]
+__all__ = ["SLICE", "count_failures", "find_author"]

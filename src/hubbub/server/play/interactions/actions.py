@@ -1,5 +1,6 @@
 """Store interactions, deliver them to applications, and publish their outcome to the invoking user."""
 
+from collections import Counter
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -9,6 +10,7 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import UserAudience
+from hubbub.server.core.store import Tx
 from hubbub.server.play.interactions import endpoints, store, timeouts
 from hubbub.server.play.interactions.store import (
     InteractionApplication,
@@ -66,6 +68,14 @@ def fail(call: Call, interaction_id: int, problem: str, reason_code: int) -> Non
     row = store.find(call.tx, interaction_id)
     if row is not None and store.fail_one(call.tx, interaction_id, problem):
         publish_failure(call, row, reason_code)
+
+
+def count_failures(tx: Tx, limit: int) -> Counter[tuple[int, str | None]]:
+    """Count the latest failed interactions by application ID and name of the command; None for components and modals."""
+    return Counter(
+        (row.application_id, store.decode_response_state(row).interacted.name)
+        for row in store.list_latest_failures(tx, limit)
+    )
 
 
 def publish_failure(call: Call, row: InteractionRow, reason_code: int) -> None:

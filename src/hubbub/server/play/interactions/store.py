@@ -422,6 +422,16 @@ def fail_range(tx: Tx, since_id: int, before_id: int) -> list[InteractionRow]:
     return rows
 
 
+def list_latest_failures(tx: Tx, limit: int) -> list[InteractionRow]:
+    """Return the latest failed interactions of all applications. The query has no index; it is for rehearsals."""
+    return tx.fetch(
+        InteractionRow,
+        f"SELECT {COLUMNS} FROM interactions WHERE callback_type = ? ORDER BY id DESC LIMIT ?",
+        FAILED,
+        limit,
+    )
+
+
 def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
     """Mark an unanswered interaction as failed and record why; return False if it was already answered or failed.
 

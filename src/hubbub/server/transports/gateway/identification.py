@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from hubbub.protocol.enums import CloseCode, Scope
 from hubbub.protocol.flags import ApplicationFlags
-from hubbub.protocol.intents import Capabilities, Intents
+from hubbub.protocol.intents import INTENTS_BY_NAME, Capabilities, Intents
 from hubbub.protocol.resources.gateway import (
     GUILDS_PER_SHARD_MAX,
     LARGE_THRESHOLD_MAX,
@@ -136,7 +136,13 @@ def _validated_intents(identify: Identify, actor: Actor) -> int:
         return requested & sum(intent for intent, scope in OAUTH2_INTENT_SCOPES if scope in actor.scopes)
     if requested & ~Intents.BOT_MASK:
         raise CloseConnection(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
-    for intent, flags in PRIVILEGED_INTENT_FLAGS:
-        if requested & intent and not actor.application_flags & flags:
-            raise CloseConnection(CloseCode.DISALLOWED_INTENTS, "Disallowed intent(s)")
+    disallowed = [
+        intent
+        for intent, flags in PRIVILEGED_INTENT_FLAGS
+        if requested & intent and not actor.application_flags & flags
+    ]
+    if disallowed:
+        names = [name for name, bit in INTENTS_BY_NAME.items() if bit in disallowed]
+        cause = f"The application does not have the privileged intents that the bot requested: {', '.join(names)}."
+        raise CloseConnection(CloseCode.DISALLOWED_INTENTS, "Disallowed intent(s)", cause=cause)
     return requested

@@ -173,6 +173,7 @@ class Gateway:
         connection = self._create_connection(request, socket, transport)
         self._connections.add(connection)
         code: int | None = None
+        cause: str | None = None
         try:
             self._send_hello(connection, request)
             while connection.close_task is None:
@@ -187,6 +188,7 @@ class Gateway:
                         code = message.data
                     break
         except CloseConnection as closing:
+            cause = closing.cause
             connection.close(closing.code, closing.reason)
         except Exception:
             log.exception("Unexpected error on a gateway connection")
@@ -199,7 +201,7 @@ class Gateway:
             self._metrics.gateway_closes(str(connection.code)).inc()
             if self._context.trace.is_enabled:
                 at = codec.timestamp(self._context.clock.now_ms())
-                self._context.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason)
+                self._context.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason, cause)
             if self._context.trace.traffic.is_enabled:
                 user_id = None if connection.user_id is None else UserId(connection.user_id)
                 self._context.trace.traffic.add_close("gateway", user_id, connection.code, connection.reason)

@@ -52,6 +52,17 @@ _IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 
 
+def list_missing_features(folder: Path = STATIC_FOLDER) -> list[str]:
+    """Return the features of the chat client whose third-party files the installation does not have."""
+    features = {
+        "calls in the browser": CALL_FILES,
+        "colors in code blocks": {HIGHLIGHTER},
+        "the complete emoji picker": EMOJI_FILES,
+        "the emoji font": {EMOJI_FONT},
+    }
+    return [name for name, files in features.items() if not all((folder / file).is_file() for file in files)]
+
+
 class StaticFile:
     """A file in memory, with its compressed forms once a client has requested them."""
 

@@ -1,0 +1,42 @@
+"""A parser of the command line that suggests commands and options for misspelled ones."""
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NoReturn
+
+_INVALID_CHOICE: Final = re.compile(r"invalid choice: '(?P<value>[^']*)' \(choose from (?P<choices>.*)\)")
+_AMBIGUOUS_OPTION: Final = re.compile(r"ambiguous option: (?P<option>[^\s=]+).* could match ")
+
+
+class CommandParser(argparse.ArgumentParser):
+    """An argument parser whose error messages contain a suggestion instead of a long list."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments, and reject an unknown option with a suggestion from the options of this command."""
+        namespace, extras = super().parse_known_args(args, namespace)
+        for extra in extras:
+            option = extra.partition("=")[0]
+            suggestion = self._find_similar_option(option) if option.startswith("--") else None
+            if suggestion is not None:
+                self.error(f"unknown option {option}; did you mean {suggestion}?")
+        return namespace, extras
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and a message, with a suggestion if there is one, and exit with 2."""
+        if (choice := _INVALID_CHOICE.search(message)) is not None:
+            choices = re.findall(r"[^\s',]+", choice["choices"])
+            if (suggestion := _find_similar(choice["value"], choices)) is not None:
+                message = f"{message[: choice.start()]}unknown value {choice['value']!r}; did you mean {suggestion!r}?"
+        elif (ambiguous := _AMBIGUOUS_OPTION.match(message)) is not None:
+            if (suggestion := self._find_similar_option(ambiguous["option"])) is not None:
+                message = f"unknown option {ambiguous['option']}; did you mean {suggestion}?"
+        super().error(message)
+
+    def _find_similar_option(self, option: str) -> str | None:
+        return _find_similar(option, self._option_string_actions)
+
+
+def _find_similar(text: str, names: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(text, list(names), 1)), None)
