@@ -1,6 +1,19 @@
-"""Accessibility checks of a page in a browser."""
+"""Accessibility checks of a page in a browser: axe-core, and rules of our own that axe-core lacks."""
 
 from typing import Any
+
+from tests.clients.discord_js_bot import JS_FOLDER
+
+AXE_FILE = JS_FOLDER / "node_modules" / "axe-core" / "axe.min.js"
+"""The script of axe-core. Without it (`make client-deps` installs it) only our own rules are checked."""
+
+RUN_AXE = """async () => {
+  const results = await axe.run(document, { resultTypes: ["violations"], iframes: false });
+  return results.violations.flatMap(({ id, nodes }) =>
+    nodes.map(node => `axe ${id}: ${node.target.join(" ")} ${node.html.slice(0, 200)} ${node.any.map(check => check.message)}`)
+  );
+}"""
+"""A JavaScript function that returns the violations of all rules of axe-core as a list of texts."""
 
 AUDIT = """() => {
   const problems = [];
@@ -63,8 +76,18 @@ AUDIT = """() => {
 """A JavaScript function that returns the accessibility problems of the current page as a list of texts."""
 
 
+async def find_problems(page: Any) -> list[str]:
+    """Return the accessibility problems of the current page."""
+    problems: list[str] = await page.evaluate(AUDIT)
+    if AXE_FILE.exists():
+        if not await page.evaluate("'axe' in window"):
+            await page.evaluate(AXE_FILE.read_text())
+        problems += await page.evaluate(RUN_AXE)
+    return problems
+
+
 async def record_problems(page: Any, problems: list[str], name: str) -> None:
     """Append the problems of the current page, prefixed with its name, to `problems`."""
     # A click waits until the next page begins to load, not until it has loaded.
     await page.wait_for_load_state()
-    problems += [f"{name}: {problem}" for problem in await page.evaluate(AUDIT)]
+    problems += [f"{name}: {problem}" for problem in await find_problems(page)]

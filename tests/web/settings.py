@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tests.web.accessibility import AUDIT
+from tests.web.accessibility import find_problems
 from tests.web.chat import ChatWindow
 
 
@@ -48,4 +48,4 @@ async def choose_in_picker(page: Any, label: str, name: str) -> None:
 
 async def accessibility_problems(window: ChatWindow) -> list[str]:
     """Return the accessibility problems of the open page, except missing landmarks: the client has no header and footer."""
-    return [problem for problem in await window.page.evaluate(AUDIT) if not problem.startswith("landmark")]
+    return [problem for problem in await find_problems(window.page) if not problem.startswith("landmark")]

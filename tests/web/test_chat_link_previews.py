@@ -8,9 +8,9 @@ import pytest_asyncio
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config_sections import LinkPreviewsConfig
 from tests.media import png
-from tests.web.accessibility import AUDIT
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import PHONE_WIDTH, OpenPage, run_platform
+from tests.web.settings import accessibility_problems
 from tests.web.test_chat_account_settings import open_user_settings
 from tests.website import Website, build_page, meta
 from tests.world import small_config
@@ -74,8 +74,7 @@ async def test_two_users_see_previews_of_links_and_hide_them(preview_platform: C
                 "[...document.querySelectorAll('.embed-picture')].some(image => image.naturalWidth)"
             )
             assert await window.message("Read").locator(".edited").count() == 0
-            found = [problem for problem in await window.page.evaluate(AUDIT) if not problem.startswith("landmark")]
-            assert found == []
+            assert await accessibility_problems(window) == []
 
         await nora_window.send(f"Picture {website.url}/chart.png")
         await expect(tom_window.message("Picture").locator(".picture-preview img")).to_be_visible()

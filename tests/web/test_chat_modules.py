@@ -12,9 +12,9 @@ import pytest
 from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.transports.web import static_files
-from tests.web.accessibility import AUDIT
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
+from tests.web.settings import accessibility_problems
 from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
@@ -253,9 +253,7 @@ async def test_the_client_is_accessible(platform: ChatPlatform, width: int, sche
         page = nora_window.page
 
         async def check_accessibility(name: str) -> None:
-            # Unlike pages, the client has no header and footer.
-            found = [problem for problem in await page.evaluate(AUDIT) if not problem.startswith("landmark")]
-            problems.extend(f"{name}: {problem}" for problem in found)
+            problems.extend(f"{name}: {problem}" for problem in await accessibility_problems(nora_window))
 
         await nora_window.wait_message("Hello")
         await check_accessibility("channel")

@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from hubbub.protocol.enums import CloseCode
+from hubbub.protocol.enums import CloseCode, EventWebhooksStatus
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.server.app import App
@@ -196,12 +196,25 @@ async def test_images_are_uploaded(portal_world: World, open_page: OpenPage) -> 
         assert (await alice.get(f"/applications/{application_id}")).ok()["icon"]
 
 
+async def create_delivery(world: World, owner: Actor, application_id: str, receiver: Receiver) -> None:
+    """Deliver a webhook event of an application to a receiver."""
+    path = f"/applications/{application_id}"
+    receiver.use_verify_key_of((await owner.get(path)).ok())
+    endpoint = {"event_webhooks_url": receiver.events_url, "event_webhooks_types": ["APPLICATION_AUTHORIZED"]}
+    redirects = {"redirect_uris": [REDIRECT_URI]}
+    (await owner.patch(path, json=endpoint | redirects | {"event_webhooks_status": EventWebhooksStatus.ENABLED})).ok()
+    query = f"client_id={application_id}&response_type=code&scope=identify&redirect_uri={REDIRECT_URI}"
+    (await owner.post(f"/oauth2/authorize?{query}", json={"authorize": True})).ok()
+    await world.run_due_jobs()
+    await receiver.wait_for_events(1)
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])
 async def test_every_portal_page_is_accessible(
     portal_world: World, open_page: OpenPage, width: int, scheme: str
 ) -> None:
     problems: list[str] = []
-    async with open_page(width) as page:
+    async with Receiver() as receiver, open_page(width) as page:
         await page.emulate_media(color_scheme=scheme)
         alice = await sign_in(page, portal_world)
         await portal_world.user("bob")
@@ -234,6 +247,12 @@ async def test_every_portal_page_is_accessible(
         for path in ("teams", f"teams/{team['id']}", f"{application_id}/store/{sku['id']}", f"{application_id}/keys"):
             await page.goto(f"{portal_world.url}/developers/{path}")
             await record_problems(page, problems, path)
+        await create_delivery(portal_world, alice, application_id, receiver)
+        await page.goto(f"{portal_world.url}/developers/{application_id}/log")
+        await record_problems(page, problems, "log")
+        await page.get_by_role("link", name="APPLICATION_AUTHORIZED").first.click()
+        await page.wait_for_url("**/log/*")
+        await record_problems(page, problems, "delivery")
         await page.goto(f"{portal_world.url}/")
         await record_problems(page, problems, "home")
         await page.goto(f"{portal_world.url}/developers/{application_id}/oauth2?scope=bot&scope=identify")

@@ -11,7 +11,7 @@ import pytest_asyncio
 from hubbub.server.core.traffic import TrafficContent
 from tests.clients.discord_py_bot import Bot, run_bot, use_server_urls
 from tests.rehearsal import Rehearsal, start_rehearsal
-from tests.web.accessibility import AUDIT
+from tests.web.accessibility import find_problems
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
 from tests.web.polling import wait_until
 
@@ -247,7 +247,7 @@ async def test_the_panes_are_accessible_and_fit(rehearsal: Rehearsal, open_page:
         await locate_timeline_entry(page, "GET /users/@me").wait_for()
         await page.get_by_role("tab", name="Timeline").focus()
         for _ in range(8):
-            assert await page.evaluate(AUDIT) == []
+            assert await find_problems(page) == []
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             await page.keyboard.press("ArrowRight")
             await page.locator("main h1").wait_for(state="attached")

@@ -23,6 +23,7 @@ import { closePopup, closePopupIn } from "./ui/popups.js";
 import { channelPath } from "./ui/router.js";
 import { t } from "./ui/translation.js";
 import { createAnnouncements } from "./notifications/announcements.js";
+import { createClientHead } from "./client_head.js";
 import { createConnectionBar } from "./connection_bar.js";
 import { startKeyboard } from "./keyboard.js";
 import { drawPageTitle } from "./page_title.js";
@@ -51,11 +52,11 @@ export class Shell {
       h("p", { class: "waiting muted", role: "status" }, t("Loading…")),
     );
     // The strip shows the call on narrow screens, where the channels with the call bar are hidden.
-    this.callStrip = h("div", { class: "call-strip", hidden: true });
+    this.callStrip = h("section", { class: "call-strip", "aria-label": t("Voice"), hidden: true });
     this.members = h("div", { class: "members-area" });
     this.threadPane = new ThreadPane(context);
     this.search = new SearchArea(context, () => this.#onSearchToggle());
-    this.side = h("div", { class: "side" });
+    this.side = h("aside", { class: "side", "aria-label": t("Channels and conversations") });
     this.rail = h("div", { class: "rail-area" });
     this.backdrop = h("button", {
       type: "button",
@@ -66,19 +67,7 @@ export class Shell {
     this.root = h(
       "div",
       { class: "client" },
-      h("h1", { class: "visually-hidden" }, "Hubbub"),
-      h(
-        "a",
-        {
-          class: "skip",
-          href: "#view",
-          onclick: event => {
-            event.preventDefault();
-            this.focusView();
-          },
-        },
-        t("Skip to the conversation"),
-      ),
+      createClientHead(() => this.focusView()),
       h("div", { class: "banners" }, createConnectionBar(context.gateway), createAnnouncements(context)),
       this.callStrip,
       this.rail,

@@ -53,7 +53,7 @@ function buildContent(view, email) {
               ? actionButton(t("Send link again"), () => resend(view))
               : null,
             actionButton(email.email ? t("Change") : t("Add"), () => changeEmail(view), {
-              name: t("Change email address"),
+              name: email.email ? t("Change email address") : t("Add email address"),
             }),
           ].filter(Boolean),
         }),

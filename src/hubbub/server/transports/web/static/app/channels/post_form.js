@@ -75,7 +75,13 @@ function fileField(context) {
   let files = [];
   const list = h("ul", { class: "post-files", "aria-label": t("Files of the post") });
   const error = h("p", { class: "error", role: "alert", hidden: true });
-  const input = h("input", { type: "file", multiple: true, class: "visually-hidden", tabindex: "-1" });
+  const input = h("input", {
+    type: "file",
+    multiple: true,
+    class: "visually-hidden",
+    tabindex: "-1",
+    "aria-label": t("Files of the post"),
+  });
   const draw = problem => {
     error.textContent = problem ?? "";
     error.hidden = !problem;

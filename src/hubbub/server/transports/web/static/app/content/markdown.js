@@ -50,7 +50,8 @@ const BUILDERS = {
       {
         class: `message-text heading heading-${node.level}`,
         role: "heading",
-        "aria-level": node.level + 3,
+        // Below the title of the view, which is at level 2. Deeper levels would leave gaps in the outline of the page.
+        "aria-level": 3,
         dir: "auto",
       },
       buildNodes(node.children, scope),

@@ -117,7 +117,6 @@ class GuildList extends LayoutPart {
           type: "button",
           class: "avatar square folder",
           "aria-expanded": String(!folder.collapsed),
-          "aria-label": unreadLabel(t("Folder {name}", { name }), isUnread, mentionCount),
           title: name,
           style: color ? { "--folder": color } : {},
           dataset: { focus: "folder" },
@@ -125,6 +124,7 @@ class GuildList extends LayoutPart {
           oncontextmenu: openMenu,
         },
         folder.collapsed ? guilds.slice(0, 4).map(guild => guildIcon(guild)) : icon("inbox"),
+        hiddenText(unreadLabel(t("Folder {name}", { name }), isUnread, mentionCount)),
       ),
       countBadge(mentionCount),
     );
@@ -180,12 +180,12 @@ class GuildList extends LayoutPart {
         {
           href: path,
           "aria-current": isCurrent ? "page" : null,
-          "aria-label": unreadLabel(name, isUnread, mentionCount),
           title: name,
           dataset: { focus: path },
           ...attributes,
         },
         image,
+        hiddenText(unreadLabel(name, isUnread, mentionCount)),
       ),
       countBadge(mentionCount),
     );
@@ -231,6 +231,9 @@ class GuildList extends LayoutPart {
 }
 
 const loadFolders = () => loadModule(() => import("./guild_folders.js"));
+
+/** Return a text for screen readers. It is not an `aria-label`, because those must contain the visible initials. */
+const hiddenText = text => h("span", { class: "visually-hidden" }, text);
 
 /** Return the accessible name of an entry: its name, with the number of mentions or the word “unread”. */
 function unreadLabel(name, isUnread, mentionCount) {

@@ -4,6 +4,7 @@ import { Permissions, MessageFlags } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
 import { markRead, resumeReading } from "../state/read_markers.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
+import { drawInNextFrame } from "../ui/frames.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { announce } from "../ui/live_region.js";
 import { showNotice } from "../ui/notices.js";
@@ -11,6 +12,7 @@ import { matchShortcut } from "../ui/shortcuts.js";
 import { formatDay } from "../ui/times.js";
 import { t } from "../ui/translation.js";
 import { summarizeMessage } from "../content/message_text.js";
+import { FrameBatches } from "./frame_batches.js";
 import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
 import { MessageSelection } from "./selection.js";
 import { MessageToolbar } from "./toolbar.js";
@@ -33,6 +35,9 @@ class Timeline extends LayoutPart {
   /** @type {string | null} ID of the message to scroll to after the next drawing, or null. */
   scrollTargetId = null;
 
+  #batches = new FrameBatches();
+  #drawMore = () => this.isConnected && this.draw();
+
   begin() {
     const { state, channelId } = this.context;
     this.log = state.openLog(channelId);
@@ -49,7 +54,7 @@ class Timeline extends LayoutPart {
     this.top = h("div", { class: "edge" });
     this.list = h("ol", { class: "messages", "aria-label": t("Messages"), onkeydown: event => this.#onKeydown(event) });
     this.bottom = h("div", { class: "edge" });
-    this.scroller = h("div", { class: "scroller", id: "messages", tabindex: "-1" }, this.top, this.list, this.bottom);
+    this.scroller = h("div", { class: "scroller", tabindex: "-1" }, this.top, this.list, this.bottom);
     this.jumpButton = h(
       "button",
       { type: "button", class: "jump", hidden: true, onclick: () => this.scrollToNewest() },
@@ -101,16 +106,16 @@ class Timeline extends LayoutPart {
     const anchor = staysAtBottom ? null : this.#findAnchor();
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#buildBeginning() });
-    let previous = null,
-      day = "",
-      isNew = false;
-    for (const message of this.log.items) {
+    let [previous, day, isNew] = [null, "", false];
+    const batch = this.#batches.next(this.log.items, state.me.id, staysAtBottom);
+    if (!batch.isComplete) drawInNextFrame(this.#drawMore, true);
+    for (const message of batch.messages) {
       const messageDay = this.#dayOf(message);
       if (messageDay !== day)
         entries.push({
           key: `day-${messageDay}`,
           version: "",
-          build: () => h("li", { class: "day", role: "separator" }, h("span", null, messageDay)),
+          build: () => h("li", { class: "day" }, h("span", null, messageDay)),
         });
       if (!isNew && this.lastReadId !== null && isNewer(message.id, this.lastReadId)) {
         isNew = true;
@@ -118,7 +123,7 @@ class Timeline extends LayoutPart {
           entries.push({
             key: "new",
             version: "",
-            build: () => h("li", { class: "day new", role: "separator" }, h("span", null, t("New"))),
+            build: () => h("li", { class: "day new" }, h("span", null, t("New"))),
           });
           previous = null;
         }

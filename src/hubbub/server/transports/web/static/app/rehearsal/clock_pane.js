@@ -43,7 +43,7 @@ export class ClockPane {
       step: "1",
       oninput: () => this.#describeSlider(),
     });
-    this.#changeList = h("ol", { class: "rows changes" });
+    this.#changeList = h("ol", { class: "rows changes", tabindex: "0", "aria-label": "Dated changes" });
     this.node = h(
       "div",
       { class: "pane-content" },

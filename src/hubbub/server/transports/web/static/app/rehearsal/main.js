@@ -32,7 +32,7 @@ const PANES = {
   limits: ["Rate limits", () => new LimitsPane(world)],
 };
 const createdPanes = new Map();
-const pane = h("main", { id: "pane", role: "tabpanel", tabindex: "-1" });
+const pane = h("div", { id: "pane", role: "tabpanel", tabindex: "-1" });
 const tabs = Object.entries(PANES).map(([id, [label]]) =>
   h(
     "button",
@@ -85,7 +85,7 @@ document.body.append(
     h("div", { role: "tablist", "aria-label": "Panes", onkeydown: moveFocus }, tabs),
     connection,
   ),
-  pane,
+  h("main", null, pane),
   h("footer", { class: "console-status" }, consoleStatus),
 );
 await attempt(() => world.load());

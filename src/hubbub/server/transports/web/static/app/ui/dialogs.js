@@ -23,7 +23,10 @@ export function openDialog(title, build, { wide = false, onClose } = {}) {
     { class: wide ? "window wide" : "window", "aria-labelledby": id },
     h("header", { class: "window-head" }, h("h2", { id }, title), iconButton("close", t("Close"), close)),
   );
-  dialog.append(h("div", { class: "window-body" }, build(close)));
+  const body = h("div", { class: "window-body" }, build(close));
+  // The keyboard scrolls only what has the focus.
+  if (!body.querySelector("a, button, input, select, textarea, [tabindex]")) body.tabIndex = 0;
+  dialog.append(body);
   dialog.addEventListener("close", () => {
     // A link in the dialog may have led to a view that has the focus now.
     const hasOtherFocus = document.activeElement !== document.body && !dialog.contains(document.activeElement);

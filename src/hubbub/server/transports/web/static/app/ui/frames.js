@@ -13,7 +13,10 @@ let isScheduled = false;
  */
 export function drawInNextFrame(draw, isEarly = false) {
   (isEarly ? earlyDraws : draws).add(draw);
-  if (isScheduled) return;
+  if (!isScheduled) schedule();
+}
+
+function schedule() {
   isScheduled = true;
   // A hidden page has no frames.
   if (document.hidden) setTimeout(drawAll);
@@ -27,6 +30,8 @@ function drawAll() {
   runAll(earlyDraws);
   isScheduled = false;
   runAll(draws);
+  // An early draw that continues in the next frame.
+  if (earlyDraws.size && !isScheduled) schedule();
 }
 
 /** Call functions. Those that are added meanwhile are left for the next frame. */

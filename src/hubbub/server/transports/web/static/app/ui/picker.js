@@ -90,17 +90,15 @@ export function createPicker(options) {
   function set(values) {
     control.values = [...values];
     setChildren(display, ...renderValues());
-    // The accessible name contains the label and the selected values.
-    button.setAttribute(
-      "aria-label",
-      [label, control.values.map(choice => choice.label).join(", ")].filter(Boolean).join(": "),
-    );
+    // The accessible name contains the label and what the button shows.
+    const shown = control.values.map(choice => choice.label).join(", ") || placeholder;
+    button.setAttribute("aria-label", shown === label ? label : `${label}: ${shown}`);
   }
 
   function renderValues() {
     if (!control.values.length) return [h("span", { class: "picker-empty" }, placeholder)];
     if (max === 1) return [mark(control.values[0]), h("span", { class: "picker-name" }, control.values[0].label)];
-    return control.values.map(choice => h("span", { class: "picker-chip" }, mark(choice), choice.label));
+    return control.values.flatMap(choice => [h("span", { class: "picker-chip" }, mark(choice), choice.label), " "]);
   }
 
   function mark(choice) {

@@ -27,11 +27,12 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
   const previousFocus = document.activeElement;
   node.classList.add("popup");
   // Inside a modal dialog or a full-screen element, the popup must be part of it to be visible.
-  const host =
-    anchor instanceof Element
-      ? (anchor.closest("dialog, :fullscreen") ?? document.querySelector(".client"))
-      : document.querySelector(".client");
-  host.append(node);
+  const host = anchor instanceof Element ? anchor.closest("dialog, :fullscreen") : null;
+  // Outside of a dialog, a menu is in a landmark of its own, so that screen readers find it.
+  const area = h("div", { role: "region", "aria-label": node.getAttribute("aria-label") });
+  const isMenu = node.getAttribute("role") === "menu";
+  (host ?? document.querySelector(".client")).append(isMenu && !host ? area : node);
+  if (area.isConnected) area.append(node);
   position(anchor, node);
   const close = () => {
     if (openedPopup?.node !== node) return;
@@ -40,6 +41,7 @@ export function openPopup(anchor, node, { focus, onClose } = {}) {
     document.removeEventListener("keydown", onKeydown, true);
     const hasFocus = node.contains(document.activeElement);
     node.remove();
+    area.remove();
     onClose?.();
     if (hasFocus && previousFocus instanceof HTMLElement && previousFocus.isConnected) previousFocus.focus();
   };

@@ -35,18 +35,22 @@ class AccountPanel extends LayoutPart {
             type: "button",
             class: "account-button",
             "aria-haspopup": "menu",
-            "aria-label": t("{name}, {status}: change status", {
+            onclick: event => this.#openStatusMenu(event.currentTarget),
+          },
+          h("span", { "aria-hidden": "true" }, userAvatar(me, name, status === "invisible" ? "offline" : status)),
+          h(
+            "span",
+            { class: "account-name", "aria-hidden": "true" },
+            h("strong", { dir: "auto" }, name),
+            h("span", { class: "muted small", dir: "auto" }, custom || STATUS_LABELS[status]),
+          ),
+          h(
+            "span",
+            { class: "visually-hidden" },
+            t("{name}, {status}: change status", {
               name,
               status: [STATUS_LABELS[status], custom].filter(Boolean).join(", "),
             }),
-            onclick: event => this.#openStatusMenu(event.currentTarget),
-          },
-          userAvatar(me, name, status === "invisible" ? "offline" : status),
-          h(
-            "span",
-            { class: "account-name" },
-            h("strong", { dir: "auto" }, name),
-            h("span", { class: "muted small", dir: "auto" }, custom || STATUS_LABELS[status]),
           ),
         ),
         iconButton("settings", t("User settings"), () => this.#openSettings(null)),
