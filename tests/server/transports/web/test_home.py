@@ -24,6 +24,16 @@ async def test_the_home_page_describes_the_server_and_its_links(world: World) ->
             assert (await browser.open(url)).status == 200, url
 
 
+async def test_search_engines_are_asked_to_leave_out_private_paths(world: World) -> None:
+    page = await Browser(world).open("/robots.txt")
+
+    assert (page.status, page.headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    lines = page.body.splitlines()
+    assert lines[0] == "User-agent: *"
+    assert {"Disallow: /app", "Disallow: /admin", "Disallow: /invite/"} <= set(lines)
+    assert not {"Disallow: /", "Disallow: /docs", "Disallow: /terms"} & set(lines)
+
+
 async def test_the_home_page_links_to_pages_of_a_signed_in_user(world: World) -> None:
     browser = Browser(world)
     browser.sign_in_as(await world.user())

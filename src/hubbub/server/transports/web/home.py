@@ -1,4 +1,4 @@
-"""The home page with its field for invites, the redirect from `/settings`, and the page shown for unknown paths."""
+"""The home page with its field for invites, `robots.txt`, the redirect from `/settings`, and the page shown for unknown paths."""
 
 from typing import Final
 from urllib.parse import quote
@@ -10,6 +10,11 @@ from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import Page, PageRequest, page
 
 PATH: Final = "/"
+UNINDEXED_PATHS: Final = (
+    "/admin", "/api/", "/app", "/cdn/", "/confirm-email", "/developers", "/invite/", "/login", "/oauth2/", "/register",
+    "/reset-password", "/settings",
+)  # fmt: skip
+"""Paths for search engines to leave out: they need a login, contain secrets in links, or belong to programs."""
 NOT_FOUND_PAGE: Final = Page("GET", "/{unknown_path}", is_public=True)
 """Page for paths that have no other page. Its path is never matched; it is the route label in metrics and logs."""
 
@@ -32,6 +37,13 @@ async def open_invite(request: PageRequest) -> web.Response:
     text = request.query_parameter("code").strip().rstrip("/")
     code = text.rpartition("/")[2].partition("?")[0]
     return request.redirect(f"/invite/{quote(code, safe='')}" if code else PATH)
+
+
+@page("GET", "/robots.txt", public=True)
+async def show_robots(request: PageRequest) -> web.Response:
+    """Return the paths that search engines must not visit."""
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in UNINDEXED_PATHS)]
+    return web.Response(text="\n".join(lines) + "\n", content_type="text/plain")
 
 
 @page("GET", "/settings", public=True)
