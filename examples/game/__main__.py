@@ -20,7 +20,7 @@ FRAME_SECONDS = 1 / 30
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Parse the command line."""
+    """Return the ready file and the options of the game: account, guest name and backend."""
     parser = argparse.ArgumentParser(prog="game", description="rock, paper, scissors for a party of friends")
     parser.add_argument("ready_file", help="the ready file of `hubbub dev`")
     parser.add_argument("--login", nargs="+", metavar=("USER", "PASSWORD"), help="log in without a browser")

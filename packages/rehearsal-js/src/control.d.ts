@@ -85,7 +85,7 @@ export type Authorize = {
   query?: Record<string, string>;
 };
 
-/** The decoration of an avatar. */
+/** Frame that clients show around an avatar. */
 export type AvatarDecoration = {
   /** Hash of the decoration image. */
   asset: string;
@@ -130,7 +130,7 @@ export type BuiltGuild = {
   roles?: Record<string, string>;
 };
 
-/** A lobby. */
+/** A lobby that the builder created, for the ready file. */
 export type BuiltLobby = {
   id: string;
 };
@@ -393,7 +393,7 @@ export type EmbedAuthor = {
   proxy_icon_url?: string;
 };
 
-/** A field of an embed. */
+/** A title and a text in the body of an embed. */
 export type EmbedField = {
   /** Name of the field, at most 256 characters. */
   name: string;
@@ -403,7 +403,7 @@ export type EmbedField = {
   inline: boolean;
 };
 
-/** Footer of an embed. */
+/** Text and icon at the bottom of an embed. */
 export type EmbedFooter = {
   /** Text of the footer, at most 2048 characters. */
   text: string;
@@ -1272,7 +1272,7 @@ export type Poll = {
   results: PollResults;
 };
 
-/** An answer of a poll. */
+/** A choice that voters of a poll can select. */
 export type PollAnswer = {
   /** Number of the answer, counted from 1. */
   answer_id: number;

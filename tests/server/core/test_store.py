@@ -66,7 +66,6 @@ def record_events(db: Database) -> list[Dispatch]:
 
 
 async def note_ids(db: Database) -> list[int]:
-    """Return the IDs of all notes."""
     return [row[0] for row in await db.read(lambda tx: tx.all("SELECT id FROM notes ORDER BY id"))]
 
 

@@ -12,7 +12,6 @@ from tests.world import Actor, World
 
 
 async def create_team(owner: Actor, name: str = "Sailors") -> Any:
-    """Create a team."""
     return (await owner.post("/teams", json={"name": name})).ok()
 
 

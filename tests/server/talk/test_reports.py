@@ -21,7 +21,6 @@ async def report(reporter: Actor, kind: str, target_id: int | str, **body: Any) 
 
 
 async def report_message(reporter: Actor, message: dict[str, Any], **body: Any) -> dict[str, Any]:
-    """Report a message and return the report."""
     return await report(reporter, "message", message["id"], channel_id=message["channel_id"], **body)
 
 

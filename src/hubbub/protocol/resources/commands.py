@@ -127,7 +127,7 @@ class CommandOption(Struct, kw_only=True, omit_defaults=True):
 
 
 class ApplicationCommand(Struct, kw_only=True):
-    """An application command."""
+    """A slash, user or message command of an application."""
 
     id: CommandId
     """ID of the command."""

@@ -29,7 +29,7 @@ EmbedUrl = Annotated[str, Meta(max_length=EMBED_URL_MAX)]
 
 
 class EmbedField(Struct, kw_only=True):
-    """A field of an embed."""
+    """A title and a text in the body of an embed."""
 
     name: str
     """Name of the field, at most 256 characters."""
@@ -53,7 +53,7 @@ class EmbedAuthor(Struct, kw_only=True):
 
 
 class EmbedFooter(Struct, kw_only=True):
-    """Footer of an embed."""
+    """Text and icon at the bottom of an embed."""
 
     text: str
     """Text of the footer, at most 2048 characters."""

@@ -69,7 +69,7 @@ class Emoji(Struct, kw_only=True):
 
 
 class ApplicationEmojis(Struct, kw_only=True):
-    """Emoji of an application."""
+    """List of all emojis that an application owns."""
 
     items: list[Emoji]
     """Emoji of the application."""

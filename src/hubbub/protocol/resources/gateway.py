@@ -43,7 +43,7 @@ ALL_MEMBERS_INTERVAL_SECONDS = 30
 
 
 class GatewayUrl(Struct, kw_only=True):
-    """URL of the gateway."""
+    """WebSocket address that clients connect to."""
 
     url: str
     """WebSocket URL to connect to."""

@@ -52,7 +52,7 @@ class GithubAuthor(Struct, kw_only=True):
 
 
 class GithubCommit(Struct, kw_only=True):
-    """A commit."""
+    """A commit in a push event of GitHub."""
 
     id: str
     """SHA of the commit."""
@@ -99,7 +99,7 @@ class GithubIssue(Struct, kw_only=True):
 
 
 class GithubRepository(Struct, kw_only=True):
-    """A repository."""
+    """The repository in which an event of GitHub occurred."""
 
     id: int
     """GitHub ID of the repository."""
@@ -112,7 +112,7 @@ class GithubRepository(Struct, kw_only=True):
 
 
 class GithubRelease(Struct, kw_only=True):
-    """A release."""
+    """A release in an event of GitHub."""
 
     id: int
     """GitHub ID of the release."""
@@ -195,7 +195,7 @@ class GithubCheckRun(Struct, kw_only=True):
 
 
 class GithubDiscussion(Struct, kw_only=True):
-    """A discussion."""
+    """A discussion in an event of GitHub."""
 
     title: str
     """Title of the discussion."""

@@ -32,7 +32,7 @@ class GuildState(StrEnum):
 
 
 class GuildSuspension(Struct, kw_only=True):
-    """The suspension of a guild."""
+    """Reason and time of the suspension of a guild by an operator."""
 
     reason: str
     """Reason that the members see."""

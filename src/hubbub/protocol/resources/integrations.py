@@ -68,7 +68,7 @@ class Integration(Struct, kw_only=True):
 
 
 class IntegrationGuild(Struct, kw_only=True):
-    """The guild of an integration."""
+    """The guild that an application was added to, as the list of integrations shows it."""
 
     id: GuildId
     """ID of the guild."""

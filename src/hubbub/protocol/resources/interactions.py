@@ -295,7 +295,7 @@ class InteractionResult(Struct, kw_only=True):
 
 
 class InteractionFailed(InteractionResult, kw_only=True):
-    """An interaction that failed."""
+    """Payload of the event for an interaction without a valid response of the application."""
 
     reason_code: int
     """Reason of the failure: 1 invalid response, 2 no response in time; a `LaunchFailureReason` for an activity."""

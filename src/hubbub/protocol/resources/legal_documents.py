@@ -16,7 +16,7 @@ DOCUMENT_CONTENT_MAX: Final = 40_000
 
 
 class DocumentKind(StrEnum):
-    """Kind of a document."""
+    """Legal document that the server publishes."""
 
     TERMS = "terms"
     """Terms of use."""

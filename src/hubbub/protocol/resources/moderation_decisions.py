@@ -33,7 +33,7 @@ class DecisionAction(StrEnum):
 
 
 class AppealState(StrEnum):
-    """State of an appeal."""
+    """Progress of an appeal against a decision of an operator."""
 
     PENDING = "pending"
     """No operator has decided about the appeal."""

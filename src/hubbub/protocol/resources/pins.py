@@ -26,7 +26,7 @@ PINNABLE_TYPES: Final = USER_MESSAGE_TYPES
 
 
 class PinnedMessage(Struct, kw_only=True):
-    """A pinned message."""
+    """A message in the list of pins, with the time at which it was pinned."""
 
     pinned_at: Timestamp
     """Time at which the message was pinned."""

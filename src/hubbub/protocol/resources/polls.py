@@ -33,7 +33,7 @@ class PollMedia(Struct, kw_only=True):
 
 
 class PollAnswer(Struct, kw_only=True):
-    """An answer of a poll."""
+    """A choice that voters of a poll can select."""
 
     answer_id: int
     """Number of the answer, counted from 1."""

@@ -51,7 +51,7 @@ class PrivateCall(RingingCall, kw_only=True):
 
 
 class CallEnded(Struct, kw_only=True):
-    """A call that ended."""
+    """Payload of the event for the end of a call in a private channel."""
 
     channel_id: ChannelId
     """ID of the private channel."""

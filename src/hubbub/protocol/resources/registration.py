@@ -45,7 +45,7 @@ class RegistrationMode(StrEnum):
 
 
 class RegistrationSettings(Struct, kw_only=True):
-    """Settings of the registration."""
+    """Conditions under which visitors can create an account, for the registration form."""
 
     mode: RegistrationMode
     """Condition under which visitors can register."""

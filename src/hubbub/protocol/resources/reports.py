@@ -30,7 +30,7 @@ class ReportTarget(StrEnum):
 
 
 class ReportReason(StrEnum):
-    """Reason of a report."""
+    """Rule violation that a user reports to the operators."""
 
     SPAM = "spam"
     """Unwanted advertising, scams or repeated messages."""

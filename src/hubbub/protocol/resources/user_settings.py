@@ -91,7 +91,7 @@ class GuildFolder(Struct, kw_only=True):
 
 
 class UserSettings(Struct, kw_only=True):
-    """The settings of a user."""
+    """Preferences that the clients of a user share."""
 
     friend_source_flags: FriendSources
     """Users who may send friend requests."""

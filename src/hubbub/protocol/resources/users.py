@@ -25,7 +25,7 @@ Username = Annotated[str, Meta(min_length=USERNAME_MIN, max_length=USERNAME_MAX)
 
 
 class AvatarDecoration(Struct, kw_only=True):
-    """The decoration of an avatar."""
+    """Frame that clients show around an avatar."""
 
     asset: str
     """Hash of the decoration image."""

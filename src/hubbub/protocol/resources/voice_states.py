@@ -107,7 +107,7 @@ class ChannelInfo(Struct, kw_only=True):
 
 
 class VoiceChannelStatus(Struct, kw_only=True):
-    """The status of a voice channel."""
+    """Text that clients show below the name of a voice channel."""
 
     id: ChannelId
     """ID of the channel."""

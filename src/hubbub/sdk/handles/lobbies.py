@@ -63,7 +63,7 @@ class CallInfoHandle(Copyable):
 
 
 class LobbyMemberHandle(Handle):
-    """A member of a lobby."""
+    """A user in a lobby, with the metadata that the game stored."""
 
     def __init__(self, core: Core, id: int, lobby_id: int) -> None:
         super().__init__(core, id)

@@ -15,7 +15,8 @@ from hubbub.server.talk import messages
 def trigger_typing_indicator(call: Call, channel_id: ChannelId) -> None:
     """Trigger the typing indicator in a channel.
 
-    The caller must be able to send messages in the channel."""
+    In a guild the caller needs SEND_MESSAGES, or SEND_MESSAGES_IN_THREADS in a thread.
+    """
     channel_access = access.get_channel_standing(call, channel_id)
     messages.history.require_send(call, channel_access)
     payload = wire.TypingStarted(

@@ -97,7 +97,7 @@ class BuiltGuild(msgspec.Struct, kw_only=True):
 
 
 class BuiltLobby(msgspec.Struct, kw_only=True):
-    """A lobby."""
+    """A lobby that the builder created, for the ready file."""
 
     id: LobbyId
 

@@ -52,7 +52,11 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
 def authorize_oauth2_application(
     call: Call, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
 ) -> wire.AuthorizeResult:
-    """Authorize an application, or deny the request."""
+    """Authorize an application, or deny the request.
+
+    Adding the application to a guild requires MANAGE_GUILD there; the scope `webhook.incoming` requires
+    MANAGE_WEBHOOKS in the channel.
+    """
     if body.authorize:
         features.require_enabled(call, Feature.APPLICATIONS)
     request = rules.require_request(call, query, body.integration_type)

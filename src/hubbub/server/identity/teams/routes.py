@@ -66,7 +66,10 @@ def get_team(call: Call, team_id: TeamId) -> Team:
 
 @handles(wire.UPDATE_TEAM)
 def update_team(call: Call, team_id: TeamId, body: wire.UpdateTeam) -> Team:
-    """Update a team."""
+    """Update a team.
+
+    The caller must own the team or have the role `admin`.
+    """
     row = rules.require_admin(call, team_id)
     if isinstance(body.name, str):
         row = row._replace(name=body.name.strip())
@@ -78,7 +81,10 @@ def update_team(call: Call, team_id: TeamId, body: wire.UpdateTeam) -> Team:
 def delete_team(call: Call, team_id: TeamId) -> None:
     """Delete a team.
 
-    A team that owns applications cannot be deleted."""
+    A team that owns applications cannot be deleted.
+
+    Only the owner of the team may delete it.
+    """
     row = rules.require_owner(call, team_id)
     if applications.management.list_team_applications(call.tx, team_id):
         text = "Delete the applications of the team, or transfer them to another team, first."
@@ -99,7 +105,10 @@ def list_team_applications(call: Call, team_id: TeamId) -> list[PublicApplicatio
 
 @handles(wire.ADD_TEAM_MEMBER)
 def add_team_member(call: Call, team_id: TeamId, body: wire.InviteTeamMember) -> TeamMember:
-    """Invite a user to a team."""
+    """Invite a user to a team.
+
+    The caller must own the team or have the role `admin`.
+    """
     row = rules.require_admin(call, team_id)
     user = rules.require_invitable(call, row, body.username)
     member = TeamMemberRow(row.id, user.id, TeamMembershipState.INVITED, body.role, call.now_ms)
@@ -109,7 +118,10 @@ def add_team_member(call: Call, team_id: TeamId, body: wire.InviteTeamMember) ->
 
 @handles(wire.UPDATE_TEAM_MEMBER)
 def update_team_member(call: Call, team_id: TeamId, user_id: UserId, body: wire.UpdateTeamMember) -> TeamMember:
-    """Change the role of a team member."""
+    """Change the role of a team member.
+
+    The caller must own the team or have the role `admin`.
+    """
     rules.require_admin(call, team_id)
     member = applications.teams.find_member(call.tx, team_id, user_id)
     user = users.find(call.tx, user_id)
@@ -124,7 +136,10 @@ def update_team_member(call: Call, team_id: TeamId, user_id: UserId, body: wire.
 def delete_team_member(call: Call, team_id: TeamId, user_id: UserId) -> None:
     """Remove a member from a team.
 
-    Members can remove themselves, and invited users decline in this way."""
+    Members can remove themselves, and invited users decline in this way.
+
+    To remove another member, the caller must own the team or have the role `admin`.
+    """
     if user_id != call.user_id:
         rules.require_admin(call, team_id)
     if not applications.teams.delete_member(call.tx, team_id, user_id):
@@ -149,7 +164,10 @@ def accept_team_invitation(call: Call, team_id: TeamId) -> Team:
 async def transfer_team(operation: AsyncOperation, team_id: TeamId, body: wire.TransferTeam) -> Team:
     """Transfer a team and its applications to another member.
 
-    The request must contain an MFA code if the owner has two-factor authentication."""
+    The request must contain an MFA code if the owner has two-factor authentication.
+
+    Only the owner of the team may transfer it.
+    """
 
     def check(call: Call) -> TeamRow:
         row = rules.require_owner(call, team_id)

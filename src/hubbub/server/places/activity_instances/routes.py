@@ -24,7 +24,11 @@ def applications_get_activity_instance(
 def launch_activity(
     call: Call, channel_id: ChannelId, application_id: ApplicationId, body: wire.ActivitySession
 ) -> None:
-    """Start an activity in a channel, or join the running one."""
+    """Start an activity in a channel, or join the running one.
+
+    In a guild the caller needs USE_EMBEDDED_ACTIVITIES in the channel, and USE_EXTERNAL_APPS if the application is
+    not installed in the guild.
+    """
     channel_access = access.get_channel_standing(call, channel_id)
     rules.require_launchable(call, application_id, channel_access)
     session_id = rules.require_session(call, body.session_id)

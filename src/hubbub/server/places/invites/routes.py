@@ -94,7 +94,11 @@ def invite_resolve(call: Call, code: str, query: wire.ResolveInvite) -> wire.Inv
 
 @handles(wire.INVITE_REVOKE)
 def invite_revoke(call: Call, code: str) -> wire.Invite:
-    """Revoke an invite."""
+    """Revoke an invite.
+
+    The caller needs MANAGE_CHANNELS in the channel of the invite or MANAGE_GUILD in the guild. An invite to a group
+    DM can be revoked by its creator and by the owner of the group.
+    """
     row = _require_invite(call, code)
     rules.require_manager(call, row, rules.require_visible(call, row))
     if row.is_vanity:
@@ -121,7 +125,10 @@ def accept_invite(call: Call, code: str) -> wire.Invite:
 
 @handles(wire.GET_INVITE_TARGET_USERS)
 def get_invite_target_users(call: Call, code: str) -> bytes:
-    """Get the target users of an invite as a CSV file."""
+    """Get the target users of an invite as a CSV file.
+
+    The caller needs MANAGE_GUILD or VIEW_AUDIT_LOG in the guild, or must have created the invite.
+    """
     row = _require_invite_with_readable_targets(call, code)
     progress = row.targets_progress
     if progress is None:
@@ -135,7 +142,10 @@ def get_invite_target_users(call: Call, code: str) -> bytes:
 def update_invite_target_users(call: Call, code: str) -> None:
     """Update the target users of an invite.
 
-    The uploaded file replaces the whole list."""
+    The uploaded file replaces the whole list.
+
+    The caller needs MANAGE_GUILD in the guild, or must have created the invite.
+    """
     _require_targets_released(call)
     row = _require_invite(call, code)
     rules.require_target_changer(call, row, rules.require_visible(call, row))
@@ -146,7 +156,10 @@ def update_invite_target_users(call: Call, code: str) -> None:
 
 @handles(wire.GET_INVITE_TARGET_USERS_JOB_STATUS)
 def get_invite_target_users_job_status(call: Call, code: str) -> wire.TargetUsersJob:
-    """Get the processing status of an invite's target users."""
+    """Get the processing status of an invite's target users.
+
+    The caller needs MANAGE_GUILD or VIEW_AUDIT_LOG in the guild, or must have created the invite.
+    """
     progress = _require_invite_with_readable_targets(call, code).targets_progress
     if progress is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS_JOB()

@@ -112,7 +112,14 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
 def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.UpdateGuildMember) -> wire.Member:
     """Update a guild member.
 
-    Each field requires its own permission."""
+    Each field requires its own permission: `nick` MANAGE_NICKNAMES (CHANGE_NICKNAME for the caller's own nickname),
+    `roles` MANAGE_ROLES, `mute` MUTE_MEMBERS, `deaf` DEAFEN_MEMBERS, `channel_id` MOVE_MEMBERS and CONNECT in the
+    target channel, `communication_disabled_until` MODERATE_MEMBERS, and `flags` MANAGE_GUILD, MANAGE_ROLES, or all
+    of MODERATE_MEMBERS, KICK_MEMBERS and BAN_MEMBERS.
+
+    A nickname, a timeout or a role requires that the caller's highest role is above the member's highest role or
+    the given role.
+    """
     standing = access.get_guild_standing(call, guild_id)
     membership = _require_member(call, guild_id, user_id)
     target = _require_standing(call, guild_id, user_id)
@@ -168,7 +175,10 @@ def _with_voice_moderation(call: Call, row: MemberRow, body: wire.UpdateGuildMem
 def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGuildMember) -> wire.Member:
     """Update the current member.
 
-    A member can change their nickname, avatar, banner and bio in the guild."""
+    A member can change their nickname, avatar, banner and bio in the guild.
+
+    A change of the nickname requires CHANGE_NICKNAME.
+    """
     standing = access.get_guild_standing(call, guild_id)
     membership = _require_member(call, guild_id, call.user_id)
     row = membership.row
@@ -227,7 +237,10 @@ def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: l
 
 @handles(wire.PREVIEW_PRUNE_GUILD, long=True)
 def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune) -> wire.PruneResult:
-    """Get the number of members that a prune would remove."""
+    """Get the number of members that a prune would remove.
+
+    The caller needs MANAGE_GUILD.
+    """
     included_role_ids = rules.parse_role_ids(query.include_roles or "")
     return wire.PruneResult(pruned=len(_prunable_ids(call, guild_id, query.days, included_role_ids)))
 
@@ -236,7 +249,10 @@ def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune)
 def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.PruneResult:
     """Prune guild members.
 
-    Members who were inactive for the given number of days are removed."""
+    Members who were inactive for the given number of days are removed.
+
+    The caller needs MANAGE_GUILD, and ADMINISTRATOR if the guild has the feature PRUNE_REQUIRES_ADMIN.
+    """
     days = body.days or wire.PRUNE_DAYS_DEFAULT
     sent_roles = body.include_roles or []
     included_role_ids = rules.parse_role_ids(sent_roles) if isinstance(sent_roles, str) else sent_roles

@@ -31,7 +31,13 @@ def list_guild_scheduled_events(
 
 @handles(wire.CREATE_GUILD_SCHEDULED_EVENT)
 def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.CreateScheduledEvent) -> wire.ScheduledEvent:
-    """Create a guild scheduled event."""
+    """Create a guild scheduled event.
+
+    The caller needs CREATE_EVENTS. Before 23 February 2026, MANAGE_EVENTS is sufficient, too.
+
+    An event in a voice channel also requires VIEW_CHANNEL and CONNECT there; an event in a stage channel requires
+    MANAGE_CHANNELS, MUTE_MEMBERS and MOVE_MEMBERS.
+    """
     access.get_guild_standing(call, guild_id)
     form = FormErrors()
     row = EventRow(
@@ -77,7 +83,12 @@ def update_guild_scheduled_event(
 ) -> wire.ScheduledEvent:
     """Update a guild scheduled event.
 
-    A new `status` starts, ends or cancels the event."""
+    A new `status` starts, ends or cancels the event.
+
+    The caller needs MANAGE_EVENTS. CREATE_EVENTS is sufficient for an event that the caller created. An event in a
+    voice channel also requires VIEW_CHANNEL and CONNECT there; an event in a stage channel requires
+    MANAGE_CHANNELS, MUTE_MEMBERS and MOVE_MEMBERS.
+    """
     before = _require_editable_event(call, guild_id, guild_scheduled_event_id)
     form = FormErrors()
     after = _apply_body(before, body, form)
@@ -95,7 +106,13 @@ def update_guild_scheduled_event(
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT)
 def delete_guild_scheduled_event(call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId) -> None:
-    """Delete a guild scheduled event."""
+    """Delete a guild scheduled event.
+
+    The caller needs MANAGE_EVENTS. CREATE_EVENTS is sufficient for an event that the caller created.
+
+    An event in a voice channel also requires VIEW_CHANNEL and CONNECT there; an event in a stage channel requires
+    MANAGE_CHANNELS, MUTE_MEMBERS and MOVE_MEMBERS.
+    """
     row = _require_event(call, guild_id, guild_scheduled_event_id)
     rules.require_permissions(call, row, rules.edit_permissions(call, row))
     actions.delete(call, row)
@@ -110,7 +127,10 @@ def create_guild_scheduled_event_exception(
 ) -> wire.ScheduledEventException:
     """Create an exception for one occurrence of a guild scheduled event.
 
-    The exception moves or cancels that occurrence."""
+    The exception moves or cancels that occurrence.
+
+    The caller needs MANAGE_EVENTS. CREATE_EVENTS is sufficient for an event that the caller created.
+    """
     row = _require_editable_event(call, guild_id, guild_scheduled_event_id)
     original_ms = codec.milliseconds(body.original_scheduled_start_time)
     field = "original_scheduled_start_time"
@@ -134,7 +154,10 @@ def update_guild_scheduled_event_exception(
     exception_id: Snowflake,
     body: wire.UpdateScheduledEventException,
 ) -> wire.ScheduledEventException:
-    """Update an exception of a guild scheduled event."""
+    """Update an exception of a guild scheduled event.
+
+    The caller needs MANAGE_EVENTS. CREATE_EVENTS is sufficient for an event that the caller created.
+    """
     row = _require_editable_event(call, guild_id, guild_scheduled_event_id)
     before = _require_exception(call, row, exception_id)
     after = _apply_exception_body(call, row, before, body)
@@ -148,7 +171,10 @@ def delete_guild_scheduled_event_exception(
 ) -> None:
     """Delete an exception of a guild scheduled event.
 
-    The occurrence follows the recurrence rule again."""
+    The occurrence follows the recurrence rule again.
+
+    The caller needs MANAGE_EVENTS. CREATE_EVENTS is sufficient for an event that the caller created.
+    """
     row = _require_editable_event(call, guild_id, guild_scheduled_event_id)
     actions.delete_exception(call, row, _require_exception(call, row, exception_id))
 

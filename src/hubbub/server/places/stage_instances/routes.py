@@ -18,7 +18,10 @@ from hubbub.server.places.standing import access
 def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.StageInstance:
     """Create a stage instance.
 
-    The stage becomes live. `send_start_notification` requires MENTION_EVERYONE."""
+    The stage becomes live. `send_start_notification` requires MENTION_EVERYONE.
+
+    The caller needs MANAGE_CHANNELS, MUTE_MEMBERS and MOVE_MEMBERS in the channel.
+    """
     channel_access = access.get_channel_standing(call, body.channel_id)
     if channel_access.channel.type != ChannelType.GUILD_STAGE_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()

@@ -41,7 +41,10 @@ def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Voic
 def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelfVoiceState) -> None:
     """Update the current user's voice state on a stage.
 
-    The user can stop being a speaker, become one if allowed, and request to speak or withdraw the request."""
+    The user can stop being a speaker, become one if allowed, and request to speak or withdraw the request.
+
+    A request to speak requires REQUEST_TO_SPEAK, and becoming a speaker requires MUTE_MEMBERS.
+    """
     access.get_guild_standing(call, guild_id)
     before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, call.user_id), body)
     after = before
@@ -65,7 +68,8 @@ def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelf
 def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wire.UpdateVoiceState) -> None:
     """Update a user's voice state on a stage.
 
-    The user becomes a speaker or moves to the audience. The caller needs MUTE_MEMBERS."""
+    The user becomes a speaker or moves to the audience. The caller needs CONNECT and MUTE_MEMBERS in the channel.
+    """
     access.get_guild_standing(call, guild_id)
     before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, user_id), body)
     channel_access.require(Permissions.MUTE_MEMBERS)

@@ -25,7 +25,10 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
 def create_interaction(call: Call, body: wire.AnyInteractionRequest) -> None:
     """Create an interaction.
 
-    The interaction runs a command, requests autocomplete choices, uses a component or submits a modal."""
+    The interaction runs a command, requests autocomplete choices, uses a component or submits a modal.
+
+    A command in a guild requires USE_APPLICATION_COMMANDS and the permissions that are set for the command.
+    """
     requests.create(call, body)
 
 

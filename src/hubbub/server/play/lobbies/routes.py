@@ -200,7 +200,10 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER)
 def create_linked_lobby_guild_invite_for_user(call: Call, lobby_id: LobbyId, user_id: UserId) -> wire.LobbyInvite:
-    """Create an invite to the linked channel's guild for a lobby member."""
+    """Create an invite to the linked channel's guild for a lobby member.
+
+    Users with a provisional account cannot join guilds.
+    """
     row = rules.require_lobby(call, lobby_id)
     if store.find_member(call.tx, row.id, user_id) is None:
         raise errors.UNKNOWN_MEMBER()
@@ -307,7 +310,10 @@ def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessa
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)
 def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> wire.LobbyInvite:
-    """Create an invite to the linked channel's guild for the current user."""
+    """Create an invite to the linked channel's guild for the current user.
+
+    Users with a provisional account cannot join guilds.
+    """
     row, _ = rules.require_member(call, lobby_id)
     return channel_links.create_invite(call, row, call.user_id)
 
@@ -319,7 +325,10 @@ def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> 
 def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChannel) -> wire.Lobby:
     """Link a lobby to a channel, or unlink it.
 
-    The caller needs the CAN_LINK_LOBBY member flag or the application's bot token."""
+    The caller needs the CAN_LINK_LOBBY member flag or the application's bot token.
+
+    The caller also needs VIEW_CHANNEL, SEND_MESSAGES and MANAGE_CHANNELS in the channel.
+    """
     if call.actor.is_bot:
         row = rules.require_lobby(call, lobby_id)
     else:

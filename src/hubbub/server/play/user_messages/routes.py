@@ -40,7 +40,10 @@ def edit_user_message(
 
 @handles(wire.DELETE_USER_MESSAGE)
 def delete_user_message(call: Call, user_id: UserId, message_id: MessageId) -> None:
-    """Delete a message to another player."""
+    """Delete a message to another player.
+
+    Only the author may delete the message.
+    """
     actions.delete(call, rules.require_recipient(call, user_id), message_id)
 
 

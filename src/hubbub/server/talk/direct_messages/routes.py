@@ -68,7 +68,10 @@ def list_my_channels(call: Call) -> list[PrivateChannel]:
 def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: wire.AddGroupDmUser) -> Response:
     """Add a user to a group DM.
 
-    The response is 201 with the group, or 204 if the user is already in it."""
+    The response is 201 with the group, or 204 if the user is already in it.
+
+    Every recipient may add users, except to a group of an application, to which only the application adds users.
+    """
     group = rules.require_group(call, channel_id)
     rules.require_can_add(call, group)
     user = users.find(call.tx, user_id)
@@ -89,7 +92,10 @@ def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: 
 
 @handles(wire.DELETE_GROUP_DM_USER)
 def delete_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
-    """Remove a user from a group DM, or leave it."""
+    """Remove a user from a group DM, or leave it.
+
+    Only the owner of the group may remove other users.
+    """
     group = rules.require_group(call, channel_id)
     rules.require_can_remove(call, group, user_id)
     user = users.find(call.tx, user_id)

@@ -18,7 +18,10 @@ from hubbub.server.talk.messages.content import drafts
 def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -> list[wire.Message] | Raw:
     """List channel messages.
 
-    Messages are ordered newest first."""
+    Messages are ordered newest first.
+
+    The list is empty without READ_MESSAGE_HISTORY. A voice channel also requires CONNECT.
+    """
     channel_access = access.get_channel_standing(call, channel_id)
     rules.require_message_channel(channel_access)
     if not channel_access.can(Permissions.READ_MESSAGE_HISTORY):
@@ -55,7 +58,16 @@ def _prefetch(call: Call, channel_id: ChannelId, *_: object) -> None:
 
 @handles(wire.CREATE_MESSAGE, quick=True, prefetch=_prefetch)
 def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message | Raw:
-    """Create a message."""
+    """Create a message.
+
+    The body must contain at least one of `content`, `embeds`, `sticker_ids`, `components`, `poll` and files, or
+    forward a message with `message_reference`.
+
+    In a guild the caller needs SEND_MESSAGES, or SEND_MESSAGES_IN_THREADS in a thread. Files require ATTACH_FILES,
+    a poll SEND_POLLS, a voice message SEND_VOICE_MESSAGES, a reply READ_MESSAGE_HISTORY, and emojis of a poll and
+    stickers from other guilds USE_EXTERNAL_EMOJIS and USE_EXTERNAL_STICKERS. Without EMBED_LINKS, embeds of bots
+    are rejected and embeds of users are dropped.
+    """
     channel_access = access.get_channel_standing(call, channel_id)
     author = rules.require_send(call, channel_access)
     return creation.send(call, channel_access, author, body)
@@ -80,7 +92,10 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
 
 @handles(wire.DELETE_MESSAGE)
 def delete_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Delete a message."""
+    """Delete a message.
+
+    A message of another user requires MANAGE_MESSAGES, and cannot be deleted in a private channel.
+    """
     channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_delete(call, channel_access, row)
@@ -107,7 +122,10 @@ def bulk_delete_messages(call: Call, channel_id: ChannelId, body: wire.BulkDelet
 def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wire.Message:
     """Crosspost a message.
 
-    Publish the message to the channels that follow this announcement channel."""
+    Publish the message to the channels that follow this announcement channel.
+
+    A message of another user requires MANAGE_MESSAGES.
+    """
     channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_crosspost(call, channel_access, row)

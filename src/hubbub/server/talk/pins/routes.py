@@ -46,27 +46,43 @@ def deprecated_list_pins(call: Call, channel_id: ChannelId) -> list[Message]:
 
 @handles(wire.CREATE_PIN)
 def create_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Pin a message."""
+    """Pin a message.
+
+    In a guild the caller needs PIN_MESSAGES. Before 23 February 2026, MANAGE_MESSAGES is sufficient, too. In a
+    private channel every recipient may pin messages.
+    """
     rules.require_paginated_routes(call.now_ms)
     _pin(call, channel_id, message_id)
 
 
 @handles(wire.DEPRECATED_CREATE_PIN)
 def deprecated_create_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Pin a message on the old route."""
+    """Pin a message on the old route.
+
+    In a guild the caller needs PIN_MESSAGES. Before 23 February 2026, MANAGE_MESSAGES is sufficient, too. In a
+    private channel every recipient may pin messages.
+    """
     _pin(call, channel_id, message_id)
 
 
 @handles(wire.DELETE_PIN)
 def delete_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Unpin a message."""
+    """Unpin a message.
+
+    In a guild the caller needs PIN_MESSAGES. Before 23 February 2026, MANAGE_MESSAGES is sufficient, too. In a
+    private channel every recipient may unpin messages.
+    """
     rules.require_paginated_routes(call.now_ms)
     _unpin(call, channel_id, message_id)
 
 
 @handles(wire.DEPRECATED_DELETE_PIN)
 def deprecated_delete_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Unpin a message on the old route."""
+    """Unpin a message on the old route.
+
+    In a guild the caller needs PIN_MESSAGES. Before 23 February 2026, MANAGE_MESSAGES is sufficient, too. In a
+    private channel every recipient may unpin messages.
+    """
     _unpin(call, channel_id, message_id)
 
 

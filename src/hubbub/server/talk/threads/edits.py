@@ -26,7 +26,14 @@ from hubbub.server.talk.threads import actions, ports, rules, views
 def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) -> wire.AnyChannel:
     """Update a channel.
 
-    The channel is a guild channel, a thread or a group channel; the allowed fields depend on its type."""
+    The channel is a guild channel, a thread or a group channel; the allowed fields depend on its type.
+
+    A guild channel requires MANAGE_CHANNELS, and its `permission_overwrites` MANAGE_ROLES.
+
+    A thread requires MANAGE_THREADS. Without it, the creator may change `name`, `archived` and
+    `auto_archive_duration`, and the `applied_tags` of a forum post; members of the thread, and callers who may send
+    messages in it, may unarchive it.
+    """
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         return _update_group(call, channel_access, body)
@@ -37,7 +44,10 @@ def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) 
 
 @handles(wire.DELETE_CHANNEL)
 def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
-    """Delete a channel or a thread, or close a private channel."""
+    """Delete a channel or a thread, or close a private channel.
+
+    A guild channel requires MANAGE_CHANNELS, a thread MANAGE_THREADS.
+    """
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:
         return direct_messages.close_channel(call, channel_id)

@@ -59,7 +59,11 @@ def create_thread_from_message(
 def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) -> wire.CreatedThread:
     """Create a thread without a message, or a forum post.
 
-    In a forum the body must contain the first message."""
+    In a forum the body must contain the first message.
+
+    A public thread requires CREATE_PUBLIC_THREADS, a private thread CREATE_PRIVATE_THREADS, and a forum post
+    SEND_MESSAGES. Moderated tags require MANAGE_THREADS.
+    """
     channel_access, parent = rules.require_parent(call, channel_id, _THREAD_PARENT_TYPES)
     if parent.type in FORUM_TYPES:
         return _create_post(call, channel_access, parent, body)
@@ -149,7 +153,10 @@ def _thread_view(call: Call, row: ChannelRow) -> Thread:
 
 @handles(wire.JOIN_THREAD)
 def join_thread(call: Call, channel_id: ChannelId) -> None:
-    """Join a thread."""
+    """Join a thread.
+
+    Members with a timeout, and members who have not completed membership screening, cannot join.
+    """
     channel_access = rules.require_thread(call, channel_id)
     rules.require_not_restricted(channel_access)
     rules.require_open(channel_access)
@@ -168,8 +175,9 @@ def leave_thread(call: Call, channel_id: ChannelId) -> None:
 def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
     """Add a member to a thread.
 
-    The caller needs SEND_MESSAGES in the thread. A private thread whose members cannot invite others also requires
-    MANAGE_THREADS."""
+    The caller needs SEND_MESSAGES_IN_THREADS in the thread. A private thread whose members cannot invite others
+    also requires MANAGE_THREADS.
+    """
     channel_access = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         join_thread(call, channel_id)

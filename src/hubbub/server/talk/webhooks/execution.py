@@ -26,7 +26,11 @@ def execute_webhook(
 ) -> Message | Response:
     """Execute a webhook.
 
-    With `wait`, the response contains the message; otherwise the status is 204."""
+    With `wait`, the response contains the message; otherwise the status is 204.
+
+    A mention of all members takes effect if the bot that owns the webhook has MENTION_EVERYONE; a webhook without a
+    bot has the permissions of the role @everyone.
+    """
     sender = rules.require_sender(call, webhook_id, webhook_token)
     if not isinstance(sender, WebhookRow):
         # The token belongs to an interaction, and the request creates a followup message.

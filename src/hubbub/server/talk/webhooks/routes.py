@@ -42,7 +42,10 @@ def get_guild_webhooks(call: Call, guild_id: GuildId) -> list[wire.Webhook]:
 
 @handles(wire.GET_WEBHOOK)
 def get_webhook(call: Call, webhook_id: WebhookId) -> wire.Webhook:
-    """Get a webhook."""
+    """Get a webhook.
+
+    The caller needs VIEW_CHANNEL and MANAGE_WEBHOOKS in the channel, except the application that owns the webhook.
+    """
     row = rules.get(call, webhook_id)
     rules.require_readable(call, row)
     return views.webhook(call, row)
@@ -52,7 +55,10 @@ def get_webhook(call: Call, webhook_id: WebhookId) -> wire.Webhook:
 def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) -> wire.Webhook:
     """Update a webhook.
 
-    Change the name or avatar, or move the webhook to another channel of its guild."""
+    Change the name or avatar, or move the webhook to another channel of its guild.
+
+    The caller needs VIEW_CHANNEL and MANAGE_WEBHOOKS in the channel of the webhook and in the new channel.
+    """
     row = rules.get(call, webhook_id)
     access.require_channel(call, row.channel_id, rules.MANAGE_PERMISSIONS)
     updated_row = _apply_update(row, body)
@@ -68,7 +74,10 @@ def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) 
 
 @handles(wire.DELETE_WEBHOOK)
 def delete_webhook(call: Call, webhook_id: WebhookId) -> None:
-    """Delete a webhook."""
+    """Delete a webhook.
+
+    The caller needs VIEW_CHANNEL and MANAGE_WEBHOOKS in the channel of the webhook.
+    """
     row = rules.get(call, webhook_id)
     access.require_channel(call, row.channel_id, rules.MANAGE_PERMISSIONS)
     actions.delete(call, row)
@@ -103,7 +112,10 @@ def delete_webhook_by_token(call: Call, webhook_id: WebhookId, webhook_token: st
 def follow_channel(call: Call, channel_id: ChannelId, body: wire.FollowChannel) -> wire.ChannelFollower:
     """Follow an announcement channel.
 
-    Published messages are copied to the target channel, which may be in another guild."""
+    Published messages are copied to the target channel, which may be in another guild.
+
+    The caller needs VIEW_CHANNEL and MANAGE_WEBHOOKS in the target channel.
+    """
     source = access.get_channel_standing(call, channel_id).channel
     if source.type != ChannelType.GUILD_ANNOUNCEMENT:
         raise errors.WRONG_CHANNEL_TYPE()

@@ -33,7 +33,10 @@ def get_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> wire.Em
 
 @handles(wire.CREATE_GUILD_EMOJI)
 def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoji) -> wire.Emoji:
-    """Create a guild emoji."""
+    """Create a guild emoji.
+
+    The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
+    """
     standing = rules.require_create(call, guild_id)
     role_ids = emoji_rules.require_roles(call.tx, guild_id, body.roles)
     is_animated = body.image.is_animated
@@ -55,7 +58,11 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
 
 @handles(wire.UPDATE_GUILD_EMOJI)
 def update_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId, body: wire.UpdateGuildEmoji) -> wire.Emoji:
-    """Update a guild emoji."""
+    """Update a guild emoji.
+
+    The caller needs MANAGE_GUILD_EXPRESSIONS. CREATE_GUILD_EXPRESSIONS is sufficient for an emoji that the caller
+    created.
+    """
     before = after = rules.require_changeable(call, EMOJIS, guild_id, emoji_id)
     if body.name is not UNSET:
         after = after._replace(name=body.name)
@@ -67,7 +74,11 @@ def update_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId, body: w
 
 @handles(wire.DELETE_GUILD_EMOJI)
 def delete_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> None:
-    """Delete a guild emoji."""
+    """Delete a guild emoji.
+
+    The caller needs MANAGE_GUILD_EXPRESSIONS. CREATE_GUILD_EXPRESSIONS is sufficient for an emoji that the caller
+    created.
+    """
     actions.delete(call, EMOJIS, guild_id, rules.require_changeable(call, EMOJIS, guild_id, emoji_id))
     call.notify(EmojiDeleted(guild_id, emoji_id))
 

@@ -37,7 +37,10 @@ def get_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId)
 
 @handles(wire.CREATE_GUILD_SOUNDBOARD_SOUND)
 def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.CreateSound) -> wire.SoundboardSound:
-    """Create a guild soundboard sound."""
+    """Create a guild soundboard sound.
+
+    The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
+    """
     standing = rules.require_create(call, guild_id)
     file_hash = sound_rules.require_sound(body.sound)
     sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
@@ -62,7 +65,11 @@ def update_guild_soundboard_sound(
 ) -> wire.SoundboardSound:
     """Update a guild soundboard sound.
 
-    Name, volume and emoji can be changed."""
+    Name, volume and emoji can be changed.
+
+    The caller needs MANAGE_GUILD_EXPRESSIONS. CREATE_GUILD_EXPRESSIONS is sufficient for a sound that the caller
+    created.
+    """
     before = after = rules.require_changeable(call, SOUNDS, guild_id, sound_id)
     sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
     if body.name is not UNSET:
@@ -84,7 +91,11 @@ def update_guild_soundboard_sound(
 
 @handles(wire.DELETE_GUILD_SOUNDBOARD_SOUND)
 def delete_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId) -> None:
-    """Delete a guild soundboard sound."""
+    """Delete a guild soundboard sound.
+
+    The caller needs MANAGE_GUILD_EXPRESSIONS. CREATE_GUILD_EXPRESSIONS is sufficient for a sound that the caller
+    created.
+    """
     actions.delete(call, SOUNDS, guild_id, rules.require_changeable(call, SOUNDS, guild_id, sound_id))
 
 

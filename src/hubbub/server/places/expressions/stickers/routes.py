@@ -30,7 +30,10 @@ def get_guild_sticker(call: Call, guild_id: GuildId, sticker_id: StickerId) -> w
 
 @handles(wire.CREATE_GUILD_STICKER)
 def create_guild_sticker(call: Call, guild_id: GuildId, body: wire.CreateGuildSticker) -> wire.Sticker:
-    """Create a guild sticker from the uploaded file."""
+    """Create a guild sticker from the uploaded file.
+
+    The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
+    """
     standing = rules.require_create(call, guild_id)
     form = errors.FormErrors()
     description = sticker_rules.clean_description(body.description, form)
@@ -62,7 +65,11 @@ def update_guild_sticker(
 ) -> wire.Sticker:
     """Update a guild sticker.
 
-    Name, description and tags can be changed."""
+    Name, description and tags can be changed.
+
+    The caller needs MANAGE_GUILD_EXPRESSIONS. CREATE_GUILD_EXPRESSIONS is sufficient for a sticker that the caller
+    created.
+    """
     before = after = rules.require_changeable(call, STICKERS, guild_id, sticker_id)
     if body.name is not UNSET:
         after = after._replace(name=body.name)
@@ -78,7 +85,11 @@ def update_guild_sticker(
 
 @handles(wire.DELETE_GUILD_STICKER)
 def delete_guild_sticker(call: Call, guild_id: GuildId, sticker_id: StickerId) -> None:
-    """Delete a guild sticker."""
+    """Delete a guild sticker.
+
+    The caller needs MANAGE_GUILD_EXPRESSIONS. CREATE_GUILD_EXPRESSIONS is sufficient for a sticker that the caller
+    created.
+    """
     actions.delete(call, STICKERS, guild_id, rules.require_changeable(call, STICKERS, guild_id, sticker_id))
 
 

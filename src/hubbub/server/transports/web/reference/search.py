@@ -1,7 +1,7 @@
 """Full-text search in the reference: an entry matches when it contains all query words or their synonyms."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hubbub.protocol import changes
 from hubbub.server.transports.docstrings import CHANGES_PATH, parse_docstring, plain_text, summary
@@ -34,10 +34,12 @@ KIND_DISTANCES: Final = {
 }
 """Distance of each kind of entry from any query; entries with a smaller distance come first."""
 
-# Distances of a query word from an entry, by where the entry contains it: as a keyword, as a synonym in the name, in the
-# text, as the start of a word of the name, as a part of any word, or nowhere (optional words only).
+# Distances of a query word from an entry, by where the entry contains it: as a keyword, as a synonym in the name, as a
+# synonym among the keywords, in the text, as the start of a word of the name, as a part of any word, or nowhere
+# (optional words only).
 _KEYWORD: Final = 0.2
 _SYNONYM: Final = 0.25
+_SYNONYM_KEYWORD: Final = 0.45
 _TEXT: Final = 0.6
 _PREFIX: Final = 0.7
 _PART: Final = 3.0
@@ -51,6 +53,10 @@ _EXTRA_WORD: Final = 0.5
 """Distance of each word of a name that is not in the query."""
 _WEAK_WORDS: Final = {"my": 0.05, "guild": 0.1, "application": 0.1, "creat": 0.15, "list": 0.2, "get": 0.2}
 """Distance of words of a name that are not in the query, where it is not `_EXTRA_WORD`."""
+_FIRST_VERB: Final = -0.4
+"""Additional distance of an operation whose verb is the first word of the query: `ban_user_from_guild` for "ban someone".
+
+Verbs with synonyms have no such distance: "send" may mean several operations."""
 _DEPRECATED: Final = 2.0
 """Additional distance of a deprecated operation."""
 _PREPOSITIONS: Final = frozenset({"by", "for", "from", "in", "of", "to", "with"})
@@ -145,6 +151,8 @@ def _distance(word: QueryWord, entry: Entry) -> float | None:
         return _KEYWORD
     if not word.synonyms.isdisjoint(entry.name_stems):
         return _SYNONYM
+    if not word.synonyms.isdisjoint(entry.keywords):
+        return _SYNONYM_KEYWORD
     if word.stem in entry.description_stems:
         return _TEXT
     if word.text not in entry.search_text:
@@ -163,6 +171,8 @@ def _common_distance(words: Sequence[QueryWord], entry: Entry) -> float:
     distance = KIND_DISTANCES[entry.kind] + (_DEPRECATED if entry.is_deprecated else 0.0)
     if entry.subject not in query_stems and not all(word.stem in entry.keywords for word in words):
         distance += _OTHER_SUBJECT
+    if entry.kind == "operation" and len(words) > 1 and entry.name_stems[0] == words[0].stem and not words[0].synonyms:
+        distance += _FIRST_VERB
     for name_stem in entry.name_stems:
         if name_stem not in query_stems and name_stem not in _PREPOSITIONS:
             distance += _WEAK_WORDS.get(name_stem, _EXTRA_WORD)
@@ -194,6 +204,11 @@ def _entry(
     )
 
 
+def _field_names(body: Any) -> str:
+    """Return the names of the fields of a request body as words."""
+    return " ".join(getattr(body, "__struct_encode_fields__", ())).replace("_", " ")
+
+
 def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
     for name, endpoints in catalogue.resources.items():
         yield _entry(
@@ -210,7 +225,7 @@ def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
                 endpoint.name,
                 catalogue.operation_href(endpoint),
                 plain_text(summary(endpoint.function)),
-                endpoint.name.replace("_", " "),
+                f"{endpoint.name.replace('_', ' ')} {_field_names(operation.body)}",
                 route=f"{operation.method} {operation.path}",
                 is_deprecated=bool(operation.replaced_by),
             )
