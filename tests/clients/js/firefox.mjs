@@ -16,7 +16,8 @@ const browser = await puppeteer.launch({
 });
 const windows = new Map();
 
-// Bring the page to the front, since others draw nothing, and return the locator of an element. Waiting until it is enabled would call `eval`, which the policy of the chat client forbids.
+// Bring the page to the front, since others draw nothing, and return the locator of an element.
+// Waiting until it is enabled would call `eval`, which the policy of the chat client forbids.
 async function find(page, selector) {
   await page.bringToFront();
   return page.locator(selector).setWaitForEnabled(false);
