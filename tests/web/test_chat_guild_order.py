@@ -9,7 +9,7 @@ async def wait_order(window: ChatWindow, *names: str) -> None:
     """Wait until the guild list has these guilds and folders in this order."""
     await window.wait_until(
         "names => [...document.querySelectorAll('.rail-list [data-move] > :is(a, button)')]"
-        ".map(node => node.getAttribute('aria-label')).join() === names.join()",
+        ".map(node => node.querySelector('.visually-hidden').textContent).join() === names.join()",
         list(names),
     )
 

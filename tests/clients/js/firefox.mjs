@@ -16,8 +16,8 @@ const browser = await puppeteer.launch({
 });
 const windows = new Map();
 
-// Bring the page to the front, because other pages draw nothing, and return the locator of an element. The locator does not wait
-// until the element is enabled: this would call `eval`, which the policy of the chat client forbids.
+// Bring the page to the front, since others draw nothing, and return the locator of an element.
+// Waiting until it is enabled would call `eval`, which the policy of the chat client forbids.
 async function locate(page, selector) {
   await page.bringToFront();
   return page.locator(selector).setWaitForEnabled(false);
