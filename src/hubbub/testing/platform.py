@@ -112,7 +112,7 @@ class Platform:
         return self.background.run(self.context.get("/rate-limits", {}), "rate limits")
 
     def report(self) -> Result:
-        """Return the `findings` about applications, such as reached rate limits and unused intents (docs/control.md)."""
+        """Return the findings about applications, such as reached rate limits and unused intents (docs/control.md)."""
         __tracebackhide__ = True
         return self.background.run(self.context.get("/report", {}), "report")
 
