@@ -141,7 +141,7 @@ async def run_program(
         "guild": str(setup.guild.id),
         "channel": str(setup.guild.general),
         "voice": str(setup.guild.channels["General"]),
-        "role": str(await create_role(setup)),
+        "role": str(await create_guest_role(setup)),
         "image": base64.b64encode(IMAGE).decode(),
     }
     process = await asyncio.create_subprocess_exec(
@@ -165,7 +165,7 @@ async def run_program(
     await bot.close()
 
 
-async def create_role(setup: ClientSetup) -> int:
+async def create_guest_role(setup: ClientSetup) -> int:
     """Create the role that the bot gives."""
     return int((await setup.alice.post(f"/guilds/{setup.guild.id}/roles", json={"name": "guest"})).ok()["id"])
 

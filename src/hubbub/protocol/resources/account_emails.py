@@ -92,7 +92,6 @@ CONFIRM_EMAIL = Operation(
     limit=LOGIN_LIMIT,
     emits=(users.USER_UPDATE,),
 )
-"""A token of the account is optional. It proves that the owner of the address is the user of the account."""
 
 GET_EMAIL = Operation("GET", "/users/@me/email", result=EmailSettings, auth=Auth.USER)
 

@@ -168,7 +168,6 @@ CREATE_MY_REGISTRATION_INVITE = Operation(
     raises=(errors.FORBIDDEN,),
     limit=WRITE_LIMIT,
 )
-"""An invite with an address is sent by mail, at most 5 per hour, and its note is the address unless a note is given."""
 
 DELETE_MY_REGISTRATION_INVITE = Operation(
     "DELETE",
@@ -199,7 +198,6 @@ CREATE_REGISTRATION_INVITE = Operation(
     raises=_RAISES,
     limit=WRITE_LIMIT,
 )
-"""An invite with an address is sent by mail. Its note is the address unless a note is given."""
 
 DELETE_REGISTRATION_INVITE = Operation(
     "POST",

@@ -40,7 +40,10 @@ async def reset_password(operation: AsyncOperation, body: wire.ResetPassword) ->
 
 @handles(wire.CONFIRM_EMAIL)
 def confirm_email(call: Call, body: wire.ConfirmEmail) -> None:
-    """Confirm an email address with a link that was sent to it."""
+    """Confirm an email address with a link that was sent to it.
+
+    A token of the account is optional. It proves that the owner of the address is the user of the account.
+    """
     actions.confirm_email(call, body.token)
 
 

@@ -33,7 +33,10 @@ def list_my_registration_invites(call: Call) -> list[wire.RegistrationInvite]:
 
 @handles(wire.CREATE_MY_REGISTRATION_INVITE)
 def create_my_registration_invite(call: Call, body: wire.CreateMyRegistrationInvite) -> wire.NewRegistrationInvite:
-    """Create a registration invite of the current user."""
+    """Create a registration invite of the current user.
+
+    An invite with an address is sent by mail, at most 5 per hour. Its note is the address unless a note is given.
+    """
     if not _has_member_invites(call):
         raise errors.FORBIDDEN(message="Only operators of this server can create invites.")
     if len(store.list_by_creator(call.tx, call.user_id, call.now_ms)) >= call.config.registration.member_invites_max:

@@ -24,7 +24,10 @@ def list_registration_invites(call: Call) -> list[wire.RegistrationInvite]:
 
 @handles(wire.CREATE_REGISTRATION_INVITE)
 def create_registration_invite(call: Call, body: wire.CreateRegistrationInvite) -> wire.NewRegistrationInvite:
-    """Create a registration invite."""
+    """Create a registration invite.
+
+    An invite with an address is sent by mail. Its note is the address unless a note is given.
+    """
     return actions.create_invite(
         call,
         note=body.note,
