@@ -47,7 +47,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Upload(msgspec.Struct, kw_only=True):
-    """An uploaded file. The HTTP server has already stored it in the file store under `key`; `size` is in bytes."""
+    """An uploaded file. If `key` is not empty, the HTTP server has stored it in the file store; `size` is in bytes."""
 
     field: str
     """The form field's name without its index, such as `files` or `target_users_file`."""
@@ -58,6 +58,7 @@ class Upload(msgspec.Struct, kw_only=True):
     size: int
     attachment_id: AttachmentId
     key: str
+    """The key in the file store; empty if the operation does not store files (`operation.Uploads.stores_files`)."""
     data: bytes
     """The content; the HTTP server limits its size."""
     image: ImageData | None = None
@@ -145,7 +146,7 @@ class Call:
 
     @property
     def actor_or_none(self) -> Actor | None:
-        """The caller, or None for a request without a token."""
+        """The caller; None for a request without a token, a job and the command line."""
         return self._actor
 
     @property

@@ -51,7 +51,9 @@ class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
     permission: int = 0
     """Permission bits of which a member needs one, in the channel if it is given, otherwise in the guild; 0 for none."""
     members: frozenset[int] | None = None
-    """IDs of the members of a private thread, who receive the event together with members with MANAGE_THREADS."""
+    """IDs of the members of a private thread, who receive the event together with members with MANAGE_THREADS.
+
+    None for an event that is not about a private thread."""
     users: frozenset[int] = frozenset()
     """IDs of the only members who receive the event; empty for all members."""
     voice_session_id: str = ""

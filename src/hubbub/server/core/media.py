@@ -178,7 +178,9 @@ _DISPLAYABLE: Final = frozenset(
 )
 """Types that browsers display and that cannot contain scripts."""
 HEAD_BYTES: Final = 64
-"""Number of bytes at the start of a file that `displayable_type` needs."""
+"""Number of bytes at the start of a file that `displayable_type` needs.
+
+They do not tell whether a WebM file has only sound, so it counts as video."""
 
 
 def displayable_type(head: bytes) -> str | None:

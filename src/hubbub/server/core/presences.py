@@ -32,7 +32,7 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActivitySecrets(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The fields of an activity that other users never see."""
+    """The fields of an activity that presences do not show to other users."""
 
     application_id: int
     join: str | None = None
