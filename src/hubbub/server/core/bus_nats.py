@@ -284,7 +284,9 @@ class NatsBus(Bus[BusMessage]):
         self._wake.set()
 
     async def flush(self) -> None:
-        """Wait until NATS has confirmed all previous subscriptions and messages, across reconnects."""
+        """Wait until NATS has confirmed all previous subscriptions and messages, across reconnects.
+
+        Raise BusError if the bus is not running or is closed meanwhile."""
         if self._writer is None or self._is_closing:
             raise BusError("the bus is not running")
         confirmation: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -30,9 +30,9 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """`bot`, `user` (the user's own token) or `bearer` (OAuth2)."""
     application_id: ApplicationId | None = None
-    """The bot's application, or the application that the bearer token was issued to."""
+    """The bot's application, or the application that the bearer token was issued to; None for a user's own token."""
     family_id: ApplicationId | None = None
-    """The head of the application's family: its publisher's application, or the application itself."""
+    """The head of the application's family: its publisher's application, or the application itself; or None."""
     application_flags: int = 0
     """The application's flags when the token was looked up; they decide which privileged intents are allowed."""
     scopes: frozenset[str] = frozenset()
@@ -62,7 +62,9 @@ class Upload(msgspec.Struct, kw_only=True):
     data: bytes
     """The content; the HTTP server limits its size."""
     image: ImageData | None = None
-    """The re-encoded image, stored under its hash, for operations that accept an image (`operation.Uploads.image`)."""
+    """The re-encoded image, stored under its hash, for operations that accept an image (`operation.Uploads.image`).
+
+    None for other operations, and for a file that is not such an image."""
 
 
 class Call:

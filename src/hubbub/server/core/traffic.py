@@ -62,7 +62,7 @@ class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None = None
     """HTTP status or close code; null for events and frames, and for requests without a response."""
     milliseconds: float | None = None
-    """Duration of a request."""
+    """Duration of a request; null for other entries."""
     bytes: int = 0
     """Size of the payload in bytes; for a request, of both bodies."""
     request_id: str | None = None
@@ -72,9 +72,9 @@ class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
     guild_id: GuildId | None = None
     channel_id: ChannelId | None = None
     delivered: int | None = None
-    """Number of sessions that received an event."""
+    """Number of sessions that received an event; null for other entries."""
     missed: int | None = None
-    """Number of sessions in the guild, or of the user, that did not receive an event."""
+    """Number of sessions in the guild, or of the user, that did not receive an event; null for other entries."""
     rate_limit: RateLimitBudget | None = None
     """The rate limit after a request; null if the route has none."""
     note: str | None = None

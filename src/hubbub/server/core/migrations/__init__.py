@@ -128,7 +128,7 @@ class AppliedMigration(NamedTuple):
 
 
 def load(directory: Path = DIRECTORY) -> list[Migration]:
-    """Load the migrations of a directory, in order; they must be numbered from 1 without gaps."""
+    """Return the migrations of a directory, in order. Raise MigrationError if a name is invalid or a number missing."""
     migrations = []
     for path in sorted(directory.glob("*.sql")):
         match = _FILE_NAME.fullmatch(path.name)
