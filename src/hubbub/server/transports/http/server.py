@@ -133,7 +133,7 @@ class HttpServer:
         self._faults = faults if faults is not None else Faults()
         self._trace = trace if trace is not None else Trace()
         self._settle = settle
-        """Function that waits until no process uses outdated permissions or tokens; None if there are no other processes."""
+        """Function that waits until no process uses outdated permissions or tokens; None for a single process."""
         self.observer = observer
         """The observer of requests; None if they are not observed."""
         self._observed_handle = request_observation.observe(observer, "http", self.handle)
