@@ -1,4 +1,4 @@
-"""Tokens: creation, storage (hashed only), revocation and lookup, with a cache that drops revoked tokens."""
+"""Tokens: creation, storage (hashed only), revocation, the end of their sessions, and lookup with a cache."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Detection of a file's type, and of the dimensions of an image, from its content instead of the type that the sender declares."""
+"""Detection of a file's type and of an image's dimensions from the content, and of files that browsers may display."""
 
 import re
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Files of the embedded database: the lock against other processes, connections, copies and serialized images."""
+"""Files of the embedded database: lock against other processes, connections, copies, images and damage check."""
 
 import contextlib
 import logging

@@ -1,4 +1,4 @@
-"""Transactions and snapshots of the SQLite store."""
+"""Transactions and snapshots of the SQLite store, and the classification of its errors."""
 
 import sqlite3
 from collections.abc import Callable, Sequence

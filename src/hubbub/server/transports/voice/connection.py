@@ -1,4 +1,4 @@
-"""A WebSocket of the voice gateway: frame limit, session and non-blocking writes. Its base class, `OpenSocket`, closes it."""
+"""A WebSocket of the voice gateway: frame limit, session and non-blocking writes. `OpenSocket` closes it."""
 
 from typing import Final, Generic, TypeVar
 
