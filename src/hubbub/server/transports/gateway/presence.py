@@ -82,7 +82,7 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class PresenceFeed:
-    """Publishes the presences of the sessions of this node, and stores those of the other nodes."""
+    """Stores the presences of the sessions of all nodes, and publishes those of this node."""
 
     def __init__(
         self,
