@@ -1,4 +1,4 @@
-"""Tokens: creation, storage (hashed only), revocation and lookup, with a cache that drops revoked tokens."""
+"""Tokens: creation, storage (hashed only), revocation, the end of their sessions, and lookup with a cache."""
 
 import base64
 import hashlib
@@ -32,7 +32,9 @@ class ActorChanged(msgspec.Struct, kw_only=True):
 
     user_id: UserId
     revoked: list[int] = []
-    """IDs of revoked tokens; their gateway sessions are closed with code 4004 (authentication failed)."""
+    """IDs of tokens that were revoked or whose application was disabled.
+
+    Their gateway sessions are closed with code 4004 (authentication failed)."""
 
 
 ACTOR_CHANGED = Event("_ACTOR_CHANGED", ActorChanged)
@@ -103,7 +105,7 @@ def revoke(
     """Revoke a user's tokens that match all given arguments, and their child tokens.
 
     Without arguments all tokens of the user are revoked. `except_id` is a token that stays valid. Return the number of revoked
-    tokens without child tokens. The gateway sessions of all revoked tokens are closed after the commit."""
+    tokens, not counting child tokens. The gateway sessions of all revoked tokens are closed after the commit."""
     where, parameters = "user_id = ?", [user_id]
     for condition, value in (
         ("kind = ?", kind),
@@ -186,7 +188,7 @@ def _revoke_children(tx: Tx, user_id: int, parent_ids: list[int]) -> list[int]:
 
 
 def publish_actor_changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:
-    """Publish ACTOR_CHANGED, so that every node looks up the user's tokens again; `revoked` are the IDs of revoked tokens."""
+    """Publish ACTOR_CHANGED, so that every node looks up the user's tokens again; `revoked` is its field."""
     tx.emit(ACTOR_CHANGED, ActorChanged(user_id=UserId(user_id), revoked=revoked or []), UserAudience.of(user_id))
 
 

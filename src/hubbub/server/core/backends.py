@@ -1,4 +1,4 @@
-"""The backends that a configuration selects: store, bus, file store, tracer, clock and the socket of the HTTP server."""
+"""Backends that a configuration selects: store, bus, file store, tracer, clock, and socket and TLS of the server."""
 
 import socket
 import ssl

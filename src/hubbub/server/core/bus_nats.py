@@ -252,7 +252,9 @@ class NatsBus(Bus[BusMessage]):
         return is_connected and self._dropped == self._reported_dropped and not self._is_closing
 
     def publish(self, subject: str, message: BusMessage) -> None:
-        """Encode the message once and put it into the outbox."""
+        """Encode the message once and put it into the outbox.
+
+        If the outbox is full, the message is dropped, and other processes are notified of a gap later."""
         check_subject(subject)
         self.metrics.bus_published.inc()
         if self._encoded[0] is not message:
@@ -282,7 +284,9 @@ class NatsBus(Bus[BusMessage]):
         self._wake.set()
 
     async def flush(self) -> None:
-        """Wait until NATS has confirmed all previous subscriptions and messages, across reconnects."""
+        """Wait until NATS has confirmed all previous subscriptions and messages, across reconnects.
+
+        Raise BusError if the bus is not running or is closed meanwhile."""
         if self._writer is None or self._is_closing:
             raise BusError("the bus is not running")
         confirmation: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -375,7 +379,10 @@ class NatsBus(Bus[BusMessage]):
         }
 
     async def _write(self) -> bool:
-        """Send changed interest and the outbox to NATS. Return True once NATS has confirmed them."""
+        """Send changed interest and the next batch of the outbox to NATS.
+
+        After the last batch, also send the notice that messages were dropped. Return True once NATS has confirmed all
+        of it, and False if the connection broke first."""
         disconnected = self._disconnected
         assert disconnected is not None
         batch: list[_OutboxEntry] = []

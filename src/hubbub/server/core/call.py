@@ -30,9 +30,9 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """`bot`, `user` (the user's own token) or `bearer` (OAuth2)."""
     application_id: ApplicationId | None = None
-    """The bot's application, or the application that the bearer token was issued to."""
+    """The bot's application, or the application that the bearer token was issued to; None for a user's own token."""
     family_id: ApplicationId | None = None
-    """The head of the application's family: its publisher's application, or the application itself."""
+    """The head of the application's family: its publisher's application, or the application itself; or None."""
     application_flags: int = 0
     """The application's flags when the token was looked up; they decide which privileged intents are allowed."""
     scopes: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Upload(msgspec.Struct, kw_only=True):
-    """An uploaded file. The HTTP server has already stored it in the file store under `key`; `size` is in bytes."""
+    """An uploaded file. If `key` is not empty, the HTTP server has stored it in the file store; `size` is in bytes."""
 
     field: str
     """The form field's name without its index, such as `files` or `target_users_file`."""
@@ -58,10 +58,13 @@ class Upload(msgspec.Struct, kw_only=True):
     size: int
     attachment_id: AttachmentId
     key: str
+    """The key in the file store; empty if the operation does not store files (`operation.Uploads.stores_files`)."""
     data: bytes
     """The content; the HTTP server limits its size."""
     image: ImageData | None = None
-    """The re-encoded image, stored under its hash, for operations that accept an image (`operation.Uploads.image`)."""
+    """The re-encoded image, stored under its hash, for operations that accept an image (`operation.Uploads.image`).
+
+    None for other operations, and for a file that is not such an image."""
 
 
 class Call:
@@ -145,7 +148,7 @@ class Call:
 
     @property
     def actor_or_none(self) -> Actor | None:
-        """The caller, or None for a request without a token."""
+        """The caller; None for a request without a token, a job and the command line."""
         return self._actor
 
     @property

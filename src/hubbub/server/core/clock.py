@@ -30,7 +30,7 @@ TIMER_SLACK_SECONDS: Final = 0.0005
 """Seconds added to each wait, because loop timers may fire early and `now_ms` rounds down."""
 
 SWEEP_TIMERS_MIN: Final = 1024
-"""Number of timers in a controlled clock above which cancelled ones are removed."""
+"""Minimum number of timers in a controlled clock above which cancelled ones are removed."""
 
 
 class Timer:
@@ -107,7 +107,7 @@ class Clock(ABC):
             self._end()
 
     async def settle(self) -> None:
-        """Wait until all due timers have completed their work."""
+        """Wait until the work of all fired timers, and all work marked with `working`, is done."""
         while True:
             for _ in range(SETTLE_ROUNDS):
                 await asyncio.sleep(0)

@@ -20,7 +20,7 @@ from hubbub.server.core.outbound_http import (
 REJECTED_STATUS: Final = 401
 """The status that an endpoint must return for a forged request."""
 EXCERPT_MAX: Final = 200
-"""Maximum number of characters of a response body in a text."""
+"""Maximum number of characters of a response body or of the target of a redirect in a text."""
 
 
 def describe_unreachable(error: UnreachableError, url: str) -> str:

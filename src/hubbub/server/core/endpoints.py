@@ -368,7 +368,9 @@ class MethodNotAllowed(errors.ApiError):
 def _find_endpoint(
     node: _PathNode, method: str, segments: Sequence[str], depth: int, values: list[str], allowed: set[str]
 ) -> Endpoint | None:
-    """Search the tree below a node; append the path parameters to `values` and the path's methods to `allowed`."""
+    """Return the endpoint of a path below a node, or None.
+
+    Append the path parameters to `values` and, without an endpoint for the method, the path's methods to `allowed`."""
     if depth == len(segments):
         endpoint = node.endpoints.get(method)
         if endpoint is None:

@@ -47,11 +47,15 @@ class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
 
     guild_id: int
     channel_id: int | None = None
-    """ID of the channel in which a member needs VIEW_CHANNEL; for events of a thread, the ID of its parent channel."""
+    """ID of the channel in which a member needs VIEW_CHANNEL; for events of a thread, the ID of its parent channel.
+
+    None for an event that does not depend on a channel."""
     permission: int = 0
     """Permission bits of which a member needs one, in the channel if it is given, otherwise in the guild; 0 for none."""
     members: frozenset[int] | None = None
-    """IDs of the members of a private thread, who receive the event together with members with MANAGE_THREADS."""
+    """IDs of the members of a private thread, who receive the event together with members with MANAGE_THREADS.
+
+    None for an event that is not about a private thread."""
     users: frozenset[int] = frozenset()
     """IDs of the only members who receive the event; empty for all members."""
     voice_session_id: str = ""
@@ -59,9 +63,9 @@ class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
     without_view_channel_id: int | None = None
     """ID of a channel that recipients cannot view, such as the one that a user moved to: for them, the user has left voice."""
     excluded_user_id: int | None = None
-    """ID of a user who never receives the event, for example the user whose presence it contains."""
+    """ID of a user who never receives the event, such as the user whose presence it contains; None for no user."""
     intent_exempt_user_id: int | None = None
-    """ID of a user who receives the event even without the intent."""
+    """ID of a user who receives the event even without the intent; None for no user."""
 
 
 class UserAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="u"):

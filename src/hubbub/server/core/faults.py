@@ -71,7 +71,7 @@ class GatewayFault(msgspec.Struct, kw_only=True, tag_field="transport", tag="gat
     resumable: bool = False
     """Whether the client may resume after effect `invalid_session`."""
     delay_ms: Milliseconds = 1000
-    """For effect `delay`: the delay in milliseconds of every later event of the connection."""
+    """For effect `delay`: the delay in milliseconds of every later message of the connection."""
 
     def matches(self, user_id: int, session_id: str | None) -> bool:
         """Return whether the fault applies to a session."""

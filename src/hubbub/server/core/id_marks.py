@@ -1,7 +1,7 @@
 """The high-water mark of IDs in the store: IDs never go backwards, even if the clock is earlier after a restart.
 
 The mark is ahead of the clock while a process runs. A process that starts creates only IDs above its own mark, and
-above the marks of other processes without their lead, so no ID of an earlier run is created again and new
+above the marks of other processes minus their lead, so no ID of an earlier run is created again and new
 messages follow older ones (decisions/0132).
 """
 
@@ -80,8 +80,8 @@ class IdMark:
     def _read_floor(self, tx: Tx) -> int:
         """Return the time in Unix milliseconds after which new IDs begin; without any mark, the epoch of IDs.
 
-        The marks of other processes count without the step: those processes may still run, and IDs that are ahead of their
-        IDs would change the order of messages."""
+        The marks of other processes count minus `STEP_MS`: those processes may still run, and IDs that are ahead of
+        their IDs would change the order of messages."""
         rows = tx.all("SELECT name, value FROM meta WHERE name LIKE ?", f"{_PREFIX}%")
         marks = (int(value) - (0 if name == self._name else STEP_MS) for name, value in rows)
         return max(marks, default=EPOCH_MS)

@@ -39,7 +39,8 @@ def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Decode and re-encode an image.
 
     The task has `from` (the type detected from the first bytes), `to` (the requested type), `box` (maximum width and
-    height) and `animated` (whether to keep all frames, if there are several and the type supports it)."""
+    height) and `animated` (whether to keep all frames, if there are several and the type supports it). Return the
+    header of the result and the file. Raise RejectedImageError, or any error of the decoder."""
     image = Image.open(BytesIO(data), formats=[FORMATS[task["from"]]])
     width, height = image.size
     if width < 1 or height < 1 or width * height > PIXELS_MAX:

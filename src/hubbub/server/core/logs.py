@@ -216,7 +216,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """Formats each record as one line of key=value pairs for a terminal, with the exception and stack below it."""
+    """Formats each record as a line with the message and key=value pairs, and the exception and stack below it."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line, followed by its exception and stack."""

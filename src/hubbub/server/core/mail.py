@@ -1,4 +1,4 @@
-"""Outgoing mail: the SMTP client, and the mailbox of a rehearsal.
+"""Outgoing mail: the interface of a mailer, the SMTP client, and the mailbox of a rehearsal.
 
 Only jobs send mail, so that a slow or unreachable SMTP server delays no request and every mail is retried.
 """

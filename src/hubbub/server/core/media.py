@@ -1,4 +1,4 @@
-"""Detection of a file's type, and of the dimensions of an image, from its content instead of the type that the sender declares."""
+"""Detection of a file's type and of an image's dimensions from the content, and of files that browsers may display."""
 
 import re
 from typing import Final, NamedTuple
@@ -178,7 +178,9 @@ _DISPLAYABLE: Final = frozenset(
 )
 """Types that browsers display and that cannot contain scripts."""
 HEAD_BYTES: Final = 64
-"""Number of bytes at the start of a file that `displayable_type` needs."""
+"""Number of bytes at the start of a file that `displayable_type` needs.
+
+They do not tell whether a WebM file has only sound, so it counts as video."""
 
 
 def displayable_type(head: bytes) -> str | None:

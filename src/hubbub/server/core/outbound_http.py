@@ -143,9 +143,9 @@ class PublicResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Resolve a host name.
+        """Resolve a host name. Raise UnresolvedHostError if it has no address.
 
-        Raise ForbiddenTargetError if any of its addresses is not public, since any may be used."""
+        Raise ForbiddenTargetError if any of its addresses must not be called, since any may be used."""
         loop = asyncio.get_running_loop()
         try:
             address_infos = await loop.getaddrinfo(

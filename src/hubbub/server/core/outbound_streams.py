@@ -1,7 +1,8 @@
 """Streaming requests and WebSockets to URLs that users supply, with the target checks of `core.outbound_http`.
 
 Bodies are not collected and redirects are not followed; the caller limits time and size. Every new connection resolves
-its host again and is rejected for targets that are not public; a reused connection keeps its resolved address.
+its host again and is rejected if the target is not public, unless private targets are allowed. A reused connection
+keeps its resolved address.
 """
 
 import asyncio

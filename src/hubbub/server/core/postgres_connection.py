@@ -204,7 +204,7 @@ class PostgresConnection(ABC):
         return transformer.load_rows(0, result.ntuples, tuple)
 
     def commit(self) -> None:
-        """Commit and wait for the outcome. ConnectionLost means that the outcome is unknown.
+        """Commit and wait for the outcome: unknown after ConnectionLost, a rollback after any other error.
 
         Statements that were sent before must have been answered, see `exchange`."""
         if not self._in_transaction:

@@ -112,7 +112,7 @@ class LoopConnections:
         self._opening: set[asyncio.Task[None]] = set()
         self._waiting: deque[Unit] = deque()
         self._changed: asyncio.Future[None] | None = None
-        """The future that `close` waits for; it is resolved by the next change of a connection."""
+        """The future that `close` waits for, resolved by the next change of a connection; None before `close`."""
 
     @property
     def idle_count(self) -> int:

@@ -112,7 +112,7 @@ class StatementCache:
         return prepared
 
     def remove(self, prepared: PreparedStatement) -> None:
-        """Remove a statement that the server does not have."""
+        """Remove a prepared statement; do nothing if it was already removed."""
         known = self._by_statement.get(prepared.statement, [])
         if prepared not in known:
             return

@@ -32,7 +32,7 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActivitySecrets(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The fields of an activity that other users never see."""
+    """The fields of an activity that presences do not show to other users."""
 
     application_id: int
     join: str | None = None
@@ -211,7 +211,7 @@ def _replace(presences: dict[Any, Presence], key: Any, presence: Presence | None
 
 
 def _merge_sessions(user_id: int, sessions: list[SessionPresence]) -> Presence | None:
-    """Merge the presences of several sessions, given in the order of their updates."""
+    """Merge the presences of several sessions, given in the order of their updates; return None without sessions."""
     if not sessions:
         return None
     # A game only reports that its player is online; the chat client's status takes precedence.

@@ -18,7 +18,7 @@ _KEPT: Final = re.compile(r"(\{\w+\}|%\(\w+\)s|%%|</?\w+[^>]*>|&\w+;)")
 """Parts of a message that a translation contains unchanged."""
 _ACCENTS: Final = str.maketrans("AEIOUYCDGNSTaeiouycdgnst", "ÅÉÎÖÛÝÇÐĜÑŠŢåéîöûýçðĝñšţ")
 _EXTRA_LENGTH: Final = 0.3
-"""Length that is added to a text, as a part of its length."""
+"""Length that is added to a text, as a fraction of its length."""
 
 
 def find_language(accept_language: str) -> Language | None:
@@ -58,7 +58,7 @@ def _new_translations(tag: str) -> Translations:
             else:
                 one, other = (transform(tag, form) for form in message.id)
                 forms = [other] * catalog.num_plurals
-                # The second form is that of one in Arabic, the first one in English.
+                # The form for the number one is the second in Arabic and the first in English.
                 forms[1 if tag == RIGHT_TO_LEFT else 0] = one
                 text = tuple(forms)
             if message.id:

@@ -1,4 +1,4 @@
-"""Durable quotas: actions that a user or a channel may take only a few times within a long period.
+"""Durable quotas: actions that are allowed only a few times per user or channel within a long period.
 
 The transports count requests in memory (`core.rate_limits`). A limit such as two renames in ten minutes applies to the
 action, so the operation counts it in its own transaction: rejected and failed actions are not counted.

@@ -1,9 +1,8 @@
-"""Rate limits (spec/http.md#1.14): buckets by caller and major parameter, the global limit, the limit of invalid
-requests, the limit of failed lookups, and the limits of applications without approval.
+"""Rate limits of buckets, callers, invalid requests, failed lookups and unapproved applications (spec/http.md#1.14).
 
-A window is fixed: it starts with the first request and is reset as a whole when it ends, as the X-RateLimit headers
-require. The time is that of the platform's clock, so a controlled clock moves the windows too. Counting
-runs on the event loop.
+A bucket is counted by caller and major parameter. A window is fixed: it starts with the first request and is reset as a
+whole when it ends, as the X-RateLimit headers require. The time is that of the platform's clock, so a controlled clock
+moves the windows too. Counting runs on the event loop.
 """
 
 import hashlib
@@ -35,7 +34,7 @@ BUCKETS_MAX: Final = 100_000
 REPORTED_HITS_MAX: Final = 1000
 """Maximum number of entries in the report; the oldest entry is removed first."""
 SWEEP_WINDOWS_MIN: Final = 1024
-"""Number of windows from which ended ones are removed."""
+"""Minimum number of windows from which ended ones are removed; it grows with the number of active windows."""
 
 
 class RateLimitMode(StrEnum):
@@ -197,7 +196,7 @@ class FixedWindows:
         return window.count, window.end_ms
 
     def refund(self, key: Key) -> None:
-        """Subtract one request, because rejected requests do not count."""
+        """Subtract one request, because requests over the limit do not count."""
         self._windows[key].count -= 1
 
     def clear(self) -> None:
@@ -338,7 +337,7 @@ class RateLimits:
             self._failed_lookups.count((ip,), FAILED_LOOKUPS_WINDOW_MS, self._now_ms())
 
     def check_lookups(self, ip: str) -> Verdict | None:
-        """Return a verdict only if an IP address has made too many failed lookups, to prevent guessing of secrets."""
+        """Return a verdict only if an IP address is rejected for its failed lookups, to prevent guessing of secrets."""
         if self.mode is RateLimitMode.OFF:
             return None
         now_ms = self._now_ms()

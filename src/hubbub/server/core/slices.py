@@ -101,7 +101,7 @@ class Slice:
     guards: Mapping[str, Guard] = field(default_factory=dict)
     """Checks of the permissions that operations need, by path parameter; the first whose parameter the handler takes is used."""
     operator_guard: OperatorGuard | None = None
-    """Check of the operator role that operations declare; exactly one slice has it."""
+    """Check of the operator role that operations declare; None in all slices but one."""
     ready: ReadyPart | None = None
     """Function that returns the fields that the slice adds to READY; None if it adds none."""
     guild: GuildPart | None = None

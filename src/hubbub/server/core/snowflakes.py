@@ -1,9 +1,10 @@
 """Generation of unique, time-ordered IDs.
 
-An ID consists of a millisecond and a counter. It takes the first millisecond at or after the clock's time that still has a
-free counter, so IDs run ahead of a frozen or overloaded clock, and no caller waits. When the wall clock is corrected
-backwards, IDs stay in the last millisecond used. When a controlled clock is deliberately set back, IDs follow it, because
-dated rules and pagination derive the time from the ID; the stored counters prevent duplicate IDs.
+An ID consists of a millisecond, the numbers of the process and a counter. It takes the first millisecond at or after
+the clock's time that still has a free counter, so IDs run ahead of a frozen or overloaded clock, and no caller waits.
+When the wall clock is corrected backwards, IDs continue from the last millisecond used. When a controlled clock is
+deliberately set back, IDs follow it, because dated rules and pagination derive the time from the ID; the stored
+counters prevent duplicate IDs.
 """
 
 import threading
@@ -68,7 +69,7 @@ class SnowflakeFactory:
             self._last_ms = max(self._last_ms, ms - EPOCH_MS + 1)
 
     def new(self, kind: type[S]) -> S:
-        """Return a new ID whose timestamp is the current time, or later if the current millisecond is full."""
+        """Return a new ID; its timestamp is the current time, or later while IDs run ahead of the clock."""
         if self.require_lease is not None:
             self.require_lease()
         with self._lock:

@@ -73,7 +73,7 @@ class SpanExport(SpanProcessor):
         self._thread.start()
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Queue an ended span; drop it if the queue is full."""
+        """Queue an ended span; drop it if the queue is full or the export was stopped."""
         if self._closed.is_set() or len(self._queue) >= QUEUED_SPANS_MAX:
             self._metrics.spans_dropped("closed" if self._closed.is_set() else "queue full").inc()
             return

@@ -171,7 +171,7 @@ class SqliteDatabase(Database):
 
     @property
     def queued_units(self) -> int:
-        """The number of units of work that wait for a thread."""
+        """The number of units of work that wait for a thread or for the connection that writes."""
         return self._writes.qsize() + len(self._quick) + self._reads.qsize() + len(self._pending_reads)
 
     def _submit(self, task: Task) -> None:
@@ -422,7 +422,7 @@ class SqliteDatabase(Database):
         return [self._run_unit(unit, with_savepoint=True, is_first=False) for unit in units]
 
     def _run_unit(self, unit: Unit, *, with_savepoint: bool, is_first: bool) -> FinishedUnit:
-        """Run one unit of the batch; if it fails, only this unit is rolled back.
+        """Run one unit of the batch. If it fails, roll back only this unit; raise UndoError if that is not possible.
 
         `with_savepoint` opens a savepoint before its first write; `is_first` means that the transaction contains no other unit."""
         work, future, writes = unit

@@ -1,4 +1,4 @@
-"""Files of the embedded database: the lock against other processes, connections, copies and serialized images."""
+"""Files of the embedded database: lock against other processes, connections, copies, images and damage check."""
 
 import contextlib
 import logging
@@ -36,7 +36,7 @@ def lock(path: Path | None) -> int | None:
 
     The lock is needed because stamps are counted, and events are published, in one process only. Create the folder and the
     file of the database if they do not exist. Return None for a database in memory and on systems without file locks. Raise
-    StoreUnavailable if another process holds the lock."""
+    StoreUnavailable if another process holds the lock or the lock file cannot be opened."""
     if path is None or fcntl is None:
         return None
     handle: int | None = None

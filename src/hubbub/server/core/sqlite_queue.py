@@ -1,4 +1,4 @@
-"""Entries of the queues of the embedded store."""
+"""Entries of the queues of the embedded store, and the error after which a batch is run again."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Transactions and snapshots of the SQLite store."""
+"""Transactions and snapshots of the SQLite store, and the classification of its errors."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -73,7 +73,7 @@ class SqliteTx(Tx):
         self.has_stamp = False
         """Whether the stamp was requested, so that it must be stored for readers."""
         self.failure: StoreUnavailable | None = None
-        """The error that made the transaction unusable; the unit can then no longer succeed."""
+        """The error that made the transaction unusable, so that the unit cannot succeed; None if there was none."""
         self.has_written = False
         """Whether the unit has started to write, so that a rejection must be rolled back."""
         self._with_savepoint = with_savepoint

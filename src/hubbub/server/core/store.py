@@ -75,7 +75,7 @@ class Tx(ABC):
     def __init__(self) -> None:
         self.dispatches: list[Dispatch] = []
         self.wakes_worker: bool = False
-        """Whether a job was enqueued; the worker is then woken after the commit."""
+        """Whether a job was enqueued or retried; the worker is then woken after the commit."""
         self.after_commit: list[Callable[[], None]] = []
         """Callbacks (such as cache invalidation), run on the event loop after the commit, before publishing."""
 
@@ -201,7 +201,7 @@ class Database(ABC):
     on_commit: Callable[[list[Dispatch]], None]
     """Function called on the event loop after a commit with the events to publish; set by the App."""
     on_wake: Callable[[], None]
-    """Function called on the event loop after a commit that enqueued a job; set by the App."""
+    """Function called on the event loop after a commit that enqueued or retried a job; set by the App."""
 
     def __init__(self) -> None:
         self.on_commit = lambda dispatches: None
@@ -232,7 +232,7 @@ class Database(ABC):
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
         """Run a function in a writing transaction. An exception rolls the transaction back and is raised to the caller.
 
-        After a serialization failure or a deadlock the function runs again, so it may be called more than once. `quick`
+        The store may call the function more than once, for example after a serialization failure or a deadlock. `quick`
         marks a frequent write of a few rows, which a store may run on the event loop's thread. `key` is the ID of the
         object that it changes, such as a guild: after conflicts, units with the same key run one after the other."""
         observation = CURRENT.get()

@@ -1,7 +1,7 @@
 """The delivery trace: recipients of events, with reasons for non-delivery, rejected requests and closed connections.
 
-It is off by default and holds only the latest entries. The gateway and the HTTP server fill it; while it is off they
-only check `is_enabled`.
+It also counts events, requests and intents. It is off by default and holds only the latest entries. The gateway and the
+HTTP server fill it; while it is off they only check `is_enabled`.
 """
 
 from collections import Counter, deque

@@ -1,4 +1,4 @@
-"""The traffic of a rehearsal: the latest requests, events and frames in one timeline, for the console and recordings.
+"""The traffic of a rehearsal: requests, events, frames and closes in one timeline, for the console and recordings.
 
 It is off by default, and transports then only check `is_enabled`. Entries are bounded by number and by size. Readers
 keep the ID of the last entry that they have read, so a slow reader needs no memory and misses entries instead.
@@ -46,7 +46,7 @@ class RateLimitBudget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, event or frame, without its payload."""
+    """A request, event, frame or closed connection, without its payload."""
 
     id: int
     """Number of the entry; later entries have higher numbers."""
@@ -54,7 +54,7 @@ class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Time of the platform's clock."""
     kind: Kind
     direction: Literal["in", "out"]
-    """`in` for requests and frames of clients, `out` for events and for requests to applications."""
+    """`in` for requests and frames of clients, `out` for events, closed connections and requests to applications."""
     summary: str
     """Method and path template, name of the event, or name of the frame."""
     user_id: UserId | None = None
@@ -62,9 +62,9 @@ class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None = None
     """HTTP status or close code; null for events and frames, and for requests without a response."""
     milliseconds: float | None = None
-    """Duration of a request."""
+    """Duration of a request; null for other entries."""
     bytes: int = 0
-    """Size of the payload: of both bodies of a request."""
+    """Size of the payload in bytes; for a request, of both bodies."""
     request_id: str | None = None
     """The X-Request-Id of the request; null for other entries."""
     cause: str | None = None
@@ -72,9 +72,9 @@ class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
     guild_id: GuildId | None = None
     channel_id: ChannelId | None = None
     delivered: int | None = None
-    """Number of sessions that received an event."""
+    """Number of sessions that received an event; null for other entries."""
     missed: int | None = None
-    """Number of sessions in the guild, or of the user, that did not receive an event."""
+    """Number of sessions in the guild, or of the user, that did not receive an event; null for other entries."""
     rate_limit: RateLimitBudget | None = None
     """The rate limit after a request; null if the route has none."""
     note: str | None = None

@@ -51,7 +51,7 @@ class RejectedUpload(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     """Size of the file in bytes."""
     scanner: str
-    """Name of the scanner."""
+    """Name of the scanner, such as `clamd`."""
     finding: str
     """The finding of the scanner, such as the name of a signature."""
 

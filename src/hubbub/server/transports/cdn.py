@@ -6,7 +6,7 @@ Images with a hash or an ID are converted to the size and type that the URL requ
 and stored. Attachments are converted by `media_proxy`, which stores nothing.
 
 User uploads are served so that no browser executes them: the content type is detected from the bytes, anything other
-than images, audio and video is a download, and every response is sandboxed.
+than images, audio and video is a download, and every file is sandboxed.
 """
 
 import re
@@ -405,7 +405,7 @@ def not_found() -> web.Response:
 
 
 def error_response(status: int) -> web.Response:
-    """Return the platform's error response for a status without a JSON error code."""
+    """Return the platform's error response for a status, with the general error code 0."""
     return web.Response(
         status=status,
         body=codec.encode({"message": f"{status}: {HTTPStatus(status).phrase}", "code": 0}),

@@ -128,7 +128,7 @@ class AppliedMigration(NamedTuple):
 
 
 def load(directory: Path = DIRECTORY) -> list[Migration]:
-    """Load the migrations of a directory, in order; they must be numbered from 1 without gaps."""
+    """Return the migrations of a directory, in order. Raise MigrationError if a name is invalid or a number missing."""
     migrations = []
     for path in sorted(directory.glob("*.sql")):
         match = _FILE_NAME.fullmatch(path.name)
@@ -158,9 +158,9 @@ def load_schema_sqlite(connection: sqlite3.Connection) -> None:
 
 @functools.cache
 def _empty_image() -> bytes:
-    """Return an empty SQLite database with the current schema, built once per process.
+    """Return an empty SQLite database with the current schema: the stored one, or else a new one.
 
-    Python's rules for bytecode apply to its file: it is stored beside the bytecode of this module, unless the folder is
+    Python's rules for bytecode apply to the stored file: it is beside the bytecode of this module, unless the folder is
     read-only or PYTHONDONTWRITEBYTECODE is set, and its name changes with everything that it is made from."""
     path = _empty_image_path()
     with contextlib.suppress(OSError):

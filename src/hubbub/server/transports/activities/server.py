@@ -1,6 +1,6 @@
 """The activity server: maps a host and a path to a target in an application's URL map (spec/activities.md#8).
 
-find the application by host -> look up its URL map -> check method, prefix and limits -> forward
+find the application by host -> check method and path -> look up its URL map -> check prefix and limits -> forward
 """
 
 import asyncio

@@ -43,8 +43,9 @@ RETRY_DELAY_SECONDS: Final = 0.5
 ADMISSION_BATCH_SIZE: Final = 50
 """Maximum number of sessions whose data one read contains."""
 QUEUED_EVENTS_MAX: Final = 20_000
-"""Maximum number of events that may wait for a read or for a session to be admitted. More means that the store or the client is
-not responding; the limit bounds memory use."""
+"""Maximum number of events that may wait for a read or for a session to be admitted.
+
+More means that the store or the client is not responding; the limit bounds memory use."""
 
 
 class SeatedMember:
@@ -106,7 +107,7 @@ class GuildHub:
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
         self._changed_channels: dict[int, _ChangedChannel] = {}
-        """Channels that changed or were deleted in the state, by ID, until `LATE_EVENT_SECONDS` later or until their event."""
+        """Channels that changed (until their event) or were deleted, by ID, for at most `LATE_EVENT_SECONDS`."""
         self._unannounced_channels: set[int] = set()
         """IDs of channels that are new in the state, until an event about the channel arrives."""
 

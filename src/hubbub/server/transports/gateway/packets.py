@@ -1,4 +1,4 @@
-"""Dispatch packets, which are encoded once and compressed at most once per kind of compression."""
+"""Dispatch packets, which are encoded once and compressed at most once per compression and encoding."""
 
 from collections.abc import Callable
 from typing import Final

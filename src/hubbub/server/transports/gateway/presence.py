@@ -48,7 +48,7 @@ NODE_TIMEOUT_SECONDS: Final = 70.0
 """Time in seconds without a message after which a node is removed together with its sessions."""
 
 MERGE_THRESHOLD: Final = 1000
-"""Number of pending changes above which changes of the same user are merged."""
+"""Minimum number of pending changes above which changes of the same user are merged."""
 
 NODE_REPORT: Final = "_PRESENCE"
 """Message with the presences of sessions of the sending node."""
@@ -82,7 +82,7 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class PresenceFeed:
-    """Receives presences from sessions and publishes them."""
+    """Stores the presences of the sessions of all nodes, and publishes those of this node."""
 
     def __init__(
         self,

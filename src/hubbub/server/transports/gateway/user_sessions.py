@@ -28,7 +28,9 @@ class _GuildId(msgspec.Struct):
 
     id: str
     unavailable: bool | None = None
-    """False in GUILD_CREATE of a guild that becomes available again, true in GUILD_DELETE of one that becomes unavailable."""
+    """False in GUILD_CREATE of a guild that is available again, True in GUILD_DELETE of a guild that is unavailable.
+
+    None if the user joins or leaves the guild."""
 
 
 class SessionControl(Protocol):

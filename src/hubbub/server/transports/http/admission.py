@@ -18,7 +18,7 @@ RETRY_AFTER_SECONDS: Final = 1
 LAG_SECONDS_MAX: Final = 0.5
 """Delay in seconds above which two delays of the event loop in a row cause requests to be rejected."""
 WATCH_SECONDS: Final = 0.05
-"""Time in seconds between two looks for requests that waited too long."""
+"""Time in seconds between two checks for requests that waited too long."""
 LOG_INTERVAL_SECONDS: Final = 5.0
 """Minimum time in seconds between two log entries about rejected requests."""
 CAUSES: Final = {

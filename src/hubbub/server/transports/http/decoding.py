@@ -245,7 +245,7 @@ _OBJECTS: Final = (inspect.StructType, inspect.DictType, inspect.TypedDictType)
 
 
 class _Validator:
-    """Visits a type and a value together and records every mismatch."""
+    """Visits a type and a value together and records the mismatches, at most `ERRORS_MAX`."""
 
     def __init__(self, form: FormErrors) -> None:
         self._form = form

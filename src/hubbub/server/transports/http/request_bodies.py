@@ -83,7 +83,7 @@ class DecodedBody(NamedTuple):
     """A decoded body with its files."""
 
     model: Any
-    """The body as declared by the operation; None if the operation declares no body."""
+    """The body as declared by the operation; None if the operation declares no body or the body was discarded."""
     files: list[multipart.RawUpload]
     reserved_bytes: int
     """Bytes of the upload budget that the body holds until `BodyReader.release`."""

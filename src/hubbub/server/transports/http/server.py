@@ -133,7 +133,7 @@ class HttpServer:
         self._faults = faults if faults is not None else Faults()
         self._trace = trace if trace is not None else Trace()
         self._settle = settle
-        """Function that waits until the other processes have received published events; None if there are no other processes."""
+        """Function that waits until no process uses outdated permissions or tokens; None for a single process."""
         self.observer = observer
         """The observer of requests; None if they are not observed."""
         self._observed_handle = request_observation.observe(observer, "http", self.handle)
@@ -163,7 +163,7 @@ class HttpServer:
         return self._clock.now_ms()
 
     def application(self) -> web.Application:
-        """Return the aiohttp application with the operations under /api and the additional routes."""
+        """Return the aiohttp application with the operations under /api, the additional routes and the pages."""
         # 0 disables aiohttp's limit: this server bounds every body itself.
         app = web.Application(client_max_size=0)
         app.router.register_resource(SubtreeResource("/api", self._observed_handle))

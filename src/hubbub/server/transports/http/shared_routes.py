@@ -25,7 +25,7 @@ class Pages(NamedTuple):
 
 
 class SharedRoutes(web.AbstractResource):
-    """Routes that use the patterns of all Apps with the same routes; they are compiled at the first request."""
+    """Routes that share compiled patterns with other Apps with the same routes; the first request compiles them."""
 
     def __init__(self, routes: Sequence[web.RouteDef] | Callable[[], Sequence[web.RouteDef]]) -> None:
         """Create a resource of these routes; a function that returns them is called at the first request."""

@@ -22,7 +22,7 @@ from hubbub.server.transports.http.multipart import RawUpload
 
 
 class UploadStorage:
-    """Stores the images and sounds in request bodies and uploads."""
+    """Scans the files of requests, and stores the images and sounds among them."""
 
     def __init__(
         self,

@@ -143,7 +143,7 @@ class VoiceCall:
             member.send_buffered(op, payload)
 
     def send_members(self, session: VoiceSession) -> None:
-        """Inform a client of the members of the call, or of the changes since the last call of this method.
+        """Inform a client of the members of the call, or of the changes since it was last informed.
 
         It is called after Ready, and again before the client becomes a member.
         """

@@ -1,4 +1,4 @@
-"""A connection to the voice gateway: non-blocking writes and close."""
+"""A WebSocket of the voice gateway: frame limit, session and non-blocking writes. `OpenSocket` closes it."""
 
 from typing import Final, Generic, TypeVar
 
@@ -37,7 +37,7 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
     ) -> None:
         super().__init__(socket, transport)
         self.client_ip = client_ip
-        """The IP address of the client."""
+        """The IP address from which the client connected, as reported by trusted proxies."""
         self.version = version
         # Times of connecting and of the last heartbeat, in seconds of the event loop's clock (decisions/0005).
         self.opened_at = self.last_heartbeat_at = now
@@ -49,7 +49,7 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
 
     @property
     def has_sequence_numbers(self) -> bool:
-        """Whether the protocol version has sequence numbers."""
+        """Whether the client acknowledges sequence numbers, after which a resume continues."""
         return self.version >= protocol.BUFFERED_VERSION
 
     def send_payload(self, op: int, payload: object) -> None:
@@ -59,7 +59,7 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
     def write(self, first_byte: int, payload: bytes) -> None:
         """Write a frame, or drop the connection if the client is too slow; the client may resume.
 
-        `first_byte` is that of the frame: `frames.TEXT` or `frames.BINARY`.
+        `first_byte` is the first byte of the WebSocket frame: `frames.TEXT` or `frames.BINARY`.
         """
         if self.close_task is not None:
             return

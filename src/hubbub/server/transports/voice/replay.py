@@ -45,7 +45,7 @@ class VoiceReplayBuffer:
         return len(self._messages)
 
     def append(self, first_byte: int, payload: bytes, now: float) -> None:
-        """Store a message under the next number; `first_byte` is that of its WebSocket frame."""
+        """Store a message under the next number; `first_byte` is the first byte of its WebSocket frame."""
         self.last_number += 1
         self._messages.append(BufferedMessage(self.last_number, first_byte, payload, now))
         self._held_bytes += len(payload)

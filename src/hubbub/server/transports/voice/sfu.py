@@ -37,7 +37,7 @@ REPORT_INTERVAL_SECONDS: Final = 5.0
 EARLY_PACKETS_MAX: Final = 16
 """Maximum number of buffered packets of a client that has not announced speaking yet; a third of a second of audio."""
 DISCOVERY_RESPONSES: Final = 4
-"""Number of responses to one discovery request from the IP address of the client's WebSocket, until the client continues."""
+"""Maximum number of responses to one discovery request from the IP address of the client's WebSocket."""
 DISCOVERED_ADDRESSES_MAX: Final = 4
 """Maximum number of addresses of discovery requests that are stored for a peer."""
 DISCOVERY_INTERVAL_SECONDS: Final = 0.15
@@ -119,7 +119,7 @@ class Peer:
         self.discovered_addresses: deque[Address] = deque(maxlen=DISCOVERED_ADDRESSES_MAX)
         """The latest addresses of discovery requests with the client's SSRC; anyone may have sent them."""
         self.proven_ip: str | None = None
-        """The IP address of the client's WebSocket, which cannot be forged: TCP requires its responses."""
+        """The IP address of the client's WebSocket, which cannot be forged, because TCP needs responses from it."""
         self.group: ForwardingGroup | None = None
         self.is_muted = False
         """Whether the client's audio is dropped."""

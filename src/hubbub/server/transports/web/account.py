@@ -56,7 +56,7 @@ async def change_profile(request: PageRequest) -> web.Response:
 
 @page("POST", f"{PATH}/password")
 async def change_password(request: PageRequest) -> web.Response:
-    """Change the password. All other sessions end."""
+    """Change the password. All other login sessions of the user end."""
     form = request.form
     body = {"password": form.text("password"), "new_password": form.text("new_password")}
     try:
@@ -68,7 +68,7 @@ async def change_password(request: PageRequest) -> web.Response:
 
 @page("POST", f"{PATH}/new-password")
 async def set_password(request: PageRequest) -> web.Response:
-    """Set the first password of an account. All other sessions end."""
+    """Set the first password of an account. All other login sessions of the user end."""
     try:
         await request.call(accounts.SET_PASSWORD, body={"new_password": request.form.text("new_password")})
     except ApiError as error:
@@ -81,7 +81,7 @@ async def set_password(request: PageRequest) -> web.Response:
 
 @page("POST", PATH + r"/sessions/{session_id:\d+}/end")
 async def end_session(request: PageRequest) -> web.Response:
-    """End another session."""
+    """End another login session of the user."""
     try:
         await request.call(accounts.DELETE_AUTH_SESSION, request.path_parameter("session_id"))
     except ApiError as error:

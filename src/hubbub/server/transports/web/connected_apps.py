@@ -33,11 +33,11 @@ async def _show_apps(request: PageRequest, error: ApiError | None = None) -> web
 
 @page("POST", PATH + r"/{authorization_id:\d+}/remove")
 async def remove_app(request: PageRequest) -> web.Response:
-    """Revoke an authorization. All its tokens end immediately."""
+    """Revoke an authorization and all its tokens."""
     try:
         await request.call(oauth2.DELETE_OAUTH2_AUTHORIZATION, request.path_parameter("authorization_id"))
     except ApiError as error:
-        # Already removed, by a second submit or in another window.
+        # The authorization was already removed by a second submit or in another window.
         if error.kind is not errors.UNKNOWN_TOKEN:
             raise
     return request.redirect(PATH, notice=gettext("Access revoked. The app can no longer use your account."))

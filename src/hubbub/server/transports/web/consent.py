@@ -202,7 +202,7 @@ def is_web_url(url: str) -> bool:
 
 
 def _redirect_label(redirect_uri: str | None) -> str | None:
-    """Describe the redirect target in terms that a user recognizes."""
+    """Describe the redirect target in terms that a user recognizes; return None without a redirect URI."""
     if redirect_uri is None:
         return None
     parts = urlsplit(redirect_uri)

@@ -40,7 +40,7 @@ async def show_reset_password(request: PageRequest) -> web.Response:
 
 @page("POST", RESET_PATH, public=True)
 async def reset_password(request: PageRequest) -> web.Response:
-    """Set the new password. All sessions end, also the one of this browser."""
+    """Set the new password. All login sessions of the user end, also that of this browser."""
     form = request.form
     token = form.text("token")
     try:

@@ -212,7 +212,10 @@ class WebServer:
         return page_request, response
 
     async def _dispatch(self, page: Page, function: PageFunction, page_request: PageRequest) -> web.Response:
-        """Authenticate the request, check its form, and call the page function."""
+        """Authenticate the request, check its form, and call the page function.
+
+        Redirect instead to the login, or to the documents that the user has to accept, if one of them must come first.
+        """
         session, request = page_request.session, page_request.http_request
         if session.token:
             actor = await self._authenticator.find_by_token(session.token)

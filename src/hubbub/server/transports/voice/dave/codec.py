@@ -28,7 +28,7 @@ FROM_COMMIT: Final = 3
 _MESSAGE_WRAPPER = b"\x00\x01\x00\x05"
 """The first bytes of an MLSMessage with a key package: version and wire format."""
 _VEC_BYTES_MAX = 1 << 30
-"""Upper bound of the size of a vector, in bytes; a vector of this size cannot be encoded either."""
+"""Exclusive upper bound of the size of a vector, in bytes."""
 
 
 class Malformed(ValueError):
@@ -298,8 +298,8 @@ class Welcome:
 
 def read_key_package(data: bytes) -> KeyPackage:
     """Decode a key package, with or without the MLSMessage wrapper."""
-    # The white paper wraps key packages, both known libraries do not. Without the wrapper the version is followed by the
-    # cipher suite, which is never 5.
+    # The DAVE white paper wraps key packages; libdave and davey do not. Without the wrapper the version is followed by
+    # the cipher suite, which is never 5.
     reader = ByteReader(data[4:] if data.startswith(_MESSAGE_WRAPPER) else data)
     reader.expect(reader.u16(), MLS_10, "version")
     reader.expect(reader.u16(), SUITE, "suite")

@@ -81,7 +81,7 @@ class DtlsAssociation:
 
     @property
     def destination(self) -> Address | None:
-        """The address that handshake datagrams are sent to.
+        """The address that handshake datagrams are sent to; None before the first datagram.
 
         If the browser switches to another address during the handshake, it still receives at the proven one.
         """
@@ -117,7 +117,7 @@ class DtlsAssociation:
         return timeout
 
     def handle_timeout(self) -> list[bytes]:
-        """Return the datagrams of the last flight again, if its timeout has passed."""
+        """Return the datagrams of the last flight again, if its timeout has passed. Raise DtlsError on failure."""
         try:
             self._connection.DTLSv1_handle_timeout()
         except SSL.Error as error:

@@ -59,7 +59,7 @@ class SrtpSession:
             raise PacketError from error
 
     def protect_control(self, packet: bytes) -> bytes:
-        """Encrypt an RTCP packet."""
+        """Encrypt an RTCP packet; raise PacketError if that fails."""
         try:
             return self._sender.protect_rtcp(packet)
         except (pylibsrtp.Error, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The queue page of the operator console: background jobs that failed or are retried."""
+"""The queue page of the operator console: numbers of background jobs, and the jobs that failed or are retried."""
 
 from typing import Any, Final
 

@@ -73,7 +73,7 @@ async def delete_provider(request: PageRequest) -> web.Response:
     try:
         await request.call(operation, request.path_parameter("application_id"), request.form.text("type"))
     except ApiError as error:
-        # Already removed, by a second submit.
+        # The provider was already removed by a second submit.
         if error.kind is not errors.NOT_FOUND:
             raise
     return request.redirect(

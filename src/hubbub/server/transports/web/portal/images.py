@@ -72,7 +72,7 @@ async def _delete_image(request: PageRequest, operation: Any, unknown_error: err
     try:
         await request.call(operation, request.path_parameter("application_id"), request.path_parameter("image_id"))
     except ApiError as error:
-        # Already deleted, by a second submit.
+        # The image was already deleted by a second submit.
         if error.kind is not unknown_error:
             raise
     return request.redirect(section_path(request, "/pictures"), notice="Image deleted.")
