@@ -1,1 +1,1 @@
-"""Identity tier: users, accounts, applications, OAuth2 and the administration of the server."""
+"""Identity tier: users, accounts, relationships, applications, OAuth2, identities of players, and administration."""

@@ -29,7 +29,7 @@ class Confirmation(msgspec.Struct, kw_only=True):
 
 
 class Reset(msgspec.Struct, kw_only=True):
-    """Payload of a job that sends the link that resets a password, if an account has the address."""
+    """Payload of a job that sends the link that resets a password, if an account has confirmed the address."""
 
     email: str
     requested_ms: int
@@ -68,7 +68,9 @@ def enqueue_reset(call: Call, email: str) -> None:
 
 
 def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> None:
-    """Enqueue a notice to the user's confirmed address, unless the user has none or received too many notices."""
+    """Enqueue a notice to the user's confirmed address.
+
+    Do nothing if the server sends no mail, the user has no confirmed address, or the user received too many notices."""
     if not call.config.mail.is_enabled or row.email is None or not row.verified:
         return
     if limits.try_consume(call, limits.for_notices(row.id)):
@@ -127,7 +129,7 @@ def require_token(call: Call, token: str, purpose: Purpose) -> EmailTokenRow:
 
 
 def reset_password(call: Call, token: str, password_hash: str) -> None:
-    """Use a link: set the password and end all sessions of the user.
+    """Use a link: set the password, revoke all user tokens, and remove credentials that may belong to another person.
 
     A pending change of the address is canceled: the person who requested it may be the reason for the reset."""
     user_id = require_token(call, token, "reset").user_id
@@ -166,10 +168,10 @@ def find_unconfirmed(call: Call, row: UserRow) -> str | None:
 
 
 def change_email(call: Call, row: UserRow, email: str) -> UserRow:
-    """Change the address of an account and return the changed row.
+    """Change the address of an account and return its row, or raise a form error if the address is not allowed.
 
     With mail, the address is pending until it is confirmed; a change to the confirmed address cancels a pending change.
-    Without mail, the address changes immediately."""
+    Without mail, the address changes immediately and must not belong to another account."""
     registration.require_email_allowed(call, email)
     if not call.config.mail.is_enabled:
         if accounts.is_email_rejected(call, email) and email != row.email:

@@ -74,7 +74,7 @@ def is_email_rejected(call: Call, email: str) -> bool:
 
 
 def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
-    """Store the hash of a user's password."""
+    """Store the hash of a user's password. The tokens of the user stay valid."""
     store.set_password_hash(call.tx, user_id, password_hash, call.now_ms)
 
 
@@ -113,7 +113,7 @@ def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except
 
 
 def issue_mfa_ticket(call: Call, user_id: UserId) -> str:
-    """Issue an MFA ticket to a user who gave the right password and still has to send a code."""
+    """Issue an MFA ticket to a user who logged in with a password or a provider and still has to send a code."""
     ticket = secrets.token_urlsafe(32)
     store.insert_ticket(call.tx, hash_token(ticket), user_id, call.now_ms + wire.MFA_TICKET_SECONDS * 1000, call.now_ms)
     return ticket
@@ -279,7 +279,7 @@ def replace_backup_codes(call: Call, user_id: UserId) -> list[str]:
 
 
 def disable_totp(call: Call, row: UserRow) -> None:
-    """Disable the second factor."""
+    """Delete the authenticator and the backup codes, publish the user and raise `SecondFactorChanged`."""
     store.delete_authenticator(call.tx, row.id)
     _set_mfa_enabled(call, row, is_enabled=False)
 

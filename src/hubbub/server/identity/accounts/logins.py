@@ -1,4 +1,4 @@
-"""Verification of passwords, second factors and the state of an account for other slices."""
+"""Steps of a login, for other slices: password, second factor, state of the account, and admission of a new account."""
 
 from hubbub.server.identity.accounts.actions import admit, issue_mfa_ticket, require_admitted
 from hubbub.server.identity.accounts.routes import (

@@ -296,7 +296,7 @@ async def enable_totp(operation: AsyncOperation, body: wire.EnableTotp) -> wire.
 async def disable_totp(operation: AsyncOperation, body: wire.DisableTotp) -> None:
     """Disable two-factor authentication.
 
-    The request must contain the password and a current code."""
+    The request must contain the password and a two-factor code or backup code."""
     user_id = await require_password(operation, body.password)
     await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 

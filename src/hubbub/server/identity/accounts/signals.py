@@ -6,7 +6,7 @@ from hubbub.protocol.ids import UserId
 
 
 class AccountUnbanned(msgspec.Struct, frozen=True, kw_only=True):
-    """An operator lifted a ban before it ended."""
+    """A ban of an account was lifted before it ended."""
 
     user_id: UserId
 
@@ -40,7 +40,7 @@ class BackupCodesReplaced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SecondFactorChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """A user enabled or disabled two-factor authentication."""
+    """Two-factor authentication of an account was enabled or disabled."""
 
     user_id: UserId
     is_enabled: bool

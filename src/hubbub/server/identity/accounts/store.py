@@ -1,4 +1,4 @@
-"""SQL for accounts: passwords, bans, sign-ins, failed attempts and second factors."""
+"""SQL for accounts: passwords, confirmations without a session, bans, sign-ins, failed attempts and second factors."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -60,7 +60,8 @@ class SignInRow(NamedTuple):
     ip: str | None
     """IP address of the client; empty if it was removed, None if the token was issued without a sign-in."""
     user_agent: str | None
-    """User-Agent header of the client; empty if it was removed, None if the token was issued without a sign-in."""
+    """User-Agent header of the client; empty if it sent none or it was removed, None if the token was issued without a
+    sign-in."""
 
 
 # Retention
@@ -117,7 +118,6 @@ def set_password_hash(tx: Tx, user_id: int, password_hash: str, now_ms: int) -> 
 
 
 def delete_password(tx: Tx, user_id: int) -> None:
-    """Delete the password of a user."""
     tx.run("DELETE FROM accounts WHERE user_id = ?", user_id)
 
 

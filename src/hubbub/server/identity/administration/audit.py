@@ -23,7 +23,7 @@ def log_action(
     detail: str = "",
     reason: str | None = None,
 ) -> None:
-    """Record an action of the caller. A call without a caller is the command line or a job."""
+    """Record an action of the caller. A call without a caller is the command line, a job or the server itself."""
     store.insert_audit(
         call.tx,
         AuditRow(

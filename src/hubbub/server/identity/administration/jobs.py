@@ -1,4 +1,4 @@
-"""Job that deletes an account at the end of its grace period."""
+"""Job that deletes an account and its messages at the end of the grace period."""
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
@@ -7,7 +7,9 @@ from hubbub.server.identity.administration import accounts
 
 
 def delete_user(call: Call, job: Job) -> None:
-    """Delete an account whose grace period ended, in batches of messages."""
+    """Delete a batch of the messages of an account whose grace period ended, and after the last batch the account.
+
+    Reschedule the job while there are more messages. Do nothing if the deletion was canceled."""
     accounts.continue_deletion(call, UserId(job.decode(int)))
 
 

@@ -26,10 +26,15 @@ class AuditRow(NamedTuple):
     operator_id: int | None
     """ID of the operator; None for the command line, a job and the server itself."""
     action: str
+    """Name of the action, such as `user.suspend`."""
     target_kind: str
+    """Kind of the target, such as `user` or `feature`."""
     target_id: int | None
+    """ID of the target; None if it has none."""
     target_name: str
+    """Name of the target when the action was recorded; empty if it has none."""
     detail: str
+    """Text for operators; may be empty."""
     reason: str | None
 
 

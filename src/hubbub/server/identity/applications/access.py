@@ -1,4 +1,4 @@
-"""Checks of the rights of users on applications, other than `require_manager`."""
+"""Checks of the rights of callers and users on applications, besides `require_manager`, for other slices."""
 
 from hubbub.server.identity.applications.rules import (
     is_developer,

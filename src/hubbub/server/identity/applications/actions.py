@@ -1,4 +1,4 @@
-"""Create, change and delete applications and their bots."""
+"""Create, change, disable, enable and delete applications and their bots, and replace their secrets and tokens."""
 
 import hashlib
 import secrets

@@ -1,4 +1,4 @@
-"""Search, usage counts, disabling and enabling of applications, for operators."""
+"""Search, usage counts, disabling and enabling of applications, for the slice `application_administration`."""
 
 from hubbub.server.identity.applications.actions import disable, enable
 from hubbub.server.identity.applications.store import (

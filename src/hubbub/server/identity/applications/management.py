@@ -1,4 +1,4 @@
-"""Management of applications by their developers and by operators."""
+"""Creation, changes, secrets, size, lists and deletion of applications, for other slices."""
 
 from hubbub.server.identity.applications.actions import (
     add_bot,

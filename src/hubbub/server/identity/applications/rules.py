@@ -1,4 +1,4 @@
-"""Rules for managing applications: callers, flags, scopes, origins and URLs."""
+"""Rules for applications: callers, privileged intents, webhook events, install scopes, client types, origins, URLs."""
 
 from collections.abc import Collection, Mapping
 from typing import Final, Literal, NamedTuple
@@ -39,7 +39,7 @@ class ApplicationSize(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """Whether the application can toggle privileged intents itself."""
+        """Whether the application can enable privileged intents itself."""
         return self.current_count < self.free_below
 
 

@@ -1,4 +1,4 @@
-"""Settings of applications: endpoints and redirect URIs."""
+"""Stored settings of applications, pings of their endpoints, and validation of redirect URIs, for other slices."""
 
 from hubbub.server.identity.applications.actions import update_settings
 from hubbub.server.identity.applications.endpoints import build_interactions_ping, require_event_endpoint

@@ -33,7 +33,7 @@ class ApplicationRow(NamedTuple):
     flags: int
     """Bits of `ApplicationFlags`."""
     bot_public: int
-    """Whether users other than the owner may install the application."""
+    """Whether users other than the owner and members of the team may install the application."""
     bot_require_code_grant: int
     """Whether the bot joins a guild only when the authorization code is exchanged."""
     verify_key: str
@@ -242,7 +242,7 @@ def count_user_authorizations(tx: Tx, application_id: int) -> int:
 
 
 def is_owner(tx: Tx, user_id: int) -> bool:
-    """Return whether a user owns an application."""
+    """Return whether a user owns at least one application, or a team that owns one."""
     return tx.value("SELECT 1 FROM applications WHERE owner_id = ? LIMIT 1", user_id) is not None
 
 

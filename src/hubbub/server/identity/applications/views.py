@@ -1,4 +1,4 @@
-"""Build the wire models of applications."""
+"""Build the wire models of applications, and decode their stored settings."""
 
 from typing import Final, Protocol
 

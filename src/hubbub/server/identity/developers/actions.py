@@ -117,7 +117,7 @@ def expire_grant(call: Call, application_id: int, name: str) -> None:
 
 
 def schedule_size_check(call: Call, application_id: ApplicationId) -> None:
-    """Schedule the next daily check of an application that toggled intents itself and may grow too large."""
+    """Schedule the next daily check of an application that enabled intents itself and may grow too large."""
     key = f"{CHECK_SIZE_JOB}:{int(application_id)}"
     jobs.enqueue_once(call.tx, CHECK_SIZE_JOB, int(application_id), due_ms=call.now_ms + DAY_MS, key=key)
 

@@ -107,7 +107,6 @@ def find_asset_by_name(tx: Tx, application_id: int, name: str) -> AssetRow | Non
 
 
 def count_assets(tx: Tx, application_id: int) -> int:
-    """Return the number of assets of an application."""
     return int(tx.value("SELECT COUNT(*) FROM application_assets WHERE application_id = ?", application_id))
 
 

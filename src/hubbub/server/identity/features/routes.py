@@ -1,4 +1,4 @@
-"""HTTP handlers for the features of the server."""
+"""HTTP handler for the list of features that operators can switch off."""
 
 from hubbub.protocol.resources import features as wire
 from hubbub.server.core.call import Call

@@ -1,4 +1,4 @@
-"""Create, link, merge and unlink provisional accounts, and join applications to publishers."""
+"""Create, link, merge and unlink provisional accounts, issue tokens, change profiles, and join publishers."""
 
 import base64
 import secrets
@@ -158,7 +158,7 @@ def issue_provisional_token(
 
 
 def set_display_name(call: Call, global_name: str | None) -> UserRow:
-    """Change the caller's display name."""
+    """Store the cleaned and shortened display name of the caller, and publish it."""
     row = users.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNAUTHORIZED()
@@ -308,7 +308,9 @@ def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> No
 
 
 def delete_players(call: Call, row: ApplicationRow) -> None:
-    """Delete an application's players, authorizations and identity providers."""
+    """Delete the identities, provisional accounts, authorizations and identity providers of an application.
+
+    Full accounts of players are kept."""
     # Delete the identities first, so that deleting a user creates no replacement account.
     store.delete_identities(call.tx, row.id)
     for user_id in store.list_provisional_user_ids(call.tx, row.id):

@@ -174,7 +174,8 @@ def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Respon
 def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.PublisherLink:
     """Get the publisher link of an application.
 
-    An operator sets the publisher link. Only the owner and the bot of the application can read it.
+    An operator sets the publisher link. The caller must be the application's bot, its owner, or an admin or developer
+    of its team.
     """
     row = applications.require_manager(call, application_id)
     return wire.PublisherLink(

@@ -1,4 +1,4 @@
-"""Rules for provisional accounts, merges and application families."""
+"""Rules for provisional accounts, the clients that create them, merges and application families."""
 
 import hashlib
 import hmac

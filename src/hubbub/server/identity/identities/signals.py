@@ -20,7 +20,7 @@ class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
 class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
     """A full account left a family, and a new provisional account represents its identities (spec/sdk.md#8.6).
 
-    Listeners copy the family's data of the user to the provisional account."""
+    Listeners copy or move the user's data in the family to the provisional account."""
 
     family_id: ApplicationId
     """ID of the head of the application family."""
@@ -39,7 +39,7 @@ class ProfileChanged(msgspec.Struct, frozen=True):
 
 
 class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):
-    """An application became a game of a publisher. Its own players, friends and lobbies are deleted (spec/sdk.md#8.7)."""
+    """An application becomes a publisher's game. Its own players, friends and lobbies are deleted (spec/sdk.md#8.7)."""
 
     application_id: ApplicationId
     """ID of the game, until now the head of its own family."""

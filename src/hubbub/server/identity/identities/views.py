@@ -11,7 +11,6 @@ from hubbub.server.identity.identities.store import IdentityRow
 
 
 def external_id(row: IdentityRow) -> wire.ExternalId:
-    """Build the external ID of an identity."""
     return wire.ExternalId(
         provider_type=row.provider_type,
         provider_id=row.provider_id or None,

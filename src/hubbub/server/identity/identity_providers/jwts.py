@@ -16,7 +16,7 @@ from hubbub.server.core.outbound_cache import OutboundCache
 from hubbub.server.core.outbound_http import UnreachableError
 
 SKEW_SECONDS: Final = 60
-"""Accepted clock skew of the provider, in seconds."""
+"""Accepted clock skew of the provider, in seconds: how far in the future a token may have been issued."""
 KEYS_MAX: Final = 100
 """Maximum number of keys in a provider's key set."""
 RSA_BITS_MIN: Final = 2048

@@ -94,14 +94,14 @@ class OidcVerifier:
 
 
 class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
-    """Verifies ID tokens of a provider with a single, known issuer."""
+    """Verifies ID tokens of a provider whose issuers are known, so that applications do not configure them."""
 
     type: str
     """The provider type as applications configure it."""
     config_name: str
     """Name of the provider in the configuration, and in the URLs of a rehearsal."""
     default_url: str
-    """URL of the provider unless the operator configured another."""
+    """URL of the provider outside rehearsals, unless the operator configured another."""
     key_paths: dict[str, str]
     """Paths of the issuers' keys, by the paths of the issuers. All paths are relative to the provider's URL."""
     audience_format: str = "{}"

@@ -1,4 +1,4 @@
-"""The progress of imports, the new IDs of imported objects, and the references of messages to placeholder accounts."""
+"""Progress of imports, new IDs of imported objects, and references to placeholder accounts, for the importer."""
 
 from hubbub.server.identity.imports.store import (
     ImportRow,

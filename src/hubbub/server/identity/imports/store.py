@@ -19,6 +19,7 @@ class ImportRow(NamedTuple):
     format: str
     owner_id: int
     guild_id: int
+    """ID of the guild that the import creates; 0 until it is known."""
     state: str
     """`running` or `done`."""
     stage: int

@@ -70,7 +70,7 @@ def require_response_of(attempt: AttemptRow, body: wire.CompleteProviderLogin) -
 
 
 def require_allowed(provider: LoginProviderConfig, user: ProviderUser) -> None:
-    """Reject a user whose email domain the operator does not allow."""
+    """Reject a user without a verified email address of an allowed domain, if the operator limits the domains."""
     if not claims.is_allowed(provider, user):
         raise errors.invalid(
             "code",

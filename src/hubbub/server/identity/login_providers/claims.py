@@ -22,7 +22,7 @@ class ProviderUser(NamedTuple):
     global_name: str
     """Display name; empty if the provider sent none."""
     email: str | None
-    """Email address in lower case; None if the provider sent none."""
+    """Email address in lower case; None if the provider sent no valid address."""
     is_email_verified: bool
     """Whether the provider verified the address."""
     methods: frozenset[str]
@@ -73,7 +73,9 @@ def needs_userinfo(provider: LoginProviderConfig, claims: Mapping[str, Any]) -> 
 
 
 def is_allowed(provider: LoginProviderConfig, user: ProviderUser) -> bool:
-    """Return whether the settings of the provider allow the user's email domain."""
+    """Return whether the settings of the provider allow the user.
+
+    If they list email domains, the user needs an address of such a domain that the provider verified."""
     if not provider.allowed_email_domains:
         return True
     if user.email is None or not user.is_email_verified:

@@ -18,7 +18,7 @@ class LoginIdentityRow(NamedTuple):
     subject: str
     """ID of the user at the provider."""
     name: str
-    """Name or email address of the user at the provider when the identity was linked."""
+    """Email address, name or ID of the user at the provider when the identity was linked."""
     created_ms: int
     used_ms: int | None
     """Time of the last login in Unix milliseconds, or None."""

@@ -17,10 +17,10 @@ class DecisionRow(NamedTuple):
     action: str
     """Value of `DecisionAction`."""
     subject: str
-    """Text of a message, or name of an account or guild."""
+    """Text of a message, or name of an account or guild; may be empty."""
     reason: str | None
     operator_id: int | None
-    """ID of the operator; None for the command line."""
+    """ID of the operator; None for the command line and the control API."""
     guild_id: int | None
     """ID of a suspended guild; None for other actions."""
     case_id: int | None

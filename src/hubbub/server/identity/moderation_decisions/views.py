@@ -1,4 +1,4 @@
-"""Wire models of decisions and appeals."""
+"""Wire models of decisions and appeals, and the decisions of a data export."""
 
 from collections.abc import Sequence
 from typing import Any

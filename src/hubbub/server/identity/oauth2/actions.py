@@ -1,4 +1,4 @@
-"""Grant authorizations, issue and revoke tokens: write, publish, raise signals."""
+"""Grant, deny and revoke authorizations, install applications, and issue, rotate and revoke tokens."""
 
 import secrets
 
@@ -167,7 +167,7 @@ def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tup
 
 
 def install_for_user(call: Call, application: ApplicationRow, scopes: tuple[str, ...]) -> None:
-    """Install the application for the caller."""
+    """Store the installation of the application for the caller, or replace the scopes of an existing one."""
     installations.upsert_installation(
         call.tx,
         installations.InstallationRow(
@@ -312,7 +312,7 @@ def revoke_replayed_refresh_token(call: Call, row: RefreshTokenRow) -> None:
 
 
 def revoke_family(call: Call, user_id: int, family_id: int) -> None:
-    """Revoke all tokens of a grant."""
+    """Revoke all tokens of a grant and end the gateway sessions that use them."""
     auth.revoke(call.tx, user_id, kind="bearer", token_id=family_id)
     # The access token may have expired while its session is still open.
     auth.end_sessions(call.tx, user_id, [family_id])

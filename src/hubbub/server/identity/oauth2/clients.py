@@ -1,4 +1,4 @@
-"""Client authentication at the token endpoint (RFC 6749 2.3)."""
+"""Client authentication at the token, revocation, device and RPC token endpoints (RFC 6749 2.3)."""
 
 import base64
 import binascii

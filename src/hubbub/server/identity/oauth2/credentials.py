@@ -1,4 +1,4 @@
-"""Access tokens, ID tokens and credentials of applications."""
+"""Access tokens, ID tokens, external credentials and client types, for the identities slice."""
 
 from hubbub.server.identity.oauth2.actions import issue_tokens
 from hubbub.server.identity.oauth2.clients import is_public_client

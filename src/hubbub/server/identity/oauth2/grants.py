@@ -59,7 +59,7 @@ def exchange_grant(
 ) -> ExchangeOutcome:
     """Exchange a grant for tokens.
 
-    With an external credential, the user's provisional account is also merged into their account."""
+    With an external credential, the user's account is also linked with the identity of the credential."""
     if body.grant_type is UNSET:
         raise invalid_request("grant_type is required")
     grant = _GRANTS.get(body.grant_type)
@@ -130,7 +130,7 @@ def _revoke_replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthErro
 
 
 def _lacks_secret(call: Call, body: wire.TokenRequest) -> bool:
-    """Return whether the client sent no secret."""
+    """Return whether the request contains neither an Authorization header nor a client secret."""
     return "Authorization" not in call.headers and not body.client_secret
 
 
@@ -142,7 +142,7 @@ def _require_same_redirect(row: CodeRow, redirect_uri: str | UnsetType) -> None:
 
 
 def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, has_secret: bool) -> None:
-    """Verify PKCE (RFC 7636). `has_secret` is whether the client sent a secret; otherwise PKCE is required.
+    """Verify PKCE (RFC 7636). `has_secret` is the opposite of `_lacks_secret`; PKCE is required if it is False.
 
     A verifier without a challenge is rejected too, which prevents downgrade attacks."""
     if row.code_challenge is None:

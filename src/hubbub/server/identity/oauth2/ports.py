@@ -23,7 +23,7 @@ class InstallationRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExternalCredential(msgspec.Struct, frozen=True, kw_only=True):
-    """Proof that a user owns a provisional account: an identity at an external provider, or a token of the account."""
+    """Proof that a user owns an external identity: the verified identity, or a token of the account that has it."""
 
     verified: VerifiedIdentity | None
     """Identity confirmed by the provider, or None if `token` is used."""
@@ -38,7 +38,9 @@ def is_banned(call: Call, user_id: UserId) -> bool:
 
 @port
 def link_account(call: Call, application: ApplicationRow, user_id: UserId, credential: ExternalCredential) -> None:
-    """Merge a user's provisional account during authorization, or raise if it cannot be merged (spec/sdk.md#8.5)."""
+    """Link a user's account with an external identity during authorization (spec/sdk.md#8.5).
+
+    A provisional account that has the identity is merged into the user's account. Raise if that is not allowed."""
 
 
 @port

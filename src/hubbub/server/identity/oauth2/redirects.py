@@ -1,4 +1,7 @@
-"""Matching of redirect URIs: exact, except for the port of a loopback address (RFC 8252, 9700)."""
+"""Matching of redirect URIs, and the URIs of responses.
+
+URIs match exactly, except for the port of a loopback address (RFC 8252, 9700).
+"""
 
 import re
 from collections.abc import Sequence

@@ -209,7 +209,7 @@ def get_openid_connect_userinfo(call: Call) -> wire.UserInfo:
 async def get_public_keys(operation: AsyncOperation) -> wire.PublicKeys:
     """Get the public keys that verify ID tokens.
 
-    The first key is created on the first request."""
+    A key is created if the server has none that may sign."""
     await id_token_signatures.find_or_create_signing_key(operation)
     rows = await operation.read(lambda call: store.list_keys(call.tx, call.now_ms - keys.PUBLICATION_PERIOD_MS))
     return wire.PublicKeys(keys=[keys.build_public_key(row.kid, row.jwk) for row in rows])

@@ -43,7 +43,7 @@ def consume_challenge(call: Call, ticket: str, user_id: UserId | None) -> bytes:
 
 
 def create(call: Call, row: PasskeyRow) -> None:
-    """Store a passkey, or raise a form error."""
+    """Store a passkey, or raise a form error if the user has too many passkeys or the credential is already stored."""
     if len(store.list_by_user(call.tx, row.user_id)) >= wire.PASSKEYS_MAX:
         raise errors.invalid("name", "PASSKEYS_MAX", f"You can have at most {wire.PASSKEYS_MAX} passkeys.")
     if store.find_by_credential(call.tx, row.credential_id) is not None:
@@ -53,7 +53,7 @@ def create(call: Call, row: PasskeyRow) -> None:
 
 
 def delete(call: Call, row: PasskeyRow) -> None:
-    """Delete a passkey."""
+    """Delete a passkey and raise `PasskeyDeleted`."""
     store.delete(call.tx, row.id)
     call.notify(PasskeyDeleted(user_id=row.user_id, name=row.name))
 
@@ -69,7 +69,7 @@ def view(row: PasskeyRow) -> wire.Passkey:
 
 
 def delete_passkeys(call: Call, user_id: UserId) -> None:
-    """Delete all passkeys of a user."""
+    """Delete all passkeys and challenges of a user, without a signal."""
     store.delete_by_user(call.tx, user_id)
 
 

@@ -1,4 +1,4 @@
-"""Registration requests that wait for an operator or were rejected, and the lookups of invites that operators need."""
+"""Registration requests that wait for an operator or were rejected, and operations on invites, for other slices."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import UserId

@@ -18,8 +18,10 @@ class RegistrationInviteRow(NamedTuple):
     note: str
     uses: int
     uses_max: int | None
+    """Maximum number of uses; None for no limit."""
     created_ms: int
     expires_ms: int | None
+    """Unix milliseconds at which the invite expires; None if it does not expire."""
 
 
 class RegistrationRequestRow(NamedTuple):
@@ -126,5 +128,5 @@ def reject_request(tx: Tx, user_id: int, reason: str | None, now_ms: int) -> Non
 
 
 def delete_request(tx: Tx, user_id: int) -> None:
-    """Delete the request of a user, who can log in from now on."""
+    """Delete the request of a user. An account without a request counts as approved."""
     tx.run("DELETE FROM registration_requests WHERE user_id = ?", user_id)

@@ -136,7 +136,6 @@ def have_mutual_friend(tx: Tx, user_id: int, other_id: int, family_id: int) -> b
 
 
 def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
-    """Return whether two users share a guild."""
     sql = "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id WHERE a.user_id = ? AND b.user_id = ? LIMIT 1"
     return tx.value(sql, user_id, other_id) is not None
 

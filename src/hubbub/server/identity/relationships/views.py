@@ -167,7 +167,9 @@ def list_game_relationships(call: Call, *, with_users: bool) -> list[wire.GameRe
 
 
 def ready_fields(call: Call) -> dict[str, Any]:
-    """Return the READY fields: relationships, and the presences of friends (spec/sdk.md#5.4)."""
+    """Return the READY fields: relationships and presences of friends (spec/sdk.md#5.4); none for bots.
+
+    OAuth2 sessions that may read relationships also receive the profiles of related users in their family."""
     actor = call.actor
     if actor.is_bot:
         return {}

@@ -6,4 +6,6 @@ from hubbub.server.core.ports import multi_port
 
 @multi_port
 def delete_expired(call: Call, limit: int) -> bool:
-    """Delete at most `limit` records of a slice that are older than the settings allow. Return whether there may be more."""
+    """Delete at most `limit` records of a slice that are older than the settings allow, or their personal data.
+
+    Return whether there may be more."""

@@ -1,4 +1,4 @@
-"""HTTP handlers for teams of developers, and the transfer of applications to teams."""
+"""HTTP handlers for teams of developers, the transfer of applications to teams, and the data export of teams."""
 
 from typing import Any
 

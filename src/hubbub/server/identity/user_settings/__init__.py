@@ -1,4 +1,7 @@
-"""User settings: accepted friend requests and messages, custom status, guild folders, and the appearance of the chat client."""
+"""User settings: privacy, custom status, guild folders, and the appearance of the chat client.
+
+Privacy settings limit friend requests, direct messages, and the users who may join the parties of the user.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""SQL for the user_settings table. A user with default settings has no row."""
+"""SQL for the user_settings table. A user who never changed the settings has no row."""
 
 from collections.abc import Collection
 from typing import Final

@@ -1,4 +1,4 @@
-"""Update and delete users: store, publish, signal."""
+"""Update and delete users, publish their profiles to their own sessions, and raise signals."""
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import PremiumType

@@ -9,7 +9,7 @@ from hubbub.server.core.ports import multi_port
 
 @multi_port
 def check_deletion(call: Call, user_id: UserId) -> None:
-    """Raise an error if a user may not delete their account."""
+    """Raise an error if the account of a user may not be deleted, by the user or by an operator."""
 
 
 @multi_port

@@ -15,6 +15,6 @@ class UserChanged(msgspec.Struct, frozen=True):
 
 
 class UserDeleted(msgspec.Struct, frozen=True):
-    """An account is being deleted. Listeners delete its data. Messages that other users sent to it are kept."""
+    """An account is being deleted. Listeners delete its data, except messages that it sent or received."""
 
     user_id: UserId

@@ -20,12 +20,12 @@ from hubbub.server.play.commands.store import GLOBAL_GUILD_ID, CommandRow
 
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application `application_id`; raise an error unless the caller's token belongs to it."""
+    """Return the application `application_id`; raise an error unless the caller has a token of it or is its owner."""
     return applications.access.require_own(call, application_id)
 
 
 def require_own_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
-    """Return the caller's application; raise an error unless it is installed in the guild."""
+    """Return an application as `require_own` does; raise an error unless it is also installed in the guild."""
     row = require_own(call, application_id)
     require_installed_in_guild(call, row, guild_id)
     return row

@@ -6,7 +6,7 @@ from hubbub.server.play.deliveries import actions
 
 
 def prune(call: Call, job: Job) -> None:
-    """Delete the old deliveries of an application."""
+    """Delete the old deliveries of an application, and schedule the next run while any are left."""
     actions.prune(call, job.decode(int))
 
 

@@ -1,4 +1,4 @@
-"""Rules for entitlements, including test entitlements."""
+"""Checks that an entitlement exists, and that a test entitlement can be created."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import EntitlementOwnerType

@@ -1,4 +1,7 @@
-"""Follow-up messages of interactions, sent through webhook-like URLs (spec/webhooks-and-interactions.md#3.1)."""
+"""Follow-up messages and changes of responses with the token of an interaction.
+
+The URLs have the form of webhook URLs (spec/webhooks-and-interactions.md#3.1).
+"""
 
 from typing import Final
 
@@ -46,7 +49,7 @@ class InteractionToken:
         return _create_follow_up(call, self._row, self._application, message_body)
 
     def get(self, call: Call, message_id: MessageId) -> Message:
-        """Return a response message."""
+        """Return a response message; raise UNKNOWN_MESSAGE if the interaction has no such message."""
         return views.message(call, self._require_response(call, message_id), self._application, self._row.guild_id)
 
     def update(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
@@ -58,7 +61,7 @@ class InteractionToken:
         response_messages.delete(call, self._row, self._application, self._require_response(call, message_id))
 
     def get_original(self, call: Call) -> Message:
-        """Return the original response."""
+        """Return the original response; raise UNKNOWN_MESSAGE if there is none."""
         return views.message(call, self._require_original(call), self._application, self._row.guild_id)
 
     def update_original(self, call: Call, body: wire.UpdateWebhookMessage) -> Message:
@@ -66,7 +69,7 @@ class InteractionToken:
         return self._edit_or_complete(call, self._require_original(call), body)
 
     def delete_original(self, call: Call) -> None:
-        """Delete the original response."""
+        """Delete the original response; raise UNKNOWN_MESSAGE if there is none."""
         response_messages.delete(call, self._row, self._application, self._require_original(call))
 
     def _edit_or_complete(self, call: Call, message: MessageRow, body: wire.UpdateWebhookMessage) -> Message:

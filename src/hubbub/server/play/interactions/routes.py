@@ -1,4 +1,4 @@
-"""HTTP handlers for interactions."""
+"""HTTP handlers for interactions, their responses and failures, and the commands available in a channel."""
 
 from msgspec import UNSET
 

@@ -53,7 +53,7 @@ class DeleteExpiredPayload(msgspec.Struct):
 
 
 def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
-    """Create a lobby message, and post it in the linked channel if `_post_in_channel` can.
+    """Create a lobby message, and post it in the linked channel unless moderation or a ban prevents that.
 
     A repeated nonce returns the earlier message. `member` is the author's membership in the lobby."""
     form = errors.FormErrors()

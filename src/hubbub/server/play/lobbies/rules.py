@@ -54,9 +54,9 @@ def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, LobbyMemberRow]
 
 
 def filter_authorized(tx: Tx, application_id: int, candidates: Iterable[users.UserRow]) -> set[int]:
-    """Return the IDs of the users who authorized the application's family or have a provisional account in it.
+    """Return the IDs of the users who authorized an application of the family or have an identity in it.
 
-    Other users cannot be added to a lobby."""
+    Other users, and bots, cannot be added to a lobby."""
     user_ids = [int(user.id) for user in candidates if not user.bot]
     return relationships.filter_players(tx, user_ids, applications.families.read_family_id(tx, application_id))
 

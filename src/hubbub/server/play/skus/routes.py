@@ -1,4 +1,4 @@
-"""HTTP handlers for SKUs."""
+"""HTTP handlers for SKUs and the stores that sell them."""
 
 from msgspec import UNSET
 

@@ -1,4 +1,4 @@
-"""Build the wire models of SKUs."""
+"""Build the wire models of SKUs and stores."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Subscriptions, and the purchases that start them."""
+"""Subscriptions to SKUs, purchases of SKUs, and their payments."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.users.signals import UserDeleted

@@ -97,7 +97,7 @@ def _insert_pending(call: Call, sku: SkuRow, guild_id: GuildId | None, subscript
 async def settle(operation: AsyncOperation, purchase_id: int) -> PurchaseRow | None:
     """Charge a purchase and grant it; return None if the payment was declined or the purchase abandoned.
 
-    Settling a completed purchase again has no effect."""
+    Raise PaymentUncertain if the outcome of the charge is unknown. A purchase that is already completed is returned."""
     charge = await operation.read(lambda call: _find_charge(call, purchase_id))
     if charge is not None:
         try:

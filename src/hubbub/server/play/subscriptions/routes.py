@@ -113,7 +113,8 @@ async def change_my_subscription(
 ) -> wire.Subscription:
     """Change the SKU of a subscription.
 
-    An upgrade is charged and takes effect immediately; a downgrade takes effect at the next renewal."""
+    An upgrade is charged and takes effect immediately. A downgrade, or a change to another currency, takes effect at
+    the next renewal."""
     result = await operation.write(lambda call: _change_sku(operation, call, subscription_id, body))
     if isinstance(result, PurchaseRow):
         completed = await _charge_and_grant(operation, result)

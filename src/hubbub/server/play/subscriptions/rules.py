@@ -27,7 +27,7 @@ def require_own(call: Call, subscription_id: int) -> SubscriptionRow:
 
 
 def require_not_ended(row: SubscriptionRow) -> None:
-    """Raise an error if the subscription has ended."""
+    """Raise a form error if the status of the subscription is INACTIVE."""
     if row.status == SubscriptionStatus.INACTIVE:
         raise errors.invalid("subscription_id", "SUBSCRIPTION_INACTIVE", "This subscription has ended.")
 

@@ -67,7 +67,7 @@ class PurchaseRow(NamedTuple):
     """The guild for which the SKU is bought; None if it is for the buyer."""
     sku_id: int
     subscription_id: int | None
-    """The subscription to upgrade; after completion, the subscription that was started or upgraded."""
+    """The subscription to upgrade, or after completion the one that was started or upgraded; otherwise None."""
     state: int
     """PENDING, COMPLETED or DECLINED."""
     entitlement_id: int | None = None

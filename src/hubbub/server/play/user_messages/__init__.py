@@ -1,4 +1,4 @@
-"""Messages between players that games send, with the invites and moderation metadata attached to them."""
+"""Messages between players that games send, their invites and moderation metadata, and disclosures of games."""
 
 from typing import Any
 

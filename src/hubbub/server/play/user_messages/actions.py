@@ -34,7 +34,7 @@ from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, 
 SWEEP_JOB: Final = "user_messages.delete_expired"
 """Kind of the job that deletes expired passing messages and invites."""
 PASSING_MESSAGE_LIFETIME_MS: Final = 6 * 3_600_000
-"""Time in milliseconds for which the row of a passing message is stored, so that the message can be edited and moderated."""
+"""Time in milliseconds for which the row of a passing message is stored, to edit, delete or moderate the message."""
 
 
 class SweepJob(msgspec.Struct):

@@ -27,7 +27,7 @@ class PassingMessageRow(NamedTuple):
     family_id: int
     """Application family whose games relay the message."""
     expires_ms: int
-    """Unix milliseconds after which the message cannot be edited or moderated."""
+    """Unix milliseconds after which the message cannot be edited, deleted or moderated."""
 
 
 class GameInviteRow(NamedTuple):

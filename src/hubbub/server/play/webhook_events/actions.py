@@ -203,7 +203,7 @@ def on_event_webhooks_changed(call: Call, signal: EventWebhooksChanged) -> None:
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
-    """Delete the pending and failed events of an application that is being deleted."""
+    """Delete the pending and failed events, the probe and the failures of an application that is being deleted."""
     jobs.delete_by_prefix(call.tx, DELIVER_JOB, delivery_key_prefix(signal.row.id))
     jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(signal.row.id))
     store.delete_failures(call.tx, signal.row.id)

@@ -9,7 +9,7 @@ TABLES: Final = ("webhook_event_failures",)
 
 
 def find_failures(tx: Tx, application_id: int) -> tuple[int, int] | None:
-    """Return (failed attempts in a row, Unix milliseconds of the first one), or None if the last attempt succeeded."""
+    """Return (failed attempts in a row, Unix milliseconds of the first), or None if the last attempt did not fail."""
     row = tx.one("SELECT attempts, since_ms FROM webhook_event_failures WHERE application_id = ?", application_id)
     return None if row is None else (row[0], row[1])
 

@@ -1,4 +1,4 @@
-"""Teams of developers, as the rights on applications need them. The slice `teams` has the operations."""
+"""Rows, roles and wire models of teams, for the rights on applications and for the handlers of the slice `teams`."""
 
 from hubbub.server.identity.applications.teams.store import (
     TeamMemberRow,

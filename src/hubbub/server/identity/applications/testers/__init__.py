@@ -1,4 +1,4 @@
-"""Testers of applications."""
+"""Lookups and changes of the testers of applications, for other slices."""
 
 from hubbub.server.identity.applications.testers.store import (
     TESTER_ACCEPTED,

@@ -1,4 +1,4 @@
-"""Installations of applications in guilds and for users."""
+"""Lookups and changes of installations of applications in guilds and for users, for other slices."""
 
 from hubbub.server.identity.oauth2.installations.store import (
     InstallationRow,

@@ -81,7 +81,7 @@ def delete_installation(tx: Tx, application_id: int, integration_type: int, targ
 
 
 def list_guild_installations(tx: Tx, application_id: int) -> list[InstallationRow]:
-    """Return an application's guild installations."""
+    """Return an application's installations in guilds, by ascending guild ID."""
     return tx.fetch(
         InstallationRow,
         f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE application_id = ? AND integration_type = 0 ORDER BY target_id",

@@ -44,7 +44,7 @@ class ResponseResult(msgspec.Struct):
     message: Message | None = None
     """The message that the response created or updated, or None."""
     is_ephemeral: bool = False
-    """Whether only the invoking user can see the message."""
+    """Whether the message is ephemeral, so that only the invoking user and the app can see it."""
     activity_id: str | None = None
     """Instance ID of the activity that was launched, or None."""
 
