@@ -1,4 +1,4 @@
-"""Validation of channels, and rules for changing permission overwrites and linking lobbies."""
+"""Validation of channels, rules for permission overwrites and linked lobbies, and the quota of renames."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
