@@ -47,7 +47,6 @@ def check_type(channel_type: int, guild: GuildTraits, form: FormErrors) -> None:
 
 
 def decode_features(guild: GuildTraits) -> frozenset[str]:
-    """Return the guild's features."""
     return frozenset(codec.decode(guild.features, list[str]))
 
 
