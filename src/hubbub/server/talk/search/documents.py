@@ -150,12 +150,12 @@ def build_index_prefix(index_id: int) -> str:
 
 
 def word_term(index_prefix: str, word: str) -> str:
-    """Return the term of a word; `index_prefix` is the prefix of the index."""
+    """Return the term of a word in the index whose prefix is `index_prefix`."""
     return f"{index_prefix}w{word}"
 
 
 def mark_term(index_prefix: str, mark: str) -> str:
-    """Return the term of a mark; `index_prefix` is the prefix of the index."""
+    """Return the term of a mark in the index whose prefix is `index_prefix`."""
     return f"{index_prefix}_{mark}"
 
 
