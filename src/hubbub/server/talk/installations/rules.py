@@ -1,4 +1,4 @@
-"""Rules for where a user may install applications, and with which permissions."""
+"""Rules for the guilds in which a user may install applications, and for the permissions that the user can grant."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import Scope

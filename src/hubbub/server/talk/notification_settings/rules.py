@@ -1,4 +1,4 @@
-"""Rules of notification settings: which messages count as unread mentions, and which notify (decisions/0104)."""
+"""Rows and rules of notification settings: which messages count as mentions, and which notify (decisions/0104)."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
