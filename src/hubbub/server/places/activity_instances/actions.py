@@ -42,7 +42,7 @@ def leave(call: Call, row: InstanceRow, user_id: int, *, session_id: str | None 
     """Remove a user from an activity, and end the activity if no participant remains.
 
     `session_id` is a value of `store.public_session_id`; None removes all sessions of the user. Return False if the
-    user was not a participant."""
+    user did not take part with this session, or with any session if it is None."""
     if not store.delete_participant(call.tx, row.id, user_id, session_id):
         return False
     if not store.find_participants(call.tx, [row.id]):

@@ -1,4 +1,4 @@
-"""HTTP handlers for URL maps and proxy tickets, and the lookups of the proxy server."""
+"""HTTP handlers for URL maps and proxy tickets, and functions for the proxy server and for loading a world."""
 
 from collections.abc import Sequence
 

@@ -27,7 +27,7 @@ def record(
     options: Mapping[str, object] | None = None,
     user_id: int | None = None,
 ) -> AuditLogEntryId:
-    """Record an action of the caller, with the reason from the request, and publish the entry.
+    """Record an action of the caller, with the reason from the request, publish the entry and return its ID.
 
     `action` is an `AuditLogAction`. `options` are the additional values of the entry. `user_id` names another user who
     took the action; the caller's reason then does not apply."""

@@ -1,4 +1,4 @@
-"""Private channels and their recipients."""
+"""Lookups, views and changes of private channels and their recipients, for other slices."""
 
 from hubbub.server.places.channels.actions import close, private_channel_for
 from hubbub.server.places.channels.store import (

@@ -1,4 +1,4 @@
-"""Validation of channels, and rules for changing permission overwrites and linking lobbies."""
+"""Validation of channels, rules for permission overwrites and linked lobbies, and the quota of renames."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,6 @@ def check_type(channel_type: int, guild: GuildTraits, form: FormErrors) -> None:
 
 
 def decode_features(guild: GuildTraits) -> frozenset[str]:
-    """Return the guild's features."""
     return frozenset(codec.decode(guild.features, list[str]))
 
 

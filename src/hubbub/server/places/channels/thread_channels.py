@@ -1,4 +1,4 @@
-"""Functions that the threads slice calls: rows and views of threads, and changes of other channels.
+"""Rows, views, counts and changes of threads, and changes of other channels, for other slices.
 
 The threads slice handles PATCH and DELETE of every channel, because the channel may be a thread."""
 

@@ -41,7 +41,7 @@ class ExpressionKind(Generic[RowT, ViewT]):
     more_slots_feature: GuildFeature
     """The guild feature that raises the maximum to at least `more_slots_max`."""
     more_slots_max: int
-    """The maximum number of expressions with `more_slots_feature`."""
+    """The maximum number of expressions with `more_slots_feature`, unless the premium tier allows more."""
     create_action: AuditLogAction
     update_action: AuditLogAction
     delete_action: AuditLogAction

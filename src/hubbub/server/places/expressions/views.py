@@ -38,5 +38,5 @@ def with_creators(tx: Tx, kind: ExpressionKind[RowT, ViewT], rows: Sequence[RowT
 
 
 def partial_emoji(row: EmojiRow) -> PartialEmoji:
-    """Build the partial emoji of reactions, polls and sounds."""
+    """Build the partial emoji of polls and sounds."""
     return PartialEmoji(id=EmojiId(row.id), name=row.name, animated=True if row.animated else UNSET)

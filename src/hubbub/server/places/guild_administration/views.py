@@ -14,7 +14,6 @@ from hubbub.server.places.guilds import GuildRow
 
 
 def guild(call: Call, row: GuildRow) -> wire.AdministeredGuild:
-    """Build the wire model of a guild."""
     return guild_list(call, [row])[0]
 
 

@@ -1,4 +1,4 @@
-"""Fields of guilds that other slices and operators maintain."""
+"""Changes of the tier, features, channel references and moderation bits of guilds, for other slices."""
 
 from hubbub.server.places.guilds.actions import set_tier_and_features
 from hubbub.server.places.guilds.store import clear_channel_references, set_moderation_rule_bits, with_feature

@@ -1,4 +1,4 @@
-"""Members of guilds and guilds of users, for other slices: lookups, counts and the maximum number of guilds."""
+"""Lookups and counts of members and of a user's guilds, the member count and the guild limit, for other slices."""
 
 from hubbub.server.places.guilds.rules import guilds_max
 from hubbub.server.places.guilds.store import (

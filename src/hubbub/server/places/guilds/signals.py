@@ -12,7 +12,9 @@ class GuildDeleted(msgspec.Struct, frozen=True):
 
 
 class GuildImported(msgspec.Struct, frozen=True):
-    """The import of a guild is complete, and its owner is a member. Listeners schedule jobs for the imported objects."""
+    """The import of a guild is complete, and its owner is a member.
+
+    Listeners schedule the jobs of imported objects, and mark the messages as read by the owner."""
 
     guild_id: GuildId
     owner_id: UserId

@@ -1,4 +1,4 @@
-"""Search, suspension, deletion and transfer of guilds by operators."""
+"""Search, suspension and deletion of guilds by operators, and the check of a new owner, for other slices."""
 
 from hubbub.server.places.guilds.actions import delete, suspend, unsuspend
 from hubbub.server.places.guilds.rules import require_owner_candidate

@@ -10,7 +10,9 @@ from hubbub.protocol.resources import invites as wire
 ERRORS_MAX: Final = 20
 """Maximum number of invalid lines reported in one error."""
 HEADER: Final = "user_id"
-"""Header of the files that the server returns."""
+"""Header of the files that the server returns from the date of `changes.TARGET_USERS_HEADER` on.
+
+Before, the files had the header of the uploaded file."""
 HEADER_LENGTH_MAX: Final = 64
 """Maximum length of the header of an uploaded file, in characters; a longer header is cut off."""
 QUOTED_VALUE_LENGTH_MAX: Final = 64

@@ -1,4 +1,4 @@
-"""Build the wire models of invites."""
+"""Build the wire models of invites, and of the processing of their target users."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Limits of joins: joins of new accounts, and raids, which pause the invites of a guild."""
+"""Limits on joins: new accounts can join few guilds per hour, and a raid pauses the invites of a guild."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice

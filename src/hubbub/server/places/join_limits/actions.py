@@ -28,7 +28,9 @@ def require_join_allowed(call: Call) -> None:
 
 
 def on_member_added(call: Call, signal: MemberAdded) -> None:
-    """Record a join, and pause the invites of the guild if it had too many joins in a short time."""
+    """Record a join, and pause the invites of the guild if it had too many joins in a short time.
+
+    Bots, and members whose join is not announced, are ignored."""
     protection = call.config.protection
     if not signal.is_announced or not (protection.new_account_minutes or protection.raid_joins_max):
         return

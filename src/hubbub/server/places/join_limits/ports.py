@@ -6,4 +6,4 @@ from hubbub.server.core.ports import port
 
 @port
 def send_alert(call: Call, channel_id: int, content: str) -> None:
-    """Send a message of the system to a channel of a guild. Do nothing if the channel does not exist."""
+    """Send a message of the system user to a channel of a guild. Do nothing if the channel does not exist."""

@@ -84,7 +84,6 @@ def find(tx: Tx, guild_id: int, request_id: int) -> JoinRequestRow | None:
 
 
 def find_user_request(tx: Tx, guild_id: int, user_id: int) -> JoinRequestRow | None:
-    """Return a user's join request in a guild, or None."""
     return tx.find(
         JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE guild_id = ? AND user_id = ?", guild_id, user_id
     )

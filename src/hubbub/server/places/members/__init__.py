@@ -1,4 +1,4 @@
-"""Members: users in a guild, with their nickname, roles and permissions there."""
+"""Members: users in a guild, with their profile, roles and moderation there."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting

@@ -1,4 +1,4 @@
-"""Gateway command Request Guild Members (spec/gateway.md#6.1)."""
+"""Handler of the gateway command Request Guild Members (spec/gateway.md#6.1)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Adding, changing and removing members, and the lookups that such changes need."""
+"""Changes of members, and the checks and lookups that such changes need, for other slices."""
 
 from hubbub.server.places.members.actions import (
     add,

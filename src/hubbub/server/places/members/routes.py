@@ -1,4 +1,4 @@
-"""HTTP handlers for members: lists, search, changes, roles, removal and pruning."""
+"""HTTP handlers for members: lists, search, additions, changes, roles, removal and pruning."""
 
 from msgspec import UNSET
 
@@ -239,7 +239,7 @@ def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: l
 def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune) -> wire.PruneResult:
     """Get the number of members that a prune would remove.
 
-    The caller needs MANAGE_GUILD.
+    The caller needs MANAGE_GUILD, and ADMINISTRATOR if the guild has the feature PRUNE_REQUIRES_ADMIN.
     """
     included_role_ids = rules.parse_role_ids(query.include_roles or "")
     return wire.PruneResult(pruned=len(_prunable_ids(call, guild_id, query.days, included_role_ids)))

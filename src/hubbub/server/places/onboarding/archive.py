@@ -1,4 +1,4 @@
-"""Onboarding and the answers of members in the archive of a guild."""
+"""Onboarding and the responses of members in the archive of a guild."""
 
 from typing import Final
 

@@ -86,5 +86,4 @@ def put_responses(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snow
 
 
 def delete_responses(tx: Tx, guild_id: int, user_id: int) -> None:
-    """Delete a member's responses."""
     tx.run("DELETE FROM onboarding_answers WHERE guild_id = ? AND user_id = ?", guild_id, user_id)

@@ -58,7 +58,7 @@ def _update_linked_roles(call: Call, user_id: int) -> None:
 def set_roles(call: Call, member: Membership, is_assigned_by_role: dict[int, bool]) -> None:
     """Assign or remove roles of a member. `is_assigned_by_role` maps the ID of a role to True if it is to be assigned.
 
-    Roles that are not in the mapping stay unchanged. No audit log entry is written, since no user acts (spec/http.md#4.10)."""
+    Roles that are not in the mapping stay unchanged. No audit log entry is written (spec/http.md#4.10)."""
     role_ids = {role_id for role_id in member.role_ids if is_assigned_by_role.get(role_id, True)} | {
         role_id for role_id, is_assigned in is_assigned_by_role.items() if is_assigned
     }

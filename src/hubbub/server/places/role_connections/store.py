@@ -76,7 +76,6 @@ def put_metadata(tx: Tx, application_id: int, records: list[RoleConnectionMetada
 
 
 def find(tx: Tx, user_id: int, application_id: int) -> RoleConnectionRow | None:
-    """Return a user's connection with an application, or None."""
     return tx.find(
         RoleConnectionRow,
         f"SELECT {_CONNECTION_COLUMNS} FROM role_connections WHERE user_id = ? AND application_id = ?",

@@ -1,4 +1,4 @@
-"""Create, update and delete roles: store, record in the audit log, publish."""
+"""Create, update, reorder and delete roles: store, record in the audit log, publish."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""SQL for the roles and member_roles tables."""
+"""SQL for the roles table, and for reading and deleting the assignments of roles in the member_roles table."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple

@@ -282,7 +282,7 @@ def on_stage_instance_closed(call: Call, signal: StageInstanceClosed) -> None:
 
 
 def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
-    """Restart or cancel the idle timer of an active event after any voice state in its channel changed.
+    """Restart or cancel the idle timer of an active voice event after any voice state in its channel changed.
 
     The event ends after `EVENT_IDLE_MS` without connected members."""
     for row in store.list_channel_events(call.tx, (signal.channel_id,)):

@@ -1,4 +1,4 @@
-"""Jobs that start, end and cancel scheduled events at their time."""
+"""Jobs that start, end and cancel scheduled events at their time, and end events whose voice channel stays empty."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job

@@ -1,4 +1,4 @@
-"""Build the wire models of scheduled events."""
+"""Build the wire models of scheduled events, their exceptions and the responses to them."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Start, update and end stage instances: store, record in the audit log, publish."""
+"""Start, update and end stage instances: store, record in the audit log, publish, and post system messages."""
 
 from typing import Any, Final
 

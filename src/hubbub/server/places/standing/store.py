@@ -33,8 +33,8 @@ class GuildMembership(NamedTuple):
     owner_id: int
     mfa_level: int
     user_id: int | None
-    """User ID of the member; None if the user is not a member, or an operator suspended the guild. The other columns of the
-    member are then None or 0."""
+    """User ID of the member; None if the user is not a member, if an operator suspended the guild, and for a private
+    channel, which has no guild. The columns after it are then None."""
     pending: int
     flags: int
     timed_out_until_ms: int

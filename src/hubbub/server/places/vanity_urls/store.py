@@ -27,7 +27,6 @@ def find(tx: Tx, code: str) -> VanityRow | None:
 
 
 def find_guild_code(tx: Tx, guild_id: int) -> VanityRow | None:
-    """Return the vanity URL of a guild, or None."""
     return tx.find(VanityRow, "SELECT code, guild_id, uses FROM vanity_urls WHERE guild_id = ?", guild_id)
 
 

@@ -1,4 +1,4 @@
-"""Voice states: the connections of users to voice channels."""
+"""Voice states: the connections of users to voice channels and to calls outside guilds, and their tickets."""
 
 from typing import Any
 

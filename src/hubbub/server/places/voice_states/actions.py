@@ -1,4 +1,6 @@
-"""Join, move and leave voice channels: store, publish, and maintain the status and start time of channels."""
+"""Change voice states in guilds: joins, moves, departures, the AFK channel and the loss of a voice server.
+
+Changes are stored and published. The status and the start time of voice channels are maintained here as well."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -183,7 +185,9 @@ def delete_guild_states(call: Call, guild_id: GuildId) -> None:
 
 
 def reset(call: Call) -> None:
-    """Delete all voice states when the server starts. No events are published, since there are no sessions yet."""
+    """Delete all voice states, call participants and tickets when the server starts.
+
+    No events are published, since there are no sessions yet."""
     channel_keys = dict.fromkeys((row.guild_id, row.channel_id) for row in store.list_all(call.tx))
     store.delete_all(call.tx)
     for guild_id, channel_id in channel_keys:

@@ -1,4 +1,6 @@
-"""Gateway commands of voice: join and leave voice channels, and request channel information."""
+"""Gateway commands of voice: join and leave voice channels, and request channel information.
+
+Delayed joins, and the departure of a session that ends, are here as well."""
 
 from typing import Final
 
@@ -53,7 +55,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
 
 
 def _set_private_voice_state(call: Call, body: wire.SetVoiceState) -> None:
-    """Join the call of a private channel, or leave all calls.
+    """Join the call of a private channel, or leave all guild channels and private calls if the body has no channel.
 
     Only users have private calls; bots and OAuth2 sessions are ignored."""
     if call.actor.kind != "user":

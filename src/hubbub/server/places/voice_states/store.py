@@ -49,7 +49,6 @@ COLUMNS = ", ".join(VoiceStateRow._fields)
 
 
 def find(tx: Tx, guild_id: int, user_id: int) -> VoiceStateRow | None:
-    """Return a user's voice state in a guild, or None."""
     return tx.find(
         VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id
     )

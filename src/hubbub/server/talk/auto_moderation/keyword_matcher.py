@@ -1,4 +1,4 @@
-"""Match texts against the keywords and patterns of a rule.
+"""Match texts against the keywords and patterns of a rule, and count their mentions and links.
 
 Keyword matching is linear in the text and the number of its matches, which is at most the length of the text times the
 length of the longest keyword, regardless of the number of keywords. A pattern search is linear in the text;

@@ -6,7 +6,6 @@ from hubbub.server.talk.auto_moderation.store import RuleRow
 
 
 def rule(row: RuleRow) -> wire.AutoModerationRule:
-    """Build the wire model of a rule."""
     return wire.AutoModerationRule(
         id=AutoModerationRuleId(row.id),
         guild_id=GuildId(row.guild_id),

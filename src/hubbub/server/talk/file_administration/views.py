@@ -13,7 +13,7 @@ from hubbub.server.talk.messages.files import FileRow, OwnerUsage, Usage
 
 
 def storage_summary(call: Call) -> wire.StorageSummary:
-    """Build the wire model of the storage of the whole server."""
+    """Build the number and size of all files, the default quotas, and the largest accounts and guilds."""
     total = files.total_usage(call.tx)
     owners = files.list_owners(call.tx, wire.STORAGE_OWNERS_MAX)
     guild_usages = files.list_guilds(call.tx, wire.STORAGE_OWNERS_MAX)
@@ -30,12 +30,12 @@ def storage_summary(call: Call) -> wire.StorageSummary:
 
 
 def user_storage(call: Call, user_id: int) -> wire.StorageUsage:
-    """Build the wire model of the storage of an account."""
+    """Build the number and size of the files of an account, with its quota."""
     return _usage(call, user_id, files.owner_usage(call.tx, user_id), files.owner_quota(call, user_id))
 
 
 def guild_storage(call: Call, guild_id: int) -> wire.StorageUsage:
-    """Build the wire model of the storage of a guild."""
+    """Build the number and size of the files in a guild, with its quota."""
     return _usage(call, guild_id, files.guild_usage(call.tx, guild_id), files.guild_quota(call, guild_id))
 
 

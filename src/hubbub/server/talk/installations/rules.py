@@ -1,4 +1,4 @@
-"""Rules for where a user may install applications, and with which permissions."""
+"""Rules for the guilds in which a user may install applications, and for the permissions that the user can grant."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import Scope
@@ -13,7 +13,7 @@ from hubbub.server.places.standing import access
 
 
 def list_installable_guilds(call: Call) -> list[GrantableGuild]:
-    """Return the guilds where the caller may install applications."""
+    """Return the guilds in which the caller has MANAGE_GUILD and so may install applications, by name."""
     rows = list(guilds.find_many(call.tx, guilds.membership.list_ids_of_user(call.tx, call.user_id)).values())
     permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
     return [

@@ -168,7 +168,7 @@ def _add_previews(call: Call, channel: ChannelRef, row: MessageRow) -> None:
 
 
 def trim_cache(call: Call, job: Job) -> None:
-    """Delete expired previews from the cache, and the oldest ones if there are too many.
+    """Delete expired previews from the cache, and the ones that expire first if there are too many.
 
     Schedule the next trim if any previews are left."""
     if store.trim(call.tx, call.now_ms, CACHE_ROWS_MAX):

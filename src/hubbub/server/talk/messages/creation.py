@@ -70,7 +70,7 @@ def create(
     response: InteractionResponse | None = None,
     origin: ApplicationOrigin | None = None,
 ) -> wire.Message:
-    """Create and publish a message; the calling code must check `rules.require_send` first.
+    """Create and publish a message; the calling code must have checked that the author may send it.
 
     `response` marks an interaction response, `origin` a message that an application sends for its user. Without
     `author`, the caller is the author."""

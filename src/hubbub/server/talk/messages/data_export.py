@@ -1,4 +1,4 @@
-"""Export of the messages that a user wrote."""
+"""HTTP handler that lists the messages of a user for a data export."""
 
 from msgspec import UNSET
 

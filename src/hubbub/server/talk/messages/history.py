@@ -1,4 +1,4 @@
-"""Reads of stored messages, and rules for sending and reading messages: the interface for other slices."""
+"""Reads of stored messages, nonces, and rules for sending and reading messages: the interface for other slices."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.places.guild_administration import GuildUsage

@@ -39,7 +39,8 @@ def claim_nonce(
 ) -> RowT | None:
     """Return the message of a channel or lobby that used the nonce of a body within `NONCE_WINDOW_MS`, or None.
 
-    If there is none, the nonce is recorded for the new message `message_id`. `find` returns a message by ID."""
+    If there is none, the nonce is recorded for the new message `message_id`. A body without a nonce, or whose nonce is
+    not enforced, always counts as new. `find` returns a message by ID."""
     nonce = parse_nonce(body)
     if nonce is None or not _is_enforced(call, body):
         return None

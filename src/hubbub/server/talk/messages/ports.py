@@ -16,7 +16,7 @@ class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
     channel_access: ChannelAccess
     message_id: MessageId
     text: str
-    """The texts of the message that rules check, joined by line breaks."""
+    """The texts of the message that moderation rules check, joined by line breaks."""
     is_edited: bool = False
     """Whether an existing message is edited; otherwise a new message is created."""
 
@@ -38,4 +38,4 @@ def find_active_skus(call: Call, application_id: int, sku_ids: Iterable[int]) ->
 
 @port
 def prefetch_listeners(call: Call) -> None:
-    """Prefetch the queries that listeners of `MessageCreated` make for every message."""
+    """Prefetch the rows that listeners of `MessageCreated` read for every message."""

@@ -78,7 +78,9 @@ def require_send(call: Call, channel_access: ChannelAccess) -> Author:
 
 
 def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) -> Author:
-    """Return a user, by default the caller, as a message author with their membership; raise UNKNOWN_USER."""
+    """Return a user, by default the caller, as a message author with their membership.
+
+    Raise UNKNOWN_USER if the user does not exist."""
     author = authors.find_channel_author(call.tx, channel.id, call.user_id if user_id is None else user_id)
     if author is None:
         raise errors.UNKNOWN_USER()

@@ -1,4 +1,4 @@
-"""Signals of the messages slice about created, changed, crossposted, pinned, imported and deleted messages."""
+"""Signals that the messages slice raises inside the transaction, from the creation of a message to its deletion."""
 
 import msgspec
 
@@ -19,7 +19,7 @@ class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """The content, files, link previews or flags of a message changed; its event follows."""
+    """The content, files, link previews, flags, poll or voice call of a message changed; its event follows."""
 
     channel: ChannelRef
     row: MessageRow

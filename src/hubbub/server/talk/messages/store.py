@@ -318,7 +318,6 @@ def list_recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
 
 
 def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
-    """Return whether two users have a mutual guild."""
     return (
         tx.value(
             "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? WHERE a.user_id = ? LIMIT 1",

@@ -1,4 +1,4 @@
-"""Rules of notification settings: which messages count as unread mentions, and which notify (decisions/0104)."""
+"""Rows and rules of notification settings: which messages count as mentions, and which notify (decisions/0104)."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -83,7 +83,7 @@ class NotificationRules:
         )
 
     def level(self, path: ChannelPath, default: int = NotificationLevel.ALL_MESSAGES) -> int:
-        """Return the level of a channel: its own, that of its nearest parent, or that of the user for the guild.
+        """Return the level that the user set for a channel, otherwise for its nearest parent, otherwise for the guild.
 
         `default` is the default level of the guild, which applies if none of these is set."""
         for channel_id in path.channel_ids:

@@ -1,4 +1,4 @@
-"""Store votes, end polls and publish their events."""
+"""Store, reassign and delete votes, schedule and execute the end of polls, and publish their events."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

@@ -90,7 +90,6 @@ def list_current(call: Call) -> list[PushSubscriptionRow]:
 
 
 def view(row: PushSubscriptionRow) -> wire.PushSubscription:
-    """Return the wire model of a subscription."""
     return wire.PushSubscription(
         id=PushSubscriptionId(row.id), endpoint=row.endpoint, created_at=codec.timestamp(row.created_ms)
     )

@@ -154,7 +154,9 @@ def _load(call: Call, payload: DeliveryPayload) -> _Delivery | None:
 
 
 async def send(operation: AsyncOperation, job: Job) -> None:
-    """Send a notification to one browser; delete the subscription if the push service no longer has it."""
+    """Send a notification to one browser.
+
+    Delete the subscription if the push service no longer has it, or if the host has a private address."""
     payload = job.decode(DeliveryPayload)
     loaded = await operation.read(lambda call: _load(call, payload))
     if loaded is None:

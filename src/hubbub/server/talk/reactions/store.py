@@ -79,7 +79,6 @@ def delete_message_reactions(tx: Tx, message_id: int) -> int:
 
 
 def has_any(tx: Tx, message_id: int) -> bool:
-    """Return whether a message has reactions."""
     return tx.value("SELECT 1 FROM reactions WHERE message_id = ? LIMIT 1", message_id) is not None
 
 

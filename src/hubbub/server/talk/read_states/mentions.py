@@ -1,4 +1,4 @@
-"""Mentions of users, roles and guilds: stored once per target, counted and listed on request (decisions/0103)."""
+"""Mentions of users, roles and guilds: stored once per target, listed, and counted for read states (decisions/0103)."""
 
 from collections.abc import Collection, Mapping
 from typing import Final

@@ -26,7 +26,9 @@ class ReportedObject(NamedTuple):
     title: str
     evidence: wire.Evidence
     user_id: int | None
-    """ID of the account that a decision affects; None if the reported user or author is a bot or webhook."""
+    """ID of the account that a decision affects: the author, the user or the owner of the guild.
+
+    None if the author or user is a bot or webhook, or if the author was deleted."""
     channel_id: int | None = None
     guild_id: int | None = None
 

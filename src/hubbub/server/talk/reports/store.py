@@ -19,7 +19,9 @@ class CaseRow(NamedTuple):
     channel_id: int | None
     guild_id: int | None
     user_id: int | None
-    """ID of the account that a decision affects; None if the reported user or author is a bot or webhook."""
+    """ID of the account that a decision affects: the author, the user or the owner of the guild.
+
+    None if the author or user is a bot or webhook, or if the author was deleted."""
     title: str
     assignee_id: int | None = None
     report_count: int = 0

@@ -1,8 +1,8 @@
 """Search documents: the words of a message and marks for all its other searchable properties.
 
 Words and marks become terms of one table. A term begins with the prefix of its index, so that a search never matches
-messages of other guilds or private channels. A mark is a letter and a value; values that are not IDs are hashed. Marks
-are stored, so the meaning of a letter never changes."""
+messages of other guilds or private channels. A mark starts with a letter for the property;
+an ID, a hash or a second letter may follow. Marks are stored, so the meaning of a letter never changes."""
 
 import hashlib
 import re
@@ -150,12 +150,12 @@ def build_index_prefix(index_id: int) -> str:
 
 
 def word_term(index_prefix: str, word: str) -> str:
-    """Return the term of a word; `index_prefix` is the prefix of the index."""
+    """Return the term of a word in the index whose prefix is `index_prefix`."""
     return f"{index_prefix}w{word}"
 
 
 def mark_term(index_prefix: str, mark: str) -> str:
-    """Return the term of a mark; `index_prefix` is the prefix of the index."""
+    """Return the term of a mark in the index whose prefix is `index_prefix`."""
     return f"{index_prefix}_{mark}"
 
 

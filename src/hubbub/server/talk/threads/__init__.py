@@ -19,7 +19,7 @@ _THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, A
 
 
 def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
-    """Return the existing threads that audit log entries refer to."""
+    """Return the existing threads that audit log entries refer to and that the caller can see."""
     thread_ids = [
         entry.target_id for entry in entries if entry.action_type in _THREAD_ACTIONS and entry.target_id is not None
     ]

@@ -30,9 +30,9 @@ def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) 
 
     A guild channel requires MANAGE_CHANNELS, and its `permission_overwrites` MANAGE_ROLES.
 
-    A thread requires MANAGE_THREADS. Without it, the creator may change `name`, `archived` and
-    `auto_archive_duration`, and the `applied_tags` of a forum post; members of the thread, and callers who may send
-    messages in it, may unarchive it.
+    A thread requires MANAGE_THREADS. Without it, in a thread that is not locked, the creator may change `name`,
+    `archived` and `auto_archive_duration`, and the `applied_tags` of a forum post; members of the thread, and callers
+    who may send messages in it, may unarchive it.
     """
     channel_access = access.get_channel_standing(call, channel_id)
     if channel_access.guild is None:

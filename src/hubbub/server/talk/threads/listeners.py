@@ -1,4 +1,4 @@
-"""Listeners that update threads after changes to messages, members and channels."""
+"""Listeners that update threads after changes to messages, members and channels, and after the import of a guild."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import USER_MESSAGE_TYPES, MessageType

@@ -155,7 +155,8 @@ def _thread_view(call: Call, row: ChannelRow) -> Thread:
 def join_thread(call: Call, channel_id: ChannelId) -> None:
     """Join a thread.
 
-    Members with a timeout, and members who have not completed membership screening, cannot join.
+    Members with a timeout, members who have not completed membership screening, and members that auto moderation
+    quarantined cannot join.
     """
     channel_access = rules.require_thread(call, channel_id)
     rules.require_not_restricted(channel_access)
@@ -175,8 +176,8 @@ def leave_thread(call: Call, channel_id: ChannelId) -> None:
 def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
     """Add a member to a thread.
 
-    The caller needs SEND_MESSAGES_IN_THREADS in the thread. A private thread whose members cannot invite others
-    also requires MANAGE_THREADS.
+    The caller needs SEND_MESSAGES_IN_THREADS in the thread. A locked thread, and a private thread whose members cannot
+    invite others, also require MANAGE_THREADS.
     """
     channel_access = rules.require_thread(call, channel_id)
     if user_id == call.user_id:

@@ -95,7 +95,8 @@ def require_creation(channel_access: ChannelAccess, thread_type: int) -> None:
 def require_active_thread_quota(call: Call, guild_id: int, thread_type: int) -> None:
     """Raise MAX_ACTIVE_THREADS if the guild has reached its maximum of active threads.
 
-    `thread_type` is the type of the new thread; for an announcement thread, raise MAX_ACTIVE_ANNOUNCEMENT_THREADS."""
+    `thread_type` is the type of the new or unarchived thread. For an announcement thread, raise
+    MAX_ACTIVE_ANNOUNCEMENT_THREADS."""
     if store.count_active(call.tx, guild_id) >= wire.ACTIVE_THREADS_MAX:
         if thread_type == ChannelType.ANNOUNCEMENT_THREAD:
             raise errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS()
@@ -187,7 +188,8 @@ def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> N
 def require_add_member(channel_access: ChannelAccess, row: ChannelRow) -> None:
     """Raise an error unless the caller may add members.
 
-    Adding members requires SEND_MESSAGES; a private thread can restrict it to moderators."""
+    Adding members requires SEND_MESSAGES. A locked thread, and a private thread that is not invitable, also require
+    MANAGE_THREADS."""
     channel_access.require(Permissions.SEND_MESSAGES)
     if channel_access.can(Permissions.MANAGE_THREADS):
         return

@@ -1,4 +1,4 @@
-"""Build the wire models of threads with the reader's memberships."""
+"""Find the threads that a member can see, and build the wire models of threads with the reader's memberships."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Conversion of Slack messages: attachments become embeds, and text that is too long is truncated."""
+"""Conversion of Slack messages: attachments become embeds. Long names and long texts of embeds are truncated."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Authors of messages, and the columns of queries that join them."""
+"""Lookups of the authors of messages, and the columns of queries that join them, for this slice and other slices."""
 
 from hubbub.server.talk.messages.authors.store import (
     AUTHOR_GUILD_COLUMNS,

@@ -33,7 +33,8 @@ def resolve_in_embeds(
 ) -> list[Embed]:
     """Replace references to uploaded files in the embeds `embeds` with URLs, in place; return the embeds.
 
-    Images of link previews get a URL at the media proxy. `get_signer` is called only if a URL has to be signed."""
+    Images of link previews get a URL at the media proxy. `get_signer` is called only if an embed shows such an
+    image, or a file of the message."""
     for embed in embeds:
         if is_link_preview(embed):
             for media in (embed.image, embed.thumbnail):
@@ -71,7 +72,7 @@ def resolve_in_components(
 ) -> list[dict[str, Any]]:
     """Replace references to uploaded files in the components `components` with URLs, in place; return the components.
 
-    `get_signer` is called only if a URL has to be signed."""
+    `get_signer` is called only if the message has components and files."""
     if components and files:
         files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files}
         urls = _FileUrls(get_signer(), channel_id, is_ephemeral, files_by_url)

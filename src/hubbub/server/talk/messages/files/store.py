@@ -32,7 +32,7 @@ class Usage(NamedTuple):
 
 
 class OwnerUsage(NamedTuple):
-    """Number and size of the stored files of an account or guild."""
+    """Number and size of the stored files of a user, bot, webhook or guild."""
 
     owner_id: int
     file_count: int
@@ -43,7 +43,7 @@ _COLUMNS: Final = ", ".join(FileRow._fields)
 
 
 def insert(tx: Tx, rows: Sequence[FileRow]) -> None:
-    """Insert files. A file that another message shares keeps its row."""
+    """Insert files. A file that already has a row, because another message contains it, keeps that row."""
     for row in rows:
         tx.send(
             f"INSERT INTO message_files ({_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (id) DO NOTHING", *row
