@@ -103,7 +103,7 @@ export type BanUser = {
 /** Base of a shared client theme. */
 export type BaseTheme = 0 | 1 | 2 | 3 | 4;
 
-/** The other user. */
+/** The user to send a friend request to, or whose request to accept. */
 export type Befriend = {
   /** Name or ID of the other user, such as `bob`. */
   user: string;
@@ -524,7 +524,7 @@ export type ExpectMessage = {
   timeout_ms?: number;
 };
 
-/** An event that must not have been sent. */
+/** An event that the person must not have received. */
 export type ExpectNone = {
   /** Name of the event, such as `MESSAGE_CREATE`. */
   event: string;
@@ -1458,7 +1458,7 @@ export type ReactionCountDetails = {
 };
 
 /**
- * The content of the ready file and of the response to a fork of a world.
+ * The content of the ready file, and of responses of the control API.
  *
  * Other programs use it, so keys are added but never removed.
  */
@@ -2290,7 +2290,7 @@ export interface Operations {
     result: Array<ForkState>;
   };
   /**
-   * Start a fork: a platform on its own port that starts from a snapshot.
+   * Start a fork: a platform on its own port that starts from a snapshot or the current state.
    *
    * `POST /control/forks`
    */

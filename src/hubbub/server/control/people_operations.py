@@ -126,7 +126,7 @@ class Expect(msgspec.Struct, kw_only=True):
 
 
 class ExpectNone(msgspec.Struct, kw_only=True):
-    """An event that must not have been sent."""
+    """An event that the person must not have received."""
 
     event: Name
     """Name of the event, such as `MESSAGE_CREATE`."""
@@ -279,7 +279,7 @@ class AcceptInviteCode(msgspec.Struct, kw_only=True):
 
 
 class Befriend(msgspec.Struct, kw_only=True):
-    """The other user."""
+    """The user to send a friend request to, or whose request to accept."""
 
     user: Name
     """Name or ID of the other user, such as `bob`."""
