@@ -64,7 +64,7 @@ class ImportSummary(NamedTuple):
     is_new: bool
     """False if the file was imported before."""
     counts: dict[str, int]
-    """Number of records by table."""
+    """Number of records by table that this run processed; empty if the file was imported before."""
     skipped: int
     """Number of records and rows that refer to objects that the source does not contain."""
     missing_files: int
