@@ -267,7 +267,7 @@ export type CreateCredential = {
   client_id?: string | null;
   /** Lifetime in seconds; a negative value creates an expired credential. */
   expires_in?: number;
-  /** Age of the credential in seconds. */
+  /** Age of an ID token in seconds; ignored for other credentials. */
   issued_ago?: number;
   /** The kind of token; only Epic Online Services has both. */
   kind?: "access_token" | "id_token";
@@ -825,7 +825,7 @@ export type LintFinding = {
   rule: "dated_change" | "deprecated_route" | "ignored_event" | "late_response" | "missing_permission" | "missing_response" | "rate_limit" | "unused_intent";
   /** Name of the application; null if the finding is not about one application. */
   application?: string | null;
-  /** The problem and its remedy, as a sentence. */
+  /** The problem as a sentence, in most cases with its remedy. */
   message: string;
   /** Number of times that the problem occurred. */
   times?: number;
@@ -835,7 +835,7 @@ export type LintFinding = {
   intents?: Array<string>;
 };
 
-/** Problems that the rehearsal found, from the delivery trace and the rate limits. */
+/** Problems that the rehearsal found, from the delivery trace, the rate limits and upcoming dated changes. */
 export type LintReport = {
   /** The problems, grouped by rule. */
   findings: Array<LintFinding>;
@@ -1236,7 +1236,7 @@ export type Person = {
   name: string;
   id: string;
   token: string;
-  /** Whether the person has a gateway session; every action except reading starts one. */
+  /** Whether the person has a gateway session; every action except reading and `request` starts one. */
   connected: boolean;
 };
 

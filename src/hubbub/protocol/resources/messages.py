@@ -353,7 +353,7 @@ class UpdateMessage(Struct, kw_only=True):
 
 
 class ListMessages(Struct, kw_only=True):
-    """Page selection for messages; bounds are exclusive.
+    """Page selection for messages; `before` and `after` are exclusive.
 
     If several are given, `around` takes precedence over `before`, and `before` over `after`.
     """

@@ -35,7 +35,7 @@ class Person(msgspec.Struct, kw_only=True):
     id: UserId
     token: str
     connected: bool
-    """Whether the person has a gateway session; every action except reading starts one."""
+    """Whether the person has a gateway session; every action except reading and `request` starts one."""
 
 
 # Messages

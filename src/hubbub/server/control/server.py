@@ -478,7 +478,8 @@ class ControlApi:
     async def get_report(self) -> LintReport:
         """Return problems of applications that the rehearsal found.
 
-        They come from the rate limits, and from requests, sessions and events since the delivery trace was turned on.
+        They come from the rate limits, from upcoming dated changes, and from requests, sessions and events since the
+        delivery trace was turned on.
         """
         rejected = await self.explain(self.app.trace.find_rejected())
         failures = await self._count_interaction_failures()
