@@ -16,7 +16,7 @@ export type ActiveFault = {
   left: number | null;
 };
 
-/** The number of milliseconds to advance the clock. */
+/** The number of milliseconds by which to advance the clock. */
 export type AdvanceClock = {
   ms: number;
 };
