@@ -16,7 +16,7 @@ export type ActiveFault = {
   left: number | null;
 };
 
-/** The number of milliseconds to advance the clock. */
+/** The number of milliseconds by which to advance the clock. */
 export type AdvanceClock = {
   ms: number;
 };
@@ -103,7 +103,7 @@ export type BanUser = {
 /** Base of a shared client theme. */
 export type BaseTheme = 0 | 1 | 2 | 3 | 4;
 
-/** The other user. */
+/** The user to send a friend request to, or whose request to accept. */
 export type Befriend = {
   /** Name or ID of the other user, such as `bob`. */
   user: string;
@@ -267,7 +267,7 @@ export type CreateCredential = {
   client_id?: string | null;
   /** Lifetime in seconds; a negative value creates an expired credential. */
   expires_in?: number;
-  /** Age of the credential in seconds. */
+  /** Age of an ID token in seconds; ignored for other credentials. */
   issued_ago?: number;
   /** The kind of token; only Epic Online Services has both. */
   kind?: "access_token" | "id_token";
@@ -524,7 +524,7 @@ export type ExpectMessage = {
   timeout_ms?: number;
 };
 
-/** An event that must not have been sent. */
+/** An event that the person must not have received. */
 export type ExpectNone = {
   /** Name of the event, such as `MESSAGE_CREATE`. */
   event: string;
@@ -825,7 +825,7 @@ export type LintFinding = {
   rule: "dated_change" | "deprecated_route" | "ignored_event" | "late_response" | "missing_permission" | "missing_response" | "rate_limit" | "unused_intent";
   /** Name of the application; null if the finding is not about one application. */
   application?: string | null;
-  /** The problem and its remedy, as a sentence. */
+  /** The problem as a sentence, in most cases with its remedy. */
   message: string;
   /** Number of times that the problem occurred. */
   times?: number;
@@ -835,7 +835,7 @@ export type LintFinding = {
   intents?: Array<string>;
 };
 
-/** Problems that the rehearsal found, from the delivery trace and the rate limits. */
+/** Problems that the rehearsal found, from the delivery trace, the rate limits and upcoming dated changes. */
 export type LintReport = {
   /** The problems, grouped by rule. */
   findings: Array<LintFinding>;
@@ -1236,7 +1236,7 @@ export type Person = {
   name: string;
   id: string;
   token: string;
-  /** Whether the person has a gateway session; every action except reading starts one. */
+  /** Whether the person has a gateway session; every action except reading and `request` starts one. */
   connected: boolean;
 };
 
@@ -1458,7 +1458,7 @@ export type ReactionCountDetails = {
 };
 
 /**
- * The content of the ready file and of the response to a fork of a world.
+ * The content of the ready file, and of responses of the control API.
  *
  * Other programs use it, so keys are added but never removed.
  */
@@ -2290,7 +2290,7 @@ export interface Operations {
     result: Array<ForkState>;
   };
   /**
-   * Start a fork: a platform on its own port that starts from a snapshot.
+   * Start a fork: a platform on its own port that starts from a snapshot or the current state.
    *
    * `POST /control/forks`
    */

@@ -7,8 +7,8 @@ class OperatorRole(StrEnum):
     """Role of an operator. Each role includes the rights of the roles after it."""
 
     OWNER = "owner"
-    """Manages operators, and switches features on and off."""
+    """Manages operators, switches features on and off, and publishes legal documents."""
     MODERATOR = "moderator"
-    """Acts on accounts, guilds, applications, announcements, files, quotas, reports, appeals and jobs."""
+    """Acts on accounts, registration, guilds, applications, announcements, files, quotas, reports, appeals and jobs."""
     AUDITOR = "auditor"
     """Reads everything and changes nothing."""

@@ -124,7 +124,7 @@ def _parse_frame(data: bytes, offset: int) -> tuple[int, float] | None:
 def _parse_mp3(data: bytes, start: int) -> tuple[bytes, int | None]:
     """Return the frames of an MP3 and their duration in milliseconds.
 
-    Return the whole file and None if it has no frames, or other data between or after them.
+    Return the whole file and None if it has no frames, or if more than `_TRAILER_BYTES_MAX` bytes follow them.
     """
     offset, milliseconds = start, 0.0
     while (frame := _parse_frame(data, offset)) is not None:

@@ -72,7 +72,7 @@ HEAVY_THREADS_MAX = 2
 """Maximum number of threads for CPU-heavy code such as password hashing; few, so that logins cannot use all CPU cores."""
 
 POLL_MS = 5_000
-"""Interval in milliseconds at which workers poll for jobs, if other processes enqueue jobs too."""
+"""Interval in milliseconds at which workers of a server with PostgreSQL poll for jobs; rehearsals do not poll."""
 JOBS_SUBJECT = "jobs"
 """The bus subject on which workers are notified of new jobs."""
 PRESENCE_SWEEP_SECONDS = 5.0
@@ -164,7 +164,7 @@ class App:
     # Lifecycle
 
     async def start(self, sock: socket.socket | None = None) -> None:
-        """Start all parts and accept connections on the configured address, or on the given socket."""
+        """Start the parts of the configured roles, and listen on the configured address or the given socket."""
         if "api" in self.config.roles and not self.config.control:
             # A rehearsal starts faster without it.
             passkeys.load_library()
@@ -444,7 +444,7 @@ class App:
                 self.bus.publish(subject, dispatch)
 
     def _publish_traced(self, dispatch: Dispatch, tracer: Tracer) -> None:
-        """Publish an event in a span, which the receiving processes follow."""
+        """Publish an event in a new span, which becomes the parent of the spans of the receiving processes."""
         span = tracer.start(f"publish {dispatch.event}", "producer", traceparent=dispatch.traceparent, is_trusted=True)
         if span is not None:
             dispatch = msgspec.structs.replace(dispatch, traceparent=span.traceparent)
@@ -461,7 +461,7 @@ class App:
         return self.bus.is_healthy and (self._relay is None or self._relay.is_current)
 
     def _wake_workers(self) -> None:
-        """Notify the worker of this process, or the workers of other processes, of a new job."""
+        """Notify the worker of this process of a new job; without a worker, notify those of other processes."""
         if self.worker is not None:
             self.worker.wake()
         else:

@@ -122,7 +122,8 @@ _KEYS_BY_FLAG: Final = {key.replace(".", "_"): key for key in settings.KEYS}
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
-    The settings and actions of a command are only added if `command` names it or is None."""
+    The settings of a command, and the actions of `hubbub admin`, are only added if `command` names the command or is
+    None."""
     parser = CommandParser(prog="hubbub", description="A social platform that you run yourself.")
     parser.add_argument("--version", action="version", version=f"hubbub {hubbub.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

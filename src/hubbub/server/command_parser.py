@@ -14,7 +14,7 @@ class CommandParser(argparse.ArgumentParser):
     """An argument parser whose error messages contain a suggestion instead of a long list."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments, and reject an unknown option with a suggestion from the options of this command."""
+        """Parse arguments, and reject an unknown option that is similar to one of this command, with a suggestion."""
         namespace, extras = super().parse_known_args(args, namespace)
         for extra in extras:
             option = extra.partition("=")[0]

@@ -1,4 +1,4 @@
-"""The ready document: the URLs of a started server, and the users and applications of its world."""
+"""The ready document: the URLs of a started server, and the users, applications, guilds and lobbies of its world."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from hubbub.server.worlds.builder import BuiltApplication, BuiltGuild, BuiltLobb
 
 
 class ReadyFileError(Exception):
-    """The ready file cannot be written."""
+    """The ready file cannot be removed or written."""
 
 
 class ReadyVoice(msgspec.Struct, kw_only=True):
@@ -29,7 +29,7 @@ class ReadyVoice(msgspec.Struct, kw_only=True):
 
 
 class ReadyDocument(msgspec.Struct, kw_only=True):
-    """The content of the ready file and of the response to a fork of a world.
+    """The content of the ready file, and of responses of the control API.
 
     Other programs use it, so keys are added but never removed."""
 

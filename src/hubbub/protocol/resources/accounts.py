@@ -1,4 +1,4 @@
-"""Accounts: registration, login, login sessions, two-factor authentication, deletion and data export of users.
+"""Accounts: registration, login, login sessions, passwords, two-factor authentication, deletion and data export.
 
 The public API does not have these routes.
 """
@@ -42,7 +42,7 @@ INVITE_CODE_MAX: Final = 64
 REGISTRATION_MESSAGE_MAX: Final = 500
 """Maximum length of the message of a user who registers, in characters."""
 RECENT_SIGN_IN_SECONDS: Final = 600
-"""Maximum age in seconds of a login that replaces the password of an account that has none."""
+"""Maximum age in seconds of a login with which a user without a password confirms a sensitive action."""
 SESSIONS_MAX: Final = 100
 """Maximum number of login sessions per user; a further login revokes the oldest."""
 

@@ -26,7 +26,7 @@ SEARCH_TEXT_MAX: Final = 100
 """Maximum length of a search text, in characters."""
 GRACE_DAYS_DEFAULT: Final = 30
 GRACE_DAYS_MAX: Final = 90
-"""Maximum number of days between the deletion of an account by an operator and its execution."""
+"""Maximum number of days between the deletion of an account or guild by an operator and its execution."""
 
 READ_LIMIT = RateLimit(60, 60.0)
 WRITE_LIMIT = RateLimit(30, 60.0)

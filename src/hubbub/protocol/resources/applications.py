@@ -159,7 +159,7 @@ class Application(PublicApplication, kw_only=True):
     owner: User
     """User who owns the application."""
     team: Team | None
-    """Team that owns the application; always null, because users own applications."""
+    """Team that owns the application; null if it does not belong to a team."""
     redirect_uris: list[str]
     """Registered OAuth2 redirect URIs."""
     interactions_endpoint_url: str | None

@@ -91,7 +91,10 @@ OLD_EDIT_LIMIT: Final = RateLimit(30, 3600.0, per="channel_id", code=errors.MAX_
 The platform documents the error, not the number.
 """
 ANNOUNCEMENT_EDIT_LIMIT: Final = RateLimit(10, 3600.0, per="channel_id", code=errors.ANNOUNCEMENT_EDIT_RATE_LIMIT)
-"""Limit on edits of a published message, which also update its copies. The platform does not document the number."""
+"""Limit on edits of published messages, which also update the copies, per author and channel.
+
+The platform documents the error, not the number.
+"""
 FORWARD_LIMIT: Final = RateLimit(5, 10.0, bucket="forwards")
 """Limit on forwards per user, counted in addition to the limit of CREATE_MESSAGE."""
 
@@ -350,7 +353,7 @@ class UpdateMessage(Struct, kw_only=True):
 
 
 class ListMessages(Struct, kw_only=True):
-    """Page selection for messages; bounds are exclusive.
+    """Page selection for messages; `before` and `after` are exclusive.
 
     If several are given, `around` takes precedence over `before`, and `before` over `after`.
     """

@@ -13,7 +13,7 @@ PUSH_SUBSCRIPTIONS_MAX: Final = 20
 PUSH_ENDPOINT_MAX: Final = 1024
 """Maximum length of the URL of a subscription, in characters."""
 PUSH_NOTIFICATION_LIMIT: Final = RateLimit(30, 60)
-"""Maximum number of notifications that a user receives; further ones are not sent."""
+"""Limit on the notifications that a user receives; further ones are not sent."""
 
 
 class PushKeys(Struct, kw_only=True):

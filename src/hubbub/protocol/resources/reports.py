@@ -212,7 +212,7 @@ class ReportCase(Struct, kw_only=True):
     assignee_id: UserId | None
     """ID of the operator who handles the case; null for none."""
     assignee_name: str | None
-    """Username of the operator who handles the case; null for none."""
+    """Username of the operator who handles the case; null for none and for a deleted account."""
     action: CaseAction | None
     """Decision of the operator; null for an open case."""
     note: str | None
@@ -220,7 +220,7 @@ class ReportCase(Struct, kw_only=True):
     decided_at: Timestamp | None
     """Time of the decision; null for an open case."""
     operator_name: str | None
-    """Username of the deciding operator; null for an open case and on the command line."""
+    """Username of the deciding operator; null for an open case, on the command line and for a deleted account."""
 
 
 class ReportCaseDetails(ReportCase, kw_only=True):

@@ -40,7 +40,7 @@ class DatabaseCopy(NamedTuple):
 
 
 def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
-    """Copy an embedded database that may be in use, and return the manifest of the copy.
+    """Copy an embedded database that may be in use, and return the manifest of the copy and the keys of its files.
 
     Raise BackupError if the copy is damaged."""
     target = folder / DATABASE_FILE
@@ -82,9 +82,10 @@ POSTGRES_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_sc
 
 
 def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None) -> DatabaseCopy:
-    """Dump a PostgreSQL database that may be in use, and return the manifest of the dump.
+    """Dump a PostgreSQL database that may be in use, and return the manifest of the dump and the keys of its files.
 
-    Row counts and file references are read from the snapshot that is dumped. Raise BackupError if the dump fails."""
+    Row counts and file references are read from the snapshot that is dumped. Raise BackupError if the database does not
+    belong to Hubbub, pg_dump is missing or too old, or the dump fails."""
     target = folder / manifests.DUMP_FILE
     with _open_snapshot(url) as (connection, snapshot):
         version = connection.info.server_version // 10_000

@@ -118,7 +118,7 @@ def list_files(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def find_damage(folder: Path, manifest: Manifest, progress: Progress) -> list[str]:
-    """Compare a backup with its manifest and return the differences."""
+    """Compare a backup with its manifest and return the differences; files are compared if their list is intact."""
     problems = [*_find_difference(folder, manifest.database)]
     if manifest.files is None:
         return problems

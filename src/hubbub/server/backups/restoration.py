@@ -38,7 +38,8 @@ def require_usable(manifest: Manifest) -> None:
 def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progress, pg_bin: str | None) -> None:
     """Restore a dump into an empty database in one transaction, and delete the leases of processes.
 
-    Raise BackupError if the database is not empty, or if the numbers of rows differ from the manifest."""
+    Raise BackupError if the database is not empty, pg_restore is missing or fails, or row counts differ from the
+    manifest."""
     with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
         row = connection.execute(OBJECT_COUNT).fetchone()
         assert row is not None

@@ -1,4 +1,4 @@
-"""Actions of `hubbub admin` on accounts, queues and operators, and the audit log."""
+"""Actions of `hubbub admin` on accounts, job queues and operators, and the operator audit log."""
 
 import argparse
 

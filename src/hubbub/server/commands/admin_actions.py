@@ -68,7 +68,7 @@ def require_grace_days(arguments: argparse.Namespace) -> int:
 
 @action("create-user")
 def create_user(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Create a user, with a password if `--password-stdin` is given, and print a token."""
+    """Create a user, with a password if the operator entered one, and print a token."""
     row = accounts.create_user(call, arguments.username, email=arguments.email, global_name=arguments.global_name)
     if arguments.password_hash is not None:
         accounts.set_password(call, row.id, arguments.password_hash)
@@ -292,7 +292,7 @@ def parse_id(text: str) -> int:
 def parse_future_time(call: Call, text: str) -> int:
     """Parse an ISO 8601 time, in UTC if it has no time zone, and return it as Unix milliseconds.
 
-    Raise AdminError if it is invalid or not in the future."""
+    Raise AdminError if it is invalid, not in the future, or after `LATEST_MS`."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

@@ -1,8 +1,8 @@
-"""The local socket through which `hubbub admin` runs actions in a server that uses the embedded database.
+"""The local socket through which `hubbub admin` and `hubbub import` run actions in a server with an embedded database.
 
 A request is one line of JSON with the name and the arguments of an action. The response is one line of JSON with the lines to
-print or an error; a long action sends lines with its progress first. The socket is in the data folder, and only the owner of
-the folder can open it.
+print or an error; a long action sends lines with its progress first. The socket is in the data folder, and only the
+user that runs the server can open it.
 """
 
 import argparse
@@ -56,7 +56,7 @@ REQUEST_BYTES_MAX: Final = 65_536
 READ_TIMEOUT_SECONDS: Final = 10.0
 """Time in seconds in which a client must send its request."""
 RESPONSE_TIMEOUT_SECONDS: Final = 120.0
-"""Time in seconds after which a command stops waiting for the server."""
+"""Time in seconds without data from the server after which a command fails."""
 
 _SETTINGS: Final = frozenset({"admin_action", "config", "data", "database_url", "files_url", "nats_url", "run"})
 """Attributes of the parsed command line that are not arguments of the action."""
@@ -128,7 +128,7 @@ def stream(
 ) -> list[str] | None:
     """Run a long action in the server of a data folder, and report its progress.
 
-    Return its lines, or None if no server is listening. Raise AdminError if the action fails."""
+    Return its lines, or None if no server is listening. Raise AdminError if the action fails or the server stops."""
     if not hasattr(socket, "AF_UNIX"):
         return None
     with socket.socket(socket.AF_UNIX) as connection:
@@ -169,7 +169,7 @@ class AdminSocket:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen in the data folder. A server without the embedded database, or on Windows, does not listen."""
+        """Listen in the data folder. A server without a data folder, with PostgreSQL, or on Windows does not listen."""
         config = self._app.config
         if config.data is None or config.database_url is not None or not hasattr(socket, "AF_UNIX"):
             return

@@ -34,7 +34,7 @@ def _describe(error: Exception) -> str:
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
-    """Create a backup, or check one with the word `drill`."""
+    """Create a backup, or check one if the arguments are the word `drill` and its folder."""
     if arguments.backup is not None:
         if arguments.destination != "drill":
             return print_error(

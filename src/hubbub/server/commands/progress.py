@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Final, Self
 
 INTERVAL_SECONDS: Final = 0.1
-"""Time in seconds between two updates of the line."""
+"""Minimum time in seconds between two updates of the line, except for the update that reaches the total."""
 WIDTH: Final = 30
 """Number of characters of the bar."""
 

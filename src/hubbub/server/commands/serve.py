@@ -49,7 +49,7 @@ REPEATED_SIGNAL_SECONDS: Final = 0.25
 
 
 def run(config: Config, *, is_rehearsal: bool = False, with_report: bool = False, record: str | None = None) -> int:
-    """Serve until a signal arrives or the process must stop. Return the exit code, which is 0 after an orderly shutdown.
+    """Serve until a signal arrives or the process must stop. Return the exit code, which is 0 after a signal.
 
     `with_report` prints the report of a rehearsal at the end. `record` is the file to record its inputs to, or None."""
     logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
@@ -313,8 +313,8 @@ def startup_summary(
 ) -> str:
     """Return the text that a terminal shows after the start.
 
-    `is_rehearsal` adds the users and bots of the world. `has_pages` adds the URLs of the pages, which only the role `api`
-    serves. `console_url` is a link that opens the console once, or None.
+    `is_rehearsal` adds the users, bots and guilds of the world. `has_pages` adds the URLs of the pages, which only the
+    role `api` serves. `console_url` is a link that opens the console once, or None.
     """
     lines = ["", "  Hubbub is ready", ""]
     if has_pages:

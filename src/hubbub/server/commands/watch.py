@@ -45,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _resolve_platform(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Return the URL and the control token of the rehearsal. Raise WatchError if the token is unknown."""
+    """Return the URL and the control token of the rehearsal.
+
+    Raise WatchError if the ready file cannot be read or no token is set."""
     if arguments.ready_file is not None:
         try:
             document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])

@@ -24,7 +24,7 @@ class SetClock(msgspec.Struct, kw_only=True):
 
 
 class AdvanceClock(msgspec.Struct, kw_only=True):
-    """The number of milliseconds to advance the clock."""
+    """The number of milliseconds by which to advance the clock."""
 
     ms: Annotated[int, Meta(ge=0, le=CENTURY_MS)]
 

@@ -71,7 +71,7 @@ class CreateCredential(msgspec.Struct, kw_only=True):
     expires_in: Annotated[int, Meta(ge=-10_000_000, le=10_000_000)] = 3600
     """Lifetime in seconds; a negative value creates an expired credential."""
     issued_ago: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
-    """Age of the credential in seconds."""
+    """Age of an ID token in seconds; ignored for other credentials."""
     kind: Literal["id_token", "access_token"] = "id_token"
     """The kind of token; only Epic Online Services has both."""
     claims: dict[str, Any] = {}

@@ -39,7 +39,7 @@ class LintFinding(msgspec.Struct, kw_only=True, frozen=True):
     application: str | None = None
     """Name of the application; null if the finding is not about one application."""
     message: str
-    """The problem and its remedy, as a sentence."""
+    """The problem as a sentence, in most cases with its remedy."""
     times: int = 1
     """Number of times that the problem occurred."""
     date: Timestamp | None = None
@@ -49,7 +49,7 @@ class LintFinding(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class LintReport(msgspec.Struct, kw_only=True):
-    """Problems that the rehearsal found, from the delivery trace and the rate limits."""
+    """Problems that the rehearsal found, from the delivery trace, the rate limits and upcoming dated changes."""
 
     findings: list[LintFinding]
     """The problems, grouped by rule."""

@@ -97,7 +97,8 @@ class People:
     async def connect(self, name: str) -> models.Person:
         """Connect a person to the gateway.
 
-        A person receives events only while connected. Every action except reading connects automatically.
+        A person receives events only while connected. Every action except reading and `request`
+        connects automatically.
         """
         client = await self._client(name)
         await client.connect()

@@ -35,7 +35,7 @@ class Person(msgspec.Struct, kw_only=True):
     id: UserId
     token: str
     connected: bool
-    """Whether the person has a gateway session; every action except reading starts one."""
+    """Whether the person has a gateway session; every action except reading and `request` starts one."""
 
 
 # Messages
@@ -126,7 +126,7 @@ class Expect(msgspec.Struct, kw_only=True):
 
 
 class ExpectNone(msgspec.Struct, kw_only=True):
-    """An event that must not have been sent."""
+    """An event that the person must not have received."""
 
     event: Name
     """Name of the event, such as `MESSAGE_CREATE`."""
@@ -279,7 +279,7 @@ class AcceptInviteCode(msgspec.Struct, kw_only=True):
 
 
 class Befriend(msgspec.Struct, kw_only=True):
-    """The other user."""
+    """The user to send a friend request to, or whose request to accept."""
 
     user: Name
     """Name or ID of the other user, such as `bob`."""

@@ -16,7 +16,9 @@ _API_PREFIX: Final = re.compile(r"^/api(?:/v\d+)?")
 _NAME_PARTS: Final = re.compile(r"[^a-z0-9]+")
 _TEXT_WIDTH: Final = 100
 _EXPECTED_FIELDS: Final = ("id", "name", "content", "channel_id", "guild_id", "user_id", "custom_id", "type")
-"""Fields of an event that are useful in a test, most useful first; `id` is left out, because it differs in each run."""
+"""Fields of an event that are useful in a test, most useful first.
+
+`_expected_fields` skips `id`, because it differs in each run."""
 _EXPECTED_FIELDS_MAX: Final = 2
 
 

@@ -35,7 +35,7 @@ _FORM_FIELDS: Final = re.compile(rf"\b({'|'.join(sorted(SECRET_KEYS))})=[^&\s]*"
 
 
 class Masker:
-    """Replaces secrets in texts: those with a known key or path, and the tokens of the world."""
+    """Replaces secrets in texts: values with a known key or path, and known secrets such as the tokens of the world."""
 
     def __init__(self, known_secrets: Iterable[str]) -> None:
         self._secrets = sorted((secret for secret in known_secrets if secret), key=len, reverse=True)

@@ -94,7 +94,7 @@ class ControlApi:
         return self.console.create_link()
 
     async def close(self) -> None:
-        """Disconnect all people and close all forks; call it before the App stops."""
+        """Disconnect all people, stop recording traffic and close all forks; call it before the App stops."""
         await self.people.close()
         await self.traffic_api.close()
         await self.snapshots.close()
@@ -159,7 +159,7 @@ class ControlApi:
         )
 
     def refuse(self, request: web.Request) -> web.StreamResponse | None:
-        """Return the response to a request without a valid token, or None for an authorized request."""
+        """Return the error response to a request that is not authorized, or None for an authorized request."""
         try:
             self._authorize(request)
         except ApiError as error:
@@ -354,7 +354,7 @@ class ControlApi:
         return self.snapshots.list_forks()
 
     async def create_fork(self, body: bodies.CreateFork) -> bodies.Fork:
-        """Start a fork: a platform on its own port that starts from a snapshot."""
+        """Start a fork: a platform on its own port that starts from a snapshot or the current state."""
         now_ms = None if body.now is None else _check_time("now", codec.milliseconds(body.now))
         async with self._lock:
             return await self.snapshots.create_fork(body, now_ms)
@@ -478,7 +478,8 @@ class ControlApi:
     async def get_report(self) -> LintReport:
         """Return problems of applications that the rehearsal found.
 
-        They come from the rate limits, and from requests, sessions and events since the delivery trace was turned on.
+        They come from the rate limits, from upcoming dated changes, and from requests, sessions and events since the
+        delivery trace was turned on.
         """
         rejected = await self.explain(self.app.trace.find_rejected())
         failures = await self._count_interaction_failures()

@@ -1,4 +1,4 @@
-"""Snapshots of a world in memory, restoring them, and forks: separate platforms that start from a snapshot."""
+"""Snapshots of a world in memory, restoring them, and forks: separate platforms that start from a state of it."""
 
 import itertools
 from typing import Final, Protocol
@@ -79,7 +79,9 @@ class Snapshots:
             await self.close_fork(fork_id)
 
     async def take(self) -> SnapshotState:
-        """Take a snapshot of the current state. Raise BAD_REQUEST if too many are stored."""
+        """Take a snapshot of the current state.
+
+        Raise BAD_REQUEST if too many are stored, or if the world is not in memory."""
         if len(self._snapshots) >= SNAPSHOTS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MAX} snapshots can be stored; delete one first")
         snapshot_id = str(next(self._next_ids))
@@ -95,7 +97,7 @@ class Snapshots:
         del self._snapshots[snapshot_id]
 
     async def restore(self, snapshot_id: str) -> None:
-        """Restore data, files and time of a snapshot; connected clients must identify again."""
+        """Restore data, files, mail and time of a snapshot; connected clients must identify again."""
         snapshot = self._require_snapshot(snapshot_id)
         clock = self._control.clock
         clock.freeze()
@@ -109,8 +111,8 @@ class Snapshots:
     async def create_fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
         """Start a platform on its own port from a snapshot or the current state.
 
-        `now_ms` is the time of its clock in Unix milliseconds; None keeps the time of the snapshot. Raise BAD_REQUEST if too
-        many forks are open.
+        `now_ms` is the time of its clock in Unix milliseconds; None keeps the time of the snapshot. Raise NOT_FOUND
+        for an unknown snapshot, and BAD_REQUEST if too many forks are open or the world is not in memory.
         """
         if len(self._forks) >= FORKS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {FORKS_MAX} forks can be open; close one first")

@@ -61,7 +61,7 @@ class TracedPlatform(Protocol):
     snapshots: Snapshots
 
     def refuse(self, request: web.Request) -> web.StreamResponse | None:
-        """Return the response to a request without a valid token, or None for an authorized request."""
+        """Return the error response to a request that is not authorized, or None for an authorized request."""
 
     def respond_with_error(self, request: web.Request, error: errors.ApiError) -> web.StreamResponse:
         """Return an error as a response in the format of the API."""

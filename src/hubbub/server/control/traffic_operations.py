@@ -24,7 +24,7 @@ class TrafficQuery(msgspec.Struct, kw_only=True):
     text: Annotated[str, Meta(max_length=200)] = ""
     """Text that the summary contains, in any letter case."""
     failed: bool = False
-    """Whether only rejected requests, closed connections and events that a session missed are returned."""
+    """Whether only rejected and failed requests, closed connections and events that a session missed are returned."""
     limit: Annotated[int, Meta(ge=1, le=ENTRIES_MAX)] = ENTRIES_MAX
     """Maximum number of entries; the newest are returned."""
 

@@ -56,7 +56,7 @@ class TryIt:
         self._get_built_world = get_built_world
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the route of the callers, for the HTTP server."""
+        """Return the route that serves the values."""
         return [web.post(CALLERS_PATH, self._respond)]
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:

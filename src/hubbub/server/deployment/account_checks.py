@@ -22,7 +22,7 @@ from hubbub.server.deployment.target import (
 from hubbub.server.terminal import Finding
 
 FILE_BYTES: Final = 3 * 1024**2
-"""Size of the uploaded file: above the default limit of a proxy, below the limit of every Hubbub server."""
+"""Size of the uploaded file in bytes: above the usual default limit of a proxy, below the default limit of Hubbub."""
 RANGE: Final = (1_000_000, 1_000_999)
 """First and last byte of the range request."""
 PACKET_TRIES_MAX: Final = 5

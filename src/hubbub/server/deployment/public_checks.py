@@ -23,7 +23,7 @@ ORIGIN: Final = "https://origin.example"
 """Origin of another website, which may use the API from a browser."""
 PNG_SIGNATURE: Final = b"\x89PNG"
 REQUEST_ID_HEADER: Final = "X-Request-Id"
-"""Header that every API response of Hubbub has, and no response of a proxy."""
+"""Header that every API response of Hubbub has; a response without it comes from a proxy."""
 
 
 class PublicChecks:

@@ -83,7 +83,7 @@ def convert_record(record: TrafficRecord, built: BuiltWorld) -> RecordedInput | 
 
 
 def _find_actor(built: BuiltWorld, user_id: int | None, token: str) -> tuple[str, bool]:
-    """Return the name of the user or application with this ID or token, and whether it is a bot."""
+    """Return the name of the user or application with this ID or token, or an empty string, and whether it is a bot."""
     for name, user in built.users.items():
         if user.id == user_id or user.token == token:
             return name, False

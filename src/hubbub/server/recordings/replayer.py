@@ -206,7 +206,9 @@ class Replayer:
         return None
 
     async def _repeat_frame(self, recorded: RecordedInput) -> str | None:
-        """Repeat a frame of a person's gateway client; Identify opens a session."""
+        """Repeat a frame of a person's gateway client, for which Identify and Resume open a new session.
+
+        Return why it failed, or None."""
         session = self._sessions.get(recorded.connection)
         if recorded.frame in ("IDENTIFY", "RESUME"):
             if session is not None:

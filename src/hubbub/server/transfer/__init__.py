@@ -1,1 +1,1 @@
-"""Transfer of guilds between servers: archives, imports of archives and of other programs' exports (decisions/0128, 0129)."""
+"""Transfer of guilds: export to archives, and import of archives, templates and chat exports (decisions/0128, 0129)."""

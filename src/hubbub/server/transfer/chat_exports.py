@@ -200,7 +200,7 @@ class ChatExportSource:
     # Reading
 
     def _iter_messages(self, file: _File) -> Iterator[tuple[int, _Message]]:
-        """Yield the messages of a channel with their line."""
+        """Yield the messages of a file, with the line at which each begins."""
         with JsonStream(file.path, file.name) as stream:
             stream.read_header("messages")
             for line, value in stream.items():

@@ -13,7 +13,7 @@ OWNER_ID: Final = 1
 
 
 def make_record(table: str, values: Mapping[str, Any], *, file: str, line: int = 0) -> Record:
-    """Return a record from built-in values without null; raise InvalidArchive if they are invalid."""
+    """Return a record from built-in values; None and UNSET are left out. Raise InvalidArchive if it is invalid."""
     present = {name: value for name, value in values.items() if value is not None and value is not UNSET}
     return CODECS[table].from_values(present, file=file, number=line)
 

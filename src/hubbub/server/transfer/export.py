@@ -94,7 +94,9 @@ class _Writer:
         self._user_ids: set[int] = set()
 
     def write_tables(self, tx: Tx, guild_id: int) -> str:
-        """Write all tables of a guild and return its name. Raise ExportError if the guild does not exist."""
+        """Write the tables of a guild, with invites if requested, and return its name.
+
+        Raise ExportError if the guild does not exist."""
         name: str | None = tx.value("SELECT name FROM guilds WHERE id = ?", guild_id)
         if name is None:
             raise ExportError(f"there is no guild with the ID {guild_id}")

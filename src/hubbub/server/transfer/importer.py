@@ -1,8 +1,8 @@
 """Import of a guild in steps that continue after an interruption (decisions/0128).
 
-Each step processes the records of the source in batches. A batch and its progress are stored in one transaction, so a
-killed import continues without duplicates or gaps. The guild has no members with a login until the last step, so no client
-sees it before it is complete."""
+Each step processes records or files of the source in batches. A batch of records and its progress are stored in one
+transaction, and a file that is stored again has the same key, so a killed import continues without duplicates or gaps.
+The guild has no members with a login until the last step, so no client sees it before it is complete."""
 
 import asyncio
 import functools
@@ -64,7 +64,7 @@ class ImportSummary(NamedTuple):
     is_new: bool
     """False if the file was imported before."""
     counts: dict[str, int]
-    """Number of records by table."""
+    """Number of records by table that this run processed; empty if the file was imported before."""
     skipped: int
     """Number of records and rows that refer to objects that the source does not contain."""
     missing_files: int

@@ -1,4 +1,4 @@
-"""A reader for a large JSON object whose last field is a long list: it reads the items one by one."""
+"""A reader for a large JSON object with a long list: it reads the fields before the list, then the items one by one."""
 
 import json
 import re

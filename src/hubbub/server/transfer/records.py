@@ -107,7 +107,7 @@ class TableCodec:
             for name, column in table.columns.items()
             if column.kind is not ColumnKind.GUILD and name != table.parent_column
         ]
-        """Columns that a record contains, by name."""
+        """Names and columns that a record contains, in the order of the table."""
         fields: list[Any] = [_struct_field(name, column) for name, column in self.columns]
         fields += [
             (child.table.name, list[child.struct], msgspec.field(default_factory=list))  # type: ignore[name-defined]

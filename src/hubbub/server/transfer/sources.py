@@ -32,7 +32,7 @@ class SourceFile(NamedTuple):
     """An attachment, an image or a sound to import."""
 
     key: str
-    """Key in the file store of the server that the guild came from."""
+    """Key in a file store; the key of an attachment contains the ID that the attachment has in the records."""
     size: int
     sha256: str | None
     """Expected hash, or None if the source does not have it."""

@@ -233,7 +233,7 @@ class LobbyMember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Lobby(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A lobby of an application; its name is only used in the ready file."""
+    """A lobby of an application; its name determines its ID and is its key in the ready file."""
 
     application: str
     secret: Annotated[str, Meta(min_length=1, max_length=LOBBY_SECRET_MAX)] | None = None
