@@ -51,8 +51,9 @@ class AudioBackend:
         self.options: Mapping[str, Any] = {}
         """Current options; set by the client.
 
-        For a backend are `echo_cancellation`, `noise_suppression` (treat it as off while `noise_cancellation` is on),
-        `automatic_gain_control`, `noise_cancellation` and `engine_managed_audio_session`; ignore other keys."""
+        The keys for a backend are `echo_cancellation`, `noise_suppression`, `automatic_gain_control`,
+        `noise_cancellation` and `engine_managed_audio_session`; ignore other keys. Treat `noise_suppression` as off while
+        `noise_cancellation` is on."""
 
     def inputs(self) -> Sequence[tuple[str, str]]:
         """Return the microphones as pairs of ID and name, the default one first."""
