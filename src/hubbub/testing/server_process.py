@@ -160,7 +160,7 @@ class ServerProcess:
             return log.read().decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Stop the server, unless it is shared."""
+        """Stop the server and delete its files, unless it is shared."""
         self._release()
         process = self.process
         if process is not None:
