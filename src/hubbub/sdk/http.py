@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 TIMEOUT_MS: Final = 30_000
 """Default timeout of a request including its retries but not its waits for rate limits, in milliseconds."""
 RATE_LIMIT_WAIT_MAX_MS: Final = 60_000
-"""Maximum delay in milliseconds after which a rate limited request is retried; with a longer one, the error is raised."""
+"""Default maximum delay in milliseconds before a retry of a rate limited request; with a longer one, it fails."""
 TRIES_MAX: Final = 5
 """Default maximum number of attempts of a request."""
 BACKOFF_MS: Final = 250
