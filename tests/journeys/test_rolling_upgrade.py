@@ -50,7 +50,7 @@ def expansion() -> tuple[str, str]:
 
 
 def contraction() -> tuple[str, str]:
-    """Return the name and the SQL of a migration that removes a column, which code of the expanded schema does not use."""
+    """Return name and SQL of a migration that removes a column, which code of the expanded schema does not use."""
     return (
         "contraction",
         f"-- contract: schema {CURRENT_SCHEMA + 1}, release 9.0.0\nALTER TABLE users DROP COLUMN added_text;",

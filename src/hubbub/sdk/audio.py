@@ -52,8 +52,8 @@ class AudioBackend:
         """Current options; set by the client.
 
         The keys for a backend are `echo_cancellation`, `noise_suppression`, `automatic_gain_control`,
-        `noise_cancellation` and `engine_managed_audio_session`; ignore other keys. Treat `noise_suppression` as off while
-        `noise_cancellation` is on."""
+        `noise_cancellation` and `engine_managed_audio_session`; ignore other keys. Treat `noise_suppression` as off
+        while `noise_cancellation` is on."""
 
     def inputs(self) -> Sequence[tuple[str, str]]:
         """Return the microphones as pairs of ID and name, the default one first."""
