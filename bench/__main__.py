@@ -19,6 +19,8 @@ python -m bench [BENCHMARK ...] [--quick]
 - client: the chat client in Chromium while messages arrive
 - hostile: the cost of input that is written to be slow grows linearly
 
+With `--quick` each benchmark measures briefly, and nothing is stored.
+
 `python -m bench.hops` counts the calls between modules, for docs/tour.md.
 """
 

@@ -158,7 +158,7 @@ class Sender:
             response.raise_for_status()
 
     async def send_last(self, page: ChatPage) -> None:
-        """Send a message and wait until the page shows it."""
+        """Send the next message and a message with a unique text, and wait until the page shows the latter."""
         await self.send()
         url = f"{self._info['url']}/api/v10/channels/{self._info['channel']}/messages"
         text = f"mark {self.count} end"

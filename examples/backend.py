@@ -50,7 +50,7 @@ async def unmerge(request: web.Request) -> web.Response:
 
 @web.middleware
 async def report_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Return API errors as messages for the game."""
+    """Return API errors and invalid requests as messages for the game."""
     try:
         return await handler(request)
     except ApiError as error:

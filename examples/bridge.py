@@ -123,7 +123,7 @@ class Bridge(discord.Client):
 
 
 async def main() -> str | None:
-    """Run until a signal arrives. Return the text of the problem, or None."""
+    """Run until a signal arrives or a problem occurs. Return the text of the problem, or None."""
     async with Bridge(sys.argv[2]) as bridge:
         loop, close_tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
         for signal_number in (signal.SIGINT, signal.SIGTERM):

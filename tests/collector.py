@@ -79,7 +79,7 @@ class Collector:
         return await self.wait_for(lambda span: span.name == name)
 
     def chain(self, span: ReceivedSpan) -> list[str]:
-        """Return the names from the root of a span's trace to the span."""
+        """Return the names of the received ancestors of a span, the oldest first, and of the span."""
         by_id = {other.span_id: other for other in self.spans}
         names = [span.name]
         while span.parent_id in by_id:

@@ -1,4 +1,4 @@
-"""An OIDC issuer that a test controls, and requests with its tokens."""
+"""An OIDC issuer that a test controls, its configuration as an identity provider, and requests with its tokens."""
 
 from typing import Any
 

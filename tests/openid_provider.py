@@ -1,4 +1,4 @@
-"""An OpenID Connect provider for logins: authorization code with PKCE, client authentication, userinfo and logout."""
+"""An OpenID Connect provider for logins: authorization code with PKCE, client authentication and userinfo."""
 
 import base64
 import hashlib

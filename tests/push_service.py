@@ -88,7 +88,7 @@ class PushService:
         return {"endpoint": f"{self.url}/{name}", "expirationTime": None, "keys": keys}
 
     async def subscribe(self, user: Actor, name: str = "browser") -> Any:
-        """Subscribe a browser of a user and return the API response."""
+        """Subscribe a browser of a user and return the decoded response."""
         return (await user.post(PUSH_SUBSCRIPTIONS_PATH, json=self.subscription(name))).ok()
 
     async def wait_for(self, count: int) -> list[PushRequest]:

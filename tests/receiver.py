@@ -175,7 +175,7 @@ def extend_timeouts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def use_as_interactions_endpoint(receiver: Receiver, bot: Actor) -> None:
-    """Make the receiver the interactions endpoint of the bot's application, and clear its recorded requests."""
+    """Make the receiver the interactions endpoint of the bot's application, and clear its `requests`."""
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     url = receiver.events_url.replace("/events", "/interactions")
     (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
@@ -184,7 +184,7 @@ async def use_as_interactions_endpoint(receiver: Receiver, bot: Actor) -> None:
 
 
 async def subscribe_to_events(receiver: Receiver, bot: Actor, *types: str) -> None:
-    """Subscribe the receiver to webhook events of the bot's application, and clear its recorded requests."""
+    """Subscribe the receiver to webhook events of the bot's application, and clear its `requests`."""
     receiver.use_verify_key_of((await bot.get("/applications/@me")).ok())
     body = {
         "event_webhooks_url": receiver.events_url,

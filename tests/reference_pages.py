@@ -1,4 +1,4 @@
-"""Parser of the API reference pages, and a function that reads the entries of all operations."""
+"""Parser of the API reference pages, and a function that reads the entries of all resource pages."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser

@@ -33,7 +33,7 @@ class S3Server:
     objects: dict[str, tuple[bytes, str]] = field(default_factory=dict)
     """Content and media type by key."""
     methods: list[str] = field(default_factory=list)
-    """Methods of all accepted requests."""
+    """Methods of all requests with a valid signature, in order."""
     _uploads: dict[str, dict[int, bytes]] = field(default_factory=dict)
     _upload_ids: Iterator[int] = field(default_factory=itertools.count)
 

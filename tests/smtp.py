@@ -1,4 +1,4 @@
-"""An SMTP server (aiosmtpd) that records or rejects mail, and functions that read the text, HTML and link of a mail."""
+"""An SMTP server (aiosmtpd) that records or rejects mail, and functions that read text, HTML and token of a mail."""
 
 import asyncio
 import email

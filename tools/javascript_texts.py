@@ -14,7 +14,7 @@ class Call(NamedTuple):
 
     function: str
     arguments: tuple[str | None, ...]
-    """The text arguments; None for an argument that is not a literal."""
+    """The text arguments; None for one that is not a literal, after which the others are left out."""
     line: int
 
 

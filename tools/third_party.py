@@ -186,7 +186,7 @@ Download = Callable[[str], bytes]
 
 
 def resolve_registry() -> str:
-    """Return the URL of the npm registry that this machine uses; raise RegistryUnknownError without npm and setting."""
+    """Return the URL of the npm registry that this machine uses; raise RegistryUnknownError if it names none."""
     for name, value in os.environ.items():
         if name.lower() == "npm_config_registry" and value:
             return value.rstrip("/") + "/"

@@ -20,7 +20,7 @@ FRAME_SECONDS = 1 / 30
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Return the ready file and the options of the game: account, guest name and backend."""
+    """Return the ready file and the options of the game: account, guest name, backend and token."""
     parser = argparse.ArgumentParser(prog="game", description="rock, paper, scissors for a party of friends")
     parser.add_argument("ready_file", help="the ready file of `hubbub dev`")
     parser.add_argument("--login", nargs="+", metavar=("USER", "PASSWORD"), help="log in without a browser")
@@ -33,7 +33,9 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def read_lines(lines: "queue.SimpleQueue[str]") -> None:
-    """Read the player's input in a separate thread, because a game loop must not block."""
+    """Put the player's input into a queue, and /quit at its end.
+
+    This function runs in a thread, because a game loop must not block."""
     for line in sys.stdin:
         lines.put(line.strip())
     lines.put("/quit")

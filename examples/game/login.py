@@ -40,7 +40,7 @@ def read_world(ready_file: str) -> dict[str, Any]:
 
 
 def error_text(response: str, default: str) -> str:
-    """Return the message of an error response, or the messages of its fields; `default` if it has none."""
+    """Return the messages of the fields of an error response, or else its own message; `default` if it has none."""
 
     def field_messages(node: dict[str, Any]) -> Iterator[str]:
         for key, inner in node.items():
@@ -55,7 +55,7 @@ def error_text(response: str, default: str) -> str:
 
 
 def post(url: str, body: Any, token: str = "") -> Any:
-    """Send a POST request and return the decoded response. The SDK sends all other requests of the game."""
+    """Send a POST request and return the decoded response. The SDK sends all other API requests of the game."""
     headers = {"Content-Type": "application/json"} | ({"Authorization": token} if token else {})
     try:
         with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as response:
@@ -100,7 +100,8 @@ def start(
 ) -> None:
     """Get a token and connect; `on_failure` receives the text of an error.
 
-    The function does not block: each response arrives in a later frame and starts the next step."""
+    Only the request for the token of a guest blocks. Each other response arrives in a later frame and starts the next
+    step."""
     application_id = int(world["applications"]["demo-game"]["id"])
     guest_token = ""
     if options.guest:

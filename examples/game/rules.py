@@ -31,7 +31,7 @@ class Round:
         self.commitments.setdefault(player, commitment)
 
     def record_reveal(self, player: int, opening: str) -> None:
-        """Record a revealed throw; it is ignored if it does not match the player's commitment."""
+        """Record a revealed throw; it is ignored if it is invalid or does not match the player's commitment."""
         throw = opening.split(" ")[0]
         if throw in BEATS and hashlib.sha256(opening.encode()).hexdigest() == self.commitments.get(player):
             self.throws[player] = throw
@@ -41,7 +41,7 @@ class Round:
         return len(self.commitments) > 1 and set(players) <= set(self.commitments)
 
     def is_over(self) -> bool:
-        """Return whether all players who committed have revealed their throws."""
+        """Return whether all players who committed, at least two, have revealed their throws."""
         return len(self.throws) > 1 and set(self.throws) == set(self.commitments)
 
     def winners(self) -> list[int]:

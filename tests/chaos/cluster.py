@@ -166,7 +166,7 @@ class Node:
     database_url: str | None = None
     """The URL of PostgreSQL or of a proxy to it; None for the URL of the cluster."""
     clock_shift_ms: int = 0
-    """The error of the process's wall clock in milliseconds."""
+    """Milliseconds by which the process's wall clock is ahead; negative if it is behind."""
     flags: tuple[str, ...] = ()
 
 

@@ -7,7 +7,7 @@ from tests.chaos.cluster import Node, running_cluster
 from tests.journeys.processes import create_guild, register_user
 
 CLOCK_SHIFTS_MS = (0, -3_000)
-"""The error of each process's clock in milliseconds."""
+"""Milliseconds by which the clock of each process is ahead; negative if it is behind."""
 ROUND_COUNT = 15
 CALLER_COUNT = 8
 

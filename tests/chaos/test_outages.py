@@ -15,7 +15,7 @@ from tests.time_bounds import check_seconds, time_bound
 RESPONSE_SECONDS_MAX = 20.0
 """Maximum response time in seconds: an idle machine needs at most five, the rest is for a busy one."""
 RECOVERY_SECONDS_MAX = 20.0
-"""Time from the end of the outage until all requests succeed, in seconds: an idle machine needs one, the rest is for a busy one."""
+"""Maximum time from the end of the outage until all requests succeed, in seconds: an idle machine needs one."""
 OUTAGE_SECONDS = 8.0
 
 

@@ -1,4 +1,4 @@
-"""Ten times more requests than a process may queue: excess requests get 503, sessions and health checks are served."""
+"""Ten callers for each request that may be pending: excess requests get 503, sessions and health checks are served."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ LOAD_SECONDS = 6.0
 LATENCY_SECONDS_MAX = 10.0
 """Maximum response time in seconds under load: an idle machine needs less than one, the rest is for a busy one."""
 RECOVERY_SECONDS_MAX = 10.0
-"""Time after the load until a request succeeds, in seconds: an idle machine needs less than one."""
+"""Maximum time after the load until a request succeeds, in seconds: an idle machine needs less than one."""
 GROWTH_BYTES_MAX = 100 * 1024 * 1024
 
 

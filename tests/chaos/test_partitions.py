@@ -16,7 +16,7 @@ from tests.time_bounds import check_seconds
 from tests.world import ApiResponse
 
 NOT_READY_SECONDS_MAX = 15.0
-"""Time until a cut process reports that it is not ready, in seconds: two as documented, the rest is for a busy machine."""
+"""Maximum seconds until a cut process reports that it is not ready: two as documented, the rest for a busy machine."""
 VIEW_CHANNEL = str(int(Permissions.VIEW_CHANNEL))
 
 Change = Callable[[ApiUser, str, str, ApiUser], Awaitable[ApiResponse]]

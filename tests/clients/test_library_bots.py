@@ -52,10 +52,10 @@ RESULTS: Final[dict[str, Any]] = {
 """Results of the steps of a bot whose library supports all features."""
 
 WITHOUT_AUDIO: Final[dict[str, Any]] = {"commands_registered": ["ask", "greet", "join", "leave", "panel"]}
-"""Results of the steps of a bot that joins calls without audio."""
+"""Results that differ from `RESULTS` for a bot that joins calls without audio."""
 
 COMMANDS_ONLY: Final[dict[str, Any]] = {name: None for name in RESULTS if name != "commands_registered"}
-"""Results of the steps of a bot whose further features other modules test."""
+"""Results that differ from `RESULTS` for a bot whose further features other modules test: it has no steps for them."""
 
 EMOJI: Final = "🎉"
 """The emoji of the reaction for which a user gets the role."""
@@ -201,7 +201,7 @@ async def use_commands(setup: ClientSetup, bob: AppUser) -> None:
 
 
 async def use_call(setup: ClientSetup, bob: AppUser, *, has_audio: bool) -> None:
-    """Let a bot join a call, play audio that another bot receives, and leave it."""
+    """Let a bot join and leave a call; with `has_audio`, it plays audio that another bot receives."""
     lounge = setup.guild.channels["General"]
     state_path = f"/guilds/{setup.guild.id}/voice-states/{setup.bot.id}"
     async with AsyncExitStack() as stack:

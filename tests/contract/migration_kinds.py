@@ -1,4 +1,4 @@
-"""Classification of the statements of a migration: what programs of the previous version tolerate, and what they do not.
+"""Classification of the statements of a migration by their effect on programs of the previous version.
 
 A statement expands the schema if a program that does not know of it works as before. Every other statement contracts it,
 including statements that this module does not know.

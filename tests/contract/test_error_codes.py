@@ -1,4 +1,4 @@
-"""Every error code is raised by the server, or spec/http.md#1.9.1 has the reason."""
+"""Every error code is raised by the server, or spec/http.md#1.9.1 says why it is never raised."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "spec" / "http.md"
 
 
 def used_codes() -> set[int]:
-    """Return the codes that the server or a declared limit names."""
+    """Return the codes that the server or a declared limit refers to."""
     server = "\n".join(path.read_text("utf-8") for path in sorted((SOURCES / "server").rglob("*.py")))
     limits = "\n".join(path.read_text("utf-8") for path in sorted((SOURCES / "protocol").rglob("*.py")))
     named = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", server)) | set(re.findall(r"\bcode=errors\.([A-Z0-9_]+)", limits))

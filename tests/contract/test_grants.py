@@ -1,7 +1,8 @@
 """No operation grants, directly or by copying, moving, syncing, installing or editing, a permission that the caller lacks.
 
-The caller has every permission except ADMINISTRATOR and BAN_MEMBERS. Each attempt tries to give BAN_MEMBERS to the
-caller's role or to @everyone. The last test finds new operations that change channels, roles or rules.
+The caller has every permission except ADMINISTRATOR and BAN_MEMBERS. Each attempt tries to allow BAN_MEMBERS to a
+role, to assign or offer a role that has it, or to change such a role or overwrite. The last test finds new operations
+that change channels, roles or rules.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Migrations expand the schema, or declare since when no program uses what they remove (decisions/0148)."""
+"""Migrations expand the schema, or name the schema since which programs do not use removed parts (decisions/0148)."""
 
 import ast
 import re

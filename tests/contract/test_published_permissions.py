@@ -1,4 +1,4 @@
-"""Permissions in the published descriptions: each operation that may reject a caller names what the caller needs."""
+"""Permissions in the published descriptions: each operation that requires some names them, or has a reason not to."""
 
 import re
 

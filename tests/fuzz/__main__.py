@@ -15,7 +15,7 @@ from tests.fuzz.runner import PARTS, Runner, replay
 
 
 def main() -> int:
-    """Run the fuzzer, or send stored inputs. Return 1 if there was a problem or an operation never succeeded."""
+    """Run the fuzzer, or send stored inputs. Return 1 after a problem, or if a reachable operation never succeeded."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--requests", type=int, default=1_000_000, help="number of inputs after which the run ends")
     parser.add_argument("--seconds", type=float, default=3600, help="time after which the run ends")

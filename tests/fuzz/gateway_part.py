@@ -58,7 +58,7 @@ class GatewayPart(Part):
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._is_etf = False
         self._frames: list[dict[str, Any]] = []
-        """The latest frames that were sent on the current connection."""
+        """Frames of the current connection: the last 12 before the latest batch, and the first 12 of that batch."""
         self._query = ""
         self._has_hello = False
         """Whether the first message of the connection was received."""

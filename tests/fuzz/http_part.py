@@ -47,7 +47,7 @@ DESTRUCTIVE = frozenset(
 """Operations that act only on the objects of their recipe, because other requests need the shared objects."""
 
 SLOW = frozenset({"claim_placeholder"})
-"""Operations whose recipe is used once."""
+"""Operations with a slow recipe, which `start` uses and `step` does not."""
 
 MINIMIZATION_REQUESTS_MAX = 60
 
@@ -301,7 +301,9 @@ class HttpPart(Part):
         return data
 
     async def minimize(self, summary: str) -> Any:
-        """Remove fields of the JSON body while the request still fails with a server error. Return the smallest input."""
+        """Return the last input with the smallest JSON body found that still causes a server error.
+
+        The input is unchanged if its body is not JSON, or if no smaller body causes a server error."""
         assert self._last is not None
         endpoint, wire, context = self._last
         try:
@@ -343,7 +345,7 @@ def _smaller_values(value: Any) -> Any:
 
 
 def _created_parameters(endpoints: list[Endpoint]) -> dict[str, str]:
-    """Return, for operations that create an object, the path parameter that takes its ID."""
+    """Return the path parameter that takes the ID or code of a created object, by the name of the operation."""
     parameters = {}
     by_path = {endpoint.operation.path: endpoint for endpoint in endpoints}
     for endpoint in endpoints:
@@ -356,7 +358,7 @@ def _created_parameters(endpoints: list[Endpoint]) -> dict[str, str]:
 
 
 def _method_order(endpoint: Endpoint) -> int:
-    """Return the position of an operation among the valid requests."""
+    """Return 0 for operations that read, 2 for those that delete, and 1 for all others."""
     return {"GET": 0, "DELETE": 2}.get(endpoint.operation.method, 1)
 
 

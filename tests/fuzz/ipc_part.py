@@ -68,7 +68,7 @@ class IpcPart(Part):
         return self._program
 
     async def step(self) -> None:
-        """Send one frame and wait until the agent has processed it or has closed the connection."""
+        """Send one frame and wait for its outcome."""
         program = await self._connect()
         await self._send(program, self._build_frame())
 
@@ -130,7 +130,9 @@ class IpcPart(Part):
             self._program = None
 
     async def _wait_outcome(self, program: Program) -> str:
-        """Read until the answer to the ping; a frame whose header is broken makes the agent wait for more bytes."""
+        """Read until the agent answers the ping or closes the connection, at most one second, and return the outcome.
+
+        After a frame with a broken header, the agent waits for more bytes and does not answer."""
         try:
             async with asyncio.timeout(1.0):
                 while True:

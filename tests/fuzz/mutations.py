@@ -1,4 +1,4 @@
-"""Mutations of JSON values, of encoded JSON, and of requests: headers, body, method, path and query."""
+"""Mutations of JSON values, of encoded JSON, of bytes, and of requests: headers, body, method, path and query."""
 
 import copy
 import gzip
@@ -94,7 +94,7 @@ def _mutate_once(value: Any, source: random.Random) -> Any:
 
 
 def _perturb(value: Any, source: random.Random) -> Any:
-    """Return a value close to this one: of the same kind, or in another notation."""
+    """Return a value close to a Boolean, an integer or a string; for other values, a random hostile one."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):

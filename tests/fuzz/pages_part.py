@@ -49,7 +49,7 @@ FILES = (
 """Paths of files and of pages that have no declaration."""
 
 EXCLUDED = frozenset({"/logout", "/settings/account/delete", "/settings/account/second-factor"})
-"""Forms that would end the login of the part; those that turn off features for all parts are excluded too."""
+"""Paths that are not requested, because their forms would end the login of the part or change its second factor."""
 
 BODY_BYTES_MAX = 64 * 1024
 
@@ -70,7 +70,7 @@ class PagesPart(Part):
         self._tokens: dict[str, str] = {}
 
     async def start(self) -> None:
-        """Create a user with a guild and an application, and an operator, only for this part. Find the forms of all pages."""
+        """Create users, a guild, an application and an operator only for this part, and find the forms of the pages."""
         world = self.platform.world
         user = await world.user()
         guild = await world.guild(user)
@@ -105,7 +105,7 @@ class PagesPart(Part):
                         self._learn(await browser.request("GET", path), name)
 
     def _learn(self, page: Page, login: str) -> None:
-        """Remember the forms of a page and the token that forms of this login need."""
+        """Remember the forms of a page, except those for objects of other parts, and the token that they need."""
         shared = [str(caller.id) for caller in self.platform.callers.values() if caller is not None]
         shared += [self.platform.prepared.object_ids[name] for name in ("guild_id", "user_id", "application_id")]
         for form in page.forms:

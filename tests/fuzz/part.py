@@ -1,4 +1,7 @@
-"""The interface of the parts of a run. Each part sends inputs to one interface of the platform."""
+"""The base class of the parts of a run, and the exception for invalid responses.
+
+A part sends inputs to one interface of the platform, such as the HTTP API or the gateway.
+"""
 
 import random
 from typing import Any
@@ -8,7 +11,7 @@ from tests.fuzz.report import Report
 
 
 class Part:
-    """Sends inputs to one interface."""
+    """Sends inputs to one interface of the platform."""
 
     name = ""
 
@@ -30,7 +33,10 @@ class Part:
         raise NotImplementedError
 
     async def minimize(self, summary: str) -> Any:
-        """Return a smaller input with the same problem as the last one, or the last input."""
+        """Return a smaller input with the same problem as the last one, or the last input.
+
+        `summary` is the summary of the problem.
+        """
         return self.last_input
 
     async def close(self) -> None:

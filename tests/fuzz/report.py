@@ -30,9 +30,9 @@ class Report:
     inputs: Counter[str] = field(default_factory=Counter)
     """Number of inputs by part."""
     outcomes: Counter[str] = field(default_factory=Counter)
-    """Number of inputs by part and outcome, such as a status."""
+    """Number of inputs by part and outcome, such as a status; also of failed recipes, and of early ends of epochs."""
     operations: set[str] = field(default_factory=set)
-    """Names of all operations."""
+    """Names of all operations; empty without the HTTP part."""
     succeeded: set[str] = field(default_factory=set)
     """Names of the operations that succeeded."""
     attempted: Counter[str] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ class Report:
         return is_new
 
     def print_progress(self) -> None:
-        """Write one line about the state of the run."""
+        """Write one line about the state of the run to the standard error output."""
         seconds = time.monotonic() - self.started
         parts = ", ".join(f"{part} {count}" for part, count in sorted(self.inputs.items()))
         print(

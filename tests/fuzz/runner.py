@@ -28,7 +28,7 @@ PARTS: dict[str, tuple[type[Part], int]] = {
     "voice": (VoicePart, 6),
     "ipc": (IpcPart, 3),
 }
-"""Parts by name, with their share of the inputs."""
+"""Parts by name, with their weight in the random choice of the next part."""
 
 EPOCH_INPUTS = 20_000
 """Number of inputs after which a new platform replaces the old one."""
@@ -90,7 +90,7 @@ class Runner:
                 await part.close()
 
     async def _guard(self, part: Part, step: Any) -> None:
-        """Await a step; record every problem that it causes."""
+        """Await a step, or the start of a part, and record the problems that it causes."""
         found: list[Problem] = []
         try:
             async with asyncio.timeout(STEP_SECONDS_MAX if step.__name__ == "step" else None):
@@ -139,7 +139,7 @@ class Runner:
 
 
 async def replay(platform: Platform, data: Any, monitor: Monitor) -> list[str]:
-    """Send a stored input and return the problems that it causes."""
+    """Send a stored input and return the problems that it causes, except pauses of the event loop."""
     report = Report()
     part = PARTS[data["part"]][0](platform, random.Random(0), report)
     problems = []

@@ -1,4 +1,4 @@
-"""Random JSON values of protocol types, and a pool of the IDs, codes and tokens of existing objects."""
+"""Random JSON values, of protocol types and hostile ones, and a pool of IDs, codes and tokens of existing objects."""
 
 import random
 import types
@@ -20,7 +20,7 @@ from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS
 
 DEPTH_MAX = 6
-"""Maximum nesting of generated objects."""
+"""Nesting from which objects have only required fields, and arrays are empty if they may be."""
 
 _UNIONS = (Union, types.UnionType)
 _ARRAYS = (list, tuple, set, frozenset, Sequence)
@@ -70,7 +70,7 @@ TEXTS = (
 """Strings that have broken parsers, and ordinary ones."""
 
 NUMBERS = (0, 1, -1, 2, 3, 7, 100, 2**31 - 1, 2**31, -(2**31) - 1, 2**53, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**30)
-"""Integers at the bounds of machine types."""
+"""Small integers, and integers at the bounds of machine types."""
 
 ODD_NUMBERS = (0.5, -0.0, 1e308, 1e-320, 1.0, 2.0**63, -1e18)
 
@@ -108,14 +108,14 @@ def random_hostile(source: random.Random) -> Any:
 
 
 class ValueSource:
-    """Generates JSON values of protocol types."""
+    """Generates JSON values of protocol types, a few of them invalid."""
 
     def __init__(self, source: random.Random, pool: "ObjectPool") -> None:
         self._random = source
         self._pool = pool
 
     def build(self, kind: Any, name: str = "", meta: Meta | None = None, depth: int = 0) -> Any:
-        """Return a JSON value of a type; `name` is the field that contains it."""
+        """Return a JSON value of a type, rarely a hostile one; `name` is the field that contains it."""
         if self._random.random() < 0.015:
             return random_hostile(self._random)
         origin = get_origin(kind)
@@ -266,7 +266,7 @@ class ObjectPool:
         return self._random.choice(self._all) if self._random.random() < 0.8 else self._random.choice(IDS)
 
     def harvest(self, value: Any, depth: int = 0) -> None:
-        """Add the IDs that a response contains."""
+        """Add the IDs of nested objects and of fields that end in _id, for up to five items of each list."""
         if isinstance(value, list):
             for item in value[:5]:
                 self.harvest(item, depth + 1)

@@ -52,7 +52,7 @@ class VoicePart(Part):
         self._udp.setblocking(False)
 
     async def start(self) -> None:
-        """Create a guild that the other parts do not change, with a bot that joins the call."""
+        """Create a guild that the other parts do not change, with a voice channel and a bot."""
         world = self.platform.world
         self._guild = await world.guild()
         self._channel_id = await self._guild.channel("Lounge", type=ChannelType.GUILD_VOICE)

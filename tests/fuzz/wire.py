@@ -13,7 +13,7 @@ _BODILESS_STATUSES = (204, 304)
 
 @dataclass
 class WireRequest:
-    """A request as bytes: method, target, headers and body. `encode` adds Host and Content-Length if they are missing."""
+    """A request as bytes: method, target, headers and body. `encode` adds Host and Content-Length where needed."""
 
     method: str
     target: str

@@ -1,4 +1,4 @@
-"""Fixture for the tests of whole stories: an HTTP client."""
+"""Fixture of the journeys, which are tests of complete scenarios: an HTTP client."""
 
 from collections.abc import AsyncIterator
 

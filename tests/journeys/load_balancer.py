@@ -1,4 +1,4 @@
-"""A load balancer in front of a platform of several processes: one URL for its API and gateway processes."""
+"""A load balancer with one URL for the API and gateway processes of a platform, and a cluster behind it."""
 
 import asyncio
 import contextlib

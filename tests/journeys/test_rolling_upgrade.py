@@ -40,7 +40,7 @@ def write_migrations(folder: Path, *further: tuple[str, str]) -> Path:
 
 
 def expansion() -> tuple[str, str]:
-    """Return a migration that adds columns to every table, and a table with an index."""
+    """Return the name and the SQL of a migration that adds columns to every table, and one more table."""
     statements = [
         f"ALTER TABLE {name} ADD COLUMN added_text TEXT;\n"
         f"ALTER TABLE {name} ADD COLUMN added_number INTEGER NOT NULL DEFAULT 7;"
@@ -50,7 +50,7 @@ def expansion() -> tuple[str, str]:
 
 
 def contraction() -> tuple[str, str]:
-    """Return a migration that removes a column which programs of the expanded schema no longer use."""
+    """Return name and SQL of a migration that removes a column, which code of the expanded schema does not use."""
     return (
         "contraction",
         f"-- contract: schema {CURRENT_SCHEMA + 1}, release 9.0.0\nALTER TABLE users DROP COLUMN added_text;",

@@ -89,7 +89,7 @@ class Account:
         return self._core.status is ClientStatus.READY
 
     async def start(self) -> None:
-        """Connect and wait until the session is ready; raise SignedOut if the platform rejects the token."""
+        """Connect and wait until the session is ready; raise SignedOut if the platform rejects token or session."""
         try:
             await self._gateway.connect()
         except ConnectionLost as error:

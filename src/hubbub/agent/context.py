@@ -99,7 +99,7 @@ class AgentContext:
         """Send an event to the connections that subscribed to it and have its scope; return their number.
 
         `data` is the payload, or a function that builds the payload for a connection.
-        `subscribed_id` is the ID of the guild or channel of the event. Subscriptions without an ID match every event.
+        `subscribed_id` is the ID of the guild, channel or lobby of the event; subscriptions without an ID always match.
         `application_id` restricts the event to the programs of one application."""
         matching = {Subscription(event, None), Subscription(event, subscribed_id)}
         count = 0

@@ -40,7 +40,9 @@ def token_store_path(environ: Mapping[str, str]) -> Path:
 
 
 def read_provided_token(token_file: str | None, environ: Mapping[str, str]) -> str | None:
-    """Return the token from the token file or the environment, or None; raise SettingError if it is invalid."""
+    """Return the token from the token file or the environment, or None.
+
+    Raise SettingError if it is invalid, or if the file cannot be read or other users can read it."""
     if token_file is not None:
         path = Path(token_file)
         try:

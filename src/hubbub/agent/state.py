@@ -22,7 +22,7 @@ class SessionState:
         self.user: Data = {}
         self.session_id = ""
         self.guilds: dict[str, Data] = {}
-        """Guilds from GUILD_CREATE, without their channels, members and voice states."""
+        """Guilds from GUILD_CREATE, without their channels, threads, members, presences and voice states."""
         self.pending_guilds: set[str] = set()
         """IDs of guilds that are loading or unavailable: their GUILD_CREATE has not arrived yet."""
         self.channels: dict[str, Data] = {}
@@ -35,7 +35,7 @@ class SessionState:
         self.voice_states: dict[tuple[str, str], Data] = {}
         """Voice states by guild ID (empty for a private channel) and user ID."""
         self.nicks: dict[tuple[str, str], str | None] = {}
-        """Nicknames by guild ID and user ID."""
+        """Nicknames by guild ID and user ID; None for a member without a nickname."""
         self.sessions: list[Data] = []
         """All gateway sessions of the user, including those of games and other clients."""
 

@@ -44,7 +44,7 @@ def avatar_url(web_url: str, payload: Data) -> str | None:
 
 
 def guild(web_url: str, payload: Data) -> Data:
-    """Build a guild object with the URL of the icon, or None for a guild without an icon."""
+    """Build a guild object; its `icon_url` is None for a guild without an icon."""
     icon = f"{web_url}/cdn/icons/{payload['id']}/{payload['icon']}.png" if payload.get("icon") else None
     return {"id": payload["id"], "name": payload.get("name", ""), "icon_url": icon}
 

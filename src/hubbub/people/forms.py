@@ -35,7 +35,7 @@ NAMED_COMPONENT_OBJECTS: Final[dict[int, str]] = {
 """Component types whose values may be names of objects, and the type of these objects."""
 
 ValueResolver = Callable[[Any, str | None], Any]
-"""Function that converts a value in a test to the value to send, such as an ID.
+"""Function that converts a value of the caller to the value to send, such as an ID.
 
 Its second argument is the type of the object that the value may name, or None.
 """

@@ -309,7 +309,7 @@ class InteractionClient(MessagingClient):
         return answer
 
     def _resolve_value(self, files: list[File], value: Any, object_type: str | None) -> Any:
-        """Convert a test's value for an option, select or field to the value to send; append a file to `files`."""
+        """Convert the caller's value for an option, select or field to the value to send; append a file to `files`."""
         if isinstance(value, tuple):
             files.append(value)
             return str(len(files) - 1)

@@ -27,7 +27,7 @@ ChannelReference: TypeAlias = str | Identified | Mapping[str, Any]
 """A channel by its name in the world, its ID or its API object; or a user or `@name`, for direct messages."""
 
 MessageReference: TypeAlias = str | Mapping[str, Any]
-"""A message, or the ID of a message that the user has received."""
+"""A message, or its ID; the user must have received a message given by its ID, unless its channel is given too."""
 
 File: TypeAlias = tuple[str, bytes]
 """The name and content of a file."""

@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class UnknownNameError(KeyError):
-    """Raised for a name that the world does not have."""
+    """Raised for a name that the world does not have, or a key that the ready document does not have."""
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -21,7 +21,7 @@ async def request(
     data: Any = None,
     headers: Mapping[str, str] | None = None,
 ) -> Any:
-    """Send a request and return the decoded response.
+    """Send a request and return the decoded JSON or the text of the response, or None if it is empty.
 
     Raise `RequestRejected` if the platform rejects it, and `PlatformUnavailable` if there is no response. `actor_name` is
     the sender in error messages."""

@@ -43,7 +43,7 @@ DISCARDED_EVENT: Final = ReceivedEvent("", None)
 
 
 class ActorSession:
-    """A gateway session that records all received events, and resumes when its connection breaks."""
+    """A gateway session that records the latest `EVENTS_KEPT_MAX` events, and resumes when its connection breaks."""
 
     def __init__(self, http: aiohttp.ClientSession, url: str, actor_name: str, identify: dict[str, Any]) -> None:
         self.actor_name = actor_name

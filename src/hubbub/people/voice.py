@@ -45,7 +45,7 @@ class VoiceTicket(NamedTuple):
     """The credentials for one call."""
 
     server_id: str
-    """ID of the guild, or of the channel for a direct call."""
+    """ID of the guild, or of the channel for a private call."""
     channel_id: str
     user_id: str
     session_id: str

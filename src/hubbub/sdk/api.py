@@ -47,11 +47,11 @@ class File(NamedTuple):
 class Api:
     """HTTP API client of one platform with one token.
 
-    `base_url` is the URL of the platform or of its API, and `kind` is the kind of `token`. `timeout_ms` limits the time of a
-    request with its retries, `tries` the number of its attempts, and `wait_most_ms` the delay after which a rate limited
-    request is retried. Pass `session` to share an aiohttp session, which `close` then leaves open. `sleep` waits before a
-    retry, and `clock` is updated from the responses; tests replace both. Close the client with `close`, or use it as an
-    asynchronous context manager."""
+    `base_url` is the URL of the platform or of its API, and `kind` is the kind of `token`. `timeout_ms` limits the time
+    of a request with its retries but without its waits for rate limits, `tries` the number of its attempts, and
+    `wait_most_ms` the delay after which a rate limited request is retried. Pass `session` to share an aiohttp session,
+    which `close` then leaves open. `sleep` waits before a retry, and `clock` is updated from the responses; tests
+    replace both. Close the client with `close`, or use it as an asynchronous context manager."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Api:
 
     @property
     def timeout_ms(self) -> int:
-        """Timeout of a request including its retries, in milliseconds."""
+        """Timeout of a request including its retries but not its waits for rate limits, in milliseconds."""
         return self._http.timeout_ms
 
     @timeout_ms.setter
@@ -223,7 +223,7 @@ def _major_parameter(parameters: Mapping[str, int | str]) -> str:
 def _request_body(operation: "Operation[Any, Any]", body: Any, files: Sequence[File]) -> RequestBody | None:
     """Encode the body of an operation as JSON or as a form; return None for an operation without a body.
 
-    An operation with a body sends an empty object if `body` is None."""
+    Without files, an operation with a body sends an empty object if `body` is None."""
     if files:
         payload = None if body is None else codec.encode(body).decode()
         return RequestBody("", lambda: _upload_form(operation, payload, files))

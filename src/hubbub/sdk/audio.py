@@ -49,10 +49,11 @@ class AudioBackend:
         self.changed: Callable[[], object] = lambda: None
         """Function to call, from any thread, when devices are added or removed; set by the client."""
         self.options: Mapping[str, Any] = {}
-        """Current processing options; set by the client.
+        """Current options; set by the client.
 
-        The keys are `echo_cancellation`, `noise_suppression` (off while `noise_cancellation` is on),
-        `automatic_gain_control`, `noise_cancellation` and `engine_managed_audio_session`."""
+        The keys for a backend are `echo_cancellation`, `noise_suppression`, `automatic_gain_control`,
+        `noise_cancellation` and `engine_managed_audio_session`; ignore other keys. Treat `noise_suppression` as off
+        while `noise_cancellation` is on."""
 
     def inputs(self) -> Sequence[tuple[str, str]]:
         """Return the microphones as pairs of ID and name, the default one first."""

@@ -1,4 +1,4 @@
-"""OAuth2 authorization through the local chat client or, if none is running, a browser (spec/sdk.md#6.3, 6.4)."""
+"""OAuth2 authorization through the local chat client or, if that is not possible, a browser (spec/sdk.md#6.3, 6.4)."""
 
 import asyncio
 import base64

@@ -188,7 +188,7 @@ class MessageHistory:
         """Whether the platform has no older messages."""
 
     def add(self, message: CachedMessage) -> None:
-        """Insert a new message in order of its ID, unless a history response already contained it."""
+        """Insert a new message in order of its ID, unless it is present already, or older than a full history."""
         position = next(
             (index for index, cached in enumerate(self.messages) if cached.id <= message.id), len(self.messages)
         )

@@ -67,7 +67,10 @@ class CallState:
         self.ticket: VoiceTicket | None = None
         """Credentials for the voice server; None until they arrive."""
         self.is_expelled = False
-        """Whether the call ended because the platform removed the user, the lobby was removed, or the client disconnected."""
+        """Whether the call ended without `end_call`.
+
+        The platform rejected or removed the user, another device took over, the lobby was removed, or the client
+        disconnected."""
         self.updated = asyncio.Event()
         """Set when a ticket arrives or is withdrawn, `is_expelled` becomes true, or a gateway session becomes ready."""
         self._speaking: dict[int, bool] = {}

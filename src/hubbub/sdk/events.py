@@ -111,7 +111,9 @@ class Events:
 
     @event_table.handles(lambda: resources.gateway.READY)
     def ready(self, payload: "Ready") -> EmittedEvents:
-        """Replace the state of the previous session with that of a new one; users and recent messages stay cached."""
+        """Replace the state of the previous session with that of a new one.
+
+        Users and recent messages stay cached, unless another user signed in."""
         core, cache = self.core, self.cache
         previous_voice_states = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
         if cache.current_user_id not in (0, payload.user.id):
@@ -510,7 +512,7 @@ class Events:
         return self._update_member(payload, "lobby_member_updated")
 
     def _update_member(self, payload: "LobbyMemberChange", event: str) -> EmittedEvents:
-        """Cache a lobby member and emit `event`; the client's own join is not emitted."""
+        """Cache a lobby member and emit `event`, except the current user's own join."""
         if not payload.member:
             return
         lobby = self.cache.lobbies.get(payload.lobby_id)

@@ -22,9 +22,9 @@ from hubbub.sdk.daemon_threads import new_session
 log = logging.getLogger(__name__)
 
 TIMEOUT_MS: Final = 30_000
-"""Default timeout of a request including its retries, in milliseconds."""
+"""Default timeout of a request including its retries but not its waits for rate limits, in milliseconds."""
 RATE_LIMIT_WAIT_MAX_MS: Final = 60_000
-"""Maximum delay in milliseconds after which a rate limited request is retried; with a longer one, the error is raised."""
+"""Default maximum delay in milliseconds before a retry of a rate limited request; with a longer one, it fails."""
 TRIES_MAX: Final = 5
 """Default maximum number of attempts of a request."""
 BACKOFF_MS: Final = 250
@@ -113,7 +113,7 @@ class Http:
         clock: PlatformClock | None = None,
     ) -> None:
         self.timeout_ms = timeout_ms
-        """Timeout of a request including its retries, in milliseconds; may be changed at any time."""
+        """Timeout of a request in milliseconds, as in `TIMEOUT_MS`; may be changed at any time."""
         self._wait_max_seconds = rate_limit_wait_max_ms / 1000
         self._tries = tries
         self._session = session

@@ -256,8 +256,9 @@ def _check_metadata(metadata: dict[str, str]) -> None:
 def _display_order(channels: "list[Channel]") -> "Callable[[Channel], tuple[int, ...]]":
     """Return the sort key of the order in which the chat client shows the channels of a guild.
 
-    Channels without a visible category come first, then each category with its channels. In both groups voice channels
-    come after the other channels, and channels of the same kind are sorted by position."""
+    Channels without a category come first, then channels of hidden categories, then each visible category with its
+    channels. In each group voice channels come after the other channels, and channels of the same kind are sorted by
+    position."""
     categories: dict[int | None, tuple[int, int]] = {
         channel.id: (channel.position, channel.id) for channel in channels if channel.type == ChannelType.GUILD_CATEGORY
     }

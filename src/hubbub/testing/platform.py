@@ -93,8 +93,8 @@ class Platform:
 
         The block starts when the bot is ready, at most `within` seconds later, and the bot stops with the block. Errors
         of the bot itself are raised. `application` is the name of the application whose token the bot uses, by default
-        the first one of the world with a bot. Except with interactions.py and hikari, the bot trusts the certificate
-        authority of the platform's voice server.
+        the first one of the world with a bot; a bot of hikari uses its own token. Except with interactions.py and
+        hikari, the bot trusts the certificate authority of the platform's voice server.
         """
         name = application or next(iter(self.bots), "")
         return bots.run(self.ready, bot, self.bots[name].token, within)
@@ -129,7 +129,7 @@ class Platform:
             findings.add_intents(findings.used_intents, application, names)
 
     def log(self) -> str:
-        """Return the platform's log since the test started."""
+        """Return the log of the server process since the test started, at most its last 4000 bytes."""
         return self._process.server.log_since(self._log_start)
 
 

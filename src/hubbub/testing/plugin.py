@@ -56,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Declare the marker, and prepare the list of open platforms and, for a report, the findings of the run."""
     config.addinivalue_line("markers", MARKER)
     config.stash[_OPEN_PLATFORMS] = []
     if config.getoption("--hubbub-report"):
@@ -240,7 +240,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print the findings of all platforms."""
+    """Print the findings of all platforms, if the option `--hubbub-report` is set."""
     if config.getoption("--hubbub-report"):
         terminalreporter.section("hubbub report")
         for line in list(config.stash[_FINDINGS].format_lines()) or ["No problems were found."]:

@@ -110,7 +110,7 @@ class PlatformProcess:
         self.background.run_and_wait(self.control.request("DELETE", f"/forks/{fork_id}"))
 
     def close(self) -> None:
-        """Stop the server process and all its forks, unless other workers use it."""
+        """Stop the server process and all its forks, unless the server is shared."""
         self.background.close()
         self.server.close()
 

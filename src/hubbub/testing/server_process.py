@@ -47,7 +47,7 @@ class SharedDirectory:
         self._input = os.open(self.path / _INPUT, os.O_RDWR)
 
     def close(self) -> None:
-        """Stop the server, if a worker started it."""
+        """Stop the server, if a worker started it, and delete its files."""
         os.close(self._input)
         shutil.rmtree(self.path, ignore_errors=True)
 
@@ -60,7 +60,7 @@ class ServerProcess:
         self._is_shared = shared_path is not None
         self.directory = _new_directory() if shared_path is None else shared_path
         self.state_file = self.directory / "state.json"
-        """File in which workers store what they share; it exists once the server is ready."""
+        """File with the snapshots that workers share; it exists once the server is ready."""
         self.ready_file = self.directory / "ready.json"
         self.process: subprocess.Popen[bytes] | None = None
         """The process, or None if another worker started it."""
@@ -160,7 +160,7 @@ class ServerProcess:
             return log.read().decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Stop the server, unless it is shared."""
+        """Stop the server and delete its files, unless it is shared."""
         self._release()
         process = self.process
         if process is not None:

@@ -1,7 +1,8 @@
 """Runs the steps of a library's bot in order, and reports the result of each on stdout as one line of JSON.
 
-The bots run in the environment of their library, which has no other package of the tests. The first argument of a bot is
-JSON with a token, the URLs of API and CDN, the IDs of a guild, a channel, a voice channel and a role, and a PNG in Base64.
+Most bots run in the virtual environment of their library, so this module imports nothing else of the tests. The first
+argument of a bot is JSON with a token, the URLs of API, CDN and gateway, the IDs of a guild, a channel, a voice channel
+and a role, and a PNG in Base64.
 A bot ends when its stdin is closed.
 """
 

@@ -1,4 +1,8 @@
-"""Recipes for the caller's own account: passwords, passkeys, push subscriptions, placeholders and relationships."""
+"""Recipes for the caller's own account.
+
+They cover deletion, email, password, TOTP, passkeys, push subscriptions, placeholders, relationships, identities in
+applications, guild membership, profile and connections.
+"""
 
 import secrets
 from base64 import urlsafe_b64encode

@@ -1,4 +1,4 @@
-"""Recipes for the operations of operators, and for announcements."""
+"""Recipes for the operations of operators, and for announcements, registration invites and documents of users."""
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import UserId

@@ -1,4 +1,8 @@
-"""Recipes for applications: settings, testers, pictures, commands, interactions, activities, links and products."""
+"""Recipes for applications.
+
+They cover settings, webhook events, signing keys, teams, testers, pictures, commands, interactions, activities, links
+and products.
+"""
 
 from typing import Any
 
@@ -30,7 +34,7 @@ LINK = {"title": "Join", "description": "Eight teams", "image": data_uri(png())}
 
 
 async def create_owned(platform: Platform) -> tuple[Client, dict[str, Any]]:
-    """Create an application; return it and the path parameter that names it."""
+    """Create an application; return it and the path parameters with its ID."""
     client = await create_application(platform.world)
     return client, {"application_id": client.id}
 

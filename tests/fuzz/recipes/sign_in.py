@@ -1,4 +1,4 @@
-"""Recipes for login, tokens sent by mail, OAuth2 and credentials of games."""
+"""Recipes for login, external login providers, registration, tokens sent by mail, OAuth2 and credentials of games."""
 
 from typing import Any
 
@@ -138,7 +138,9 @@ async def _registration(platform: Platform) -> ValidRequest:
 
 
 async def _mail_token(platform: Platform, *, resets_password: bool = False) -> tuple[Any, str]:
-    """Register an account with an email address. Return the response and the token of the newest mail."""
+    """Register an account with an email address. Return the response and the token of the newest mail.
+
+    The mail confirms the address or, if `resets_password`, resets the password."""
     world, name = platform.world, platform.builder.unused_name("mail")
     email = f"{name}@example.org"
     body = {"username": name, "password": PASSWORD, "email": email}
@@ -154,7 +156,7 @@ async def _mail_token(platform: Platform, *, resets_password: bool = False) -> t
 
 
 async def _reset_limits(platform: Platform) -> None:
-    """Forget how much mail was requested from this network address."""
+    """Delete the counts of requested mails, so that no limit applies to the next request."""
     await platform.world.write(lambda call: call.tx.run("DELETE FROM email_limits"))
 
 

@@ -20,7 +20,7 @@ LAG_SECONDS = 0.1
 
 
 class TestSlowOperations:
-    """A server that logs every operation as slow."""
+    """Tests with the lowest limit: operations that take 1 ms or longer are logged as slow."""
 
     @pytest.fixture
     def world_config(self, store_config: Config) -> Config:

@@ -1,4 +1,4 @@
-"""Handlers of RPC commands."""
+"""Handlers of RPC commands, which the agent runs through `HANDLERS`; `registry.py` declares it."""
 
 # Importing the modules registers their handlers.
 from hubbub.agent.commands import (  # noqa: F401

@@ -1,7 +1,7 @@
-"""Live handles, which read the client's cache on every access (spec/sdk.md#1.1).
+"""Live handles, which read the client's cache on every access (spec/sdk.md#1.1), and functions that look them up.
 
 A handle holds no copy of the data, so later changes are visible through it. After its client is destroyed a handle
-returns default values.
+returns default values. `hubbub.sdk` exports the handles to games; the functions are for other modules of the SDK.
 """
 
 from hubbub.sdk.handles.lobbies import (

@@ -197,9 +197,10 @@ class AudioStream:
         speaker.jitter.put(packet.sequence, packet.frame)
 
     def send_frame(self, captured: bytes | None, volume: float) -> float | None:
-        """Send the next 20 ms of the microphone; return their level in dBFS, or None while muted or without input.
+        """Send the next 20 ms of the microphone; return their level in dBFS, or None if there is nothing to send.
 
-        `captured` are the samples, or None without input; `volume` is a factor."""
+        `captured` are the samples, or None without input; `volume` is a factor. There is nothing to send while the
+        microphone is muted, and without input unless the game has a callback for captured audio."""
         self.frames_since_packet += 1
         self._timestamp += SAMPLES_PER_CHANNEL
         speaking, sent, level = False, False, None
