@@ -631,7 +631,7 @@ export type GatewayFault = {
   code?: number;
   /** Whether the client may resume after effect `invalid_session`. */
   resumable?: boolean;
-  /** For effect `delay`: the delay in milliseconds of every later event of the connection. */
+  /** For effect `delay`: the delay in milliseconds of every later message of the connection. */
   delay_ms?: number;
 };
 
@@ -1970,14 +1970,14 @@ export type TrafficDetails = {
   copies: Copies;
 };
 
-/** A request, event or frame, without its payload. */
+/** A request, event, frame or closed connection, without its payload. */
 export type TrafficEntry = {
   /** Number of the entry; later entries have higher numbers. */
   id: number;
   /** Time of the platform's clock. */
   at: string;
   kind: "control" | "gateway" | "http" | "interaction" | "voice" | "webhook";
-  /** `in` for requests and frames of clients, `out` for events and for requests to applications. */
+  /** `in` for requests and frames of clients, `out` for events, closed connections and requests to applications. */
   direction: "in" | "out";
   /** Method and path template, name of the event, or name of the frame. */
   summary: string;
@@ -1985,9 +1985,9 @@ export type TrafficEntry = {
   user_id?: string | null;
   /** HTTP status or close code; null for events and frames, and for requests without a response. */
   status?: number | null;
-  /** Duration of a request. */
+  /** Duration of a request; null for other entries. */
   milliseconds?: number | null;
-  /** Size of the payload: of both bodies of a request. */
+  /** Size of the payload in bytes; for a request, of both bodies. */
   bytes?: number;
   /** The X-Request-Id of the request; null for other entries. */
   request_id?: string | null;
@@ -1995,9 +1995,9 @@ export type TrafficEntry = {
   cause?: string | null;
   guild_id?: string | null;
   channel_id?: string | null;
-  /** Number of sessions that received an event. */
+  /** Number of sessions that received an event; null for other entries. */
   delivered?: number | null;
-  /** Number of sessions in the guild, or of the user, that did not receive an event. */
+  /** Number of sessions in the guild, or of the user, that did not receive an event; null for other entries. */
   missed?: number | null;
   /** The rate limit after a request; null if the route has none. */
   rate_limit?: RateLimitBudget | null;
