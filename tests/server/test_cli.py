@@ -400,7 +400,7 @@ def test_an_invalid_setting_is_reported_with_its_name(
     assert message in error
 
 
-@pytest.mark.parametrize("arguments", [[], ["serve", "--seed", "1"], ["agent", "--moon"], ["admin"]])
+@pytest.mark.parametrize("arguments", [["serve", "--seed", "1"], ["agent", "--moon"], ["admin"]])
 def test_an_unknown_command_or_flag_is_rejected(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
@@ -432,7 +432,7 @@ def test_a_misspelled_command_or_option_is_rejected_with_a_suggestion(
 
 def test_the_program_without_a_command_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == 2
-    assert "run a server with durable data" in capsys.readouterr().out
+    assert "run a server with durable data" in capsys.readouterr().err
 
 
 # Administration

@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
         return run(argv[1:])
     if not argv:
-        build_parser().print_help()
+        build_parser().print_help(sys.stderr)
         return 2
     arguments = build_parser(argv[0]).parse_args(argv)
     try:
