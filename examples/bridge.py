@@ -60,13 +60,13 @@ class Bridge(discord.Client):
         """Create a lobby with a member who may link it; lobbies created by players cannot be linked."""
         member = lobbies.LobbyMemberRequest(id=UserId(user_ids[self.player]), flags=LobbyMemberFlags.CAN_LINK_LOBBY)
         try:
-            await self.delete_stale_lobbies()
+            await self.delete_linked_lobbies()
             self.lobby = await self.backend.call(lobbies.CREATE_LOBBY, body=lobbies.CreateLobby(members=[member]))
         except ApiError as error:
             self.problem = f"bridge: {error.describe()}; has {self.player} logged in to the game before?"
             await self.close()
 
-    async def delete_stale_lobbies(self) -> None:
+    async def delete_linked_lobbies(self) -> None:
         """Delete the lobby of a bridge that was killed; its channel could not be linked to another lobby."""
         async with Api(world["api"], bot_token) as bot_api:
             for channel in await bot_api.call(channels.LIST_GUILD_CHANNELS, guild_id=guild_id):

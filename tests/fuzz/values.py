@@ -72,7 +72,7 @@ TEXTS = (
 NUMBERS = (0, 1, -1, 2, 3, 7, 100, 2**31 - 1, 2**31, -(2**31) - 1, 2**53, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**30)
 """Small integers, and integers at the bounds of machine types."""
 
-ODD_NUMBERS = (0.5, -0.0, 1e308, 1e-320, 1.0, 2.0**63, -1e18)
+EXTREME_FLOATS = (0.5, -0.0, 1e308, 1e-320, 1.0, 2.0**63, -1e18)
 
 IDS = ("0", "1", "-1", str(2**63 - 1), str(2**63), str(2**64), "01", "1.0", "")
 
@@ -97,7 +97,7 @@ def random_hostile(source: random.Random) -> Any:
     if choice == 3:
         return source.choice(NUMBERS)
     if choice == 4:
-        return source.choice(ODD_NUMBERS)
+        return source.choice(EXTREME_FLOATS)
     if choice == 5:
         return source.choice((None, True, False))
     if choice == 6:

@@ -274,7 +274,7 @@ def _edit_distance(query: str, name: str) -> int:
         return 0
     row = list(range(len(name) + 1))
     for i, letter in enumerate(query, 1):
-        above, row[0] = row[0], i
+        diagonal, row[0] = row[0], i
         for j, other in enumerate(name, 1):
-            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (letter != other))
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != other))
     return row[-1]

@@ -268,7 +268,7 @@ PORTS: tuple[Binding, ...] = (
     attachments.ports.has_attachment.bind(messages.history.has_attachment),
     messages.ports.check_draft.bind(auto_moderation.check_message, lobbies.check_lobby_authorization),
     messages.ports.check_direct_message.bind(direct_messages.require_reachable),
-    messages.ports.prefetch_listeners.bind(push_subscriptions.prefetch),
+    messages.ports.prefetch_for_listeners.bind(push_subscriptions.prefetch),
     messages.ports.find_active_skus.bind(skus.find_active),
     threads.ports.check_title.bind(auto_moderation.check_title),
     webhooks.ports.find_interaction_author.bind(interactions.find_author),

@@ -8,7 +8,7 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
-from hubbub.server.places.bans import MemberBanned
+from hubbub.server.places.bans import UserBanned
 from tests.world import Guild, World
 
 
@@ -30,7 +30,7 @@ async def test_a_ban_removes_the_member_and_publishes_events(world: World) -> No
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
-    signals = world.record_signals(MemberBanned)
+    signals = world.record_signals(UserBanned)
     session, bob_session = await bot.connect(), await bob.connect()
     path = f"/guilds/{guild.id}/bans/{bob.id}"
 
@@ -50,7 +50,7 @@ async def test_a_ban_removes_the_member_and_publishes_events(world: World) -> No
 async def test_banning_twice_publishes_no_second_event(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    signals = world.record_signals(MemberBanned)
+    signals = world.record_signals(UserBanned)
     path = f"/guilds/{guild.id}/bans/{bob.id}"
     (await alice.put(path, headers={"X-Audit-Log-Reason": "first"})).ok()
     session = await alice.connect()
@@ -153,7 +153,7 @@ async def test_a_bulk_ban_returns_banned_and_failed_users(world: World) -> None:
     guild = await world.guild(alice, bob, carol)
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS | Permissions.MANAGE_GUILD)
     (await alice.put(f"/guilds/{guild.id}/bans/{carol.id}")).ok()
-    signals = world.record_signals(MemberBanned)
+    signals = world.record_signals(UserBanned)
     session = await alice.connect()
     user_ids = [bob.id, stranger.id, bob.id, carol.id, alice.id, bot.id, 1]
 

@@ -54,7 +54,7 @@ def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
         damage = find_damage(writer)
         if damage is not None:
             raise BackupError(f"the database is damaged: {damage}; run hubbub doctor")
-        schema, tables, keys = _describe_contents(writer.execute, EMBEDDED_TABLES)
+        schema, tables, keys = _describe_contents(writer.execute, EMBEDDED_TABLES_QUERY)
     finally:
         writer.close()
         reader.close()
@@ -72,12 +72,12 @@ def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
     )
 
 
-EMBEDDED_TABLES = (
+EMBEDDED_TABLES_QUERY = (
     "SELECT name FROM pragma_table_list"
     " WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY 1"
 )
 """Query of the tables of an embedded database, without those of the search index."""
-POSTGRES_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
+POSTGRES_TABLES_QUERY = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
 """Query of the tables of a PostgreSQL database."""
 
 
@@ -100,7 +100,7 @@ def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None
         os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
         arguments = ["--format=custom", "--no-owner", "--no-privileges", f"--snapshot={snapshot}", f"--file={target}"]
         run_program(program, arguments, url, lambda: progress("Dumping", target.stat().st_size // 1_000_000, 0))
-        schema, tables, keys = _describe_contents(run_query, POSTGRES_TABLES)
+        schema, tables, keys = _describe_contents(run_query, POSTGRES_TABLES_QUERY)
     stored = manifests.describe_file(folder, manifests.DUMP_FILE)
     return DatabaseCopy(
         Manifest(

@@ -28,7 +28,7 @@ from hubbub.server.terminal import Finding
 
 PROBLEMS_SHOWN_MAX: Final = 5
 """Maximum number of problems of one kind that the report lists."""
-ACCOUNTS_QUERY: Final = (
+ACCOUNT_QUERY: Final = (
     "SELECT accounts.user_id FROM accounts LEFT JOIN account_bans ON account_bans.user_id = accounts.user_id"
     " LEFT JOIN members ON members.user_id = accounts.user_id WHERE account_bans.user_id IS NULL"
     " ORDER BY CASE WHEN members.guild_id IS NULL THEN 1 ELSE 0 END, accounts.user_id LIMIT 1"
@@ -149,7 +149,7 @@ async def _check_files(app: App, backup: Path, manifest: Manifest) -> Finding:
 
 async def _read_api(app: App) -> Finding:
     """Read an account, its guilds and the channels of its first guild over HTTP, with a new token."""
-    user_id = await app.database.read(lambda tx: tx.value(ACCOUNTS_QUERY))
+    user_id = await app.database.read(lambda tx: tx.value(ACCOUNT_QUERY))
     if user_id is None:
         return Finding("note", "API", "no account can log in, so nothing was read through the API")
     token = await app.database.write(

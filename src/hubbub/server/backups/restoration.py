@@ -11,14 +11,14 @@ import psycopg
 
 from hubbub.protocol.images import detect_image_type
 from hubbub.server.backups import manifest as manifests
-from hubbub.server.backups.creation import POSTGRES_TABLES, count_rows
+from hubbub.server.backups.creation import POSTGRES_TABLES_QUERY, count_rows
 from hubbub.server.backups.manifest import BackupError, Manifest, Progress
 from hubbub.server.backups.postgres_programs import database_name, require_program, run_program
 from hubbub.server.core import migrations
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.files import Files
 
-OBJECT_COUNT = (
+OBJECT_COUNT_QUERY = (
     "SELECT COUNT(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
     " WHERE relkind IN ('r', 'p', 'v', 'm', 'S', 'f') AND nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'"
 )
@@ -41,7 +41,7 @@ def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progr
     Raise BackupError if the database is not empty, pg_restore is missing or fails, or row counts differ from the
     manifest."""
     with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
-        row = connection.execute(OBJECT_COUNT).fetchone()
+        row = connection.execute(OBJECT_COUNT_QUERY).fetchone()
         assert row is not None
         if row[0]:
             raise BackupError(
@@ -54,7 +54,7 @@ def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progr
         arguments = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
         arguments += [f"--dbname={database_name(url)}", str(backup / manifest.database.name)]
         run_program(program, arguments, url, lambda: None)
-        counts = count_rows(lambda sql: connection.execute(sql.encode()).fetchall(), POSTGRES_TABLES)
+        counts = count_rows(lambda sql: connection.execute(sql.encode()).fetchall(), POSTGRES_TABLES_QUERY)
         _require_counts(counts, manifest)
         # The processes of the backup do not run on this database, so a start need not wait for them.
         connection.execute("DELETE FROM process_leases")

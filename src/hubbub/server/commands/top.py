@@ -24,7 +24,7 @@ TIMEOUT_SECONDS: Final = 10.0
 INTERVAL_SECONDS_MIN: Final = 0.1
 OPERATIONS_MAX: Final = 20
 """Maximum number of operations that are listed."""
-HEADER_LINES: Final = 14
+FIXED_LINES: Final = 14
 """Number of lines above the list of operations and below it."""
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """Address at which a server that listens on all addresses is reached on the same machine."""
@@ -153,7 +153,7 @@ async def _show(url: str, interval_seconds: float, *, is_live: bool) -> None:
                     problem = f"\n{error}"
                 while len(samples) > 2 and samples[-1].at - samples[1].at >= WINDOW_SECONDS:
                     samples.popleft()
-                rows = max(1, shutil.get_terminal_size().lines - HEADER_LINES)
+                rows = max(1, shutil.get_terminal_size().lines - FIXED_LINES)
                 text = render(
                     url, samples[0], samples[-1], is_since_start=False, operations_max=min(rows, OPERATIONS_MAX)
                 )

@@ -60,7 +60,7 @@ class GuildAudience(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
     """IDs of the only members who receive the event; empty for all members."""
     voice_session_id: str = ""
     """ID, as voice states show it, of the only session of the members `users` that receives the event; empty for all."""
-    without_view_channel_id: int | None = None
+    hidden_channel_id: int | None = None
     """ID of a channel that recipients cannot view, such as the one that a user moved to: for them, the user has left voice."""
     excluded_user_id: int | None = None
     """ID of a user who never receives the event, such as the user whose presence it contains; None for no user."""

@@ -17,7 +17,7 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
 log = logging.getLogger(__name__)
 
-STEP_MS: Final = 5_000
+LEAD_MS: Final = 5_000
 """Lead of the mark over the clock and the newest ID when it is written, in milliseconds."""
 CHECK_SECONDS: Final = 0.5
 """Interval at which the mark is compared with the clock and the newest ID, in seconds."""
@@ -52,7 +52,7 @@ class IdMark:
                 (floor_ms - now_ms) // 1000,
             )
         self._ids.start_after(floor_ms)
-        await self._write(max(floor_ms, now_ms) + STEP_MS)
+        await self._write(max(floor_ms, now_ms) + LEAD_MS)
         self._task = asyncio.get_running_loop().create_task(self._advance())
 
     async def close(self) -> None:
@@ -71,19 +71,19 @@ class IdMark:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
             next_ms = max(self._clock.now_ms(), self._ids.newest_ms)
-            if next_ms + STEP_MS // 2 > self._mark_ms:
+            if next_ms + LEAD_MS // 2 > self._mark_ms:
                 try:
-                    await self._write(next_ms + STEP_MS)
+                    await self._write(next_ms + LEAD_MS)
                 except StoreUnavailable:
                     continue
 
     def _read_floor(self, tx: Tx) -> int:
         """Return the time in Unix milliseconds after which new IDs begin; without any mark, the epoch of IDs.
 
-        The marks of other processes count minus `STEP_MS`: those processes may still run, and IDs that are ahead of
+        The marks of other processes count minus `LEAD_MS`: those processes may still run, and IDs that are ahead of
         their IDs would change the order of messages."""
         rows = tx.all("SELECT name, value FROM meta WHERE name LIKE ?", f"{_PREFIX}%")
-        marks = (int(value) - (0 if name == self._name else STEP_MS) for name, value in rows)
+        marks = (int(value) - (0 if name == self._name else LEAD_MS) for name, value in rows)
         return max(marks, default=EPOCH_MS)
 
     async def _write(self, mark_ms: int) -> None:

@@ -265,7 +265,7 @@ def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
     """Enable the second factor and return the new backup codes.
 
     `step` is the time step of the code that confirmed the secret; its code cannot be used again."""
-    store.set_authenticator(call.tx, row.id, secret, step)
+    store.insert_authenticator(call.tx, row.id, secret, step)
     codes = replace_backup_codes(call, row.id)
     _set_mfa_enabled(call, row, is_enabled=True)
     return codes

@@ -256,7 +256,7 @@ def find_authenticator(tx: Tx, user_id: int) -> AuthenticatorRow | None:
     return tx.find(AuthenticatorRow, "SELECT secret, last_step FROM authenticators WHERE user_id = ?", user_id)
 
 
-def set_authenticator(tx: Tx, user_id: int, secret: str, step: int) -> None:
+def insert_authenticator(tx: Tx, user_id: int, secret: str, step: int) -> None:
     """Insert the authenticator of a user. `step` is the time step of the code that confirmed the secret."""
     tx.run("INSERT INTO authenticators (user_id, secret, last_step) VALUES (?, ?, ?)", user_id, secret, step)
 

@@ -81,7 +81,7 @@ def require_owner(call: Call, application_id: int) -> ApplicationRow:
     return row
 
 
-def is_developer(call: Call, row: ApplicationRow, user_id: int) -> bool:
+def is_developer_or_tester(call: Call, row: ApplicationRow, user_id: int) -> bool:
     """Return whether a user owns an application, is a member of its team or one of its testers."""
     return (
         user_id == row.owner_id

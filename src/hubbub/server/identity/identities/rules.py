@@ -80,15 +80,15 @@ def require_merge_allowance(call: Call, application: ApplicationRow, user_id: in
 
     Testers of the application are exempt (spec/sdk.md#8.5)."""
     merges = store.list_merge_times(call.tx, user_id, call.now_ms - DAY_MS)
-    if len(merges) < wire.MERGES_PER_DAY_MAX or is_tester(call, application, user_id):
+    if len(merges) < wire.MERGES_PER_DAY_MAX or _is_developer_or_tester(call, application, user_id):
         return
     wait_ms = merges[-wire.MERGES_PER_DAY_MAX] + DAY_MS - call.now_ms
     raise errors.RATE_LIMITED(retry_after=wait_ms / 1000, **{"global": False})
 
 
-def is_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
+def _is_developer_or_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
     """Return whether a user owns the application, is a member of its team or is one of its testers."""
-    return applications.access.is_developer(call, application, user_id)
+    return applications.access.is_developer_or_tester(call, application, user_id)
 
 
 def find_publisher_problem(call: Call, child: ApplicationRow, parent: ApplicationRow) -> str | None:

@@ -163,7 +163,7 @@ def _is_tester(call: Call, row: ApplicationRow) -> bool:
     actor = call.actor_or_none
     if actor is None or actor.kind != "user":
         return False
-    return applications.access.is_developer(call, row, actor.user_id)
+    return applications.access.is_developer_or_tester(call, row, actor.user_id)
 
 
 def require_no_consent_scopes(scopes: tuple[str, ...]) -> None:

@@ -48,7 +48,7 @@ def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
         application_id=ApplicationId(row.id),
         user_id=UserId(call.user_id),
         instance_id=instance.composite_id,
-        is_developer=applications.access.is_developer(call, row, call.user_id),
+        is_developer=applications.access.is_developer_or_tester(call, row, call.user_id),
         created_at=now_seconds,
         expires_at=now_seconds + PROXY_TICKET_SECONDS,
     )

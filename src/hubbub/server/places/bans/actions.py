@@ -13,7 +13,7 @@ from hubbub.server.identity.users import UserRow
 from hubbub.server.places import members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import store
-from hubbub.server.places.bans.signals import MemberBanned
+from hubbub.server.places.bans.signals import UserBanned
 from hubbub.server.places.bans.store import BanRow
 
 _BAN_EVENT_PERMISSIONS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
@@ -38,8 +38,8 @@ def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_messag
 
 
 def notify_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
-    """Raise the signal `MemberBanned`, so that listeners delete the recent messages of a banned user."""
-    call.notify(MemberBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
+    """Raise the signal `UserBanned`, so that listeners delete the recent messages of a banned user."""
+    call.notify(UserBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
 
 
 def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:

@@ -5,7 +5,7 @@ import msgspec
 from hubbub.protocol.ids import GuildId, UserId
 
 
-class MemberBanned(msgspec.Struct, frozen=True, kw_only=True):
+class UserBanned(msgspec.Struct, frozen=True, kw_only=True):
     """A user, member or not, was banned from a guild, or a ban was requested for a user who is already banned.
 
     Listeners delete the user's recent messages."""

@@ -105,8 +105,8 @@ def _store_update(call: Call, before: EventRow, after: EventRow, exceptions: Seq
         audit.record(call, after.guild_id, action, target_id=after.id, changes=changes)
     if after.channel_id is not None and after.channel_id != before.channel_id:
         # Members who saw the old channel and cannot see the new channel must drop the event.
-        losing_audience = _event_audience(before, without_view_channel_id=after.channel_id)
-        call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, previous_view, losing_audience)
+        former_audience = _event_audience(before, hidden_channel_id=after.channel_id)
+        call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, previous_view, former_audience)
     # Events of a deleted channel lose their channel, so the update goes to members who could see the old channel.
     is_channel_deleted = after.channel_id is None and after.is_finished
     call.tx.emit(wire.GUILD_SCHEDULED_EVENT_UPDATE, view, _event_audience(before if is_channel_deleted else after))
@@ -174,11 +174,11 @@ def _close_stage(call: Call, row: EventRow) -> None:
         stage_instances.close(call, stage)
 
 
-def _event_audience(row: EventRow, *, without_view_channel_id: int | None = None) -> GuildAudience:
+def _event_audience(row: EventRow, *, hidden_channel_id: int | None = None) -> GuildAudience:
     """Return the audience of an event: members who can see its channel, or the whole guild (spec/gateway.md#5.1).
 
-    Members who can see the channel `without_view_channel_id` are excluded."""
-    return GuildAudience(row.guild_id, row.channel_id, without_view_channel_id=without_view_channel_id)
+    Members who can see the channel `hidden_channel_id` are excluded."""
+    return GuildAudience(row.guild_id, row.channel_id, hidden_channel_id=hidden_channel_id)
 
 
 def _list_exceptions(call: Call, row: EventRow) -> list[ExceptionRow]:

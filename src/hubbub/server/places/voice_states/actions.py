@@ -253,7 +253,7 @@ def _publish_state(
         audience = GuildAudience(row.guild_id, row.channel_id, intent_exempt_user_id=int(row.user_id))
     else:
         audience = GuildAudience(
-            row.guild_id, row.channel_id, without_view_channel_id=hidden_channel_id, excluded_user_id=int(row.user_id)
+            row.guild_id, row.channel_id, hidden_channel_id=hidden_channel_id, excluded_user_id=int(row.user_id)
         )
     call.tx.emit(wire.VOICE_STATE_UPDATE, state, audience)
 

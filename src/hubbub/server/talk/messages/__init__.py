@@ -1,7 +1,7 @@
 """Messages: user and system messages of all channel types."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.bans import MemberBanned
+from hubbub.server.places.bans import UserBanned
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.members.signals import MemberAdded
 from hubbub.server.talk.messages import (
@@ -32,7 +32,7 @@ SLICE = Slice(
     jobs={jobs.DELETE_CHANNEL_MESSAGES_JOB: jobs.delete_channel_messages, jobs.DELETE_FILES_JOB: jobs.delete_files},
     listeners={
         MemberAdded: system_messages.on_member_added,
-        MemberBanned: actions.on_member_banned,
+        UserBanned: actions.on_user_banned,
         ChannelsDeleted: jobs.on_channels_deleted,
         signals.MessagesImported: files.on_messages_imported,
     },

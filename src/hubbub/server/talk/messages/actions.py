@@ -22,7 +22,7 @@ from hubbub.server.core.event_dispatch import NO_FILTER, Audience, GameFilter, G
 from hubbub.server.identity import users
 from hubbub.server.places import audit_log, members
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.bans import MemberBanned
+from hubbub.server.places.bans import UserBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk.messages import authors, files, jobs, rules, store, views, visibility
 from hubbub.server.talk.messages.content import json_columns, links, rows
@@ -369,7 +369,7 @@ def delete_by_author(call: Call, user_id: int) -> bool:
     return len(rows) == store.BATCH_SIZE
 
 
-def on_member_banned(call: Call, signal: MemberBanned) -> None:
+def on_user_banned(call: Call, signal: UserBanned) -> None:
     """Delete a banned user's recent messages, as far back as the ban requests."""
     if signal.delete_message_seconds > 0:
         since_ms = call.now_ms - signal.delete_message_seconds * 1000

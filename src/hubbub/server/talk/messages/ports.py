@@ -37,5 +37,5 @@ def find_active_skus(call: Call, application_id: int, sku_ids: Iterable[int]) ->
 
 
 @port
-def prefetch_listeners(call: Call) -> None:
+def prefetch_for_listeners(call: Call) -> None:
     """Prefetch the rows that listeners of `MessageCreated` read for every message."""

@@ -53,7 +53,7 @@ def get_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> wir
 
 def _prefetch(call: Call, channel_id: ChannelId, *_: object) -> None:
     authors.prefetch_channel_author(call.tx, channel_id, call.user_id)
-    ports.prefetch_listeners(call)
+    ports.prefetch_for_listeners(call)
 
 
 @handles(wire.CREATE_MESSAGE, quick=True, prefetch=_prefetch)

@@ -87,7 +87,7 @@ def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
     channel_id = audience.channel_id
     if channel_id is not None and channel_id not in standing.visible:
         return "missing permission: VIEW_CHANNEL in the channel"
-    if audience.without_view_channel_id is not None:
+    if audience.hidden_channel_id is not None:
         return "only for members who cannot see the user's new voice channel"
     permissions = standing.guild_permissions if channel_id is None else standing.permissions(channel_id)
     if audience.permission and not permissions & audience.permission:

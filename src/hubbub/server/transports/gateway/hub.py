@@ -402,7 +402,7 @@ class GuildHub:
             or audience.users
             or audience.members is not None
             or audience.excluded_user_id is not None
-            or audience.without_view_channel_id is not None
+            or audience.hidden_channel_id is not None
             or audience.intent_exempt_user_id is not None
         ):
             with_content = self._narrow(with_content, dispatch, audience, only)
@@ -473,9 +473,9 @@ class GuildHub:
                 (recent_seat := self._recent_seats.get(session)) is not None and not recent_seat.needs_event(dispatch)
             ):
                 continue
-            if audience.without_view_channel_id is not None:
+            if audience.hidden_channel_id is not None:
                 standing = self.seats[session].standing
-                if standing is None or audience.without_view_channel_id in standing.visible:
+                if standing is None or audience.hidden_channel_id in standing.visible:
                     continue
             if members is not None and user_id not in members:
                 standing = self.seats[session].standing

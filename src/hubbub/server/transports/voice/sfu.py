@@ -48,7 +48,7 @@ BYE_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between RTCP BYE packets."""
 BITRATE_INTERVAL_SECONDS: Final = 1.0
 """Interval in seconds between messages that limit the bitrate of a browser's video."""
-VIDEO_BITRATE: Final = 2_500_000
+VIDEO_BITRATE_MAX: Final = 2_500_000
 """Bits per second that a browser may use for its video; a browser that receives no limit stays at a tenth of it."""
 KEY_FRAME_INTERVAL_SECONDS: Final = 0.3
 """Time in seconds after a forwarded key frame request during which other requests to the same sender are dropped."""
@@ -315,7 +315,7 @@ class Forwarder:
         loop = asyncio.get_running_loop()
         peer.bitrate_timer = loop.call_later(BITRATE_INTERVAL_SECONDS, self._send_bitrate, peer)
         if peer.sends_video and peer.browser is not None and peer.browser.video_ssrc is not None:
-            self._send_control(peer, rtp.bitrate_limit(peer.browser.video_ssrc, VIDEO_BITRATE))
+            self._send_control(peer, rtp.bitrate_limit(peer.browser.video_ssrc, VIDEO_BITRATE_MAX))
 
     def _relay_key_frame_requests(self, peer: Peer, packet: bytes) -> None:
         """Forward the key frame requests in a decrypted RTCP packet to the senders of the streams."""

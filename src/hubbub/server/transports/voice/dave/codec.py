@@ -27,7 +27,7 @@ FROM_COMMIT: Final = 3
 
 _MESSAGE_WRAPPER = b"\x00\x01\x00\x05"
 """The first bytes of an MLSMessage with a key package: version and wire format."""
-_VEC_BYTES_MAX = 1 << 30
+_VEC_BYTES_LIMIT = 1 << 30
 """Exclusive upper bound of the size of a vector, in bytes."""
 
 
@@ -57,7 +57,7 @@ def vec(data: bytes) -> bytes:
         return bytes((length,)) + data
     if length < 1 << 14:
         return (length | 1 << 14).to_bytes(2, "big") + data
-    if length < _VEC_BYTES_MAX:
+    if length < _VEC_BYTES_LIMIT:
         return (length | 2 << 30).to_bytes(4, "big") + data
     raise ValueError("too long for a vector")
 
