@@ -19,5 +19,5 @@ async def test_administrators_see_the_claim_codes(platform: ChatPlatform, tmp_pa
     async with platform.open_window(owner, f"/app/channels/{guild_id}/{general}") as window:
         settings = await open_settings(window, "Imported accounts")
         await settings.get_by_text(code).wait_for()
-        assert await settings.get_by_role("button", name=f"Copy the link of {name}").count() == 1
+        assert await settings.get_by_role("button", name=f"Copy link: {name}").count() == 1
         assert await accessibility_problems(window) == []

@@ -69,6 +69,6 @@ function entry({ webUrl }, { username, code }) {
   return listEntry({
     title: username,
     details: [code],
-    actions: [actionButton(t("Copy link"), copy, { name: t("Copy the link of {name}", { name: username }) })],
+    actions: [actionButton(t("Copy link"), copy, { name: t("Copy link: {name}", { name: username }) })],
   });
 }
