@@ -43,9 +43,7 @@ RETRY_DELAY_SECONDS: Final = 0.5
 ADMISSION_BATCH_SIZE: Final = 50
 """Maximum number of sessions whose data one read contains."""
 QUEUED_EVENTS_MAX: Final = 20_000
-"""Maximum number of events that may wait for a read or for a session to be admitted.
-
-More means that the store or the client is not responding; the limit bounds memory use."""
+"""Maximum number of events that may wait for a read or for a session to be admitted, which bounds the memory in use."""
 
 
 class SeatedMember:
