@@ -215,7 +215,9 @@ async def _my_registration_invite(platform: Platform) -> ValidRequest:
 async def _my_old_registration_invite(platform: Platform) -> ValidRequest:
     user = await platform.world.user()
     invite = await platform.world.write(
-        lambda call: registration.actions.create_invite(call, creator_id=UserId(user.id), note="", uses_max=1, days=1)
+        lambda call: registration.actions.create_invite(
+            call, creator_id=UserId(user.id), note="", uses_max=1, days=1, email=None
+        )
     )
     return ValidRequest(user, {"registration_invite_id": str(int(invite.id))})
 
