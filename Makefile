@@ -15,7 +15,7 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test chaos fuzz parity check bench format generate translations clean client-deps client-libraries browser proxies third-party
+.PHONY: help venv run test chaos fuzz parity check bench format generate translations clean client-deps client-libraries object-store browser proxies third-party
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -43,7 +43,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 
 # Tests share one PostgreSQL server and use one database each; loadgroup keeps tests of one xdist_group on one worker.
 # Compiling first saves every worker and every started server the compilation.
-test: venv client-deps client-libraries browser ## run the whole test suite
+test: venv client-deps client-libraries object-store browser ## run the whole test suite
 	@$(RUN) -m compileall -q -j 0 src
 	@PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
@@ -56,7 +56,7 @@ chaos: venv ## test the faults of several processes (CHAOS_ROUNDS=N repeats them
 		HUBBUB_TIME_BOUNDS=1 $(RUN) -m pytest -q -p no:cacheprovider tests/chaos tests/agent/test_program.py $(ARGS) || exit 1; \
 	done
 
-# Generated inputs for every interface: ARGS="--requests 20000 --parts http,gateway --seed 7" (docs/fuzzing.md).
+# Generated inputs for every interface: ARGS="--requests 20000 --targets http,gateway --seed 7" (docs/fuzzing.md).
 fuzz: venv ## send generated inputs to every interface
 	@$(RUN) -m tests.fuzz $(ARGS)
 
@@ -86,9 +86,15 @@ client-deps:
 # Client libraries for Python that only the tests use. Each has its own environment, because several use the package name discord.
 CLIENT_LIBRARIES := disnake[voice]==2.12.2 nextcord==2.6.0 py-cord[voice]==2.8.1 discord.py-interactions==5.16.0
 client-libraries:
-	@for library in $(CLIENT_LIBRARIES); do \
-		folder=.venvs/$${library%%[[=]*}; \
-		if [ "$$(cat $$folder/.installed 2>/dev/null)" = "$$library" ]; then continue; fi; \
+	@$(foreach library,$(CLIENT_LIBRARIES),$(call install_environment,$(library));)
+
+# The S3-compatible object store of the tests, which has dependencies of its own.
+object-store:
+	@$(call install_environment,swift==2.38.3)
+
+define install_environment
+library='$(1)'; folder=.venvs/$${library%%[[=]*}; \
+	if [ "$$(cat $$folder/.installed 2>/dev/null)" != "$$library" ]; then \
 		echo "Installing $$library into $$folder"; \
 		if $(PYTHON) -m venv --clear $$folder \
 			&& $$folder/bin/python -m pip install -qq --disable-pip-version-check "$$library"; then \
@@ -96,24 +102,27 @@ client-libraries:
 		else \
 			echo "$$library cannot be installed: its tests are deselected"; rm -rf $$folder; \
 		fi; \
-	done
+	fi
+endef
 
 # Without a browser its tests are skipped, without a proxy its tests are deselected. `make test` does not install proxies, because their
 # packages start services.
 browser: ## install Chromium and Firefox for the browser tests (Debian, as root)
-	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium)
-	@command -v firefox >/dev/null 2>&1 || $(call install_program,firefox-esr)
+	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium,chromium)
+	@command -v firefox >/dev/null 2>&1 || $(call install_program,firefox-esr,firefox-esr)
 
-proxies: ## install nginx and Caddy for the deployment tests (Debian, as root)
-	@$(call install_program,nginx)
-	@$(call install_program,caddy)
+proxies: ## install nginx, Caddy and the ClamAV daemon for the deployment tests (Debian, as root)
+	@$(call install_program,nginx,nginx)
+	@$(call install_program,caddy,caddy)
+	@$(call install_program,clamd,clamav-daemon)
 
+# Program and package.
 define install_program
 if command -v $(1) >/dev/null 2>&1 || [ -x /usr/sbin/$(1) ]; then :; \
 	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
 		echo "Installing $(1) for the tests"; \
-		apt-get install -qq -y --no-install-recommends $(1) >/dev/null 2>&1 \
-			|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(1); } >/dev/null 2>&1 \
+		apt-get install -qq -y --no-install-recommends $(2) >/dev/null 2>&1 \
+			|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(2); } >/dev/null 2>&1 \
 			|| echo "$(1) could not be installed: its tests do not run"; \
 	else \
 		echo "$(1) not found: its tests do not run"; \

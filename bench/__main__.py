@@ -17,10 +17,13 @@ python -m bench [BENCHMARK ...] [--quick]
 - import: the SDK is imported
 - pump: the slowest frames of a game that runs the SDK's callbacks
 - client: the chat client in Chromium while messages arrive
+- voice: the cost of a forwarded voice packet, and the memory of a peer
+- sound: the time from a click to the sound of a call, in Chromium
 - hostile: the cost of input that is written to be slow grows linearly
 
 With `--quick` each benchmark measures briefly, and nothing is stored.
 
+`python -m bench.call_soak --minutes 30` runs a call of ten users and checks its delay, losses and memory.
 `python -m bench.hops` counts the calls between modules, for docs/tour.md.
 """
 
@@ -59,6 +62,8 @@ from bench.search import search_bench
 from bench.server import FRAME_BYTES
 from bench.soak import soak_bench
 from bench.social import social_bench
+from bench.sound import sound_bench
+from bench.voice import voice_bench
 from hubbub.protocol.intents import Intents
 
 RESULTS_DIRECTORY = Path(__file__).parent / "results"
@@ -111,9 +116,9 @@ def message_request_factory(subject: Subject) -> Callable[[int], bytes]:
     )
 
 
-async def requests_bench(benchmarks: set[str], quick: bool) -> None:
+async def requests_bench(benchmarks: set[str], is_quick: bool) -> None:
     """Measure creating and reading messages against an empty handler."""
-    count = 2_000 if quick else 8_000
+    count = 2_000 if is_quick else 8_000
     with tempfile.TemporaryDirectory() as folder, Subject("http") as reference, Subject("hubbub", folder) as subject:
         # The measurements alternate, so that a slowdown of the machine affects both.
         empty_costs, post_costs = [], []
@@ -131,10 +136,10 @@ async def requests_bench(benchmarks: set[str], quick: bool) -> None:
             record_figure("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
 
 
-async def growth_bench(quick: bool) -> None:
+async def growth_bench(is_quick: bool) -> None:
     """Measure POST into a channel with few stored messages and with a million, or 100,000 in a quick run."""
-    count = 2_000 if quick else 6_000
-    stored_count = 100_000 if quick else 1_000_000
+    count = 2_000 if is_quick else 6_000
+    stored_count = 100_000 if is_quick else 1_000_000
     costs = {}
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
@@ -234,9 +239,9 @@ async def measure_plain_writes(session_count: int, message_count: int) -> float:
         return cpu_seconds / message_count / session_count * 1e6
 
 
-async def fanout_bench(quick: bool) -> None:
+async def fanout_bench(is_quick: bool) -> None:
     """Measure the delivery of a message to many sessions, plain against bare writes, and compressed against plain."""
-    session_count, message_count = (300, 40) if quick else (1000, 100)
+    session_count, message_count = (300, 40) if is_quick else (1000, 100)
     baseline = await measure_plain_writes(session_count, message_count)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         plain_connections = await connect(subject, session_count)
@@ -262,10 +267,10 @@ async def fanout_bench(quick: bool) -> None:
         )
 
 
-async def flat_bench(quick: bool) -> None:
+async def session_count_bench(is_quick: bool) -> None:
     """Measure the cost of a delivery with few and with many sessions."""
     costs = {}
-    for session_count, message_count in ((100, 200), (1000 if quick else 5000, 20)):
+    for session_count, message_count in ((100, 200), (1000 if is_quick else 5000, 20)):
         with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
             connections = await connect(subject, session_count)
             delivery_cost, _ = await measure_delivery(subject, connections, message_count)
@@ -292,9 +297,9 @@ async def close(connection: GatewayConnection) -> None:
     connection.transport.close()
 
 
-async def memory_bench(quick: bool) -> None:
+async def memory_bench(is_quick: bool) -> None:
     """Measure the memory of an idle identified session."""
-    session_count = 500 if quick else 2000
+    session_count = 500 if is_quick else 2000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         warm_up_connections = await connect(subject, 50)
         bytes_before = subject.memory_bytes()
@@ -382,42 +387,56 @@ async def main() -> int:
 
     Return the exit status: 0, 1 if a limit was exceeded, or 2 for an unknown benchmark."""
     all_benchmarks = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
-    all_benchmarks |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile", "postgres", "client"}
+    all_benchmarks |= {
+        "token",
+        "exchange",
+        "lobby",
+        "presence",
+        "import",
+        "pump",
+        "hostile",
+        "postgres",
+        "client",
+        "voice",
+        "sound",
+    }
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and print ratios.")
     parser.add_argument("benchmarks", nargs="*", help=f"all by default: {', '.join(sorted(all_benchmarks))}")
     parser.add_argument("--quick", action="store_true", help="measure briefly and store nothing")
     arguments = parser.parse_args()
-    quick: bool = arguments.quick
+    is_quick: bool = arguments.quick
     benchmarks = set(arguments.benchmarks)
     if unknown := benchmarks - all_benchmarks:
         print(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(all_benchmarks))}")
         return 2
     benchmarks = benchmarks or all_benchmarks
     runners: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
-        ({"post", "get"}, lambda: requests_bench(benchmarks, quick)),
-        ({"postgres"}, lambda: postgres_bench(record_figure, quick)),
-        ({"growth"}, lambda: growth_bench(quick)),
-        ({"fanout"}, lambda: fanout_bench(quick)),
-        ({"flat"}, lambda: flat_bench(quick)),
-        ({"memory"}, lambda: memory_bench(quick)),
+        ({"post", "get"}, lambda: requests_bench(benchmarks, is_quick)),
+        ({"postgres"}, lambda: postgres_bench(record_figure, is_quick)),
+        ({"growth"}, lambda: growth_bench(is_quick)),
+        ({"fanout"}, lambda: fanout_bench(is_quick)),
+        ({"flat"}, lambda: session_count_bench(is_quick)),
+        ({"memory"}, lambda: memory_bench(is_quick)),
         ({"start"}, start_bench),
-        ({"soak"}, lambda: soak_bench(record_figure, quick)),
-        ({"search"}, lambda: search_bench(record_figure, quick)),
-        ({"interaction"}, lambda: interaction_bench(record_figure, quick)),
+        ({"soak"}, lambda: soak_bench(record_figure, is_quick)),
+        ({"search"}, lambda: search_bench(record_figure, is_quick)),
+        ({"interaction"}, lambda: interaction_bench(record_figure, is_quick)),
         (
             {"token", "exchange"},
-            lambda: identity_bench(benchmarks, record_figure, measure_request_cost, message_request_factory, quick),
+            lambda: identity_bench(benchmarks, record_figure, measure_request_cost, message_request_factory, is_quick),
         ),
-        ({"lobby", "presence"}, lambda: social_bench(benchmarks, record_figure, quick)),
-        ({"import"}, lambda: import_bench(record_figure, quick)),
-        ({"pump"}, lambda: pump_bench(record_figure, quick)),
-        ({"client"}, lambda: client_bench(record_figure, quick)),
-        ({"hostile"}, lambda: hostile_input_bench(record_figure, quick)),
+        ({"lobby", "presence"}, lambda: social_bench(benchmarks, record_figure, is_quick)),
+        ({"import"}, lambda: import_bench(record_figure, is_quick)),
+        ({"pump"}, lambda: pump_bench(record_figure, is_quick)),
+        ({"client"}, lambda: client_bench(record_figure, is_quick)),
+        ({"voice"}, lambda: voice_bench(record_figure, is_quick)),
+        ({"sound"}, lambda: sound_bench(record_figure, is_quick)),
+        ({"hostile"}, lambda: hostile_input_bench(record_figure, is_quick)),
     ]
     for names, run_benchmark in runners:
         if names & benchmarks:
             await run_benchmark()
-    if not quick:
+    if not is_quick:
         # A quick run measures too little to be stored.
         store_figures()
     return 0 if all(figure["within_limit"] for figure in figures) else 1

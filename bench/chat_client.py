@@ -37,7 +37,7 @@ TEXTS: tuple[str, ...] = (
     "A longer message {number}: " + "the quick brown fox jumps over the lazy dog, " * 4,
     "- one\n- two\n- number {number} 🎉",
 )
-OBSERVE = """
+OBSERVE_SCRIPT = """
 window.longTasks = [];
 new PerformanceObserver(list => {
   for (const entry of list.getEntries()) window.longTasks.push(entry.duration);
@@ -65,7 +65,7 @@ class ChatPage:
             await self._devtools.send("HeapProfiler.collectGarbage")
 
     async def start_observing(self) -> None:
-        await self._page.evaluate(OBSERVE)
+        await self._page.evaluate(OBSERVE_SCRIPT)
 
     async def long_tasks(self) -> list[float]:
         durations: list[float] = await self._page.evaluate("window.longTasks")
@@ -245,16 +245,16 @@ async def measure_growth(count: int) -> list[dict[str, float]]:
     return samples
 
 
-async def client_bench(record_figure: Callable[..., None], quick: bool) -> None:
+async def client_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure the processor time per message, and growth over many messages."""
-    result = await measure_stream(10 if quick else 60)
+    result = await measure_stream(10 if is_quick else 60)
     detail = f"script {result['ScriptDuration']}, style {result['RecalcStyleDuration']}, layout {result['LayoutDuration']} ms"
     record_figure("chat client per message, CPU", result["TaskDuration"], 10.0, "ms", detail)
     detail = f"longest {result['longest_ms']:.0f} ms, {result['messages']} messages"
     record_figure("chat client: tasks above 50 ms by the clock", result["long_tasks"], None, "tasks", detail)
     detail = f"longest {result['longest_cpu_ms']:.0f} ms"
     record_figure("chat client: tasks above 50 ms, CPU", result["long_tasks_cpu"], 0, "tasks", detail)
-    samples = await measure_growth(2_000 if quick else 20_000)
+    samples = await measure_growth(2_000 if is_quick else 20_000)
     for name in ("JSHeapUsedSize", "Nodes", "JSEventListeners"):
         record_figure(f"chat client growth: {name} at 100 % / 25 %", samples[-1][name] / samples[0][name], 1.1, "x")
 

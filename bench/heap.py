@@ -22,7 +22,7 @@ class _Mallinfo(ctypes.Structure):
     ]  # fmt: skip
 
 
-def in_use() -> int | None:
+def bytes_in_use() -> int | None:
     """Return the bytes in use by Python objects and libraries, or None if the C library does not report them."""
     try:
         mallinfo = ctypes.CDLL(None).mallinfo2

@@ -30,7 +30,7 @@ class RecordingApp(GatewayConnection):
 
     def data_received(self, data: bytes) -> None:
         """Parse whole frames; the first empty line ends the HTTP header."""
-        was_upgraded = self.upgraded
+        was_upgraded = self.is_upgraded
         super().data_received(data)
         if not was_upgraded:
             data = data.partition(b"\r\n\r\n")[2]
@@ -64,9 +64,9 @@ async def wait_until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-async def interaction_bench(record_figure: Callable[..., None], quick: bool) -> None:
+async def interaction_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure interactions and messages alternately on one server, so that a slowdown of the machine affects both."""
-    count = 600 if quick else 4_000
+    count = 600 if is_quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         info = subject.info
         url, channel, user_token = info["url"], info["channel"], info["user_token"]
@@ -118,18 +118,18 @@ async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
     api = f"{subject.info['url']}/api/v10"
     async with aiohttp.ClientSession(headers=headers) as client:
         async with client.get(f"{api}/applications/@me") as response:
-            application = (await response.json())["id"]
+            application_id = (await response.json())["id"]
         body = {
             "name": "greet",
             "description": "says hello",
             "options": [{"type": CommandOptionType.STRING, "name": "name", "description": "x"}],
         }
-        url = f"{api}/applications/{application}/guilds/{subject.info['guild']}/commands"
+        url = f"{api}/applications/{application_id}/guilds/{subject.info['guild']}/commands"
         async with client.post(url, json=body) as response:
-            return application, await response.json()
+            return application_id, await response.json()
 
 
-def interaction_body(application: str, channel: str, guild: str, command: dict[str, Any]) -> dict[str, Any]:
+def interaction_body(application_id: str, channel_id: str, guild_id: str, command: dict[str, Any]) -> dict[str, Any]:
     """Return the body of the request with which the user runs the command."""
     options = [{"type": CommandOptionType.STRING, "name": "name", "value": "world"}]
     data = {
@@ -141,9 +141,9 @@ def interaction_body(application: str, channel: str, guild: str, command: dict[s
     }
     return {
         "type": InteractionType.APPLICATION_COMMAND,
-        "application_id": application,
-        "guild_id": guild,
-        "channel_id": channel,
+        "application_id": application_id,
+        "guild_id": guild_id,
+        "channel_id": channel_id,
         "nonce": "1",
         "data": data,
     }

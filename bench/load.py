@@ -28,25 +28,25 @@ class Subject:
         if not line:
             raise RuntimeError(f"bench.server {arguments} did not start")
         self.info: dict[str, Any] = json.loads(line)
-        self._measured = psutil.Process(self.process.pid)
+        self._process_metrics = psutil.Process(self.process.pid)
 
     def cpu_seconds(self) -> float:
         """Return the CPU time so far, in seconds."""
-        times = self._measured.cpu_times()
+        times = self._process_metrics.cpu_times()
         return float(times.user + times.system)
 
     def memory_bytes(self) -> int:
         """Return the resident memory after a garbage collection, in bytes."""
-        self._collect()
-        return int(self._measured.memory_info().rss)
+        self._collect_garbage()
+        return int(self._process_metrics.memory_info().rss)
 
     def own_memory_bytes(self) -> tuple[int, int]:
         """Return the resident memory without mapped files (programs and the database), and the bytes of it in use.
 
         Mapped files are excluded because the system can reclaim them. Without allocator statistics both values are
         equal."""
-        in_use = self._collect()
-        info = self._measured.memory_info()
+        in_use = self._collect_garbage()
+        info = self._process_metrics.memory_info()
         private_bytes = int(info.rss - getattr(info, "shared", 0))
         return private_bytes, private_bytes if in_use is None else in_use
 
@@ -54,7 +54,7 @@ class Subject:
         """Return the number of round trips to the database server so far."""
         return int(self._send_command("round_trips") or 0)
 
-    def _collect(self) -> int | None:
+    def _collect_garbage(self) -> int | None:
         return self._send_command("gc", "in_use")
 
     def _send_command(self, command: str, field: str = "") -> int | None:
@@ -181,9 +181,9 @@ class GatewayConnection(asyncio.Protocol):
     def __init__(self, token: str, query: str, intents: int) -> None:
         self.token, self.query, self.intents = token, query, intents
         self.received_bytes = 0
-        self.upgraded = False
-        self.lost = False
-        self._latest = b""
+        self.is_upgraded = False
+        self.is_lost = False
+        self._latest_data = b""
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -195,9 +195,9 @@ class GatewayConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.received_bytes += len(data)
-        self._latest = data
-        if not self.upgraded:
-            self.upgraded = True
+        self._latest_data = data
+        if not self.is_upgraded:
+            self.is_upgraded = True
             identify = {
                 "op": GatewayOpcode.IDENTIFY,
                 "d": {"token": self.token, "intents": self.intents, "properties": {"os": "bench"}},
@@ -205,7 +205,7 @@ class GatewayConnection(asyncio.Protocol):
             self.transport.write(masked_frame(json.dumps(identify).encode()))
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.lost = True
+        self.is_lost = True
 
     def send_close(self) -> None:
         """Send a close frame with 1000, so that the session ends."""
@@ -213,7 +213,7 @@ class GatewayConnection(asyncio.Protocol):
 
     def send_heartbeat(self) -> None:
         """Send a heartbeat with the latest sequence number, as a client does every 41 seconds."""
-        numbers = _SEQUENCE_PATTERN.findall(self._latest)
+        numbers = _SEQUENCE_PATTERN.findall(self._latest_data)
         self.transport.write(
             masked_frame(
                 json.dumps({"op": GatewayOpcode.HEARTBEAT, "d": int(numbers[-1]) if numbers else None}).encode()

@@ -14,9 +14,9 @@ from bench.load import Subject, encode_request, send_requests
 from bench.social import join_lobby
 
 
-async def import_bench(record_figure: Callable[..., None], quick: bool) -> None:
+async def import_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure importing the SDK against importing its two libraries, in CPU time of fresh interpreters."""
-    try_count = 5 if quick else 15
+    try_count = 5 if is_quick else 15
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"PYTHONPYCACHEPREFIX": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -39,9 +39,9 @@ async def import_bench(record_figure: Callable[..., None], quick: bool) -> None:
     )
 
 
-async def pump_bench(record_figure: Callable[..., None], quick: bool) -> None:
+async def pump_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure the slowest frames of a game that receives about one event per frame, against counting to 10,000."""
-    frame_count = 300 if quick else 1000
+    frame_count = 300 if is_quick else 1000
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             user_id = subject.info["user_id"]

@@ -168,13 +168,13 @@ def percentile_99(values: list[float]) -> float:
     return statistics.quantiles(values, n=100)[98]
 
 
-async def search_bench(record_figure: Callable[..., None], quick: bool) -> None:
+async def search_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure the duration of searches and the cost of the index, on SQLite and on PostgreSQL."""
     stores: tuple[Store, ...] = (EmbeddedStore(), PostgresStore())
     for store_context in stores:
         with store_context as store:
-            await _measure_searches(record_figure, store, 100_000 if quick else 1_000_000, 200 if quick else 400)
-            await _measure_index_cost(record_figure, store, 2_000 if quick else 8_000)
+            await _measure_searches(record_figure, store, 100_000 if is_quick else 1_000_000, 200 if is_quick else 400)
+            await _measure_index_cost(record_figure, store, 2_000 if is_quick else 8_000)
 
 
 async def _measure_searches(
@@ -183,9 +183,9 @@ async def _measure_searches(
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", *store.arguments(folder)) as subject:
             info = subject.info
-        channel, author = int(info["channel"]), int(info["user_id"])
+        channel, author_id = int(info["channel"]), int(info["user_id"])
         store.insert_messages(
-            folder, ((channel, channel + 1 + n, author, text) for n, text in enumerate(message_texts(stored_count)))
+            folder, ((channel, channel + 1 + n, author_id, text) for n, text in enumerate(message_texts(stored_count)))
         )
         with Subject("hubbub-again", *store.arguments(folder)) as subject:
             info = info | subject.info
@@ -235,16 +235,16 @@ async def _measure_index_cost(record_figure: Callable[..., None], store: Store, 
     with (
         tempfile.TemporaryDirectory() as plain_folder,
         tempfile.TemporaryDirectory() as indexed_folder,
-        Subject("hubbub", *store.arguments(plain_folder)) as plain,
-        Subject("hubbub", *store.arguments(indexed_folder)) as indexed,
+        Subject("hubbub", *store.arguments(plain_folder)) as plain_subject,
+        Subject("hubbub", *store.arguments(indexed_folder)) as indexed_subject,
     ):
-        client = TimedClient(indexed.info["url"])
+        client = TimedClient(indexed_subject.info["url"])
         await client.open()
-        path = f"/api/v10/guilds/{indexed.info['guild']}/messages/search?limit=1"
-        await wait_indexed(client, encode_request("GET", path, indexed.info["user_token"]))
+        path = f"/api/v10/guilds/{indexed_subject.info['guild']}/messages/search?limit=1"
+        await wait_indexed(client, encode_request("GET", path, indexed_subject.info["user_token"]))
         costs: dict[str, list[float]] = {plain_folder: [], indexed_folder: []}
         for _ in range(3):
-            for subject, folder in ((plain, plain_folder), (indexed, indexed_folder)):
+            for subject, folder in ((plain_subject, plain_folder), (indexed_subject, indexed_folder)):
                 costs[folder].append(
                     await _measure_post_cost(subject, count, lambda folder=folder: store.cpu_seconds(folder))
                 )

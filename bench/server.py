@@ -24,7 +24,7 @@ import msgspec
 import uvloop
 from aiohttp import web
 
-from bench.heap import in_use
+from bench.heap import bytes_in_use
 
 FRAME_BYTES = 900
 """About the size of a MESSAGE_CREATE frame."""
@@ -43,13 +43,13 @@ async def serve_until_eof(database: Any = None) -> None:
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         if line.strip() == "gc":
             gc.collect()
-            print_document({"in_use": in_use()})
+            print_document({"in_use": bytes_in_use()})
         elif line.strip() == "round_trips":
             print_document({"round_trips": getattr(database, "round_trips", 0)})
 
 
 async def run_platform(
-    data: str,
+    folder: str,
     database_url: str | None = None,
     *,
     has_data: bool = False,
@@ -74,7 +74,7 @@ async def run_platform(
     from hubbub.server.places import guilds, members
 
     config = Config(
-        data=data,
+        data=folder,
         database_url=database_url,
         port=0,
         rate_limits="report" if has_small_buffers else "off",
@@ -268,9 +268,9 @@ if __name__ == "__main__":
         "hubbub": run_platform,
         "hubbub-small": partial(run_platform, has_small_buffers=True),
         "hubbub-again": partial(run_platform, has_data=True),
-        "hubbub-clients": lambda data, *arguments: run_platform(data, code_arguments=arguments),
-        "hubbub-players": lambda data, *arguments: run_platform(data, player_arguments=arguments),
-        "hubbub-members": lambda data, *arguments: run_platform(data, member_arguments=arguments),
+        "hubbub-clients": lambda folder, *arguments: run_platform(folder, code_arguments=arguments),
+        "hubbub-players": lambda folder, *arguments: run_platform(folder, player_arguments=arguments),
+        "hubbub-members": lambda folder, *arguments: run_platform(folder, member_arguments=arguments),
         "http": run_http_reference,
         "sockets": run_socket_reference,
     }

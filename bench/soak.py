@@ -47,12 +47,12 @@ class Load:
         self.subject = subject
         self.request_count = 0
         self._url = subject.info["url"]
-        self._lasting: list[GatewayConnection] = []
+        self._lasting_connections: list[GatewayConnection] = []
         self._last_beat = time.monotonic()
 
     async def start(self) -> None:
         """Open the lasting sessions."""
-        self._lasting = await self._connect(LASTING_SESSION_COUNT)
+        self._lasting_connections = await self._connect(LASTING_SESSION_COUNT)
 
     async def run_round(self) -> None:
         """Send a few hundred requests, and open sessions, most of which end with a close frame."""
@@ -70,13 +70,13 @@ class Load:
         if time.monotonic() - self._last_beat >= HEARTBEAT_SECONDS:
             self._last_beat = time.monotonic()
             # A session without heartbeats for a minute is closed, and could then no longer grow.
-            for connection in self._lasting:
+            for connection in self._lasting_connections:
                 connection.send_heartbeat()
 
     def end(self) -> None:
         """Close the lasting sessions. Raise RuntimeError if the server closed any of them."""
-        lost = sum(connection.lost for connection in self._lasting)
-        for connection in self._lasting:
+        lost = sum(connection.is_lost for connection in self._lasting_connections)
+        for connection in self._lasting_connections:
             connection.transport.close()
         if lost:
             raise RuntimeError(f"{lost} of the lasting sessions were closed by the server")
@@ -110,9 +110,9 @@ class Load:
         return connections
 
 
-async def soak_bench(record_figure: Callable[..., None], quick: bool) -> None:
+async def soak_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure late memory against early memory, and the growth of the bytes in use per request."""
-    seconds = QUICK_SOAK_SECONDS if quick else SOAK_SECONDS
+    seconds = QUICK_SOAK_SECONDS if is_quick else SOAK_SECONDS
     samples = []
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub-small", folder) as subject:
         load = Load(subject)

@@ -26,9 +26,9 @@ PAUSE_SECONDS = 0.02
 TIMEOUT_SECONDS = 20.0
 
 
-async def social_bench(benchmarks: set[str], record_figure: Callable[..., None], quick: bool) -> None:
+async def social_bench(benchmarks: set[str], record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure lobby messages and presences, alternating with guild messages, so that a slowdown of the machine affects both."""
-    friend_count, message_count = (300, 20) if quick else (1000, 50)
+    friend_count, message_count = (300, 20) if is_quick else (1000, 50)
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             info = subject.info
@@ -96,16 +96,16 @@ async def _compare(
     record_figure: Callable[..., None],
     name: str,
     sessions: list[GatewayConnection],
-    cause: Callable[[int], Awaitable[None]],
+    trigger: Callable[[int], Awaitable[None]],
     count: int,
 ) -> None:
-    """Compare the cost of deliveries that `cause(count)` makes to `sessions` with that of guild messages to as many sessions."""
+    """Compare the cost of deliveries that `trigger(count)` makes to `sessions` with that of guild messages to as many sessions."""
     guild_sessions = await _connect(subject, [subject.info["bot_token"]] * len(sessions), GUILD_INTENTS)
     path = f"/api/v10/channels/{subject.info['channel']}/messages"
     message_request = encode_request("POST", path, subject.info["user_token"], {"content": "a message that says hello"})
 
-    async def post_messages(times: int) -> None:
-        await send_requests(subject.info["url"], [message_request] * times, 1, PAUSE_SECONDS)
+    async def post_messages(count: int) -> None:
+        await send_requests(subject.info["url"], [message_request] * count, 1, PAUSE_SECONDS)
 
     async def measure_cost(
         receivers: list[GatewayConnection], cause_deliveries: Callable[[int], Awaitable[None]]
@@ -121,13 +121,13 @@ async def _compare(
             receivers
         )
 
-    for cause_deliveries in (post_messages, cause):
+    for cause_deliveries in (post_messages, trigger):
         await cause_deliveries(3)
     guild_costs, delivery_costs = [], []
     for _ in range(ROUND_COUNT):
         guild_cost, _ = await measure_cost(guild_sessions, post_messages)
         guild_costs.append(guild_cost)
-        round_cost, size = await measure_cost(sessions, cause)
+        round_cost, size = await measure_cost(sessions, trigger)
         delivery_costs.append(round_cost)
     for connection in (*guild_sessions, *sessions):
         connection.transport.close()

@@ -9,7 +9,8 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
-world = json.loads(Path(sys.argv[1]).read_text())
+ready_file = sys.argv[1] if len(sys.argv) == 2 else sys.exit("usage: bot.py READY_FILE, see examples/README.md")
+world = json.loads(Path(ready_file).read_text())
 Route.BASE = world["api"]
 DiscordWebSocket.DEFAULT_GATEWAY = URL(world["gateway"])
 

@@ -24,7 +24,7 @@ from hubbub.sdk import AudioBackend, Call, CallError, CallStatus, Client, Client
 
 FRAME_SECONDS = 1 / 30
 """Time between two frames of the game loop."""
-SAMPLE_RATE_HZ, SAMPLE_BYTES, CHANNELS = 48_000, 2, 2
+SAMPLE_RATE_HZ, SAMPLE_BYTES, CHANNEL_COUNT = 48_000, 2, 2
 """Audio format of calls."""
 TONE_HZ, TONE_AMPLITUDE = 440, 6000
 
@@ -39,11 +39,11 @@ class AudioSource:
             radians_per_sample = 2 * math.pi * TONE_HZ / SAMPLE_RATE_HZ
             # One second of the tone, which contains a whole number of waves.
             tone = [int(TONE_AMPLITUDE * math.sin(radians_per_sample * index)) for index in range(SAMPLE_RATE_HZ)]
-            self._samples = array("h", [sample for sample in tone for _ in range(CHANNELS)])
+            self._samples = array("h", [sample for sample in tone for _ in range(CHANNEL_COUNT)])
         else:
             with wave.open(path) as file:
                 audio_format = (file.getframerate(), file.getsampwidth(), file.getnchannels())
-                if audio_format != (SAMPLE_RATE_HZ, SAMPLE_BYTES, CHANNELS):
+                if audio_format != (SAMPLE_RATE_HZ, SAMPLE_BYTES, CHANNEL_COUNT):
                     raise wave.Error(f"{path} must have 48 kHz, 16 bit and two channels")
                 self._samples = array("h", file.readframes(file.getnframes()))
         self._position = 0
@@ -61,7 +61,7 @@ class Recorder(AudioBackend):
         super().__init__()
         self._file = None if path is None else wave.open(path, "wb")  # noqa: SIM115
         if self._file is not None:
-            self._file.setnchannels(CHANNELS)
+            self._file.setnchannels(CHANNEL_COUNT)
             self._file.setsampwidth(SAMPLE_BYTES)
             self._file.setframerate(SAMPLE_RATE_HZ)
 

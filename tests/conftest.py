@@ -13,6 +13,7 @@ pytest_plugins = [
     "tests.fixtures.postgres_cases",
     "tests.fixtures.issuers",
     "tests.fixtures.receivers",
+    "tests.fixtures.s3",
     "tests.fixtures.databases",
     "tests.fixtures.dated",
     "tests.fixtures.machines",

@@ -20,10 +20,10 @@ def jpeg(width: int = 8, height: int = 8, **options: Any) -> bytes:
 
 
 def animated_image(
-    image_format: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, frame_ms: int = 100
+    image_format: str = "GIF", frame_count: int = 3, width: int = 8, height: int = 8, frame_ms: int = 100
 ) -> bytes:
     """Return an animated image: GIF, WEBP or (as PNG) APNG; `frame_ms` is the duration of a frame."""
-    images = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frames)]
+    images = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frame_count)]
     return _encode_frames(images, image_format, duration=frame_ms, loop=0)
 
 
@@ -43,11 +43,11 @@ def decompression_bomb(side: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")
 
 
-def large_canvas_gif(side: int, frames: int) -> bytes:
+def large_canvas_gif(side: int, frame_count: int) -> bytes:
     """Return a small GIF that declares a large canvas and changes one pixel per frame."""
     frame = b"\x21\xf9\x04\x04\x0a\x00\x00\x00" + struct.pack("<BHHHHB", 0x2C, 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\x00"
     header = b"GIF89a" + struct.pack("<HHBBB", side, side, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
-    return header + frame * frames + b"\x3b"
+    return header + frame * frame_count + b"\x3b"
 
 
 def _chunk(chunk_type: bytes, data: bytes) -> bytes:
@@ -64,19 +64,24 @@ def open_image(data: bytes) -> Image.Image:
     return Image.open(io.BytesIO(data))
 
 
-def mp3(frames: int = 10, *, tag: bytes = b"") -> bytes:
+def mp3(frame_count: int = 10, *, tag: bytes = b"") -> bytes:
     """Return silence as MPEG 1 layer III frames of 128 kbit/s at 44.1 kHz, 26.122 ms each."""
     frame = b"\xff\xfb\x90\x00" + b"\0" * 413
-    return tag + frame * frames
+    return tag + frame * frame_count
 
 
-def ogg(milliseconds: int = 1000, *, sample_rate: int = 44100, pages: int = 3, codec: bytes = b"\x01vorbis") -> bytes:
+def ogg(
+    milliseconds: int = 1000, *, sample_rate: int = 44100, page_count: int = 3, codec: bytes = b"\x01vorbis"
+) -> bytes:
     """Return an Ogg stream whose last page carries the total duration."""
     header = codec + struct.pack("<IBI", 0, 1, sample_rate) + b"\0" * 14
     stream = ogg_page(header, 0, 2, 0)
-    for number in range(1, pages + 1):
+    for number in range(1, page_count + 1):
         stream += ogg_page(
-            b"\0" * 20, sample_rate * milliseconds * number // (1000 * pages), 4 if number == pages else 0, number
+            b"\0" * 20,
+            sample_rate * milliseconds * number // (1000 * page_count),
+            4 if number == page_count else 0,
+            number,
         )
     return stream
 

@@ -114,7 +114,7 @@ async def create_application(
         )
     )
     row = created.row
-    actor = Actor(world, row.bot_id, created.bot_token, name, bot=True, application_id=row.id) if has_bot else None
+    actor = Actor(world, row.bot_id, created.bot_token, name, is_bot=True, application_id=row.id) if has_bot else None
     return Client(world, row.id, created.client_secret, owner, actor, is_public=is_public)
 
 

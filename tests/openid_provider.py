@@ -54,7 +54,7 @@ class OpenIdProvider(Issuer):
             "authorization_response_iss_parameter_supported": True,
         }
 
-    async def redirect(self, url: str) -> str:
+    async def request_redirect(self, url: str) -> str:
         """Open the authorization URL as a browser and return the path and query of the redirect."""
         async with aiohttp.ClientSession() as client, client.get(url, allow_redirects=False) as response:
             assert response.status == 302, await response.text()
@@ -63,7 +63,7 @@ class OpenIdProvider(Issuer):
 
     async def authorize(self, url: str) -> dict[str, str]:
         """Open the authorization URL as a browser and return the fields that complete the login."""
-        parts = urlsplit(await self.redirect(url))
+        parts = urlsplit(await self.request_redirect(url))
         return {"provider_id": parts.path.rpartition("/")[2], **dict(parse_qsl(parts.query))}
 
     async def _handle(self, request: web.Request) -> web.Response:

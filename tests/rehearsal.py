@@ -41,7 +41,7 @@ class Rehearsal(World):
             return Actor(self, built.users[name].id, built.users[name].token, name)
         bot = built.applications[name].bot
         assert bot is not None
-        return Actor(self, bot.id, bot.token, name, bot=True)
+        return Actor(self, bot.id, bot.token, name, is_bot=True)
 
 
 @asynccontextmanager

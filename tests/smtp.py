@@ -12,7 +12,7 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-ACCEPTED = "250 OK"
+ACCEPTED_RESPONSE = "250 OK"
 
 
 class SmtpReceiver:
@@ -22,8 +22,8 @@ class SmtpReceiver:
         self.mails: list[EmailMessage] = []
         self.senders: list[str] = []
         """Envelope senders, in the order of `mails`."""
-        self.recipient_response = ACCEPTED
-        """Response to every RCPT command; each one except `ACCEPTED` rejects the recipient."""
+        self.recipient_response = ACCEPTED_RESPONSE
+        """Response to every RCPT command; each one except `ACCEPTED_RESPONSE` rejects the recipient."""
         self.data_responses: list[str] = []
         """Responses to the next mails, which are not recorded; if the list is empty, mails are accepted."""
         self.recipient_count = 0
@@ -36,7 +36,7 @@ class SmtpReceiver:
     async def handle_RCPT(self, server: SMTP, session: Session, envelope: Envelope, address: str, options: Any) -> str:
         """Count a recipient and respond with `recipient_response`."""
         self.recipient_count += 1
-        if self.recipient_response == ACCEPTED:
+        if self.recipient_response == ACCEPTED_RESPONSE:
             envelope.rcpt_tos.append(address)
         return self.recipient_response
 
@@ -50,7 +50,7 @@ class SmtpReceiver:
         self.mails.append(message)
         self.senders.append(str(envelope.mail_from))
         self.tls_flags.append(session.ssl is not None)
-        return ACCEPTED
+        return ACCEPTED_RESPONSE
 
     def authenticate(self, server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
         """Record a login and accept it if the password is "secret"."""
@@ -61,13 +61,13 @@ class SmtpReceiver:
 
 @asynccontextmanager
 async def run_smtp_server(
-    *, tls_context: ssl.SSLContext | None = None, implicit_tls: bool = False, requires_login: bool = False
+    *, tls_context: ssl.SSLContext | None = None, uses_implicit_tls: bool = False, requires_login: bool = False
 ) -> AsyncIterator[SmtpReceiver]:
     """Run a server on a free port and yield it.
 
-    With `tls_context` the server requires STARTTLS, or with `implicit_tls` uses TLS from the start."""
+    With `tls_context` the server requires STARTTLS, or with `uses_implicit_tls` uses TLS from the start."""
     receiver = SmtpReceiver()
-    starttls_context = None if implicit_tls else tls_context
+    starttls_context = None if uses_implicit_tls else tls_context
 
     def new_protocol() -> SMTP:
         return SMTP(
@@ -76,12 +76,12 @@ async def run_smtp_server(
             tls_context=starttls_context,
             require_starttls=starttls_context is not None,
             auth_required=requires_login,
-            auth_require_tls=tls_context is not None and not implicit_tls,
+            auth_require_tls=tls_context is not None and not uses_implicit_tls,
             authenticator=receiver.authenticate,
         )
 
     server = await asyncio.get_running_loop().create_server(
-        new_protocol, "127.0.0.1", 0, ssl=tls_context if implicit_tls else None
+        new_protocol, "127.0.0.1", 0, ssl=tls_context if uses_implicit_tls else None
     )
     receiver.port = server.sockets[0].getsockname()[1]
     try:

@@ -433,6 +433,7 @@ def test_the_examples_explain_invalid_arguments(ready_file: Path) -> None:
         "send_message.py", ready_path, "bob", "staff", "hi", status=1
     )
     assert "usage: send_message.py" in run_example("send_message.py", ready_path, status=1)
+    assert "usage: bot.py READY_FILE" in run_example("bot.py", status=1)
     assert "usage: bridge.py" in run_example("bridge.py", ready_path, status=1)
     assert "unknown user dora" in run_example("bridge.py", ready_path, "dora", status=1)
     for name in (

@@ -100,7 +100,7 @@ class Actor:
     id: int
     token: str
     name: str
-    bot: bool = False
+    is_bot: bool = False
     application_id: int | None = None
     """ID of the application of a bot or an OAuth2 token; None for users with their own token."""
     uses_bearer_token: bool = False
@@ -109,7 +109,7 @@ class Actor:
     @property
     def header(self) -> str:
         """The value of the Authorization header."""
-        return f"Bot {self.token}" if self.bot else f"Bearer {self.token}" if self.uses_bearer_token else self.token
+        return f"Bot {self.token}" if self.is_bot else f"Bearer {self.token}" if self.uses_bearer_token else self.token
 
     async def request(self, method: str, path: str, **options: Any) -> ApiResponse:
         """Send an API request with the actor's token."""
@@ -137,11 +137,11 @@ class Actor:
         return await self.request("DELETE", path, **options)
 
     async def create_thread(
-        self, channel: int, thread_type: ChannelType = ChannelType.PUBLIC_THREAD, **body: Any
+        self, channel_id: int, thread_type: ChannelType = ChannelType.PUBLIC_THREAD, **body: Any
     ) -> int:
         """Create a thread without a message and return its ID."""
         body = {"name": "talk", "type": thread_type, **body}
-        return int((await self.post(f"/channels/{channel}/threads", json=body)).ok()["id"])
+        return int((await self.post(f"/channels/{channel_id}/threads", json=body)).ok()["id"])
 
     async def connect(self, intents: int = Intents.BOT_MASK, *, version: int = 10, **identify: Any) -> "Session":
         """Open a gateway session and identify; READY and the GUILD_CREATE events after it have been received on return."""
@@ -198,7 +198,7 @@ class Session:
         await self.socket.send_json({"op": GatewayOpcode.IDENTIFY, "d": payload})
         self._task = asyncio.create_task(self._read())
         self.ready = await self.next("READY")
-        if not self.actor.uses_bearer_token and (self.intents & Intents.GUILDS or not self.actor.bot):
+        if not self.actor.uses_bearer_token and (self.intents & Intents.GUILDS or not self.actor.is_bot):
             for _ in self.ready["guilds"]:
                 created = await self.next("GUILD_CREATE")
                 self.guilds[created["id"]] = created
@@ -285,15 +285,19 @@ class Session:
         await self.send(GatewayOpcode.PRESENCE_UPDATE, presence)
         await self.wait_processed()
 
-    async def send_voice_state(self, guild: "Guild", channel: int | None, **fields: Any) -> None:
+    async def send_voice_state(self, guild: "Guild", channel_id: int | None, **fields: Any) -> None:
         """Send the gateway command Update Voice State."""
-        channel_id = None if channel is None else str(channel)
-        state = {"guild_id": str(guild.id), "channel_id": channel_id, "self_mute": False, "self_deaf": False}
+        state = {
+            "guild_id": str(guild.id),
+            "channel_id": None if channel_id is None else str(channel_id),
+            "self_mute": False,
+            "self_deaf": False,
+        }
         await self.send(GatewayOpcode.VOICE_STATE_UPDATE, state | fields)
 
-    async def join_voice(self, guild: "Guild", channel: int | None, **fields: Any) -> Any:
-        """Join a voice channel, or leave the current one if `channel` is None; return the actor's new voice state."""
-        await self.send_voice_state(guild, channel, **fields)
+    async def join_voice(self, guild: "Guild", channel_id: int | None, **fields: Any) -> Any:
+        """Join a voice channel, or leave the current one if `channel_id` is None; return the actor's new voice state."""
+        await self.send_voice_state(guild, channel_id, **fields)
         return await self.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(self.actor.id))
 
     async def wait_closed(self) -> int | None:
@@ -342,9 +346,9 @@ class Guild:
         ).ok()
         return int(created["id"])
 
-    async def add_role(self, actor: Actor, role: int) -> None:
+    async def add_role(self, actor: Actor, role_id: int) -> None:
         """Add a role to a member as the owner."""
-        (await self.owner.put(f"/guilds/{self.id}/members/{actor.id}/roles/{role}")).ok()
+        (await self.owner.put(f"/guilds/{self.id}/members/{actor.id}/roles/{role_id}")).ok()
 
     async def allow_permissions(self, actor: Actor, permissions: int) -> None:
         """Give a member permissions through a new role."""
@@ -367,9 +371,9 @@ class Guild:
         (await actor.post(f"/invites/{invite['code']}")).ok()
         return actor
 
-    async def get_channel(self, channel: int) -> Any:
+    async def get_channel(self, channel_id: int) -> Any:
         """Return a channel or thread as the owner sees it."""
-        return (await self.owner.get(f"/channels/{channel}")).ok()
+        return (await self.owner.get(f"/channels/{channel_id}")).ok()
 
     async def audit_entries(self, action_type: int) -> list[Any]:
         """Return the audit log entries with this action type, newest first."""
@@ -381,16 +385,18 @@ class Guild:
         return (await self.audit_entries(action_type))[0]
 
     async def overwrite(
-        self, channel: int, target: int, *, allow: int = 0, deny: int = 0, target_type: int = OverwriteType.MEMBER
+        self, channel_id: int, target: int, *, allow: int = 0, deny: int = 0, target_type: int = OverwriteType.MEMBER
     ) -> None:
         """Set a permission overwrite of a role or member as the owner."""
         body = {"type": target_type, "allow": str(allow), "deny": str(deny)}
-        (await self.owner.put(f"/channels/{channel}/permissions/{target}", json=body)).ok()
+        (await self.owner.put(f"/channels/{channel_id}/permissions/{target}", json=body)).ok()
 
-    async def send_message(self, actor: Actor, content: str = "hello", channel: int | None = None, **body: Any) -> Any:
-        """Create a message and return it; `channel` defaults to #general."""
+    async def send_message(
+        self, actor: Actor, content: str = "hello", channel_id: int | None = None, **body: Any
+    ) -> Any:
+        """Create a message and return it; `channel_id` defaults to #general."""
         return (
-            await actor.post(f"/channels/{channel or self.general}/messages", json={"content": content, **body})
+            await actor.post(f"/channels/{channel_id or self.general}/messages", json={"content": content, **body})
         ).ok()
 
 
@@ -536,7 +542,7 @@ class World:
             lambda call: applications.management.create(call, name, UserId(owner.id), flags=flags)
         )
         bot = Actor(
-            self, application.row.bot_id, application.bot_token, name, bot=True, application_id=application.row.id
+            self, application.row.bot_id, application.bot_token, name, is_bot=True, application_id=application.row.id
         )
         for guild in guilds:
             await self.write(

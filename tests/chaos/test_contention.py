@@ -13,18 +13,20 @@ from tests.time_bounds import check_seconds
 from tests.world import ApiResponse
 
 CALLER_COUNT = 64
-BYSTANDER_SECONDS_MAX = 20.0
+UNRELATED_RESPONSE_SECONDS_MAX = 20.0
 """Maximum response time of an unrelated request in seconds, on a busy machine."""
 
 
 @asynccontextmanager
-async def watch_bystander(bystander: ApiUser, channel_id: str, servers: list[Server]) -> AsyncIterator[list[float]]:
+async def measure_unrelated_requests(
+    unrelated_user: ApiUser, channel_id: str, servers: list[Server]
+) -> AsyncIterator[list[float]]:
     """Read and write in another guild during the block; yield the list of response times in seconds."""
     durations: list[float] = []
-    is_over = asyncio.Event()
+    end_event = asyncio.Event()
 
     async def send_requests(user: ApiUser) -> None:
-        while not is_over.is_set():
+        while not end_event.is_set():
             for request in (
                 lambda: user.get("/users/@me"),
                 lambda: user.get(f"/channels/{channel_id}/messages"),
@@ -35,11 +37,11 @@ async def watch_bystander(bystander: ApiUser, channel_id: str, servers: list[Ser
                 (await request()).ok()
                 durations.append(time.monotonic() - started)
 
-    tasks = [asyncio.create_task(send_requests(bystander.at_server(server))) for server in servers]
+    tasks = [asyncio.create_task(send_requests(unrelated_user.at_server(server))) for server in servers]
     try:
         yield durations
     finally:
-        is_over.set()
+        end_event.set()
         await asyncio.gather(*tasks)
 
 
@@ -101,20 +103,20 @@ SCENARIOS: tuple[tuple[Preparation, set[int]], ...] = (
 )
 
 
-async def test_conflicting_writes_at_two_processes_all_succeed_and_delay_no_bystander(
+async def test_conflicting_writes_at_two_processes_all_succeed_and_delay_no_unrelated_request(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
     async with running_cluster(tmp_path, postgres_database, nats_url, [Node(), Node()]) as (client, servers):
-        owner, bystander = [await register_user(client, servers[0], "user") for _ in range(2)]
+        owner, unrelated_user = [await register_user(client, servers[0], "user") for _ in range(2)]
         members = [await register_user(client, servers[number % 2], "member") for number in range(8)]
         guild_id, channel_id, _ = await create_guild(owner, *members)
-        _, other_channel_id, _ = await create_guild(bystander)
+        _, other_channel_id, _ = await create_guild(unrelated_user)
         for prepare, accepted_statuses in SCENARIOS:
             write = await prepare(owner, guild_id, channel_id, members)
-            async with watch_bystander(bystander, other_channel_id, servers) as durations:
+            async with measure_unrelated_requests(unrelated_user, other_channel_id, servers) as durations:
                 responses = await asyncio.gather(
                     *(write(owner.at_server(servers[number % 2]), number) for number in range(CALLER_COUNT))
                 )
             statuses = [response.status for response in responses]
             assert set(statuses) <= accepted_statuses, (prepare.__name__, statuses)
-            check_seconds(max(durations), BYSTANDER_SECONDS_MAX)
+            check_seconds(max(durations), UNRELATED_RESPONSE_SECONDS_MAX)

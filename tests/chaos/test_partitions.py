@@ -1,4 +1,4 @@
-"""One API process that cannot reach NATS while all other processes can: what it acknowledges holds everywhere."""
+"""Network partitions: all processes apply a change that an API process without a connection to NATS has acknowledged."""
 
 import asyncio
 import time
@@ -16,7 +16,9 @@ from tests.time_bounds import check_seconds
 from tests.world import ApiResponse
 
 NOT_READY_SECONDS_MAX = 15.0
-"""Maximum seconds until a cut process reports that it is not ready: two as documented, the rest for a busy machine."""
+"""Maximum seconds until a process without the bus reports that it is not ready.
+
+The documented time is two seconds; the rest is tolerance for a busy machine."""
 VIEW_CHANNEL = str(int(Permissions.VIEW_CHANNEL))
 
 Change = Callable[[ApiUser, str, str, ApiUser], Awaitable[ApiResponse]]
@@ -66,14 +68,14 @@ async def restart_session(session: GatewaySession) -> None:
 
 
 @pytest.mark.parametrize("mode", ["refuse", "swallow"])
-async def test_changes_of_rights_hold_everywhere_when_a_process_is_cut_off_from_the_bus(
+async def test_permission_changes_are_enforced_when_a_process_loses_the_bus(
     tmp_path: Path, postgres_database: str, nats_url: str, mode: str
 ) -> None:
     async with (
         running_proxy(nats_url) as proxy,
         running_cluster(
             tmp_path, postgres_database, nats_url, [Node(nats_url=proxy.url), Node(), Node(roles="gateway")]
-        ) as (client, (cut_api, api, gateway)),
+        ) as (client, (partitioned_api, api, gateway)),
     ):
         alice, outsider = [await register_user(client, api, "user") for _ in range(2)]
         users = [await register_user(client, api, "user") for _ in CHANGES]
@@ -81,28 +83,28 @@ async def test_changes_of_rights_hold_everywhere_when_a_process_is_cut_off_from_
         _, outsider_channel_id, _ = await create_guild(outsider)
         logged_out = await register_user(client, api, "user")
         (await logged_out.get("/users/@me")).ok()
-        witness = await open_session(alice, gateway)
+        owner_session = await open_session(alice, gateway)
         sessions = [await open_session(user, gateway) for user in users]
         logged_out_session = await open_session(logged_out, gateway)
         outsider_session = await open_session(outsider, gateway)
 
         getattr(proxy, mode)()
         if mode == "refuse":
-            # With `swallow`, the first changes are made before the process notices that it is cut off.
-            await wait_status(client, cut_api, 503)
+            # With `swallow`, the first changes are made before the process notices that it lost the bus.
+            await wait_status(client, partitioned_api, 503)
         for index, (change, user, session) in enumerate(zip(CHANGES, users, sessions, strict=True)):
             guild_id, channel_id, _ = guilds[index]
-            (await change(alice.at_server(cut_api), guild_id, channel_id, user)).ok()
-            # Processes that did not receive the change on the bus start the sessions of the guild again.
-            await restart_session(witness)
+            (await change(alice.at_server(partitioned_api), guild_id, channel_id, user)).ok()
+            # A process that did not receive the change on the bus invalidates the sessions of the guild.
+            await restart_session(owner_session)
             await restart_session(session)
             await alice.at_server(api).create_message(channel_id, f"secret {index}")
-            await witness.wait_message(f"secret {index}")
+            await owner_session.wait_message(f"secret {index}")
             assert session.message_contents() == []
-        (await logged_out.at_server(cut_api).post("/auth/logout")).ok()
+        (await logged_out.at_server(partitioned_api).post("/auth/logout")).ok()
         (await logged_out.at_server(api).get("/users/@me")).rejected(401, 0)
         assert await logged_out_session.wait_closed() == CloseCode.AUTHENTICATION_FAILED
-        check_seconds(await wait_status(client, cut_api, 503), NOT_READY_SECONDS_MAX)
+        check_seconds(await wait_status(client, partitioned_api, 503), NOT_READY_SECONDS_MAX)
 
         # Sessions of other guilds continue.
         await outsider.create_message(outsider_channel_id, "not affected")
@@ -110,12 +112,12 @@ async def test_changes_of_rights_hold_everywhere_when_a_process_is_cut_off_from_
         assert [frame["op"] for frame in outsider_session.other_frames] == [GatewayOpcode.HELLO]
 
         proxy.heal()
-        await wait_status(client, cut_api, 200)
+        await wait_status(client, partitioned_api, 200)
         for index, (_, channel_id, _) in enumerate(guilds):
-            await alice.at_server(cut_api).create_message(channel_id, f"after {index}")
-            await witness.wait_message(f"after {index}")
+            await alice.at_server(partitioned_api).create_message(channel_id, f"after {index}")
+            await owner_session.wait_message(f"after {index}")
         assert all(session.message_contents() == [] for session in sessions)
-        for session in (witness, *sessions, outsider_session):
+        for session in (owner_session, *sessions, outsider_session):
             await session.close()
 
 

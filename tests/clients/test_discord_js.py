@@ -53,7 +53,7 @@ async def test_a_wrong_token_fails_the_login(setup: ClientSetup) -> None:
 
 
 async def test_messages_are_sent_edited_replied_to_and_deleted(bot: JsBot, setup: ClientSetup) -> None:
-    channel = str(setup.guild.general)
+    channel_id = str(setup.guild.general)
     bob_message = await setup.guild.send_message(setup.bob, f"ping <@{setup.bot.id}>")
     incoming = await bot.wait_event("messageCreate")
     assert (incoming["id"], incoming["author"], incoming["mentions"]) == (
@@ -61,20 +61,20 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: JsBot, setup
         str(setup.bob.id),
         [str(setup.bot.id)],
     )
-    reply = await bot.run_step("reply", channel=channel, message=bob_message["id"], content="pong")
+    reply = await bot.run_step("reply", channel=channel_id, message=bob_message["id"], content="pong")
     assert (reply["reference"], reply["type"]) == (bob_message["id"], MessageType.REPLY)
     echo = await bot.wait_event("messageCreate", lambda message: message["id"] == reply["id"])
     assert (echo["reference"], echo["mentions"]) == (bob_message["id"], [str(setup.bob.id)])
-    edited = await bot.run_step("edit", channel=channel, message=reply["id"], content="pong!")
+    edited = await bot.run_step("edit", channel=channel_id, message=reply["id"], content="pong!")
     assert edited == {"content": "pong!", "edited": True}
     assert (await bot.wait_event("messageUpdate", lambda message: message["edited"]))["content"] == "pong!"
-    await bot.run_step("deleteMessage", channel=channel, message=reply["id"])
+    await bot.run_step("deleteMessage", channel=channel_id, message=reply["id"])
     assert (await bot.wait_event("messageDelete"))["id"] == reply["id"]
 
-    sent = [await bot.run_step("send", channel=channel, content=f"line {number}") for number in range(5)]
-    assert await bot.run_step("history", channel=channel, limit=3) == ["line 4", "line 3", "line 2"]
-    assert await bot.run_step("history", channel=channel, before=sent[2], limit=2) == ["line 1", "line 0"]
-    assert set(await bot.run_step("deleteMessages", channel=channel, messages=sent[:3])) == set(sent[:3])
+    sent = [await bot.run_step("send", channel=channel_id, content=f"line {number}") for number in range(5)]
+    assert await bot.run_step("history", channel=channel_id, limit=3) == ["line 4", "line 3", "line 2"]
+    assert await bot.run_step("history", channel=channel_id, before=sent[2], limit=2) == ["line 1", "line 0"]
+    assert set(await bot.run_step("deleteMessages", channel=channel_id, messages=sent[:3])) == set(sent[:3])
     assert set(await bot.wait_event("messageDeleteBulk")) == set(sent[:3])
 
 
@@ -96,9 +96,9 @@ async def test_attachments_and_embeds_are_returned_as_sent(bot: JsBot, setup: Cl
 
 
 async def test_reactions_and_pins_are_added_and_removed(bot: JsBot, setup: ClientSetup) -> None:
-    channel = str(setup.guild.general)
-    message = await bot.run_step("send", channel=channel, content="do you like it?")
-    target = {"channel": channel, "message": message}
+    channel_id = str(setup.guild.general)
+    message = await bot.run_step("send", channel=channel_id, content="do you like it?")
+    target = {"channel": channel_id, "message": message}
     await bot.run_step("react", **target, emoji="👍")
     assert await bot.wait_event("messageReactionAdd") == {
         "emoji": "👍",
@@ -106,7 +106,7 @@ async def test_reactions_and_pins_are_added_and_removed(bot: JsBot, setup: Clien
         "user": str(setup.bot.id),
         "me": True,
     }
-    (await setup.bob.put(f"/channels/{channel}/messages/{message}/reactions/👍/@me")).ok()
+    (await setup.bob.put(f"/channels/{channel_id}/messages/{message}/reactions/👍/@me")).ok()
     added = await bot.wait_event("messageReactionAdd")
     assert (added["count"], added["user"]) == (2, str(setup.bob.id))
     assert set(await bot.run_step("reactors", **target, emoji="👍")) == {str(setup.bot.id), str(setup.bob.id)}
@@ -116,16 +116,16 @@ async def test_reactions_and_pins_are_added_and_removed(bot: JsBot, setup: Clien
     assert (await bot.wait_event("messageReactionRemoveAll"))["id"] == message
 
     assert await bot.run_step("pinAndUnpin", **target) == {"pinned": [message], "remaining": 0}
-    assert (await bot.wait_event("channelPinsUpdate"))["id"] == channel
+    assert (await bot.wait_event("channelPinsUpdate"))["id"] == channel_id
 
 
 async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: JsBot, setup: ClientSetup) -> None:
-    channel = str(setup.guild.general)
-    message = await bot.run_step("send", channel=channel, content="a long story")
-    thread = await bot.run_step("createThread", channel=channel, message=message, name="story")
+    channel_id = str(setup.guild.general)
+    message = await bot.run_step("send", channel=channel_id, content="a long story")
+    thread = await bot.run_step("createThread", channel=channel_id, message=message, name="story")
     assert thread == {"id": message, "cached": [message]}
     created = await bot.wait_event("threadCreate")
-    assert (created["id"], created["parent"]) == (message, channel)
+    assert (created["id"], created["parent"]) == (message, channel_id)
     member_ids = await bot.run_step("addThreadMember", thread=message, user=str(setup.bob.id))
     assert set(member_ids) == {str(setup.bot.id), str(setup.bob.id)}
     await bot.wait_event("threadMembersUpdate", lambda data: data["added"] == [str(setup.bob.id)])
@@ -139,8 +139,8 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: JsBo
 
 
 async def test_roles_and_channels_are_created_edited_and_deleted(bot: JsBot, setup: ClientSetup) -> None:
-    guild, bob = str(setup.guild.id), str(setup.bob.id)
-    role = await bot.run_step("createEditAndDeleteRole", guild=guild, user=bob)
+    guild_id, bob = str(setup.guild.id), str(setup.bob.id)
+    role = await bot.run_step("createEditAndDeleteRole", guild=guild_id, user=bob)
     assert role["assigned"]
     created = await bot.wait_event("roleCreate")
     assert (created["id"], created["color"], created["permissions"]) == (role["id"], 0xFF0000, ["KickMembers"])
@@ -151,12 +151,12 @@ async def test_roles_and_channels_are_created_edited_and_deleted(bot: JsBot, set
     assert entry["target"] == bob
     assert (await bot.wait_event("roleDelete"))["id"] == role["id"]
 
-    channel = await bot.run_step("createEditAndDeleteChannel", guild=guild, user=bob)
+    channel = await bot.run_step("createEditAndDeleteChannel", guild=guild_id, user=bob)
     assert (channel["topic"], channel["hidden"], channel["shown"]) == ("gold", True, True)
     assert (await bot.wait_event("channelCreate"))["id"] == channel["id"]
     await bot.wait_event("channelUpdate", lambda channel: channel["name"] == "treasury")
     assert (await bot.wait_event("channelDelete"))["id"] == channel["id"]
-    assert await bot.run_step("renameGuild", guild=guild, name="Market Square") == "Market Square"
+    assert await bot.run_step("renameGuild", guild=guild_id, name="Market Square") == "Market Square"
     assert (await bot.wait_event("guildUpdate"))["name"] == "Market Square"
 
 
@@ -198,20 +198,20 @@ async def test_error_responses_become_the_librarys_errors(setup: ClientSetup) ->
 
 
 async def test_invites_typing_and_direct_messages_are_sent_and_received(bot: JsBot, setup: ClientSetup) -> None:
-    channel, guild = str(setup.guild.general), str(setup.guild.id)
-    invite = await bot.run_step("createInvite", channel=channel)
-    assert invite["guild"] == guild
+    channel_id, guild_id = str(setup.guild.general), str(setup.guild.id)
+    invite = await bot.run_step("createInvite", channel=channel_id)
+    assert invite["guild"] == guild_id
     assert (await bot.wait_event("inviteCreate"))["code"] == invite["code"]
     carol = await setup.world.user("carol")
     (await carol.post(f"/invites/{invite['code']}", json={})).ok()
     assert (await bot.wait_event("guildMemberAdd"))["id"] == str(carol.id)
-    assert await bot.run_step("deleteInvite", guild=guild, code=invite["code"]) == 1
+    assert await bot.run_step("deleteInvite", guild=guild_id, code=invite["code"]) == 1
     assert (await bot.wait_event("inviteDelete"))["code"] == invite["code"]
 
-    (await setup.bob.post(f"/channels/{channel}/typing")).ok()
-    assert await bot.wait_event("typingStart") == {"channel": channel, "user": str(setup.bob.id)}
+    (await setup.bob.post(f"/channels/{channel_id}/typing")).ok()
+    assert await bot.wait_event("typingStart") == {"channel": channel_id, "user": str(setup.bob.id)}
     bob_session = await setup.bob.connect()
-    await bot.run_step("sendTyping", channel=channel)
+    await bot.run_step("sendTyping", channel=channel_id)
     assert (await bob_session.next("TYPING_START"))["user_id"] == str(setup.bot.id)
 
     sent = await bot.run_step("sendDirectMessage", user=str(setup.bob.id), content="psst")
@@ -232,12 +232,12 @@ async def test_presences_and_voice_states_are_received_and_sent(bot: JsBot, setu
     )
     assert [activity["name"] for activity in bot_presence["activities"]] == ["chess"]
 
-    lounge = str(setup.guild.channels["General"])
-    received = await bot.run_step("joinAndLeaveVoice", guild=str(setup.guild.id), channel=lounge)
-    assert (received["state"]["channel_id"], received["state"]["self_mute"]) == (lounge, True)
+    lounge_id = str(setup.guild.channels["General"])
+    received = await bot.run_step("joinAndLeaveVoice", guild=str(setup.guild.id), channel=lounge_id)
+    assert (received["state"]["channel_id"], received["state"]["self_mute"]) == (lounge_id, True)
     assert received["server"]["token"]
     assert received["server"]["endpoint"]
-    assert (await bot.wait_event("voiceStateUpdate"))["after"] == lounge
+    assert (await bot.wait_event("voiceStateUpdate"))["after"] == lounge_id
     assert (await bot.wait_event("voiceStateUpdate"))["after"] is None
 
 
@@ -269,7 +269,7 @@ async def test_guilds_are_spread_over_two_shards(setup: ClientSetup) -> None:
     async with run_js_bot(setup, client={"shards": [0, 1], "shardCount": 2}) as bot:
         await bot.wait_event("clientReady")
         assert await bot.run_step("shards") == {
-            str(guild): shard for shard, guild_ids in guild_ids_by_shard.items() for guild in guild_ids
+            str(guild_id): shard for shard, guild_ids in guild_ids_by_shard.items() for guild_id in guild_ids
         }
 
 

@@ -194,11 +194,13 @@ async def test_threads_are_created_joined_archived_and_listed(
     _, after = await bot.wait_event("thread_update", lambda _, after: after.archived)
     assert after.name == "tale"
     assert [archived.id async for archived in general.archived_threads()] == [thread.id]
-    private = await general.create_thread(name="secret", type=discord.ChannelType.private_thread, invitable=False)
-    assert private.is_private()
-    assert [active.id for active in await general.guild.active_threads()] == [private.id]
-    await private.delete()
-    assert (await bot.wait_event("thread_delete")).id == private.id
+    private_thread = await general.create_thread(
+        name="secret", type=discord.ChannelType.private_thread, invitable=False
+    )
+    assert private_thread.is_private()
+    assert [active.id for active in await general.guild.active_threads()] == [private_thread.id]
+    await private_thread.delete()
+    assert (await bot.wait_event("thread_delete")).id == private_thread.id
 
 
 async def test_a_forum_post_contains_its_message_and_tags(bot: Bot, guild: discord.Guild) -> None:

@@ -84,7 +84,7 @@ async def test_a_wrong_token_fails_the_login(setup: ClientSetup) -> None:
 
 
 async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, setup: ClientSetup) -> None:
-    general = setup.guild.general
+    general_channel_id = setup.guild.general
     bob_message = await setup.guild.send_message(setup.bob, f"ping <@{setup.bot.id}>")
     incoming = await bot.wait_event(hikari.GuildMessageCreateEvent)
     assert (incoming.message_id, incoming.author_id, incoming.content) == (
@@ -105,13 +105,13 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, setup: 
     await reply.delete()
     assert (await bot.wait_event(hikari.GuildMessageDeleteEvent)).message_id == reply.id
 
-    sent = [await bot.rest.create_message(general, f"line {number}") for number in range(5)]
-    history = await bot.rest.fetch_messages(general).limit(3)
+    sent = [await bot.rest.create_message(general_channel_id, f"line {number}") for number in range(5)]
+    history = await bot.rest.fetch_messages(general_channel_id).limit(3)
     assert [message.content for message in history] == ["line 4", "line 3", "line 2"]
-    older = await bot.rest.fetch_messages(general, before=sent[2])
+    older = await bot.rest.fetch_messages(general_channel_id, before=sent[2])
     assert [message.id for message in older] == [sent[1].id, sent[0].id, incoming.message_id]
-    assert (await bot.rest.fetch_message(general, sent[0])).content == "line 0"
-    await bot.rest.delete_messages(general, sent)
+    assert (await bot.rest.fetch_message(general_channel_id, sent[0])).content == "line 0"
+    await bot.rest.delete_messages(general_channel_id, sent)
     assert (await bot.wait_event(hikari.GuildBulkMessageDeleteEvent)).message_ids == {message.id for message in sent}
 
 
@@ -332,10 +332,10 @@ async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, setup:
     )
     assert [activity["name"] for activity in presence["activities"]] == ["chess"]
 
-    lounge = setup.guild.channels["General"]
-    await bot.update_voice_state(setup.guild.id, lounge, self_mute=True)
+    lounge_id = setup.guild.channels["General"]
+    await bot.update_voice_state(setup.guild.id, lounge_id, self_mute=True)
     state = (await bot.wait_event(hikari.VoiceStateUpdateEvent)).state
-    assert (state.user_id, state.channel_id, state.is_self_muted) == (setup.bot.id, lounge, True)
+    assert (state.user_id, state.channel_id, state.is_self_muted) == (setup.bot.id, lounge_id, True)
     server = await bot.wait_event(hikari.VoiceServerUpdateEvent)
     assert server.guild_id == setup.guild.id
     assert server.token

@@ -46,10 +46,8 @@ def test_the_generated_file_is_up_to_date(name: str) -> None:
     assert text == control_client.generate_files()[name], "run make generate"
 
 
-def test_the_package_has_the_version_of_hubbub_and_no_dependencies() -> None:
-    package = (PACKAGE / "package.json").read_text()
-    assert f'"version": "{hubbub.__version__}"' in package
-    assert '"dependencies"' not in package
+def test_the_package_has_no_dependencies() -> None:
+    assert '"dependencies"' not in (PACKAGE / "package.json").read_text()
 
 
 @requires_program("tsc")

@@ -17,21 +17,21 @@ pytestmark = pytest.mark.timeout(300)
 
 async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(setup: ClientSetup) -> None:
     second = await setup.world.bot(setup.guild, name="echo", permissions=Permissions.ADMINISTRATOR)
-    den = await setup.guild.channel("Den", type=ChannelType.GUILD_VOICE)
-    lounge = setup.guild.channels["General"]
+    den_channel_id = await setup.guild.channel("Den", type=ChannelType.GUILD_VOICE)
+    lounge_id = setup.guild.channels["General"]
     user_ids, code = [setup.bot.id, second.id], ""
     async with run_voice_bots(setup, setup.bot, second) as voice_bots:
         for index in range(2):
-            await voice_bots.run_step(index, "join", channel=lounge)
-        for channel in (lounge, den):
-            if channel == den:
+            await voice_bots.run_step(index, "join", channel_id=lounge_id)
+        for channel_id in (lounge_id, den_channel_id):
+            if channel_id == den_channel_id:
                 for index, user_id in enumerate(user_ids):
                     path = f"/guilds/{setup.guild.id}/members/{user_id}"
-                    (await setup.alice.patch(path, json={"channel_id": str(den)})).ok()
+                    (await setup.alice.patch(path, json={"channel_id": str(den_channel_id)})).ok()
                     # The bots are moved one after the other, because the library's reader fails if its socket closes
                     # while it handles the departure of the other bot.
                     await voice_bots.run_step(index, "wait_moved")
-            code = await voice_bots.wait_same_code(channel, code)
+            code = await voice_bots.wait_same_code(channel_id, code)
             assert len(code) == VERIFICATION_CODE_DIGITS
             for sender, receiver in ((0, 1), (1, 0)):
                 assert (
@@ -39,7 +39,7 @@ async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(s
                     == "aead_xchacha20_poly1305_rtpsize"
                 )
                 received = await voice_bots.run_step(
-                    receiver, "receive_frames", user=user_ids[sender], count=FRAME_COUNT
+                    receiver, "receive_frames", user_id=user_ids[sender], count=FRAME_COUNT
                 )
                 assert sort_frames(received) == sent_frames(voice_bots.bots[sender])
         for index in range(2):
@@ -53,13 +53,13 @@ async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(s
 )
 async def test_discord_py_and_discord_js_receive_each_others_audio(setup: ClientSetup) -> None:
     second = await setup.world.bot(setup.guild, name="echo", permissions=Permissions.ADMINISTRATOR)
-    lounge = setup.guild.channels["General"]
+    lounge_id = setup.guild.channels["General"]
     environment = {"NODE_EXTRA_CA_CERTS": authority_path(setup)}
     async with run_voice_bots(setup, setup.bot) as voice_bots, run_js_bot(setup, second.token, environment) as js_bot:
         await js_bot.wait_event("clientReady")
-        await voice_bots.run_step(0, "join", channel=lounge)
-        await js_bot.run_step("joinCall", guild=str(setup.guild.id), channel=str(lounge))
-        code = await voice_bots.run_step(0, "wait_encrypted", channel=lounge, user_ids=[setup.bot.id, second.id])
+        await voice_bots.run_step(0, "join", channel_id=lounge_id)
+        await js_bot.run_step("joinCall", guild=str(setup.guild.id), channel=str(lounge_id))
+        code = await voice_bots.run_step(0, "wait_encrypted", channel_id=lounge_id, user_ids=[setup.bot.id, second.id])
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while await js_bot.run_step("verificationCode") != code:
                 await asyncio.sleep(0.05)
@@ -68,7 +68,7 @@ async def test_discord_py_and_discord_js_receive_each_others_audio(setup: Client
         received = await js_bot.run_step("receiveFrames", user=str(setup.bot.id), count=FRAME_COUNT)
         assert sort_frames(received) == sent_frames(setup.bot)
         await js_bot.run_step("sendFrames", count=FRAME_COUNT)
-        received = await voice_bots.run_step(0, "receive_frames", user=second.id, count=FRAME_COUNT)
+        received = await voice_bots.run_step(0, "receive_frames", user_id=second.id, count=FRAME_COUNT)
         assert sort_frames(received) == sent_frames(second)
         await js_bot.run_step("leaveCall")
         await voice_bots.run_step(0, "leave")

@@ -35,11 +35,11 @@ class Bot(discord.Client):
         self.websocket: Any = None
         """The voice WebSocket of the channel that the bot last connected to."""
 
-    async def do_join(self, channel: int) -> None:
+    async def do_join(self, channel_id: int) -> None:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while not self.is_ready():
                 await asyncio.sleep(FRAME_SECONDS)
-        voice_channel = self.get_channel(channel)
+        voice_channel = self.get_channel(channel_id)
         assert isinstance(voice_channel, discord.VoiceChannel)
         self.voice = await voice_channel.connect(timeout=TIMEOUT_SECONDS, reconnect=True)
         # The library has no API for receiving audio, so the bot uses its socket reader.
@@ -53,16 +53,16 @@ class Bot(discord.Client):
                 await asyncio.sleep(FRAME_SECONDS)
         self.websocket = self.voice._connection.ws
 
-    async def do_wait_encrypted(self, channel: int, user_ids: list[int]) -> str:
+    async def do_wait_encrypted(self, channel_id: int, user_ids: list[int]) -> str:
         """Wait until the call is end-to-end encrypted with these users in it; return the verification code."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while not self._is_encrypted(channel, set(user_ids)):
+            while not self._is_encrypted(channel_id, set(user_ids)):
                 await asyncio.sleep(FRAME_SECONDS)
         return str(self.voice._connection.dave_session.voice_privacy_code)
 
-    def _is_encrypted(self, channel: int, user_ids: set[int]) -> bool:
+    def _is_encrypted(self, channel_id: int, user_ids: set[int]) -> bool:
         session = self.voice._connection.dave_session
-        if not self.voice.is_connected() or self.voice.channel.id != channel or session is None:
+        if not self.voice.is_connected() or self.voice.channel.id != channel_id or session is None:
             return False
         member_ids = {int(user_id) for user_id in session.get_user_ids() or ()}
         return bool(self.voice._connection.can_encrypt and member_ids == user_ids)
@@ -76,18 +76,18 @@ class Bot(discord.Client):
             await asyncio.sleep(FRAME_SECONDS)
         return str(self.voice.mode)
 
-    async def do_receive_frames(self, user: int, count: int) -> list[str]:
+    async def do_receive_frames(self, user_id: int, count: int) -> list[str]:
         """Wait for this many frames of the other user; return them after removing both layers of encryption."""
         frames: list[str] = []
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while len(frames) < count:
                 while self.packets:
-                    if (frame := self._decrypt(self.packets.pop(0), user)) is not None:
+                    if (frame := self._decrypt(self.packets.pop(0), user_id)) is not None:
                         frames.append(frame)
                 await asyncio.sleep(FRAME_SECONDS)
         return frames
 
-    def _decrypt(self, packet: bytes, user: int) -> str | None:
+    def _decrypt(self, packet: bytes, user_id: int) -> str | None:
         """Decrypt an audio packet of another user; return None for any other packet."""
         if (
             len(packet) < 16
@@ -98,7 +98,7 @@ class Bot(discord.Client):
         frame = nacl.bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(
             packet[12:-4], packet[:12], packet[-4:] + bytes(20), bytes(self.voice.secret_key)
         )
-        audio = bytes(self.voice._connection.dave_session.decrypt(user, davey.MediaType.audio, frame))
+        audio = bytes(self.voice._connection.dave_session.decrypt(user_id, davey.MediaType.audio, frame))
         # Libraries send frames of silence at the end of a source.
         return None if audio == SILENCE else audio.decode()
 

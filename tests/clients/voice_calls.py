@@ -32,13 +32,13 @@ class VoiceBots:
         assert line, f"the process ended before the step {step} completed"
         return json.loads(line)
 
-    async def wait_same_code(self, channel: int, previous_code: str = "") -> str:
+    async def wait_same_code(self, channel_id: int, previous_code: str = "") -> str:
         """Wait until both bots have the same verification code, other than `previous_code`, and return it."""
         user_ids = [bot.id for bot in self.bots]
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
                 first, second = [
-                    await self.run_step(index, "wait_encrypted", channel=channel, user_ids=user_ids)
+                    await self.run_step(index, "wait_encrypted", channel_id=channel_id, user_ids=user_ids)
                     for index in range(2)
                 ]
                 if first == second != previous_code:

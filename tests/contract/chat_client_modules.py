@@ -1,4 +1,4 @@
-"""Generate the chat client's modules with enums, permissions and limits from `hubbub.protocol`.
+"""Generate the chat client's modules with enums, permissions, limits, codes and scopes from `hubbub.protocol`.
 
 `make generate` writes them to `static/app/generated/`. They are committed, so that browsers, editors and Biome read them
 like any other module; a contract test compares them with the protocol (decisions/0073).
@@ -7,11 +7,13 @@ like any other module; a contract test compares them with the protocol (decision
 import importlib
 import inspect
 import json
-from enum import IntEnum, StrEnum
+from collections.abc import Iterable, Mapping
+from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from hubbub.protocol import enums, flags, permissions, rpc
+from hubbub.protocol import enums, errors, flags, permissions, rpc, rpc_scopes, scopes, voice
+from hubbub.protocol.intents import Capabilities
 from hubbub.protocol.permissions import Permissions
 from tests.contract.tables import SOURCE
 
@@ -20,8 +22,6 @@ FOLDER: Final = SOURCE / "server/transports/web/static/app/generated"
 ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "GatewayOpcode": enums.GatewayOpcode,
     "CloseCode": enums.CloseCode,
-    "VoiceCloseCode": enums.VoiceCloseCode,
-    "RpcOpcode": rpc.Opcode,
     "ActivityActionType": enums.ActivityActionType,
     "ActivityType": enums.ActivityType,
     "AuditLogAction": enums.AuditLogAction,
@@ -57,6 +57,7 @@ ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
     "RecurrenceFrequency": enums.RecurrenceFrequency,
     "RelationshipType": enums.RelationshipType,
     "SortOrder": enums.SortOrder,
+    "StatusDisplayType": enums.StatusDisplayType,
     "StickerFormatType": enums.StickerFormatType,
     "TextInputStyle": enums.TextInputStyle,
     "VerificationLevel": enums.VerificationLevel,
@@ -68,11 +69,13 @@ ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
 FLAGS: Final[tuple[type[Any], ...]] = (
     flags.ActivityFlags,
     flags.AttachmentFlags,
+    Capabilities,
     flags.ChannelFlags,
     flags.MessageFlags,
 )
 """Flags that the chat client uses; all bits must be below 31, because JavaScript computes with 32-bit integers."""
 LIMITS: Final = (
+    "ids.EPOCH_MS",
     "images.IMAGE_BYTES_MAX",
     "resources.attachments.ATTACHMENTS_MAX",
     "resources.attachments.ATTACHMENT_BYTES_MAX_BY_PREMIUM",
@@ -105,6 +108,7 @@ LIMITS: Final = (
     "resources.channels.VOICE_USER_LIMIT_MAX",
     "resources.commands.COMMAND_PERMISSIONS_MAX",
     "resources.commands.STRING_OPTION_MAX",
+    "resources.components.GALLERY_ITEMS_MAX",
     "resources.components.TEXT_INPUT_MAX",
     "resources.guild_tags.GUILD_TAG_MAX",
     "resources.guilds.GUILD_DESCRIPTION_MAX",
@@ -203,19 +207,54 @@ LIMITS: Final = (
     "resources.user_messages.ACTIVITY_INVITE_LIFETIME_MS",
     "resources.webhooks.WEBHOOKS_PER_CHANNEL_MAX",
     "resources.webhooks.WEBHOOK_NAME_MAX",
-    "rpc.ACTIVITY_UPDATES_MAX",
-    "rpc.ACTIVITY_UPDATES_WINDOW_SECONDS",
-    "rpc.WEBSOCKET_PORTS",
     "sounds.SOUND_BYTES_MAX",
 )
 """Limits and other constants that the chat client uses, as module and name in `hubbub.protocol`."""
+ERROR_CODES: Final = (
+    errors.UNKNOWN_CHANNEL,
+    errors.SLOWMODE_RATE_LIMIT,
+    errors.REQUEST_ENTITY_TOO_LARGE,
+    errors.MISSING_ACCESS,
+    errors.EMPTY_MESSAGE,
+    errors.CANNOT_MESSAGE_USER,
+    errors.CANNOT_SEND_IN_CHANNEL,
+    errors.MISSING_PERMISSIONS,
+    errors.INVITE_INVALID_OR_TAKEN,
+    errors.INVALID_ACTIVITY_ACTION,
+    errors.THREAD_ARCHIVED,
+    errors.NO_MUTUAL_GUILDS,
+    errors.THREAD_LOCKED,
+    errors.AUTO_MODERATION_BLOCKED_MESSAGE,
+)
+"""Errors of the API that have a text of their own in the chat client."""
+RPC_LIMITS: Final = (
+    "rpc.ACTIVITY_UPDATES_MAX",
+    "rpc.ACTIVITY_UPDATES_WINDOW_SECONDS",
+    "rpc.PROGRAM_FRAME_BYTES_MAX",
+    "rpc.WEBSOCKET_PORTS",
+)
+"""Limits of local RPC and activity RPC."""
+VOICE_ENUMS: Final = {
+    "VoiceOpcode": voice.VoiceOpcode,
+    "VoiceCloseCode": enums.VoiceCloseCode,
+    "SpeakingFlags": voice.SpeakingFlags,
+}
+"""Enums of the voice gateway, which calls load."""
+RPC_ENUMS: Final[dict[str, type[IntEnum] | type[StrEnum]]] = {
+    "RpcOpcode": rpc.Opcode,
+    "RpcCloseCode": rpc.CloseCode,
+    "RpcErrorCode": rpc.RpcErrorCode,
+    "Scope": enums.Scope,
+    "PseudoScope": rpc_scopes.PseudoScope,
+}
+"""Enums of RPC, which activities and games load."""
+SHORT_LIST_MAX: Final = 2
+"""Largest number of scopes in one line."""
 
 
 def enums_module() -> str:
     """Return the source of `enums.js`."""
-    parts = [_heading("Enums and flags of the wire protocol")]
-    for name, kind in ENUMS.items():
-        parts.append(_constant(kind, name, {member.name: json.dumps(member.value) for member in kind}))
+    parts = [_heading("Enums and flags of the wire protocol"), *_enums(ENUMS)]
     for flag_set in FLAGS:
         bits = {name: value for name, value in vars(flag_set).items() if _is_bit(name, value)}
         assert max(bits.values()) < 1 << 31, flag_set
@@ -250,15 +289,71 @@ def permissions_module() -> str:
 
 def limits_module() -> str:
     """Return the source of `limits.js`."""
-    lines = []
-    for place in LIMITS:
-        module, _, name = place.rpartition(".")
-        value = getattr(importlib.import_module(f"hubbub.protocol.{module}"), name)
-        lines.append(f"export const {name} = {_limit(value)};")
-    return "\n".join([_heading("Limits of the protocol"), *lines, ""])
+    return "\n".join([_heading("Limits of the protocol"), *_limits(LIMITS), ""])
 
 
-MODULES: Final = {"enums.js": enums_module, "limits.js": limits_module, "permissions.js": permissions_module}
+def errors_module() -> str:
+    """Return the source of `errors.js`."""
+    names = {id(value): name for name, value in vars(errors).items() if isinstance(value, errors.ErrorCode)}
+    codes = {names[id(error)]: str(error.code) for error in ERROR_CODES}
+    return f"{_heading('Error codes of the API that have a text of their own')}\n{_object('ErrorCode', codes)}"
+
+
+def voice_module() -> str:
+    """Return the source of `voice.js`."""
+    return "\n".join(
+        [_heading("Values of the voice gateway"), *_enums(VOICE_ENUMS), *_limits(["voice.DAVE_VERSION"]), ""]
+    )
+
+
+def worker_values_script() -> str:
+    """Return the source of `worker_values.js`, a classic script, because the worker of calls cannot import modules."""
+    opcodes = {member.name: str(member.value) for member in voice.VoiceOpcode}
+    return "\n".join(
+        [
+            _heading("Values of the voice gateway for the worker of calls"),
+            f"self.VoiceOpcode = {_frozen(opcodes)};",
+            f"self.DAVE_VERSION = {voice.DAVE_VERSION};",
+            "",
+        ]
+    )
+
+
+def rpc_module() -> str:
+    """Return the source of `rpc.js`."""
+    included = {name: rule.included_scopes for name, rule in scopes.SCOPES.items() if rule.included_scopes}
+    tables = {
+        "ACTIVITY_COMMAND_SCOPES": (
+            "Scopes that a command of an activity requires.",
+            rpc_scopes.ACTIVITY_COMMAND_SCOPES,
+        ),
+        "ACTIVITY_EVENT_SCOPES": (
+            "Scopes that the subscription of an activity to an event requires.",
+            rpc_scopes.ACTIVITY_EVENT_SCOPES,
+        ),
+        "INCLUDED_SCOPES": ("Scopes that include others (spec/webhooks-and-interactions.md#8.5).", included),
+    }
+    return "\n".join(
+        [
+            _heading("Values of local RPC and activity RPC"),
+            *_enums(RPC_ENUMS),
+            *(f"/** {doc} */\n{_scope_table(name, table)}" for name, (doc, table) in tables.items()),
+            f"export const RPC_VERSION = {rpc.VERSION};",
+            *_limits(RPC_LIMITS),
+            "",
+        ]
+    )
+
+
+MODULES: Final = {
+    "enums.js": enums_module,
+    "errors.js": errors_module,
+    "limits.js": limits_module,
+    "permissions.js": permissions_module,
+    "rpc.js": rpc_module,
+    "voice.js": voice_module,
+    "worker_values.js": worker_values_script,
+}
 """Functions that return the source of the generated modules, by file name."""
 
 
@@ -279,8 +374,43 @@ def _constant(kind: type[Any], name: str, values: dict[str, str]) -> str:
 
 
 def _object(name: str, values: dict[str, str]) -> str:
+    return f"export const {name} = {_frozen(values)};\n"
+
+
+def _frozen(values: dict[str, str]) -> str:
     lines = "".join(f"  {key}: {value},\n" for key, value in values.items())
-    return f"export const {name} = Object.freeze({{\n{lines}}});\n"
+    return f"Object.freeze({{\n{lines}}})"
+
+
+def _enums(kinds: Mapping[str, type[Enum]]) -> list[str]:
+    return [
+        _constant(kind, name, {member.name: json.dumps(member.value) for member in kind})
+        for name, kind in kinds.items()
+    ]
+
+
+def _limits(places: Iterable[str]) -> list[str]:
+    lines = []
+    for place in places:
+        module, _, name = place.rpartition(".")
+        value = getattr(importlib.import_module(f"hubbub.protocol.{module}"), name)
+        lines.append(f"export const {name} = {_limit(value)};")
+    return lines
+
+
+def _scope_table(name: str, table: Mapping[str, Iterable[str]]) -> str:
+    return _object(name, {_key(key): _strings([str(scope) for scope in row]) for key, row in table.items()})
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name)
+
+
+def _strings(values: list[str]) -> str:
+    """Return strings as a list of JavaScript, formatted as Biome does."""
+    if len(values) <= SHORT_LIST_MAX:
+        return json.dumps(values)
+    return "[\n" + "".join(f"    {json.dumps(value)},\n" for value in values) + "  ]"
 
 
 def _limit(value: Any) -> str:

@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from tests.contract.language import ROOT
 
-OUTPUT: Final = "text"
+OUTPUT_LANGUAGE: Final = "text"
 """The language of blocks that show output, a diagram or a template to fill in."""
 
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")

@@ -91,7 +91,7 @@ def document_prose(path: Path) -> Iterator[Prose]:
             yield Prose(_relative(path), number, re.sub(r"`[^`]*`", "``", line))
 
 
-def test_names(path: Path) -> Iterator[Prose]:
+def test_name_prose(path: Path) -> Iterator[Prose]:
     """Yield the names of the test functions of a file as sentences."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
@@ -118,7 +118,7 @@ def all_prose() -> Iterator[Prose]:
         if path.suffix == ".py":
             yield from python_prose(path)
             if path.is_relative_to(ROOT / "tests"):
-                yield from test_names(path)
+                yield from test_name_prose(path)
         elif path.suffix in _SCRIPT_SUFFIXES:
             yield from script_prose(path)
         elif path.suffix in _DOCUMENT_SUFFIXES or path.name in ("Makefile", "Dockerfile", "Caddyfile", "run"):

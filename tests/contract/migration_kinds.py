@@ -16,7 +16,7 @@ _ADD_COLUMN = re.compile(r"ALTER TABLE (\w+) ADD (?:COLUMN )?(\w+) (.*)", re.IGN
 _ALTER_TABLE = re.compile(r"ALTER TABLE (\w+)", re.IGNORECASE)
 _CHANGE_ROWS = re.compile(r"(?:INSERT INTO|DELETE FROM) (\w+)", re.IGNORECASE)
 _UPDATE = re.compile(r"UPDATE (\w+) SET (.*?)(?: WHERE |$)", re.IGNORECASE | re.DOTALL)
-_ASSIGNED = re.compile(r"(?:^|,)\s*(\w+)\s*=")
+_ASSIGNED_COLUMN = re.compile(r"(?:^|,)\s*(\w+)\s*=")
 
 
 def contract_reasons(migration: Migration) -> list[str]:
@@ -46,7 +46,7 @@ def _reasons(statements: list[str]) -> Iterator[str]:
             elif match[1] not in new_tables and re.search(r"\b(?:UNIQUE|REFERENCES|CHECK)\b", definition):
                 yield f"the column {match[1]}.{match[2]} has a constraint"
         elif match := _UPDATE.match(statement):
-            columns = {(match[1], column) for column in _ASSIGNED.findall(match[2])}
+            columns = {(match[1], column) for column in _ASSIGNED_COLUMN.findall(match[2])}
             if match[1] not in new_tables and (not columns or columns - new_columns):
                 yield f"rows of the existing table {match[1]} change"
         elif match := _CHANGE_ROWS.match(statement):

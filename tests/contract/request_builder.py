@@ -74,9 +74,9 @@ def prepares(*names: str) -> Callable[[Preparation], Preparation]:
 class RequestBuilder:
     """Builds requests and creates the objects that they need."""
 
-    def __init__(self, prepared: PreparedGuild) -> None:
-        self.prepared = prepared
-        self.world, self.guild, self.owner = prepared.world, prepared.guild, prepared.guild.owner
+    def __init__(self, prepared_guild: PreparedGuild) -> None:
+        self.prepared_guild = prepared_guild
+        self.world, self.guild, self.owner = prepared_guild.world, prepared_guild.guild, prepared_guild.guild.owner
         self.guild_path = f"/guilds/{self.guild.id}"
         self.general_path = f"/channels/{self.guild.general}"
         self._numbers = itertools.count(1)
@@ -84,7 +84,7 @@ class RequestBuilder:
 
     async def request(self, endpoint: Endpoint, caller: Actor) -> Request:
         """Build a request that succeeds if `caller` has the required permissions."""
-        request = Request(self.prepared.path_values(endpoint), self.prepared.body(endpoint))
+        request = Request(self.prepared_guild.path_values(endpoint), self.prepared_guild.body(endpoint))
         prepare = PREPARATIONS.get(endpoint.name)
         if prepare is not None:
             await prepare(self, caller, request)
@@ -104,9 +104,9 @@ class RequestBuilder:
             (await self.owner.delete(f"{self.guild_path}/{path}/{entry[key]}")).ok()
         return f"{self.guild_path}/{path}"
 
-    async def create_message(self, actor: Actor | None = None, channel: int | str | None = None, **body: Any) -> str:
+    async def create_message(self, actor: Actor | None = None, channel_id: int | str | None = None, **body: Any) -> str:
         """Create a message and return its ID."""
-        path = f"/channels/{channel or self.guild.general}/messages"
+        path = f"/channels/{channel_id or self.guild.general}/messages"
         return await self.create(path, actor=actor, json=body or {"content": self.unused_name()})
 
     async def enable_mfa(self, actor: Actor) -> None:
@@ -124,10 +124,10 @@ class RequestBuilder:
             self._sessions[actor.id] = await actor.connect()
         return self._sessions[actor.id]
 
-    async def join_voice(self, actor: Actor, channel: str | None) -> None:
-        """Join a voice channel, or leave voice if `channel` is None."""
+    async def join_voice(self, actor: Actor, channel_id: str | None) -> None:
+        """Join a voice channel, or leave voice if `channel_id` is None."""
         session = await self.session(actor)
-        await session.send_voice_state(self.guild, None if channel is None else int(channel))
+        await session.send_voice_state(self.guild, None if channel_id is None else int(channel_id))
         await session.wait_processed()
 
     async def create_event(self, **fields: Any) -> str:
@@ -179,20 +179,20 @@ async def _create_role(builder: RequestBuilder, caller: Actor, request: Request)
 
 @prepares("bulk_update_guild_roles")
 async def _create_roles_to_sort(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    low, high = await builder.guild.role(), await builder.guild.role()
-    request.body = [{"id": str(low), "position": 2}, {"id": str(high), "position": 1}]
+    low_role_id, high_role_id = await builder.guild.role(), await builder.guild.role()
+    request.body = [{"id": str(low_role_id), "position": 2}, {"id": str(high_role_id), "position": 1}]
 
 
 @prepares("update_guild_role_connections_configuration")
 async def _configure_role_connections(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    application_id = str(builder.prepared.bot.application_id)
+    application_id = str(builder.prepared_guild.bot.application_id)
     request.values["role_id"] = str(await builder.guild.role())
     request.body = [[{"application_id": application_id, "connection_metadata_field": None, "value": None}]]
 
 
 @prepares("assign_guild_role_connection")
 async def _connect_account(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    application_id = builder.prepared.bot.application_id
+    application_id = builder.prepared_guild.bot.application_id
     token = await builder.world.access_token(caller, application_id, "role_connections.write")
     headers = {"Authorization": f"Bearer {token}"}
     path = f"/users/@me/applications/{application_id}/role-connection"
@@ -281,8 +281,8 @@ async def _enable_onboarding(builder: RequestBuilder, caller: Actor, request: Re
 
 @prepares("set_guild_new_member_welcome")
 async def _describe_new_member_actions(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = str(builder.guild.general)
-    action = {"channel_id": channel, "action_type": 0, "title": builder.unused_name(), "description": ""}
+    channel_id = str(builder.guild.general)
+    action = {"channel_id": channel_id, "action_type": 0, "title": builder.unused_name(), "description": ""}
     request.body = {"enabled": False, "new_member_actions": [action], "resource_channels": []}
 
 
@@ -340,8 +340,8 @@ async def _create_member(builder: RequestBuilder, caller: Actor, request: Reques
 
 @prepares("add_guild_member_role")
 async def _create_member_and_role(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    user, role = await builder.guild.member(), await builder.guild.role()
-    request.values |= {"user_id": str(user.id), "role_id": str(role)}
+    user, role_id = await builder.guild.member(), await builder.guild.role()
+    request.values |= {"user_id": str(user.id), "role_id": str(role_id)}
 
 
 @prepares("delete_guild_member_role")
@@ -458,7 +458,7 @@ async def _subscribe_to_event_exception(builder: RequestBuilder, caller: Actor, 
 async def _create_auto_moderation_rule(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     rules = await builder.clear_list("auto-moderation/rules")
     if "rule_id" in request.values:
-        body = builder.prepared.bodies["create_auto_moderation_rule"]
+        body = builder.prepared_guild.bodies["create_auto_moderation_rule"]
         request.values["rule_id"] = await builder.create(rules, json=body)
         request.body = None if request.body is None else {"name": builder.unused_name()}
 
@@ -475,8 +475,8 @@ async def _create_channel(builder: RequestBuilder, caller: Actor, request: Reque
 
 @prepares("bulk_update_guild_channels")
 async def _create_channel_to_move(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = await builder.guild.channel(builder.unused_name())
-    request.body = [{"id": str(channel), "position": next(builder._numbers) + 100}]
+    channel_id = await builder.guild.channel(builder.unused_name())
+    request.body = [{"id": str(channel_id), "position": next(builder._numbers) + 100}]
 
 
 @prepares("set_channel_permission_overwrite", "delete_channel_permission_overwrite")
@@ -493,8 +493,8 @@ async def _create_linked_lobby(builder: RequestBuilder, caller: Actor, request: 
     player = await game.add_player(builder.owner)
     members = [{"id": str(player.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]
     lobby = await builder.create("/lobbies", actor=game.backend, json={"members": members})
-    channel = request.values["channel_id"] = str(await builder.guild.channel(builder.unused_name()))
-    (await player.patch(f"/lobbies/{lobby}/channel-linking", json={"channel_id": channel})).ok()
+    channel_id = request.values["channel_id"] = str(await builder.guild.channel(builder.unused_name()))
+    (await player.patch(f"/lobbies/{lobby}/channel-linking", json={"channel_id": channel_id})).ok()
 
 
 @prepares("launch_activity")
@@ -506,12 +506,12 @@ async def _create_activity(builder: RequestBuilder, caller: Actor, request: Requ
 
 @prepares("create_stage_instance", "update_stage_instance", "delete_stage_instance")
 async def _create_stage(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = str(await builder.guild.channel(builder.unused_name(), type=ChannelType.GUILD_STAGE_VOICE))
+    channel_id = str(await builder.guild.channel(builder.unused_name(), type=ChannelType.GUILD_STAGE_VOICE))
     if not request.values:
-        request.body = {"channel_id": channel, "topic": builder.unused_name()}
+        request.body = {"channel_id": channel_id, "topic": builder.unused_name()}
         return
-    request.values["channel_id"] = channel
-    await builder.create("/stage-instances", json={"channel_id": channel, "topic": builder.unused_name()})
+    request.values["channel_id"] = channel_id
+    await builder.create("/stage-instances", json={"channel_id": channel_id, "topic": builder.unused_name()})
     request.body = None if request.body is None else {"topic": builder.unused_name()}
 
 
@@ -520,25 +520,25 @@ async def _create_stage(builder: RequestBuilder, caller: Actor, request: Request
 
 @prepares("get_self_voice_state", "send_soundboard_sound")
 async def _join_voice(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await builder.join_voice(caller, builder.prepared.voice_channel_id)
+    await builder.join_voice(caller, builder.prepared_guild.voice_channel_id)
     # The default sound 1 is available in every guild.
     request.body = None if request.body is None else {"sound_id": "1"}
 
 
 @prepares("update_self_voice_state")
 async def _join_stage(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await builder.join_voice(caller, builder.prepared.stage_channel_id)
-    request.body = {"channel_id": builder.prepared.stage_channel_id, "suppress": True}
+    await builder.join_voice(caller, builder.prepared_guild.stage_channel_id)
+    request.body = {"channel_id": builder.prepared_guild.stage_channel_id, "suppress": True}
 
 
 @prepares("get_voice_state", "update_voice_state")
 async def _join_stage_as_owner(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    await builder.join_voice(builder.owner, builder.prepared.stage_channel_id)
+    await builder.join_voice(builder.owner, builder.prepared_guild.stage_channel_id)
     request.values["user_id"] = str(builder.owner.id)
     if request.body is not None:
-        unsuppressed = {"channel_id": builder.prepared.stage_channel_id, "suppress": False}
+        unsuppressed = {"channel_id": builder.prepared_guild.stage_channel_id, "suppress": False}
         (await builder.owner.patch(f"{builder.guild_path}/voice-states/@me", json=unsuppressed)).ok()
-        request.body = {"channel_id": builder.prepared.stage_channel_id, "suppress": True}
+        request.body = {"channel_id": builder.prepared_guild.stage_channel_id, "suppress": True}
 
 
 @prepares("update_voice_channel_status")
@@ -579,7 +579,9 @@ async def _create_messages(builder: RequestBuilder, caller: Actor, request: Requ
 
 @prepares("crosspost_message")
 async def _create_announcement(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await builder.create_message(channel=builder.prepared.announcement_channel_id)
+    request.values["message_id"] = await builder.create_message(
+        channel_id=builder.prepared_guild.announcement_channel_id
+    )
 
 
 @prepares("delete_my_message_reaction", "delete_user_message_reaction", "delete_all_message_reactions_by_emoji")
@@ -604,24 +606,28 @@ async def _create_member_with_access(builder: RequestBuilder, caller: Actor, req
 @prepares("get_thread_member", "delete_thread_member")
 async def _add_thread_member(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await _create_member_with_access(builder, caller, request)
-    (await builder.owner.put(f"/channels/{builder.prepared.thread_id}/thread-members/{request.values['user_id']}")).ok()
+    (
+        await builder.owner.put(
+            f"/channels/{builder.prepared_guild.thread_id}/thread-members/{request.values['user_id']}"
+        )
+    ).ok()
 
 
 @prepares("get_webhook", "update_webhook", "delete_webhook")
 async def _create_webhook(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = await builder.guild.channel(builder.unused_name())
-    request.values["webhook_id"] = await builder.create(f"/channels/{channel}/webhooks", json={"name": "hook"})
+    channel_id = await builder.guild.channel(builder.unused_name())
+    request.values["webhook_id"] = await builder.create(f"/channels/{channel_id}/webhooks", json={"name": "hook"})
     if request.body is not None:
         request.body = {"name": builder.unused_name()}
 
 
 @prepares("create_webhook", "follow_channel")
 async def _create_webhook_channel(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    channel = str(await builder.guild.channel(builder.unused_name()))
-    if request.body == builder.prepared.bodies["follow_channel"]:
-        request.body = {"webhook_channel_id": channel}
+    channel_id = str(await builder.guild.channel(builder.unused_name()))
+    if request.body == builder.prepared_guild.bodies["follow_channel"]:
+        request.body = {"webhook_channel_id": channel_id}
     else:
-        request.values["channel_id"] = channel
+        request.values["channel_id"] = channel_id
 
 
 # Invites
@@ -655,7 +661,7 @@ async def _create_targeted_invite(builder: RequestBuilder, caller: Actor, reques
 
 @prepares("create_interaction")
 async def _create_command(builder: RequestBuilder, caller: Actor, request: Request) -> None:
-    bot = builder.prepared.bot
+    bot = builder.prepared_guild.bot
     path = f"/applications/{bot.application_id}/guilds/{builder.guild.id}/commands"
     command = await builder.create(path, actor=bot, json={"name": "greet", "description": "says hello"})
     request.body = {

@@ -40,8 +40,8 @@ class Seed:
 class Seeds:
     """Seed requests by operation name."""
 
-    def __init__(self, prepared: PreparedGuild, by_name: dict[str, Seed], sessions: list[Session]) -> None:
-        self._prepared = prepared
+    def __init__(self, prepared_guild: PreparedGuild, by_name: dict[str, Seed], sessions: list[Session]) -> None:
+        self._prepared_guild = prepared_guild
         self._by_name = by_name
         self.sessions = sessions
         """Gateway sessions that keep voice states, and must stay open until the requests are sent."""
@@ -49,15 +49,20 @@ class Seeds:
     def build(self, endpoint: Endpoint) -> Seed:
         """Return the operation's seed, completed with the default path parameters and the default body."""
         seed = self._by_name.get(endpoint.name, Seed())
-        body = self._prepared.body(endpoint) if seed.body is None else seed.body
-        return Seed(seed.caller, self._prepared.path_values(endpoint) | seed.path_values, body, seed.query)
+        body = self._prepared_guild.body(endpoint) if seed.body is None else seed.body
+        return Seed(seed.caller, self._prepared_guild.path_values(endpoint) | seed.path_values, body, seed.query)
 
 
-async def create_seeds(prepared: PreparedGuild) -> Seeds:
+async def create_seeds(prepared_guild: PreparedGuild) -> Seeds:
     """Create the objects that the seed requests name, and return the requests."""
-    world, guild, bot, owner = prepared.world, prepared.guild, prepared.bot, prepared.guild.owner
+    world, guild, bot, owner = (
+        prepared_guild.world,
+        prepared_guild.guild,
+        prepared_guild.bot,
+        prepared_guild.guild.owner,
+    )
     guild_path, application_path = f"/guilds/{guild.id}", f"/applications/{bot.application_id}"
-    object_ids = prepared.object_ids
+    object_ids = prepared_guild.object_ids
 
     async def create(path: str, body: Any, *, actor: Actor = owner, key: str = "id") -> str:
         return str((await actor.post(path, json=body)).ok()[key])
@@ -65,14 +70,14 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     async def bearer(scopes: str) -> Bearer:
         return await world.bearer(owner, bot.application_id, scopes)
 
-    # Requests act on `extra`, `banned` is banned, and `friend` joins threads and groups.
-    extra, banned, friend = [await world.user() for _ in range(3)]
-    for user in (extra, banned, friend):
+    # Requests act on `extra_user`, `banned_user` is banned, and `friend` joins threads and groups.
+    extra_user, banned_user, friend = [await world.user() for _ in range(3)]
+    for user in (extra_user, banned_user, friend):
         await world.write(lambda call, user=user: members.membership.add(call, guild.id, user.id), actor=owner.id)
-    (await owner.put(f"{guild_path}/bans/{banned.id}", json={})).ok()
-    (await owner.put(f"/channels/{prepared.thread_id}/thread-members/{friend.id}")).ok()
-    assigned_role = str(await guild.role("assigned"))
-    await guild.add_role(friend, int(assigned_role))
+    (await owner.put(f"{guild_path}/bans/{banned_user.id}", json={})).ok()
+    (await owner.put(f"/channels/{prepared_guild.thread_id}/thread-members/{friend.id}")).ok()
+    assigned_role_id = str(await guild.role("assigned"))
+    await guild.add_role(friend, int(assigned_role_id))
     command = {"name": "greet", "description": "says hello"}
     commands = {
         "global": await create(f"{application_path}/commands", command, actor=bot),
@@ -86,17 +91,20 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
     bot_poll = await create(f"{general}/messages", {"poll": poll}, actor=bot)
     webhook_path = f"/webhooks/{object_ids['webhook_id']}/{object_ids['webhook_token']}"
-    webhook_message = str(
+    webhook_message_id = str(
         (await world.request("POST", f"{webhook_path}?wait=true", json={"content": "by a webhook"})).ok()["id"]
     )
     (await owner.patch(f"{guild_path}/widget", json={"enabled": True, "channel_id": str(guild.general)})).ok()
-    group = await create("/users/@me/channels", {"recipients": [str(friend.id), str(extra.id)]})
+    group = await create("/users/@me/channels", {"recipients": [str(friend.id), str(extra_user.id)]})
     bot_session = await bot.connect()
     owner_session = await owner.connect()
-    for session, channel in ((bot_session, prepared.voice_channel_id), (owner_session, prepared.stage_channel_id)):
+    for session, channel in (
+        (bot_session, prepared_guild.voice_channel_id),
+        (owner_session, prepared_guild.stage_channel_id),
+    ):
         await session.send_voice_state(guild, int(channel))
         await session.wait_processed()
-    call_session = await extra.connect()
+    call_session = await extra_user.connect()
     await call_session.send(
         GatewayOpcode.VOICE_STATE_UPDATE,
         {"guild_id": None, "channel_id": group, "self_mute": False, "self_deaf": False},
@@ -105,20 +113,20 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
     instance = await world.write(
         lambda call: activity_instances.launch(call, bot.application_id, owner.id, guild.general, guild.id)
     )
-    spare_channel = str(await guild.channel("spare"))
+    spare_channel_id = str(await guild.channel("spare"))
     guild_to_delete = await world.guild(owner)
     invite_form = aiohttp.FormData()
     invite_form.add_field("payload_json", "{}", content_type="application/json")
     invite_form.add_field("target_users_file", f"user_id\n{friend.id}\n", filename="users.csv", content_type="text/csv")
     targeted_invite = str((await owner.post(f"{general}/invites", data=invite_form)).ok()["code"])
-    other_stage = str(await guild.channel("second stage", type=ChannelType.GUILD_STAGE_VOICE))
+    other_stage_channel_id = str(await guild.channel("second stage", type=ChannelType.GUILD_STAGE_VOICE))
     later = codec.timestamp(NOW_MS + HOUR_MS)
     event = {"guild_scheduled_event_id": object_ids["guild_scheduled_event_id"]}
-    webhook_message_seed = Seed(path_values={"message_id": webhook_message})
+    webhook_message_seed = Seed(path_values={"message_id": webhook_message_id})
     seeds = {
-        "delete_channel": Seed(bot, {"channel_id": spare_channel}),
+        "delete_channel": Seed(bot, {"channel_id": spare_channel_id}),
         "delete_guild": Seed(owner, {"guild_id": str(guild_to_delete.id)}),
-        "delete_stage_instance": Seed(bot, {"channel_id": other_stage}),
+        "delete_stage_instance": Seed(bot, {"channel_id": other_stage_channel_id}),
         "create_guild_template": Seed(owner, {"guild_id": str((await world.guild(owner)).id)}, {"name": "more"}),
         "get_invite_target_users": Seed(bot, {"code": targeted_invite}),
         "get_invite_target_users_job_status": Seed(bot, {"code": targeted_invite}),
@@ -127,40 +135,40 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
         "poll_expire": Seed(bot, {"message_id": bot_poll}),
         "bulk_delete_messages": Seed(bot, {}, {"messages": to_delete}),
         "deprecated_delete_pin": Seed(bot, {"message_id": pinned}),
-        "get_guild_ban": Seed(bot, {"user_id": str(banned.id)}),
-        "unban_user_from_guild": Seed(bot, {"user_id": str(banned.id)}),
+        "get_guild_ban": Seed(bot, {"user_id": str(banned_user.id)}),
+        "unban_user_from_guild": Seed(bot, {"user_id": str(banned_user.id)}),
         "bulk_ban_users_from_guild": Seed(bot, {}, {"user_ids": [str((await world.user()).id)]}),
-        "delete_guild_member": Seed(bot, {"user_id": str(extra.id)}),
+        "delete_guild_member": Seed(bot, {"user_id": str(extra_user.id)}),
         "add_guild_member_role": Seed(owner, {"user_id": str(friend.id)}),
-        "delete_guild_member_role": Seed(owner, {"user_id": str(friend.id), "role_id": assigned_role}),
-        "add_thread_member": Seed(bot, {"user_id": str(extra.id)}),
+        "delete_guild_member_role": Seed(owner, {"user_id": str(friend.id), "role_id": assigned_role_id}),
+        "add_thread_member": Seed(bot, {"user_id": str(extra_user.id)}),
         "get_thread_member": Seed(bot, {"user_id": str(friend.id)}),
         "delete_thread_member": Seed(bot, {"user_id": str(friend.id)}),
         "add_group_dm_user": Seed(owner, {"channel_id": group, "user_id": object_ids["user_id"]}, {}),
         "delete_group_dm_user": Seed(owner, {"channel_id": group, "user_id": str(friend.id)}),
-        "get_call": Seed(extra, {"channel_id": group}),
-        "ring_call": Seed(extra, {"channel_id": group}, {}),
-        "stop_ringing_call": Seed(extra, {"channel_id": group}, {}),
+        "get_call": Seed(extra_user, {"channel_id": group}),
+        "ring_call": Seed(extra_user, {"channel_id": group}, {}),
+        "stop_ringing_call": Seed(extra_user, {"channel_id": group}, {}),
         "create_dm": Seed(bot, {}, {"recipient_id": str(friend.id)}),
         "create_guild": Seed(owner, {}, {"name": "Another"}),
         "create_guild_from_template": Seed(owner, {}, {"name": "Copy"}),
         "create_guild_emoji": Seed(bot, {}, {"name": "third", "image": data_uri(png())}),
         "create_guild_soundboard_sound": Seed(bot, {}, {"name": "third", "sound": data_uri(mp3(), "audio/mpeg")}),
-        "create_stage_instance": Seed(bot, {}, {"channel_id": other_stage, "topic": "more"}),
-        "send_soundboard_sound": Seed(bot, {"channel_id": prepared.voice_channel_id}),
+        "create_stage_instance": Seed(bot, {}, {"channel_id": other_stage_channel_id, "topic": "more"}),
+        "send_soundboard_sound": Seed(bot, {"channel_id": prepared_guild.voice_channel_id}),
         "get_self_voice_state": Seed(bot),
         "get_voice_state": Seed(bot, {"user_id": str(owner.id)}),
-        "update_self_voice_state": Seed(owner, {}, {"channel_id": prepared.stage_channel_id, "suppress": True}),
+        "update_self_voice_state": Seed(owner, {}, {"channel_id": prepared_guild.stage_channel_id, "suppress": True}),
         "update_voice_state": Seed(
-            bot, {"user_id": str(owner.id)}, {"channel_id": prepared.stage_channel_id, "suppress": True}
+            bot, {"user_id": str(owner.id)}, {"channel_id": prepared_guild.stage_channel_id, "suppress": True}
         ),
         "follow_channel": Seed(
-            bot, {"channel_id": prepared.announcement_channel_id}, {"webhook_channel_id": str(guild.general)}
+            bot, {"channel_id": prepared_guild.announcement_channel_id}, {"webhook_channel_id": str(guild.general)}
         ),
         "execute_webhook": Seed(None, {}, {"content": "hello"}),
         "execute_slack_compatible_webhook": Seed(None, {}, {"text": "hello"}),
         "get_webhook_message": webhook_message_seed,
-        "update_webhook_message": Seed(None, {"message_id": webhook_message}, {"content": "edited"}),
+        "update_webhook_message": Seed(None, {"message_id": webhook_message_id}, {"content": "edited"}),
         "delete_webhook_message": webhook_message_seed,
         "get_application_command": Seed(bot, {"command_id": commands["global"]}),
         "update_application_command": Seed(bot, {"command_id": commands["global"]}, {"description": "edited"}),
@@ -216,4 +224,4 @@ async def create_seeds(prepared: PreparedGuild) -> Seeds:
         ),
         "set_guild_mfa_level": Seed(owner, {}, {"level": 0}),
     }
-    return Seeds(prepared, seeds, [bot_session, owner_session, call_session])
+    return Seeds(prepared_guild, seeds, [bot_session, owner_session, call_session])

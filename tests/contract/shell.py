@@ -72,6 +72,11 @@ NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     "hubbub doctor --url https://chat.example.org --token-file token": "shows a problem of a proxy; tests/deploy/test_proxies.py",
     "hubbub top": "runs until Ctrl-C; tests/server/test_top.py",
     "uvx --from 'hubbub[server]' hubbub dev": "downloads packages; tests/deploy installs the wheel",
+    "pipx run build": "downloads packages; tests/deploy builds the archives",
+    "python3 -m venv /tmp/hubbub": "tests/deploy installs the wheel",
+    '/tmp/hubbub/bin/pip install "$(ls dist/*.whl)[server]"': "downloads packages; tests/deploy installs the wheel",
+    'git tag --annotate v0.1.0 --message "Hubbub 0.1.0"': "changes the repository",
+    "git push origin v0.1.0": "changes the repository",
 }
 """Commands that are not run, with the reason."""
 
@@ -147,9 +152,9 @@ class Shell:
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="hubbub-docs-"))
         self.port = 0
-        self.typed: dict[str, tuple[str, ...]] = {}
+        self.typed_lines: dict[str, tuple[str, ...]] = {}
         """Alternating prompts and typed lines of interactive commands, by a part of the command."""
-        self._servers: list[Terminal] = []
+        self._programs: list[Terminal] = []
         self._addresses = dict(addresses)
         self._backend_port = choose_free_port()
         for name in ("Makefile", "pyproject.toml", "constraints.txt"):
@@ -185,7 +190,7 @@ class Shell:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop_servers()
+        self.stop_programs()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
@@ -193,10 +198,10 @@ class Shell:
         """The URL of the server that was started last."""
         return f"http://127.0.0.1:{self.port}"
 
-    def stop_servers(self) -> None:
+    def stop_programs(self) -> None:
         """Stop all programs, the last one first."""
-        while self._servers:
-            self._servers.pop().stop()
+        while self._programs:
+            self._programs.pop().stop()
 
     def ready_document(self) -> dict[str, Any]:
         """Return the content of the ready file that a command wrote, or an empty dictionary."""
@@ -210,7 +215,7 @@ class Shell:
         """Run the commands of a console block and compare their output. Programs run until a block starts the platform again."""
         block_commands = commands(block)
         if any(_starts_platform(command.text) for command in block_commands):
-            self.stop_servers()
+            self.stop_programs()
         for command in block_commands:
             if command.text.strip() not in NOT_RUN_COMMANDS:
                 self._run(command, block.location)
@@ -218,21 +223,21 @@ class Shell:
     def _run(self, command: Command, location: str) -> None:
         assignment = re.fullmatch(r"(?:export )?([A-Z_]+)=(\S+)\n", command.text)
         if assignment is not None:
-            self.variables[assignment[1]] = self._localized(assignment[2])
+            self.variables[assignment[1]] = self._localize(assignment[2])
             return
         if _starts_platform(command.text):
             self.port = choose_free_port()
             self.variables["HUBBUB_AGENT_URL"] = self.url
         self.variables["HUBBUB_PORT"] = str(self.port if _starts_platform(command.text) else choose_free_port())
-        text = self._localized(command.text)
+        text = self._localize(command.text)
         if DRY_RUN_TARGETS.match(text):
             text = text.replace("make ", "make --dry-run ", 1)
         ready = next((shown for pattern, shown in READY_TEXTS.items() if re.search(pattern, text)), None)
         if ready is None:
-            printed = self._finish(text, location)
+            printed = self._run_to_end(text, location)
         else:
             terminal = Terminal(text, self.folder, self.variables)
-            self._servers.append(terminal)
+            self._programs.append(terminal)
             for prompt, line in self._typed_lines(text):
                 terminal.wait_printed(prompt)
                 terminal.type_text(line)
@@ -241,11 +246,11 @@ class Shell:
         if command.output:
             # Programs that keep running also print log records before and after the documented output.
             other_output = "" if ready is None else "..."
-            assert matches(other_output + self._localized(command.output) + other_output, printed), (
+            assert matches(other_output + self._localize(command.output) + other_output, printed), (
                 f"{location}: {command.text}printed\n{printed}\ninstead of\n{command.output}"
             )
 
-    def _finish(self, text: str, location: str) -> str:
+    def _run_to_end(self, text: str, location: str) -> str:
         done = subprocess.run(
             ["bash", "-c", text],
             cwd=self.folder,
@@ -264,12 +269,12 @@ class Shell:
         return done.stdout
 
     def _typed_lines(self, text: str) -> list[tuple[str, str]]:
-        typed = next((typed for part, typed in self.typed.items() if part in text), ())
-        return list(zip(typed[::2], typed[1::2], strict=True))
+        typed_lines = next((typed_lines for part, typed_lines in self.typed_lines.items() if part in text), ())
+        return list(zip(typed_lines[::2], typed_lines[1::2], strict=True))
 
-    def _localized(self, text: str) -> str:
+    def _localize(self, text: str) -> str:
         """Replace the addresses and folders of the page by those of this machine."""
-        replaced = self._addresses | {
+        replacements = self._addresses | {
             "127.0.0.1:8080": f"127.0.0.1:{self.port}",
             "https://chat.example.org/api": f"{self.url}/api",
             "https://social.example": self.url,
@@ -279,7 +284,7 @@ class Shell:
             "backend.py hubbub-data/ready.json": f"backend.py hubbub-data/ready.json --port {self._backend_port}",
             "--guest Hero": f"--guest Hero --backend http://127.0.0.1:{self._backend_port}",
         }
-        for shown, real in replaced.items():
+        for shown, real in replacements.items():
             text = text.replace(shown, real)
         return text
 

@@ -3,20 +3,39 @@
 import ast
 import importlib
 import re
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 from hubbub.server import composition
 from tests.contract.tables import SOURCE, TIERS, calls, display_path, parse_file, python_files, slice_files, slice_of
+from tests.contract.test_language import VERBS
 
 PUBLIC_NAMES_MAX = 15
 """Maximum number of names that a slice exports in `__all__`, and that each of its public modules offers."""
 
+SLICE_FILES = {
+    "__init__": "The public interface and the `SLICE`",
+    "routes": "Handlers of operations",
+    "commands": "Handlers of gateway commands",
+    "rules": "Permissions, validity and limits",
+    "actions": "Changes: writes, events and audit log entries",
+    "store": "SQL, `TABLES` and `READS`",
+    "views": "Wire models of rows",
+    "ports": "Functions that a higher tier implements",
+    "signals": "Facts for listeners of other slices",
+    "listeners": "Reactions to signals",
+    "jobs": "Work for later",
+    "archive": "Tables in the archive of a guild",
+}
+"""Modules that every slice may have. CONTRIBUTING.md has the same table."""
+
+SLICE_FILES_MAX = 12
+"""Maximum number of modules in the folder of a slice, and in each folder below it."""
+
 EMITTING_FILES = {
     # The audit log publishes its own entries.
     "hubbub/server/places/audit_log/audit.py",
-    # This slice is a single module.
-    "hubbub/server/talk/typing.py",
 }
 """Slice files other than actions.py that publish events or write the audit log."""
 
@@ -26,6 +45,9 @@ SQL_FILES: set[str] = set()
 STORE_NAMES = {"Call", "Database", "Tx", "access", "ports", "store"}
 """Names that give access to stored data; `talk/messages/content` imports none of them."""
 
+FACE_USERS = ("app.py", "doctor.py", "backups", "commands", "control", "transfer", "worlds")
+"""Files and folders of the server outside of the slices that use slices only through their public interface."""
+
 _SLICE_MODULE = re.compile(rf"hubbub\.server\.((?:{'|'.join(TIERS)})\.\w+)(?:\.(.+))?")
 
 LINES_MAX = 600
@@ -33,7 +55,6 @@ LONG_FILES = {
     # These files are tables of constants.
     "hubbub/protocol/enums.py",
     "hubbub/protocol/errors.py",
-    "hubbub/server/transports/http/example_values.py",
 }
 """Files exempt from the line limit."""
 
@@ -81,9 +102,16 @@ def _contains_sql(path: Path) -> bool:
     )
 
 
-def test_slices_import_only_the_public_interface_of_other_slices() -> None:
+def test_only_the_public_interface_of_other_slices_is_imported() -> None:
+    slices = set(slice_files())
+    others = [
+        path
+        for name in FACE_USERS
+        for path in (python_files(SOURCE / "server" / name) if "." not in name else [SOURCE / "server" / name])
+    ]
     violations: list[str] = []
-    for path in slice_files():
+    for path in (*slices, *others):
+        own_slice = slice_of(path) if path in slices else ""
         packages: dict[str, str] = {}
         for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.ImportFrom) and node.module in {f"hubbub.server.{tier}" for tier in TIERS}:
@@ -91,7 +119,7 @@ def test_slices_import_only_the_public_interface_of_other_slices() -> None:
                 packages |= {name.asname or name.name: f"{tier}.{name.name}" for name in node.names}
             elif isinstance(node, ast.ImportFrom) and (match := _SLICE_MODULE.fullmatch(node.module or "")):
                 other, inside = match.groups()
-                if other != slice_of(path) and not {name.name for name in node.names} <= _public_names(other, inside):
+                if other != own_slice and not {name.name for name in node.names} <= _public_names(other, inside):
                     violations.append(f"{display_path(path)} imports from {node.module}")
             elif isinstance(node, ast.Import):
                 violations += [
@@ -100,9 +128,26 @@ def test_slices_import_only_the_public_interface_of_other_slices() -> None:
         # `messages.store.find(...)` and `messages.find(...)` are accesses as well.
         for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.Attribute) and (found := _accessed_name(node)) is not None:
-                other = packages.get(found[0], slice_of(path))
-                if other != slice_of(path) and not _is_public(other, found[1:]):
+                other = packages.get(found[0], own_slice)
+                if other != own_slice and not _is_public(other, found[1:]):
                     violations.append(f"{display_path(path)} uses {'.'.join(found)}")
+
+    assert violations == []
+
+
+def test_requests_and_responses_of_interactions_are_used_through_their_interfaces() -> None:
+    folder = SOURCE / "server" / "play" / "interactions"
+    violations = []
+    for path in python_files(folder):
+        for node in ast.walk(parse_file(path)):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            match = re.fullmatch(r"hubbub\.server\.play\.interactions\.(requests|responses)(\.\w+)?", node.module or "")
+            if match is None or path.is_relative_to(folder / match[1]):
+                continue
+            public = importlib.import_module(f"hubbub.server.play.interactions.{match[1]}").__all__
+            if match[2] or not {name.name for name in node.names} <= set(public):
+                violations.append(f"{display_path(path)} imports from {node.module}")
 
     assert violations == []
 
@@ -136,9 +181,6 @@ def _accessed_name(node: ast.Attribute) -> tuple[str, ...] | None:
 def _is_public(slice_name: str, names: tuple[str, ...]) -> bool:
     """Return whether a slice exports a name, or exports a module with it."""
     package = importlib.import_module(f"hubbub.server.{slice_name}")
-    if not hasattr(package, "__all__"):
-        # The slice is a single module.
-        return not names[0].startswith("_")
     if names[0] not in package.__all__:
         return False
     exported = getattr(package, names[0])
@@ -149,7 +191,7 @@ def _public_names(slice_name: str, module_name: str | None) -> set[str]:
     """Return the names that other slices may import: those of the slice, or of one of its public modules."""
     package = importlib.import_module(f"hubbub.server.{slice_name}")
     if module_name is None:
-        return set(getattr(package, "__all__", vars(package)))
+        return set(package.__all__)
     if module_name not in package.__all__:
         return set()
     module = getattr(package, module_name)
@@ -175,6 +217,35 @@ def test_every_slice_is_mounted() -> None:
     folders = {slice_of(path).partition(".")[2] for path in slice_files()} - {"__init__"}
 
     assert {slice_module.name for slice_module in composition.SLICES} <= folders
+
+
+def test_tiers_contain_only_slices() -> None:
+    loose = [path.name for tier in TIERS for path in (SOURCE / "server" / tier).glob("*.py")]
+
+    assert loose == ["__init__.py"] * len(TIERS)
+
+
+def test_slices_and_their_folders_contain_few_modules() -> None:
+    counts = Counter(path.parent for path in slice_files())
+
+    assert {display_path(folder): count for folder, count in counts.items() if count > SLICE_FILES_MAX} == {}
+
+
+def test_further_modules_of_slices_are_nouns() -> None:
+    # These verbs are nouns as well.
+    verbs = {verb.lower() for verb in VERBS} - {"export", "launch", "merge"}
+    names = {path.stem for path in slice_files()} - SLICE_FILES.keys()
+    # The folder of a slice has the name of its resource.
+    names |= {path.parent.name for path in slice_files() if len(path.relative_to(SOURCE / "server").parts) > 3}
+
+    assert {name for name in names if name.rpartition("_")[2] in verbs or name.endswith("ing")} == set()
+
+
+def test_the_guide_lists_the_modules_of_a_slice() -> None:
+    guide = (SOURCE.parent.parent / "CONTRIBUTING.md").read_text()
+
+    assert dict(re.findall(r"\| `(\w+)\.py` \| ([^|]+) \|", guide)) == SLICE_FILES
+    assert f"at most {SLICE_FILES_MAX} modules" in guide
 
 
 def test_only_clocks_read_the_system_time() -> None:
@@ -210,7 +281,7 @@ def test_only_listed_files_contain_async_code() -> None:
         "hubbub/server/identity/account_emails/jobs.py",
         "hubbub/server/identity/account_emails/routes.py",
         "hubbub/server/identity/accounts/routes.py",
-        "hubbub/server/identity/applications/endpoints.py",
+        "hubbub/server/identity/applications/addresses/endpoints.py",
         "hubbub/server/identity/applications/routes.py",
         "hubbub/server/identity/developers/routes.py",
         "hubbub/server/identity/teams/routes.py",
@@ -231,7 +302,7 @@ def test_only_listed_files_contain_async_code() -> None:
         "hubbub/server/talk/messages/jobs.py",
         "hubbub/server/talk/push_subscriptions/jobs.py",
         "hubbub/server/identity/oauth2/routes.py",
-        "hubbub/server/identity/oauth2/id_token_signatures.py",
+        "hubbub/server/identity/oauth2/signatures/id_token_signatures.py",
         "hubbub/server/talk/search/routes.py",
         "hubbub/server/play/subscriptions/jobs.py",
         "hubbub/server/play/subscriptions/ledger.py",

@@ -27,7 +27,7 @@ from hubbub.server.places import channels
 from tests.contract.prepared_guild import prepare_guild
 from tests.contract.request_builder import DAY_MS, RequestBuilder
 from tests.contract.tables import operations
-from tests.contract.test_permission_matrix import JOIN_REQUEST_OPERATIONS, OWNERS_ONLY, endpoints_for
+from tests.contract.test_permission_matrix import JOIN_REQUEST_OPERATIONS, OWNER_OPERATIONS, endpoints_for
 from tests.world import Actor, World
 
 PARTIAL_WRITES: dict[str, set[int]] = {
@@ -70,18 +70,18 @@ class AuditLog:
     def __init__(self, builder: RequestBuilder) -> None:
         self.builder = builder
         self.ids: set[str] = set()
-        self._last = "0"
+        self._last_entry_id = "0"
 
     async def new_entries(self) -> list[Any]:
         """Return the entries written since the last call."""
         entries: list[Any] = []
         while True:
-            query = {"limit": "100", "after": self._last}
+            query = {"limit": "100", "after": self._last_entry_id}
             page = (await self.builder.owner.get(f"{self.builder.guild_path}/audit-logs", params=query)).ok()
             if not page["audit_log_entries"]:
                 break
             entries += page["audit_log_entries"]
-            self._last = max((entry["id"] for entry in page["audit_log_entries"]), key=int)
+            self._last_entry_id = max((entry["id"] for entry in page["audit_log_entries"]), key=int)
         self.ids |= {entry["id"] for entry in entries}
         return entries
 
@@ -94,9 +94,9 @@ async def builder(small_world: World) -> RequestBuilder:
 async def create_administrator(builder: RequestBuilder, is_bot: bool) -> Actor:
     """Create an administrator with the highest role, who owns none of the guild's objects."""
     actor = await builder.world.bot(builder.guild) if is_bot else await builder.guild.member()
-    role = await builder.guild.role("highest", Permissions.ADMINISTRATOR)
-    await builder.guild.add_role(actor, role)
-    (await builder.owner.patch(f"{builder.guild_path}/roles", json=[{"id": str(role), "position": 20}])).ok()
+    role_id = await builder.guild.role("highest", Permissions.ADMINISTRATOR)
+    await builder.guild.add_role(actor, role_id)
+    (await builder.owner.patch(f"{builder.guild_path}/roles", json=[{"id": str(role_id), "position": 20}])).ok()
     return actor
 
 
@@ -117,7 +117,7 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
     audit_log.ids.clear()
     for endpoint in mutating_endpoints():
         caller = user if Auth.USER in endpoint.operation.auth else bot
-        caller = builder.owner if endpoint.name in OWNERS_ONLY else caller
+        caller = builder.owner if endpoint.name in OWNER_OPERATIONS else caller
         request = await builder.request(endpoint, caller)
         if endpoint.name == "prune_guild":
             await builder.guild.member()
@@ -193,7 +193,7 @@ def test_every_audit_action_is_declared_by_an_operation() -> None:
 
 async def test_every_audit_action_is_written_by_the_server(builder: RequestBuilder) -> None:
     guild, owner, world, audit_log = builder.guild, builder.owner, builder.world, AuditLog(builder)
-    guild_path, general_path, prepared = builder.guild_path, builder.general_path, builder.prepared
+    guild_path, general_path, prepared_guild = builder.guild_path, builder.general_path, builder.prepared_guild
     user = await builder.guild.member()
     member_path = f"{guild_path}/members/{user.id}"
     (await owner.patch(member_path, json={"flags": MemberFlags.BYPASSES_VERIFICATION})).ok()
@@ -210,12 +210,14 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
         user,
         Permissions.VIEW_CHANNEL | Permissions.CONNECT | Permissions.SEND_MESSAGES | Permissions.CHANGE_NICKNAME,
     )
-    await builder.join_voice(user, prepared.voice_channel_id)
-    other = str(await guild.channel("other", type=ChannelType.GUILD_VOICE))
+    await builder.join_voice(user, prepared_guild.voice_channel_id)
+    other_channel_id = str(await guild.channel("other", type=ChannelType.GUILD_VOICE))
     await audit_log.new_entries()
-    await expect(AuditLogAction.MEMBER_MOVE, response=await owner.patch(member_path, json={"channel_id": other}))
+    await expect(
+        AuditLogAction.MEMBER_MOVE, response=await owner.patch(member_path, json={"channel_id": other_channel_id})
+    )
     await expect(AuditLogAction.MEMBER_DISCONNECT, response=await owner.patch(member_path, json={"channel_id": None}))
-    status = f"/channels/{prepared.voice_channel_id}/voice-status"
+    status = f"/channels/{prepared_guild.voice_channel_id}/voice-status"
     await expect(
         AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, response=await owner.put(status, json={"status": "chatting"})
     )
@@ -226,7 +228,7 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     for kind, bits in ((AuditLogAction.CHANNEL_OVERWRITE_CREATE, "1"), (AuditLogAction.CHANNEL_OVERWRITE_UPDATE, "2")):
         body = {"type": OverwriteType.ROLE, "allow": "0", "deny": bits}
         await expect(kind, response=await owner.put(overwrite, json=body))
-    thread = f"/channels/{prepared.thread_id}"
+    thread = f"/channels/{prepared_guild.thread_id}"
     await expect(AuditLogAction.THREAD_UPDATE, response=await owner.patch(thread, json={"name": "renamed"}))
     await expect(AuditLogAction.THREAD_DELETE, response=await owner.delete(thread))
     endpoints = {endpoint.name: endpoint for endpoint in mutating_endpoints()}
@@ -243,14 +245,14 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
     await expect(*kinds, response=await owner.put(f"{guild_path}/onboarding", json=body))
 
     # A webhook is updated and deleted with its token, without a user.
-    webhook_path = f"/webhooks/{prepared.object_ids['webhook_id']}/{prepared.object_ids['webhook_token']}"
+    webhook_path = f"/webhooks/{prepared_guild.object_ids['webhook_id']}/{prepared_guild.object_ids['webhook_token']}"
     await expect(
         AuditLogAction.WEBHOOK_UPDATE, response=await world.request("PATCH", webhook_path, json={"name": "renamed"})
     )
     await expect(AuditLogAction.WEBHOOK_DELETE, response=await world.request("DELETE", webhook_path))
 
     # The permissions of an application command are changed.
-    bot = prepared.bot
+    bot = prepared_guild.bot
     commands_path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
     command = await builder.create(commands_path, actor=bot, json={"name": "greet", "description": "says hello"})
     body = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]}

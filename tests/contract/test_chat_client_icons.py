@@ -26,7 +26,7 @@ def test_every_icon_has_paths() -> None:
 @pytest.mark.parametrize(("folder", "screens_min"), [("settings", 21), ("account", 10)])
 def test_no_two_screens_of_a_settings_dialog_have_the_same_icon(folder: str, screens_min: int) -> None:
     screen = re.compile(r'_SCREEN = \{[^}]*?\bicon: "(\w+)"')
-    codes = [code for module, code in MODULES.items() if module.parent.name == folder]
+    codes = [code for module, code in MODULES.items() if folder in module.parts]
     icons = Counter(name for code in codes for name in screen.findall(code))
     assert len(icons) >= screens_min
     assert [name for name, count in icons.items() if count > 1] == []

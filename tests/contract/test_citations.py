@@ -11,7 +11,7 @@ _SUFFIXES = frozenset(
 )
 _SECTION = re.compile(r"(?<!\w)spec/([\w-]+)\.md(?:#([\w.-]*\w))?")
 _DECISION = re.compile(r"decisions/(\d{4})")
-_BARE = re.compile(
+_BARE_CITATION = re.compile(
     r"(?<![\w/\"-])(?:http|gateway|sdk|voice|rpc|activities|webhooks-and-interactions|dated-changes|clients)\.md \d"
 )
 
@@ -58,7 +58,7 @@ def test_sections_are_cited_with_their_file_and_anchor() -> None:
         f"{path}: {match[0]}"
         for path, text in sources()
         if not path.startswith("docs/")
-        for match in _BARE.finditer(text)
+        for match in _BARE_CITATION.finditer(text)
     ]
 
     assert not bare, "\n".join(bare)

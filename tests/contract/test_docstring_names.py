@@ -100,7 +100,9 @@ def file_names() -> frozenset[str]:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """Return the names, attributes, arguments and words of strings in a syntax tree, without docstrings."""
+    """Return the names, attributes, arguments and words of strings in a syntax tree.
+
+    Strings with a backtick and long strings are skipped, because they are docstrings that may refer to names."""
     names: set[str] = set()
     for child in ast.walk(node):
         match child:

@@ -41,7 +41,7 @@ from hubbub.server.core import config
 from hubbub.server.core.payments import Charge, PaymentDeclined, open_payments
 from hubbub.server.transports.web import server as web_server
 from hubbub.server.transports.web import templating
-from tests.contract.documentation import OUTPUT, Block, blocks, commands, inline_code, pages
+from tests.contract.documentation import OUTPUT_LANGUAGE, Block, blocks, commands, inline_code, pages
 from tests.contract.language import ROOT
 from tests.contract.shell import NOT_RUN_COMMANDS, TIMEOUT_SECONDS, Shell, matches
 from tests.contract.test_add_an_operation import BLOCK_COMMENT
@@ -68,7 +68,7 @@ VARIABLES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 # Checks of blocks that are not commands
 
 
-def readme_bot_is_the_example(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_readme_bot_is_the_example(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """Require that the bot of the page is `examples/bot.py`, which the page's commands run."""
     [bot] = page_blocks
     _, code = (ROOT / "examples" / "bot.py").read_text().split("\n\n", 1)
@@ -76,12 +76,12 @@ def readme_bot_is_the_example(shell: Shell, page_blocks: Sequence[Block]) -> Non
     assert len([line for line in code.splitlines() if line]) <= 20
 
 
-def guide_is_applied_elsewhere(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_guide_is_applied_elsewhere(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """Require that each block has a comment with its target; `test_add_an_operation.py` applies the blocks."""
     assert [block.location for block in page_blocks if BLOCK_COMMENT.fullmatch(block.comment) is None] == []
 
 
-def ci_jobs_use_the_recipes(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_ci_jobs_use_the_recipes(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """Require that the jobs use inputs, outputs and names of the recipes, which `tests/deploy/test_ci_recipes.py` runs."""
     github, gitlab = (yaml.safe_load(block.text) for block in page_blocks)
     action = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -144,7 +144,7 @@ urllib.request.urlopen(response["url"]).close()
 """A browser: a program that opens an authorization page, given as its argument, and authorizes as Alice."""
 
 
-def sdk_program_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_sdk_program_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
     names, awaited, looped, talking = (block.text for block in page_blocks)
     (shell.folder / "browser.py").write_text(SDK_BROWSER)
     program = SDK_PROGRAM.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped, talking=talking)
@@ -160,7 +160,7 @@ def sdk_program_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
     assert "Connected" in done.stdout
 
 
-def faults_are_accepted(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_faults_are_accepted(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [block] = page_blocks
     for line in block.text.splitlines():
         headers = {"Authorization": f"Bearer {shell.variables['TOKEN']}", "Content-Type": "application/json"}
@@ -169,7 +169,7 @@ def faults_are_accepted(shell: Shell, page_blocks: Sequence[Block]) -> None:
             assert set(json.load(response)) == {"sessions", "waiting"}
 
 
-def ready_file_has_the_documented_shape(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_ready_file_has_the_documented_shape(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [block] = page_blocks
     shown, written = json.loads(block.text), shell.ready_document()
     assert list(written) == list(shown)
@@ -186,7 +186,7 @@ def assert_contains(written: Any, shown: Any, where: str) -> None:
         assert type(written) is type(shown), where
 
 
-def misspelled_world_is_rejected(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_misspelled_world_is_rejected(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [block] = page_blocks
     village = shell.folder / "village.toml"
     text = village.read_text()
@@ -213,7 +213,7 @@ def test_the_bot_greets(hubbub):
 """A test of a bot that cannot see the channel."""
 
 
-def failure_report_looks_as_shown(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_failure_report_looks_as_shown(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [block] = page_blocks
     (shell.folder / "reported.py").write_text(TEST_WITH_REPORT)
     printed = run_pytest(shell, "reported.py", status=1)
@@ -221,7 +221,7 @@ def failure_report_looks_as_shown(shell: Shell, page_blocks: Sequence[Block]) ->
     assert matches(f"...{expected}...", printed), printed
 
 
-def payment_provider_charges_and_refunds(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_payment_provider_charges_and_refunds(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [block] = page_blocks
     (shell.folder / "bank.py").write_text(block.text)
     requests: list[tuple[str, dict[str, Any]]] = []
@@ -275,12 +275,12 @@ PAGE_MODULE: Final = "name_page.py"
 
 
 def write_page_functions(shell: Shell, page_blocks: Sequence[Block]) -> None:
-    """Write the functions of the page to a module, which `page_of_the_guide_works` runs."""
+    """Write the functions of the page to a module, which `check_page_of_the_guide_works` runs."""
     [block] = page_blocks
     (shell.folder / PAGE_MODULE).write_text(block.text)
 
 
-def page_of_the_guide_works(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_page_of_the_guide_works(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [template] = page_blocks
     module = ModuleType("name_page")
     exec((shell.folder / PAGE_MODULE).read_text(), vars(module))
@@ -316,7 +316,7 @@ def page_of_the_guide_works(shell: Shell, page_blocks: Sequence[Block]) -> None:
         asyncio.run(visit())
 
 
-def settings_are_accepted(shell: Shell, toml_blocks: Sequence[Block]) -> None:
+def check_settings_are_accepted(shell: Shell, toml_blocks: Sequence[Block]) -> None:
     """Load each block as a settings file."""
     for block in toml_blocks:
         path = shell.folder / "settings.toml"
@@ -324,7 +324,7 @@ def settings_are_accepted(shell: Shell, toml_blocks: Sequence[Block]) -> None:
         config.load(file=path)
 
 
-def nightly_backup_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
+def check_nightly_backup_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """Run the script of the page with the folders of the scratch checkout."""
     [block] = page_blocks
     settings, backups = shell.folder / "nightly.toml", shell.folder / "nightly"
@@ -345,19 +345,19 @@ def nightly_backup_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
 
 
 CHECKS: Final[dict[tuple[str, str], Callable[[Shell, Sequence[Block]], None]]] = {
-    ("README.md", "python"): readme_bot_is_the_example,
-    ("docs/add-a-page.md", "html"): page_of_the_guide_works,
+    ("README.md", "python"): check_readme_bot_is_the_example,
+    ("docs/add-a-page.md", "html"): check_page_of_the_guide_works,
     ("docs/add-a-page.md", "python"): write_page_functions,
-    ("docs/add-an-operation.md", "python"): guide_is_applied_elsewhere,
-    ("docs/control.md", "json"): faults_are_accepted,
-    ("docs/operating.md", "toml"): settings_are_accepted,
-    ("docs/payments.md", "python"): payment_provider_charges_and_refunds,
-    ("docs/sdk.md", "python"): sdk_program_runs,
-    ("docs/testing.md", OUTPUT): failure_report_looks_as_shown,
-    ("docs/testing.md", "yaml"): ci_jobs_use_the_recipes,
-    ("docs/upgrades.md", "sh"): nightly_backup_runs,
-    ("docs/worlds.md", "json"): ready_file_has_the_documented_shape,
-    ("docs/worlds.md", OUTPUT): misspelled_world_is_rejected,
+    ("docs/add-an-operation.md", "python"): check_guide_is_applied_elsewhere,
+    ("docs/control.md", "json"): check_faults_are_accepted,
+    ("docs/operating.md", "toml"): check_settings_are_accepted,
+    ("docs/payments.md", "python"): check_payment_provider_charges_and_refunds,
+    ("docs/sdk.md", "python"): check_sdk_program_runs,
+    ("docs/testing.md", OUTPUT_LANGUAGE): check_failure_report_looks_as_shown,
+    ("docs/testing.md", "yaml"): check_ci_jobs_use_the_recipes,
+    ("docs/upgrades.md", "sh"): check_nightly_backup_runs,
+    ("docs/worlds.md", "json"): check_ready_file_has_the_documented_shape,
+    ("docs/worlds.md", OUTPUT_LANGUAGE): check_misspelled_world_is_rejected,
 }
 """Functions that execute the blocks of a page in one language, when the last of them is reached."""
 
@@ -374,7 +374,7 @@ def is_executed(block: Block) -> bool:
 
 def is_used(name: str, block: Block) -> bool:
     """Return whether pytest reads the file of a block, or another block of the page uses the file."""
-    others = "".join(other.text for other in blocks(block.page) if other != block and other.language != OUTPUT)
+    others = "".join(other.text for other in blocks(block.page) if other != block and other.language != OUTPUT_LANGUAGE)
     imported = Path(name).stem if name.endswith(".py") else name
     return name.startswith("test_") or name == "pytest.ini" or re.search(rf"\b{imported}\b", others) is not None
 
@@ -384,9 +384,9 @@ def test_every_block_is_executed_or_marked_as_output() -> None:
 
     problems = [
         f"{block.location}: no test executes this block; write its commands as `console`, name its file in the first "
-        f"line, add a function to CHECKS, or mark it as `{OUTPUT}`"
+        f"line, add a function to CHECKS, or mark it as `{OUTPUT_LANGUAGE}`"
         for block in page_blocks
-        if not is_executed(block) and block.language != OUTPUT
+        if not is_executed(block) and block.language != OUTPUT_LANGUAGE
     ]
     assert not problems, "\n".join(problems)
     assert set(CHECKS) <= {(block.page, block.language) for block in page_blocks}
@@ -400,7 +400,7 @@ def test_blocks_of_output_contain_no_commands() -> None:
         f"{block.location}: write the command as `console`: {line}"
         for page in pages()
         for block in blocks(page)
-        if block.language == OUTPUT
+        if block.language == OUTPUT_LANGUAGE
         for line in block.text.splitlines()
         if line.startswith(("$ ", "hubbub "))
     ]
@@ -448,8 +448,8 @@ def set_variables(shell: Shell, page: str) -> None:
         token_file = Path(shell.variables["HOME"]) / ".hubbub-token"
         token_file.touch(mode=0o600)
         token_file.write_text(alice["token"])
-        shell.typed["agent --url"] = ("Username or email: ", "alice\n", "Password: ", f"{alice['password']}\n")
-        shell.typed["input()"] = ("", "\n")
+        shell.typed_lines["agent --url"] = ("Username or email: ", "alice\n", "Password: ", f"{alice['password']}\n")
+        shell.typed_lines["input()"] = ("", "\n")
 
 
 def run_test_files(shell: Shell, page: str) -> None:

@@ -37,11 +37,11 @@ class GrantSetup(NamedTuple):
 
     guild: Guild
     caller: Actor
-    role: int
+    role_id: int
     """ID of the caller's role."""
-    strong_role: int
+    strong_role_id: int
     """ID of a role with the missing permission, above the caller's role."""
-    category: int
+    category_id: int
     """ID of a category with an overwrite that allows the missing permission to @everyone."""
 
 
@@ -54,7 +54,7 @@ def overwrite(target: int) -> dict[str, Any]:
 
 
 async def create_channel(setup: GrantSetup) -> ApiResponse:
-    body = {"name": "new", "permission_overwrites": [overwrite(setup.role)]}
+    body = {"name": "new", "permission_overwrites": [overwrite(setup.role_id)]}
     return await setup.caller.post(f"/guilds/{setup.guild.id}/channels", json=body)
 
 
@@ -64,18 +64,18 @@ async def update_channel(setup: GrantSetup) -> ApiResponse:
 
 
 async def sync_channel(setup: GrantSetup) -> ApiResponse:
-    entry = {"id": str(setup.guild.general), "parent_id": str(setup.category), "lock_permissions": True}
+    entry = {"id": str(setup.guild.general), "parent_id": str(setup.category_id), "lock_permissions": True}
     return await setup.caller.patch(f"/guilds/{setup.guild.id}/channels", json=[entry])
 
 
 async def set_overwrite(setup: GrantSetup) -> ApiResponse:
-    path = f"/channels/{setup.guild.general}/permissions/{setup.role}"
-    return await setup.caller.put(path, json=overwrite(setup.role))
+    path = f"/channels/{setup.guild.general}/permissions/{setup.role_id}"
+    return await setup.caller.put(path, json=overwrite(setup.role_id))
 
 
 async def delete_overwrite(setup: GrantSetup) -> ApiResponse:
     # The overwrite of the category allows the missing permission, so deleting the overwrite changes that permission.
-    return await setup.caller.delete(f"/channels/{setup.category}/permissions/{setup.guild.id}")
+    return await setup.caller.delete(f"/channels/{setup.category_id}/permissions/{setup.guild.id}")
 
 
 async def create_role(setup: GrantSetup) -> ApiResponse:
@@ -89,22 +89,22 @@ async def update_role(setup: GrantSetup) -> ApiResponse:
 
 
 async def move_role(setup: GrantSetup) -> ApiResponse:
-    body = [{"id": str(setup.strong_role), "position": 1}]
+    body = [{"id": str(setup.strong_role_id), "position": 1}]
     return await setup.caller.patch(f"/guilds/{setup.guild.id}/roles", json=body)
 
 
 async def assign_role(setup: GrantSetup) -> ApiResponse:
-    path = f"/guilds/{setup.guild.id}/members/{setup.caller.id}/roles/{setup.strong_role}"
+    path = f"/guilds/{setup.guild.id}/members/{setup.caller.id}/roles/{setup.strong_role_id}"
     return await setup.caller.put(path)
 
 
 async def edit_member_roles(setup: GrantSetup) -> ApiResponse:
     path = f"/guilds/{setup.guild.id}/members/{setup.caller.id}"
-    return await setup.caller.patch(path, json={"roles": [str(setup.role), str(setup.strong_role)]})
+    return await setup.caller.patch(path, json={"roles": [str(setup.role_id), str(setup.strong_role_id)]})
 
 
 async def create_invite_with_role(setup: GrantSetup) -> ApiResponse:
-    body = {"role_ids": [str(setup.strong_role)]}
+    body = {"role_ids": [str(setup.strong_role_id)]}
     return await setup.caller.post(f"/channels/{setup.guild.general}/invites", json=body)
 
 
@@ -148,16 +148,16 @@ async def create_setup(world: World) -> GrantSetup:
     """Create the guild of the attempts."""
     guild = await world.guild()
     caller = await guild.member()
-    role = await guild.role("caller", CALLER_PERMISSIONS)
-    strong_role = await guild.role("strong", MISSING_PERMISSION)
-    positions = [{"id": str(role), "position": 1}, {"id": str(strong_role), "position": 2}]
+    role_id = await guild.role("caller", CALLER_PERMISSIONS)
+    strong_role_id = await guild.role("strong", MISSING_PERMISSION)
+    positions = [{"id": str(role_id), "position": 1}, {"id": str(strong_role_id), "position": 2}]
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=positions)).ok()
-    await guild.add_role(caller, role)
-    category = await guild.channel("Category", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, allow=MISSING_PERMISSION, target_type=OverwriteType.ROLE)
+    await guild.add_role(caller, role_id)
+    category_id = await guild.channel("Category", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category_id, guild.id, allow=MISSING_PERMISSION, target_type=OverwriteType.ROLE)
     # The caller does not have the permission in the category, although the category allows it to @everyone.
-    await guild.overwrite(category, caller.id, deny=MISSING_PERMISSION)
-    return GrantSetup(guild, caller, role, strong_role, category)
+    await guild.overwrite(category_id, caller.id, deny=MISSING_PERMISSION)
+    return GrantSetup(guild, caller, role_id, strong_role_id, category_id)
 
 
 async def read_grants(setup: GrantSetup) -> Any:
@@ -187,7 +187,7 @@ async def test_an_attempt_to_grant_a_missing_permission_is_rejected(world: World
 async def test_onboarding_cannot_offer_a_role_above_the_callers(world: World) -> None:
     setup = await create_setup(world)
     before = await read_grants(setup)
-    path, option = f"/guilds/{setup.guild.id}/onboarding", {"title": "Staff", "role_ids": [str(setup.strong_role)]}
+    path, option = f"/guilds/{setup.guild.id}/onboarding", {"title": "Staff", "role_ids": [str(setup.strong_role_id)]}
     prompt = {"id": "1", "type": 0, "title": "Which?", "options": [option]}
 
     response = await setup.caller.put(path, json={"prompts": [prompt], "enabled": False})
@@ -212,7 +212,7 @@ async def test_a_template_grants_nothing_in_its_guild(world: World) -> None:
     # The caller owns the copy, whose roles and channels are new.
     assert created["owner_id"] == str(setup.caller.id)
     role_ids = {role["id"] for role in created["roles"]}
-    assert not role_ids & {str(setup.guild.id), str(setup.role), str(setup.strong_role)}
+    assert not role_ids & {str(setup.guild.id), str(setup.role_id), str(setup.strong_role_id)}
     assert await read_grants(setup) == before
     # A copied role has no meaning in the source guild.
     for role_id in role_ids:

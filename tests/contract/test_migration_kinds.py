@@ -10,9 +10,9 @@ from hubbub.server.core.migrations import Migration
 from tests.contract.migration_kinds import contract_reasons
 from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 
-LAST_BEFORE_THE_RULE = 13
-"""Number of the last migration before the rule. Programs of these versions refuse every newer schema."""
-CONTRACTS_BEFORE_THE_RULE = {3, 5}
+FIRST_RELEASE_SCHEMA = 17
+"""Number of the last migration of release 0.1.0. No released program uses an earlier schema, so the rule begins after it."""
+CONTRACTS_OF_THE_FIRST_RELEASE = {3, 5}
 
 _DEPENDS_ON_ALL_COLUMNS = re.compile(
     r"SELECT (?:DISTINCT )?\*|\b\w+\.\*\s*(?:,|FROM)|RETURNING \*|NATURAL JOIN|INSERT INTO \w+ (?:VALUES|SELECT)\b"
@@ -20,7 +20,7 @@ _DEPENDS_ON_ALL_COLUMNS = re.compile(
 
 
 def later_migrations() -> list[Migration]:
-    return [migration for migration in migrations.load() if migration.number > LAST_BEFORE_THE_RULE]
+    return [migration for migration in migrations.load() if migration.number > FIRST_RELEASE_SCHEMA]
 
 
 def test_migrations_that_contract_the_schema_declare_it() -> None:
@@ -45,10 +45,10 @@ def test_programs_of_an_earlier_schema_run_on_each_contracted_one() -> None:
     assert impossible == []
 
 
-def test_migrations_before_the_rule_are_classified() -> None:
-    earlier = [migration for migration in migrations.load() if 1 < migration.number <= LAST_BEFORE_THE_RULE]
+def test_migrations_of_the_first_release_are_classified() -> None:
+    earlier = [migration for migration in migrations.load() if 1 < migration.number <= FIRST_RELEASE_SCHEMA]
 
-    assert {migration.number for migration in earlier if contract_reasons(migration)} == CONTRACTS_BEFORE_THE_RULE
+    assert {migration.number for migration in earlier if contract_reasons(migration)} == CONTRACTS_OF_THE_FIRST_RELEASE
 
 
 @pytest.mark.parametrize(

@@ -87,10 +87,10 @@ HANDLER_PERMISSIONS = {
     "launch_activity": Permissions.USE_EMBEDDED_ACTIVITIES,
 }
 
-OWNERS_ONLY = {"delete_guild", "set_guild_mfa_level"}
+OWNER_OPERATIONS = {"delete_guild", "set_guild_mfa_level"}
 """Operations that only the owner may call."""
 
-PUBLIC = {
+PUBLIC_OPERATIONS = {
     # Public by design (spec/http.md#4.4, 4.5): guild preview, widget, welcome screen and join requests.
     "get_guild_preview",
     "get_guild_widget",
@@ -110,94 +110,98 @@ JOIN_REQUEST_OPERATIONS = {
 }
 """Join request operations, which fail for members (tests/server/places/test_join_requests.py)."""
 
-UNCHECKED_MESSAGE = {"ack_message"}
+OPERATIONS_WITHOUT_MESSAGE_LOOKUP = {"ack_message"}
 """Operations that store a message ID without looking up the message (decisions/0057)."""
 
-TARGETED_INVITES = {"get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users"}
+TARGETED_INVITE_OPERATIONS = {
+    "get_invite_target_users",
+    "get_invite_target_users_job_status",
+    "update_invite_target_users",
+}
 """Operations on a targeted invite, which other users see as unknown without a permission (spec/http.md#4.5)."""
 
-CALLER_STATE = {"assign_guild_role_connection", "update_self_voice_state"}
+CALLER_STATE_OPERATIONS = {"assign_guild_role_connection", "update_self_voice_state"}
 """Operations that depend on the caller's account or voice state rather than on permissions."""
 
-GROUP = "a group DM has recipients, not permissions: tested below"
-LOBBY = "a lobby belongs to an application, not to a guild: tests/server/play/test_lobbies.py"
-TEAM = "members of the team: tests/server/identity/test_teams.py"
-LINKED = "a lobby's linked channel: tests/server/play/test_linked_channels.py"
-INVOKER = "uses the permissions of the invoking user: tests/server/play/test_interaction_responses.py"
-BY_TOKEN = "the token in the path authorizes: tests/server/talk/test_webhooks.py"
-UNSUPPORTED = (
+GROUP_REASON = "a group DM has recipients, not permissions: tested below"
+LOBBY_REASON = "a lobby belongs to an application, not to a guild: tests/server/play/test_lobbies.py"
+TEAM_REASON = "members of the team: tests/server/identity/test_teams.py"
+LINKED_CHANNEL_REASON = "a lobby's linked channel: tests/server/play/test_linked_channels.py"
+INVOKER_REASON = "uses the permissions of the invoking user: tests/server/play/test_interaction_responses.py"
+TOKEN_REASON = "the token in the path authorizes: tests/server/talk/test_webhooks.py"
+INTEGRATION_REASON = (
     "only applications are integrations, so no call succeeds: tests/server/places/test_guild_onboarding_and_widgets.py"
 )
-CALL = "calls exist only in private channels: tests/server/voice/test_private_calls.py"
-DIRECT_MESSAGES = "between two users: tests/server/play/test_user_messages.py"
-OPERATORS = "operators act on every guild: tests/server/places/test_guild_administration.py"
-SUSPENDED = "only a suspended guild is rejected: tests/server/places/test_guild_administration.py"
-EXEMPT = {
-    "get_administered_guild": OPERATORS,
-    "suspend_guild": OPERATORS,
-    "unsuspend_guild": OPERATORS,
-    "administratively_delete_guild": OPERATORS,
-    "restore_guild": OPERATORS,
-    "transfer_guild": OPERATORS,
-    "get_guild_storage": OPERATORS,
-    "set_guild_quota": OPERATORS,
+CALL_REASON = "calls exist only in private channels: tests/server/voice/test_private_calls.py"
+DIRECT_MESSAGE_REASON = "between two users: tests/server/play/test_user_messages.py"
+OPERATOR_REASON = "operators act on every guild: tests/server/places/test_guild_administration.py"
+SUSPENSION_REASON = "only a suspended guild is rejected: tests/server/places/test_guild_administration.py"
+EXEMPT_OPERATIONS = {
+    "get_administered_guild": OPERATOR_REASON,
+    "suspend_guild": OPERATOR_REASON,
+    "unsuspend_guild": OPERATOR_REASON,
+    "administratively_delete_guild": OPERATOR_REASON,
+    "restore_guild": OPERATOR_REASON,
+    "transfer_guild": OPERATOR_REASON,
+    "get_guild_storage": OPERATOR_REASON,
+    "set_guild_quota": OPERATOR_REASON,
     "create_report": "only visible objects can be reported: tests/server/talk/test_reports.py",
-    "accept_invite": SUSPENDED,
-    "add_group_dm_user": GROUP,
-    "delete_group_dm_user": GROUP,
+    "accept_invite": SUSPENSION_REASON,
+    "add_group_dm_user": GROUP_REASON,
+    "delete_group_dm_user": GROUP_REASON,
     "channel_search": "searches private channels only: tests/server/talk/test_private_search.py",
-    "get_call": CALL,
-    "ring_call": CALL,
-    "stop_ringing_call": CALL,
+    "get_call": CALL_REASON,
+    "ring_call": CALL_REASON,
+    "stop_ringing_call": CALL_REASON,
     "batch_set_guild_application_command_permissions": "disabled for every caller (spec/http.md#5)",
-    "create_guild_integration": UNSUPPORTED,
-    "update_guild_integration": UNSUPPORTED,
-    "sync_guild_integration": UNSUPPORTED,
+    "create_guild_integration": INTEGRATION_REASON,
+    "update_guild_integration": INTEGRATION_REASON,
+    "sync_guild_integration": INTEGRATION_REASON,
     "create_dm_by_user": "only for the caller's own ID: tests/server/talk/test_direct_messages.py",
-    "execute_webhook": BY_TOKEN,
-    "execute_slack_compatible_webhook": BY_TOKEN,
-    "execute_github_compatible_webhook": BY_TOKEN,
-    "get_webhook_message": BY_TOKEN,
-    "delete_webhook_message": BY_TOKEN,
-    "update_webhook_message": INVOKER,
-    "update_original_webhook_message": INVOKER,
-    "get_original_webhook_message": INVOKER,
-    "delete_original_webhook_message": INVOKER,
+    "execute_webhook": TOKEN_REASON,
+    "execute_slack_compatible_webhook": TOKEN_REASON,
+    "execute_github_compatible_webhook": TOKEN_REASON,
+    "get_webhook_message": TOKEN_REASON,
+    "delete_webhook_message": TOKEN_REASON,
+    "update_webhook_message": INVOKER_REASON,
+    "update_original_webhook_message": INVOKER_REASON,
+    "get_original_webhook_message": INVOKER_REASON,
+    "delete_original_webhook_message": INVOKER_REASON,
     "create_interaction_response": "the token in the path authorizes: tests/server/play/test_interactions.py",
     "create_purchase": "buys for a guild of the caller: tests/server/play/test_entitlements.py",
-    "update_team": TEAM,
-    "delete_team": TEAM,
-    "add_team_member": TEAM,
-    "update_team_member": TEAM,
-    "delete_team_member": TEAM,
-    "transfer_team": TEAM,
-    "create_lobby": LOBBY,
-    "get_lobby": LOBBY,
-    "edit_lobby": LOBBY,
-    "delete_lobby": LOBBY,
-    "add_lobby_member": LOBBY,
-    "delete_lobby_member": LOBBY,
-    "bulk_update_lobby_members": LOBBY,
-    "leave_lobby": LOBBY,
-    "create_lobby_message": LOBBY,
-    "get_lobby_messages": LOBBY,
-    "update_lobby_message_external_moderation_metadata": LOBBY,
-    "create_linked_lobby_guild_invite_for_user": LINKED,
-    "create_linked_lobby_guild_invite_for_self": LINKED,
-    "edit_lobby_channel_link": LINKED,
-    "delete_user_message": DIRECT_MESSAGES,
-    "update_user_message_external_moderation_metadata": DIRECT_MESSAGES,
-    "get_disclosures": DIRECT_MESSAGES,
-    "acknowledge_disclosures": DIRECT_MESSAGES,
+    "update_team": TEAM_REASON,
+    "delete_team": TEAM_REASON,
+    "add_team_member": TEAM_REASON,
+    "update_team_member": TEAM_REASON,
+    "delete_team_member": TEAM_REASON,
+    "transfer_team": TEAM_REASON,
+    "create_lobby": LOBBY_REASON,
+    "get_lobby": LOBBY_REASON,
+    "edit_lobby": LOBBY_REASON,
+    "delete_lobby": LOBBY_REASON,
+    "add_lobby_member": LOBBY_REASON,
+    "delete_lobby_member": LOBBY_REASON,
+    "bulk_update_lobby_members": LOBBY_REASON,
+    "leave_lobby": LOBBY_REASON,
+    "create_lobby_message": LOBBY_REASON,
+    "get_lobby_messages": LOBBY_REASON,
+    "update_lobby_message_external_moderation_metadata": LOBBY_REASON,
+    "create_linked_lobby_guild_invite_for_user": LINKED_CHANNEL_REASON,
+    "create_linked_lobby_guild_invite_for_self": LINKED_CHANNEL_REASON,
+    "edit_lobby_channel_link": LINKED_CHANNEL_REASON,
+    "delete_user_message": DIRECT_MESSAGE_REASON,
+    "update_user_message_external_moderation_metadata": DIRECT_MESSAGE_REASON,
+    "get_disclosures": DIRECT_MESSAGE_REASON,
+    "acknowledge_disclosures": DIRECT_MESSAGE_REASON,
     "get_activity_join_secret": "another user's activity: tests/server/play/test_user_messages.py",
     "get_activity_metadata": "another user's activity: tests/server/play/test_user_messages.py",
 }
 """Operations that raise the same codes for other reasons than guild permissions, with the reason."""
 
-APPLICATIONS = "/applications/{application_id}/guilds/"
+APPLICATION_GUILDS_PREFIX = "/applications/{application_id}/guilds/"
 """Path prefix of an application's own operations in a guild, which its token authorizes, not guild permissions."""
 
-REJECTED = ((403, 50013), (403, 50001))
+REJECTED_OUTCOMES = ((403, 50013), (403, 50001))
 """Outcomes of a call without the required permissions or access."""
 ALL_BUT_ADMINISTRATOR = Permissions.ALL & ~Permissions.ADMINISTRATOR
 SHARED_PARAMETERS = {"guild_id", "channel_id", "user_id", "emoji_name", "overwrite_id", "answer_id", "application_id"}
@@ -237,18 +241,18 @@ def endpoints_for(kind: Auth) -> list[Endpoint]:
         endpoint
         for endpoint in checked_endpoints()
         if kind in endpoint.operation.auth
-        and endpoint.name not in EXEMPT
-        and not endpoint.operation.path.startswith(APPLICATIONS)
+        and endpoint.name not in EXEMPT_OPERATIONS
+        and not endpoint.operation.path.startswith(APPLICATION_GUILDS_PREFIX)
     ]
     return sorted(found, key=lambda endpoint: (endpoint.name == "delete_guild", endpoint.name == "leave_guild"))
 
 
 def oauth2_endpoints() -> list[Endpoint]:
-    """Return the operations of `guild_endpoints` that OAuth2 tokens may call, except those of `EXEMPT`."""
+    """Return the operations of `guild_endpoints` that OAuth2 tokens may call, except those of `EXEMPT_OPERATIONS`."""
     return [
         endpoint
         for endpoint in guild_endpoints()
-        if Auth.BEARER in endpoint.operation.auth and endpoint.name not in EXEMPT
+        if Auth.BEARER in endpoint.operation.auth and endpoint.name not in EXEMPT_OPERATIONS
     ]
 
 
@@ -267,59 +271,61 @@ def required_permissions(endpoint: Endpoint) -> int:
 class Matrix:
     """The callers of the matrix and the objects that they act on."""
 
-    def __init__(self, prepared: PreparedGuild, callers: Iterable[Actor], role: int, other: tuple[int, int]) -> None:
-        self.prepared = prepared
-        self.builder = RequestBuilder(prepared)
+    def __init__(
+        self, prepared_guild: PreparedGuild, callers: Iterable[Actor], role_id: int, other_ids: tuple[int, int]
+    ) -> None:
+        self.prepared_guild = prepared_guild
+        self.builder = RequestBuilder(prepared_guild)
         self.unprivileged, self.able, self.outsider, self.other_owner, self.owner = callers
-        self.role, self._bits = role, 0
-        self.other_guild, self.other_channel = other
+        self.role_id, self._bits = role_id, 0
+        self.other_guild_id, self.other_channel_id = other_ids
 
-    async def enable(self, bits: int) -> None:
+    async def set_able_permissions(self, bits: int) -> None:
         """Set the permissions of the `able` caller to exactly these bits."""
         if bits == self._bits:
             return
-        guild, self._bits = self.prepared.guild, bits
-        (await guild.owner.patch(f"/guilds/{guild.id}/roles/{self.role}", json={"permissions": str(bits)})).ok()
+        guild, self._bits = self.prepared_guild.guild, bits
+        (await guild.owner.patch(f"/guilds/{guild.id}/roles/{self.role_id}", json={"permissions": str(bits)})).ok()
 
     async def request(self, endpoint: Endpoint, caller: Actor) -> Request:
         """Build a request that succeeds with the required permissions.
 
         The preparation may act as the caller, for example to create a message, so `able` gets all permissions first."""
         if caller is self.able and endpoint.name in PREPARATIONS:
-            await self.enable(ALL_BUT_ADMINISTRATOR)
+            await self.set_able_permissions(ALL_BUT_ADMINISTRATOR)
         return await self.builder.request(endpoint, caller)
 
     def in_other_guild(self, request: Request) -> Request:
         """Return a copy of the request that names the same objects in the other guild."""
-        other_ids = {"guild_id": str(self.other_guild), "channel_id": str(self.other_channel)}
-        return replace(request, values={key: other_ids.get(key, value) for key, value in request.values.items()})
+        ids = {"guild_id": str(self.other_guild_id), "channel_id": str(self.other_channel_id)}
+        return replace(request, values={key: ids.get(key, value) for key, value in request.values.items()})
 
 
 @pytest.fixture(params=[Auth.USER, Auth.BOT], ids=["users", "bots"])
 async def matrix(request: pytest.FixtureRequest, small_world: World) -> Matrix:
     world, uses_bots = small_world, request.param is Auth.BOT
     callers = [await world.bot() if uses_bots else await world.user() for _ in range(4)]
-    prepared = await prepare_guild(world, *callers[:2])
-    guild = prepared.guild
+    prepared_guild = await prepare_guild(world, *callers[:2])
+    guild = prepared_guild.guild
     other = await world.guild(None if uses_bots else callers[3], *([callers[3]] if uses_bots else []))
     owner = guild.owner
     if uses_bots:
         owner = await world.bot(guild)
-        highest = await guild.role("highest", Permissions.ADMINISTRATOR)
-        await guild.add_role(owner, highest)
-        (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(highest), "position": 20}])).ok()
+        highest_role_id = await guild.role("highest", Permissions.ADMINISTRATOR)
+        await guild.add_role(owner, highest_role_id)
+        (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(highest_role_id), "position": 20}])).ok()
         await other.allow_permissions(callers[3], Permissions.ADMINISTRATOR)
-    return await _grant_matrix_roles(prepared, [*callers, owner], other)
+    return await _grant_matrix_roles(prepared_guild, [*callers, owner], other)
 
 
-async def _grant_matrix_roles(prepared: PreparedGuild, callers: list[Actor], other: Guild) -> Matrix:
-    guild = prepared.guild
-    role = await guild.role("able")
-    await guild.add_role(callers[1], role)
+async def _grant_matrix_roles(prepared_guild: PreparedGuild, callers: list[Actor], other: Guild) -> Matrix:
+    guild = prepared_guild.guild
+    role_id = await guild.role("able")
+    await guild.add_role(callers[1], role_id)
     roles_path = f"/guilds/{guild.id}/roles"
-    (await guild.owner.patch(roles_path, json=[{"id": str(role), "position": 9}])).ok()
+    (await guild.owner.patch(roles_path, json=[{"id": str(role_id), "position": 9}])).ok()
     (await guild.owner.patch(f"{roles_path}/{guild.id}", json={"permissions": "0"})).ok()
-    return Matrix(prepared, callers, role, (other.id, other.general))
+    return Matrix(prepared_guild, callers, role_id, (other.id, other.general))
 
 
 def outcome(response: ApiResponse) -> tuple[int, int]:
@@ -337,63 +343,67 @@ def single_bits(bits: int) -> list[int]:
 async def test_every_operation_requires_the_documented_permissions(matrix: Matrix) -> None:
     problems: list[str] = []
 
-    def expect(endpoint: Endpoint, caller: str, response: ApiResponse, expected: bool) -> None:
-        if not expected or response.status >= 500:
+    def expect(endpoint: Endpoint, caller: str, response: ApiResponse, is_expected: bool) -> None:
+        if not is_expected or response.status >= 500:
             problems.append(f"{endpoint.name}, {caller}: {response.status} {response.body[:200]!r}")
 
-    kind = Auth.BOT if matrix.unprivileged.bot else Auth.USER
+    kind = Auth.BOT if matrix.unprivileged.is_bot else Auth.USER
     for endpoint in endpoints_for(kind):
         name, request, bits = endpoint.name, await matrix.request(endpoint, matrix.able), required_permissions(endpoint)
-        in_channel, in_guild = "channel_id" in request.values, endpoint in guild_endpoints()
+        is_in_channel, is_in_guild = "channel_id" in request.values, endpoint in guild_endpoints()
 
         response = await request.send(endpoint, matrix.outsider)
         if endpoint.operation.needs:
             expect(endpoint, "outsider", response, outcome(response) == (403, 50001))
-        elif name not in PUBLIC:
-            rejections = ((403, 50001), (404, 10004)) if in_guild else REJECTED
-            rejections = ((404, 10006),) if name in TARGETED_INVITES else rejections
+        elif name not in PUBLIC_OPERATIONS:
+            rejections = ((403, 50001), (404, 10004)) if is_in_guild else REJECTED_OUTCOMES
+            rejections = ((404, 10006),) if name in TARGETED_INVITE_OPERATIONS else rejections
             expect(endpoint, "outsider", response, outcome(response) in rejections)
 
         if name != "leave_guild":
             response = await request.send(endpoint, matrix.unprivileged)
-            if in_channel:
+            if is_in_channel:
                 expect(endpoint, "without permissions", response, outcome(response) == (403, 50001))
-            elif endpoint.operation.needs or name in OWNERS_ONLY:
+            elif endpoint.operation.needs or name in OWNER_OPERATIONS:
                 expect(endpoint, "without permissions", response, outcome(response) == (403, 50013))
-            elif bits and name not in CALLER_STATE:
-                rejections = ((404, 10006),) if name in TARGETED_INVITES else REJECTED
+            elif bits and name not in CALLER_STATE_OPERATIONS:
+                rejections = ((404, 10006),) if name in TARGETED_INVITE_OPERATIONS else REJECTED_OUTCOMES
                 expect(endpoint, "without permissions", response, outcome(response) in rejections)
             else:
-                allowed = outcome(response) not in REJECTED or name in PUBLIC | CALLER_STATE
-                expect(endpoint, "without permissions", response, allowed)
+                is_allowed = (
+                    outcome(response) not in REJECTED_OUTCOMES or name in PUBLIC_OPERATIONS | CALLER_STATE_OPERATIONS
+                )
+                expect(endpoint, "without permissions", response, is_allowed)
 
-        if name not in UNCHECKED_MESSAGE and (set(request.values) - SHARED_PARAMETERS or not in_guild):
+        if name not in OPERATIONS_WITHOUT_MESSAGE_LOOKUP and (
+            set(request.values) - SHARED_PARAMETERS or not is_in_guild
+        ):
             response = await matrix.in_other_guild(request).send(endpoint, matrix.other_owner)
             # The other channel may have another type, or the guild may lack a feature: these checks come first.
-            rejections = ((403, 50001), (400, 50024)) if in_guild else REJECTED
+            rejections = ((403, 50001), (400, 50024)) if is_in_guild else REJECTED_OUTCOMES
             expect(endpoint, "wrong guild", response, response.status == 404 or outcome(response) in rejections)
 
-        needed = bits & ~Permissions.VIEW_CHANNEL if in_guild else bits
+        needed = bits & ~Permissions.VIEW_CHANNEL if is_in_guild else bits
         for bit in single_bits(needed):
             # Without one of the bits the caller is rejected; in a visible channel, for missing permissions.
-            await matrix.enable(bits & ~bit)
+            await matrix.set_able_permissions(bits & ~bit)
             response = await request.send(endpoint, matrix.able)
-            rejections = ((403, 50013),) if in_channel and bit != Permissions.CONNECT else REJECTED
+            rejections = ((403, 50013),) if is_in_channel and bit != Permissions.CONNECT else REJECTED_OUTCOMES
             expect(endpoint, f"all but {bit:#x}", response, outcome(response) in rejections)
 
-        await matrix.enable(bits)
+        await matrix.set_able_permissions(bits)
         response = await request.send(endpoint, matrix.able)
-        if name in OWNERS_ONLY:
+        if name in OWNER_OPERATIONS:
             # By the time the guild is deleted, the caller has left it.
-            expect(endpoint, "able", response, outcome(response) in REJECTED)
+            expect(endpoint, "able", response, outcome(response) in REJECTED_OUTCOMES)
         elif name not in JOIN_REQUEST_OPERATIONS:
             expect(endpoint, "able", response, response.status < 300)
 
-        if matrix.owner.bot and name in OWNERS_ONLY:
+        if matrix.owner.is_bot and name in OWNER_OPERATIONS:
             continue
         request = await matrix.request(endpoint, matrix.owner)
         response = await request.send(endpoint, matrix.owner)
-        if name == "leave_guild" and not matrix.owner.bot:
+        if name == "leave_guild" and not matrix.owner.is_bot:
             expect(endpoint, "owner", response, outcome(response) == (400, 50055))
         elif name not in JOIN_REQUEST_OPERATIONS:
             expect(endpoint, "owner", response, response.status < 300)
@@ -405,10 +415,10 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
 async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix) -> None:
     """spec/http.md#2.1: with mfa_level 1 the acting user, or the owner of the bot, needs two-factor authentication."""
     problems: list[str] = []
-    await matrix.builder.enable_mfa(matrix.prepared.guild.owner)
-    await matrix.enable(ALL_BUT_ADMINISTRATOR)
-    for endpoint in endpoints_for(Auth.BOT if matrix.unprivileged.bot else Auth.USER):
-        if endpoint.name in OWNERS_ONLY or endpoint.name in ("leave_guild", "list_placeholders"):
+    await matrix.builder.enable_mfa(matrix.prepared_guild.guild.owner)
+    await matrix.set_able_permissions(ALL_BUT_ADMINISTRATOR)
+    for endpoint in endpoints_for(Auth.BOT if matrix.unprivileged.is_bot else Auth.USER):
+        if endpoint.name in OWNER_OPERATIONS or endpoint.name in ("leave_guild", "list_placeholders"):
             # The caller lacks ADMINISTRATOR, which listing placeholders requires.
             continue
         request = await matrix.builder.request(endpoint, matrix.able)
@@ -423,22 +433,22 @@ async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix
 
 async def test_conditional_elevated_permissions_require_mfa(matrix: Matrix) -> None:
     builder, able = matrix.builder, matrix.able
-    member, message, role = (
+    member, message, role_id = (
         await builder.guild.member(),
         await builder.create_message(),
         str(await builder.guild.role()),
     )
     await builder.enable_mfa(builder.owner)
-    await matrix.enable(ALL_BUT_ADMINISTRATOR)
+    await matrix.set_able_permissions(ALL_BUT_ADMINISTRATOR)
     await builder.set_mfa_level(1)
 
     for path, body in (
-        (f"{builder.guild_path}/members/{member.id}", {"roles": [role]}),
+        (f"{builder.guild_path}/members/{member.id}", {"roles": [role_id]}),
         (f"{builder.general_path}/messages/{message}", {"flags": MessageFlags.SUPPRESS_EMBEDS}),
-        (f"/channels/{builder.prepared.thread_id}", {"locked": True}),
+        (f"/channels/{builder.prepared_guild.thread_id}", {"locked": True}),
     ):
         assert outcome(await able.patch(path, json=body)) == (401, 60003), path
-    assert outcome(await able.post(f"{builder.general_path}/invites", json={"role_ids": [role]})) == (401, 60003)
+    assert outcome(await able.post(f"{builder.general_path}/invites", json={"role_ids": [role_id]})) == (401, 60003)
     assert (await able.patch(f"{builder.guild_path}/members/{member.id}", json={"nick": "bob"})).status == 200
 
 
@@ -447,12 +457,12 @@ def test_the_tables_name_only_existing_operations() -> None:
 
     assert {
         *HANDLER_PERMISSIONS,
-        *OWNERS_ONLY,
-        *PUBLIC,
+        *OWNER_OPERATIONS,
+        *PUBLIC_OPERATIONS,
         *JOIN_REQUEST_OPERATIONS,
-        *TARGETED_INVITES,
-        *CALLER_STATE,
-        *EXEMPT,
+        *TARGETED_INVITE_OPERATIONS,
+        *CALLER_STATE_OPERATIONS,
+        *EXEMPT_OPERATIONS,
     } - names == set()
     assert set(PREPARATIONS) - names == set()
 
@@ -460,13 +470,13 @@ def test_the_tables_name_only_existing_operations() -> None:
 def test_every_operation_with_a_permission_check_is_covered() -> None:
     covered = {endpoint.name for endpoint in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT), *oauth2_endpoints())}
     of_applications = {
-        endpoint.name for endpoint in guild_endpoints() if endpoint.operation.path.startswith(APPLICATIONS)
+        endpoint.name for endpoint in guild_endpoints() if endpoint.operation.path.startswith(APPLICATION_GUILDS_PREFIX)
     }
 
-    assert {endpoint.name for endpoint in checked_endpoints()} - covered - (of_applications - set(EXEMPT)) == set(
-        EXEMPT
-    )
-    assert {name for method, name in GROUP_ROWS} <= set(EXEMPT)
+    assert {endpoint.name for endpoint in checked_endpoints()} - covered - (
+        of_applications - set(EXEMPT_OPERATIONS)
+    ) == set(EXEMPT_OPERATIONS)
+    assert {name for method, name in GROUP_ROWS} <= set(EXEMPT_OPERATIONS)
 
 
 # Operations of applications and of OAuth2 tokens
@@ -474,24 +484,24 @@ def test_every_operation_with_a_permission_check_is_covered() -> None:
 
 async def test_applications_use_their_own_operations_in_their_guilds(small_world: World) -> None:
     world = small_world
-    prepared = await prepare_guild(world)
-    stranger = await world.bot(prepared.guild, permissions=Permissions.ADMINISTRATOR)
+    prepared_guild = await prepare_guild(world)
+    stranger = await world.bot(prepared_guild.guild, permissions=Permissions.ADMINISTRATOR)
     command = {"name": "greet", "description": "says hello"}
-    path = f"/applications/{prepared.bot.application_id}/guilds/{prepared.guild.id}/commands"
+    path = f"/applications/{prepared_guild.bot.application_id}/guilds/{prepared_guild.guild.id}/commands"
     problems: list[str] = []
     # Deletions come last, so that the command exists for all others.
     own = sorted(
         (
             endpoint
             for endpoint in guild_endpoints()
-            if endpoint.operation.path.startswith(APPLICATIONS) and endpoint.name not in EXEMPT
+            if endpoint.operation.path.startswith(APPLICATION_GUILDS_PREFIX) and endpoint.name not in EXEMPT_OPERATIONS
         ),
         key=lambda endpoint: endpoint.operation.method == "DELETE",
     )
     assert own
     for endpoint in own:
-        created = (await prepared.bot.post(path, json=command)).ok()
-        values = prepared.path_values(endpoint)
+        created = (await prepared_guild.bot.post(path, json=command)).ok()
+        values = prepared_guild.path_values(endpoint)
         if "command_id" in values:
             values["command_id"] = created["id"]
         body = {"bulk_set_guild_application_commands": [command], "create_guild_application_command": command}.get(
@@ -505,22 +515,22 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
             return await caller.request(endpoint.operation.method, endpoint.operation.url(**values), **options)
 
         scope = endpoint.operation.scopes[0]
-        owner = prepared.guild.owner
-        plain = await world.bearer(owner, prepared.bot.application_id, "identify")
+        owner = prepared_guild.guild.owner
+        plain = await world.bearer(owner, prepared_guild.bot.application_id, "identify")
         foreign = await world.bearer(owner, stranger.application_id, scope)
         outcomes = {"a token without the scope": (outcome(await send(plain)), (403, 50026))}
         outcomes["a token of another application"] = (outcome(await send(foreign)), (403, 20012))
         if Auth.BOT in endpoint.operation.auth:
             outcomes["another bot"] = (outcome(await send(stranger)), (403, 20012))
             unknown = {**values, "guild_id": "1"}
-            outcomes["an unknown guild"] = (outcome(await send(prepared.bot, unknown)), (404, 10004))
+            outcomes["an unknown guild"] = (outcome(await send(prepared_guild.bot, unknown)), (404, 10004))
         for caller_name, (actual, expected) in outcomes.items():
             if actual != expected:
                 problems.append(f"{endpoint.name}, {caller_name}: {actual}")
         response = (
-            await send(prepared.bot)
+            await send(prepared_guild.bot)
             if Auth.BOT in endpoint.operation.auth
-            else await send(await world.bearer(owner, prepared.bot.application_id, scope))
+            else await send(await world.bearer(owner, prepared_guild.bot.application_id, scope))
         )
         # The permissions of a command are unknown until they are set.
         is_unset = endpoint.name == "get_guild_application_command_permissions"
@@ -535,21 +545,27 @@ OUTSIDER_OUTCOMES = {"get_my_guild_member": (404, 10004), "list_guild_channels":
 
 
 @pytest.mark.parametrize(
-    "name", sorted(endpoint.name for endpoint in oauth2_endpoints() if APPLICATIONS not in endpoint.operation.path)
+    "name",
+    sorted(
+        endpoint.name for endpoint in oauth2_endpoints() if APPLICATION_GUILDS_PREFIX not in endpoint.operation.path
+    ),
 )
 async def test_oauth2_operations_are_limited_to_the_users_guilds(small_world: World, name: str) -> None:
     world = small_world
-    prepared = await prepare_guild(world)
+    prepared_guild = await prepare_guild(world)
     (endpoint,) = [endpoint for endpoint in oauth2_endpoints() if endpoint.name == name]
-    url, application_id = endpoint.operation.url(**prepared.path_values(endpoint)), prepared.bot.application_id
+    url, application_id = (
+        endpoint.operation.url(**prepared_guild.path_values(endpoint)),
+        prepared_guild.bot.application_id,
+    )
     scope = endpoint.operation.scopes[0]
 
     async def outcome_for(user: Actor, scope: str) -> tuple[int, int]:
         caller = await world.bearer(user, application_id, scope)
         return outcome(await caller.request(endpoint.operation.method, url))
 
-    assert await outcome_for(prepared.guild.owner, scope) == (200, 0)
-    assert await outcome_for(prepared.guild.owner, "identify") == (403, 50026)
+    assert await outcome_for(prepared_guild.guild.owner, scope) == (200, 0)
+    assert await outcome_for(prepared_guild.guild.owner, "identify") == (403, 50026)
     assert await outcome_for(await world.user(), scope) == OUTSIDER_OUTCOMES[name]
 
 
@@ -562,16 +578,16 @@ async def test_only_recipients_change_a_group_dm(small_world: World) -> None:
     world = small_world
     owner, friend, newcomer, outsider = [await world.user() for _ in range(4)]
     await world.guild(owner, friend, newcomer, outsider)
-    third = await world.user()
-    await world.guild(owner, third)
-    recipients = [str(friend.id), str(third.id)]
-    group = (await owner.post("/users/@me/channels", json={"recipients": recipients})).ok()["id"]
-    path = f"/channels/{group}/recipients"
+    third_user = await world.user()
+    await world.guild(owner, third_user)
+    recipients = [str(friend.id), str(third_user.id)]
+    group_id = (await owner.post("/users/@me/channels", json={"recipients": recipients})).ok()["id"]
+    path = f"/channels/{group_id}/recipients"
 
-    for method, target in (("PUT", newcomer), ("DELETE", third)):
+    for method, target in (("PUT", newcomer), ("DELETE", third_user)):
         assert outcome(await outsider.request(method, f"{path}/{target.id}")) == (403, 50001)
-    assert outcome(await friend.delete(f"{path}/{third.id}")) == (403, 50013)
+    assert outcome(await friend.delete(f"{path}/{third_user.id}")) == (403, 50013)
     assert (await friend.put(f"{path}/{newcomer.id}")).status < 300
-    assert (await owner.delete(f"{path}/{third.id}")).status == 204
+    assert (await owner.delete(f"{path}/{third_user.id}")).status == 204
     assert (await friend.delete(f"{path}/{friend.id}")).status == 204
-    assert outcome(await owner.put(f"/channels/1/recipients/{third.id}")) == (404, 10003)
+    assert outcome(await owner.put(f"/channels/1/recipients/{third_user.id}")) == (404, 10003)

@@ -9,54 +9,54 @@ from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.transports.http import openapi_texts
 from tests.contract.test_permission_matrix import HANDLER_PERMISSIONS
 
-READING = {"VIEW_CHANNEL", "READ_MESSAGE_HISTORY"}
+READ_PERMISSIONS = {"VIEW_CHANNEL", "READ_MESSAGE_HISTORY"}
 """Permissions that many operations declare and that say nothing about a write."""
 
-OWNER = "the description names the owner or author"
-TEAM = "the description names the roles of the team"
-READ = "VIEW_CHANNEL and READ_MESSAGE_HISTORY are sufficient"
-RESTRICTED = "requires no permission: members with a timeout or an open membership screening are rejected"
-OWN_STATE = "changes only the caller's own state, for which access to the channel is sufficient"
-BY_TOKEN = "the token in the path authorizes; the permissions are those of the webhook or of the invoking user"
-PROVISIONAL = "the description names the accounts that are rejected"
+OWNER_REASON = "the description names the owner or author"
+TEAM_REASON = "the description names the roles of the team"
+READ_REASON = "VIEW_CHANNEL and READ_MESSAGE_HISTORY are sufficient"
+RESTRICTION_REASON = "requires no permission: members with a timeout or an open membership screening are rejected"
+OWN_STATE_REASON = "changes only the caller's own state, for which access to the channel is sufficient"
+TOKEN_REASON = "the token in the path authorizes; the permissions are those of the webhook or of the invoking user"
+PROVISIONAL_ACCOUNT_REASON = "the description names the accounts that are rejected"
 
-UNNAMED = {
-    "update_team": TEAM,
-    "delete_team": OWNER,
-    "add_team_member": TEAM,
-    "update_team_member": TEAM,
-    "delete_team_member": TEAM,
-    "transfer_team": OWNER,
-    "set_guild_mfa_level": OWNER,
-    "delete_guild": OWNER,
+OPERATIONS_WITHOUT_NAMED_PERMISSION = {
+    "update_team": TEAM_REASON,
+    "delete_team": OWNER_REASON,
+    "add_team_member": TEAM_REASON,
+    "update_team_member": TEAM_REASON,
+    "delete_team_member": TEAM_REASON,
+    "transfer_team": OWNER_REASON,
+    "set_guild_mfa_level": OWNER_REASON,
+    "delete_guild": OWNER_REASON,
     "assign_guild_role_connection": "the description names the requirements of the role",
-    "set_guild_onboarding_responses": RESTRICTED,
-    "get_message": READ,
-    "join_thread": RESTRICTED,
-    "leave_thread": OWN_STATE,
-    "list_public_archived_threads": READ,
-    "list_my_private_archived_threads": READ,
-    "list_message_reactions_by_emoji": READ,
-    "delete_my_message_reaction": OWN_STATE,
-    "list_pins": READ,
-    "deprecated_list_pins": READ,
-    "get_answer_voters": READ,
-    "vote_in_poll": RESTRICTED,
-    "poll_expire": OWNER,
-    "thread_search": READ,
+    "set_guild_onboarding_responses": RESTRICTION_REASON,
+    "get_message": READ_REASON,
+    "join_thread": RESTRICTION_REASON,
+    "leave_thread": OWN_STATE_REASON,
+    "list_public_archived_threads": READ_REASON,
+    "list_my_private_archived_threads": READ_REASON,
+    "list_message_reactions_by_emoji": READ_REASON,
+    "delete_my_message_reaction": OWN_STATE_REASON,
+    "list_pins": READ_REASON,
+    "deprecated_list_pins": READ_REASON,
+    "get_answer_voters": READ_REASON,
+    "vote_in_poll": RESTRICTION_REASON,
+    "poll_expire": OWNER_REASON,
+    "thread_search": READ_REASON,
     "add_group_dm_user": "a group DM has recipients, not permissions",
-    "delete_group_dm_user": OWNER,
-    "execute_slack_compatible_webhook": BY_TOKEN,
-    "execute_github_compatible_webhook": BY_TOKEN,
-    "update_webhook_message": BY_TOKEN,
-    "create_interaction_response": BY_TOKEN,
-    "update_original_webhook_message": BY_TOKEN,
-    "create_linked_lobby_guild_invite_for_user": PROVISIONAL,
-    "create_linked_lobby_guild_invite_for_self": PROVISIONAL,
+    "delete_group_dm_user": OWNER_REASON,
+    "execute_slack_compatible_webhook": TOKEN_REASON,
+    "execute_github_compatible_webhook": TOKEN_REASON,
+    "update_webhook_message": TOKEN_REASON,
+    "create_interaction_response": TOKEN_REASON,
+    "update_original_webhook_message": TOKEN_REASON,
+    "create_linked_lobby_guild_invite_for_user": PROVISIONAL_ACCOUNT_REASON,
+    "create_linked_lobby_guild_invite_for_self": PROVISIONAL_ACCOUNT_REASON,
     "leave_lobby": "the description names the lobbies that can be left",
-    "delete_user_message": OWNER,
+    "delete_user_message": OWNER_REASON,
 }
-"""Operations that declare MISSING_PERMISSIONS and name no permission but those of `READING`, with the reason."""
+"""Operations that declare MISSING_PERMISSIONS and name no permission but those of `READ_PERMISSIONS`, with the reason."""
 
 
 def published_permissions() -> dict[str, set[str]]:
@@ -73,11 +73,11 @@ def test_operations_that_require_permissions_name_them() -> None:
     unnamed = {
         endpoint.name
         for endpoint in EndpointTable(SLICES)
-        if errors.MISSING_PERMISSIONS in endpoint.operation.raises and published[endpoint.name] <= READING
+        if errors.MISSING_PERMISSIONS in endpoint.operation.raises and published[endpoint.name] <= READ_PERMISSIONS
     }
 
-    assert sorted(unnamed - set(UNNAMED)) == []
-    assert sorted(set(UNNAMED) - unnamed) == []
+    assert sorted(unnamed - set(OPERATIONS_WITHOUT_NAMED_PERMISSION)) == []
+    assert sorted(set(OPERATIONS_WITHOUT_NAMED_PERMISSION) - unnamed) == []
 
 
 def test_permissions_that_handlers_check_are_published() -> None:
@@ -85,7 +85,7 @@ def test_permissions_that_handlers_check_are_published() -> None:
     missing = {
         name: sorted(expected - published[name])
         for name, bits in HANDLER_PERMISSIONS.items()
-        if (expected := set(openapi_texts.permission_names(bits)) - READING) - published[name]
+        if (expected := set(openapi_texts.permission_names(bits)) - READ_PERMISSIONS) - published[name]
     }
 
     assert missing == {}

@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from typing import get_args
 
 import msgspec
 import pytest
@@ -15,7 +16,7 @@ from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 SERVER = SOURCE / "server"
 REQUEST_NAME = re.compile(r"(Asked|Requested|Drafted|Presented|Checked)$|Must")
 """Pattern of names of questions and instructions, which are ports and not signals."""
-MUTABLE = (list, dict, set, bytearray)
+MUTABLE_TYPES = (list, dict, set, bytearray)
 
 
 def signals() -> list[type]:
@@ -37,13 +38,27 @@ def test_signals_are_immutable(kind: type) -> None:
     assert issubclass(kind, msgspec.Struct)
     assert kind.__struct_config__.frozen
     for field in msgspec.structs.fields(kind):
-        assert field.type not in MUTABLE, field.name
-        assert getattr(field.type, "__origin__", None) not in MUTABLE, field.name
+        assert field.type not in MUTABLE_TYPES, field.name
+        assert getattr(field.type, "__origin__", None) not in MUTABLE_TYPES, field.name
 
 
 @pytest.mark.parametrize("kind", signals(), ids=lambda kind: kind.__name__)
 def test_signals_are_facts(kind: type) -> None:
     assert REQUEST_NAME.search(kind.__name__) is None
+
+
+@pytest.mark.parametrize("kind", signals(), ids=lambda kind: kind.__name__)
+def test_fields_of_signals_contain_only_frozen_structs(kind: type) -> None:
+    assert [field.name for field in msgspec.structs.fields(kind) if list(_unfrozen_structs(field.type))] == []
+
+
+def _unfrozen_structs(field_type: object) -> Iterator[type]:
+    """Yield the structs that a type consists of and that can be changed."""
+    if isinstance(field_type, type) and issubclass(field_type, msgspec.Struct):
+        if not field_type.__struct_config__.frozen:
+            yield field_type
+    for argument in get_args(field_type):
+        yield from _unfrozen_structs(argument)
 
 
 def notifications() -> Iterator[tuple[str, ast.Call]]:
@@ -67,18 +82,46 @@ def test_a_signal_is_constructed_where_it_is_raised_so_that_nothing_reads_it_aft
     assert [where for where, node in calls if not isinstance(node.args[0], ast.Call)] == []
 
 
-def test_listeners_do_not_change_a_signal() -> None:
-    changed = []
+def listeners() -> Iterator[tuple[str, ast.FunctionDef | ast.Lambda, str]]:
+    """Yield the file of every listener, its syntax tree, and the name of its parameter for the signal."""
     for part in composition.SLICES:
         for listener in part.listeners.values():
             code = listener.__code__  # type: ignore[attr-defined]
-            parameter = code.co_varnames[1]
             path = next(path for path in python_files(SERVER) if str(path) == code.co_filename)
             for node in ast.walk(parse_file(path)):
                 if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
-                    changed += [f"{display_path(path)}:{line}" for line in _changes(node, parameter)]
+                    yield display_path(path), node, code.co_varnames[1]
 
-    assert changed == []
+
+def test_listeners_do_not_change_a_signal() -> None:
+    assert [f"{path}:{line}" for path, node, name in listeners() for line in _changes(node, name)] == []
+
+
+def test_listeners_do_not_decide() -> None:
+    found = list(listeners())
+
+    assert len(found) > 150
+    assert [f"{path}:{line}" for path, node, _ in found for line in _decisions(node)] == []
+
+
+def _decisions(function: ast.AST) -> Iterator[int]:
+    """Yield the lines that raise or call a function that requires something; a port decides before the change instead."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Raise) or (
+            isinstance(node, ast.Call) and re.search(r"(^|\.)require(_\w+)?$", ast.unparse(node.func))
+        ):
+            yield node.lineno
+
+
+def test_the_check_finds_a_listener_that_decides() -> None:
+    source = "def listen(call, signal):\n    rules.require_quota(call)\n    if signal.row:\n        raise errors.X()"
+
+    assert sorted(_decisions(ast.parse(source))) == [2, 4]
+
+
+@pytest.mark.parametrize("name", ["InstallationAsked", "ParticipantMustLeave", "MessageDrafted"])
+def test_the_check_finds_names_of_questions_and_instructions(name: str) -> None:
+    assert REQUEST_NAME.search(name)
 
 
 def _changes(function: ast.FunctionDef | ast.Lambda, name: str) -> Iterator[int]:

@@ -244,6 +244,9 @@ async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment)
     command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": deployment.upstream_port})
     async with run_proxy(command, port, deployment.folder):
         code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", token)
+        async with aiohttp.ClientSession() as client, client.get(f"http://127.0.0.1:{port}/gateway") as response:
+            assert response.status == 426
+            assert "a proxy removed the header" in (await response.json())["message"]
     assert code == 1
     for subject, part in {
         "public url": f"set --public-url http://127.0.0.1:{port}",

@@ -1,4 +1,4 @@
-"""Command line of the fuzzer: `python -m tests.fuzz --requests 100000 --seed 7 --parts http,gateway`."""
+"""Command line of the fuzzer: `python -m tests.fuzz --requests 100000 --seed 7 --targets http,gateway`."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ import uvloop
 from tests.fuzz.monitor import Monitor
 from tests.fuzz.platform import run_platform
 from tests.fuzz.report import SEEDS, UNREACHABLE
-from tests.fuzz.runner import PARTS, Runner, replay
+from tests.fuzz.runner import TARGETS, Runner, replay
 
 
 def main() -> int:
@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=1_000_000, help="number of inputs after which the run ends")
     parser.add_argument("--seconds", type=float, default=3600, help="time after which the run ends")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random inputs")
-    parser.add_argument("--parts", default=",".join(PARTS), help="interfaces to send inputs to")
+    parser.add_argument("--targets", default=",".join(TARGETS), help="interfaces to send inputs to")
     parser.add_argument("--store-seeds", action="store_true", help="store the inputs of problems in tests/fuzz/seeds")
     parser.add_argument("--replay", nargs="*", type=Path, metavar="FILE", help="send stored inputs (default: all)")
     arguments = parser.parse_args()
@@ -28,14 +28,14 @@ def main() -> int:
     logging.getLogger().addHandler(logging.NullHandler())
     if arguments.replay is not None:
         return uvloop.run(_replay(arguments.replay or sorted(SEEDS.glob("*.json"))))
-    parts = arguments.parts.split(",")
-    runner = Runner(seed=arguments.seed, parts=parts, requests=arguments.requests, seconds=arguments.seconds)
+    targets = arguments.targets.split(",")
+    runner = Runner(seed=arguments.seed, targets=targets, request_count=arguments.requests, seconds=arguments.seconds)
     report = uvloop.run(runner.run())
     report.print_summary()
     if arguments.store_seeds:
         for file in report.store_seeds(SEEDS):
             print(f"stored {file}")
-    missed = report.operations - report.succeeded - UNREACHABLE.keys() if "http" in parts else set()
+    missed = report.operations - report.succeeded_operations - UNREACHABLE.keys() if "http" in targets else set()
     return int(bool(report.problems or missed))
 
 

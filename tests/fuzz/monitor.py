@@ -22,11 +22,11 @@ class Problem:
     """An error, hang or pause, with the input that caused it."""
 
     kind: str
-    """`status`, `log`, `hang`, `pause`, or `outcome` for an exception of the part that sent the input."""
+    """`status`, `log`, `hang`, `pause`, or `outcome` for an exception of the target that sent the input."""
     summary: str
     """Text that is the same for every input with the same cause."""
     details: str = ""
-    part: str = ""
+    target: str = ""
     input: Any = None
     """The input as JSON values, or None if it is unknown."""
 

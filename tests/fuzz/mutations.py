@@ -62,22 +62,22 @@ _HEADERS = (
 )
 
 
-def mutate_value(value: Any, source: random.Random) -> Any:
+def mutate_value(value: Any, rng: random.Random) -> Any:
     """Return a copy of a JSON value with one to three changes at random places."""
     mutated = copy.deepcopy(value)
-    for _ in range(source.choice((1, 1, 2, 3))):
-        mutated = _mutate_once(mutated, source)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        mutated = _mutate_once(mutated, rng)
     return mutated
 
 
-def _mutate_once(value: Any, source: random.Random) -> Any:
+def _mutate_once(value: Any, rng: random.Random) -> Any:
     places = list(_places(value))
-    if not places or source.random() < 0.04:
-        return random_hostile(source)
-    container, key = source.choice(places)
-    choice = source.randrange(8)
+    if not places or rng.random() < 0.04:
+        return random_hostile(rng)
+    container, key = rng.choice(places)
+    choice = rng.randrange(8)
     if choice <= 2:
-        container[key] = random_hostile(source)
+        container[key] = random_hostile(rng)
     elif choice == 3:
         del container[key]
     elif choice == 4:
@@ -85,24 +85,24 @@ def _mutate_once(value: Any, source: random.Random) -> Any:
     elif choice == 5:
         container[key] = {"0": container[key]}
     elif choice == 6 and isinstance(container, list):
-        container.extend(copy.deepcopy(container) * source.choice((1, 10)))
+        container.extend(copy.deepcopy(container) * rng.choice((1, 10)))
     elif choice == 6:
-        container[source.choice(TEXTS)] = random_hostile(source)
+        container[rng.choice(TEXTS)] = random_hostile(rng)
     else:
-        container[key] = _perturb(container[key], source)
+        container[key] = _perturb(container[key], rng)
     return value
 
 
-def _perturb(value: Any, source: random.Random) -> Any:
+def _perturb(value: Any, rng: random.Random) -> Any:
     """Return a value close to a Boolean, an integer or a string; for other values, a random hostile one."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):
-        return source.choice((-value, value + 1, value - 1, value * 2**32, float(value), str(value)))
+        return rng.choice((-value, value + 1, value - 1, value * 2**32, float(value), str(value)))
     if isinstance(value, str):
         changes = (value + "\x00", value * 50, value[:-1], value.upper(), f" {value} ", value + "\ud800", value[::-1])
-        return int(value) if value.isdecimal() and len(value) < 30 and source.random() < 0.3 else source.choice(changes)
-    return random_hostile(source)
+        return int(value) if value.isdecimal() and len(value) < 30 and rng.random() < 0.3 else rng.choice(changes)
+    return random_hostile(rng)
 
 
 def _places(value: Any, depth: int = 0) -> Any:
@@ -118,22 +118,22 @@ def _places(value: Any, depth: int = 0) -> Any:
             yield from _places(value[position], depth + 1)
 
 
-def encode_json(value: Any, source: random.Random) -> bytes:
+def encode_json(value: Any, rng: random.Random) -> bytes:
     """Encode a value as JSON, rarely with a defect. The defects also include bytes that do not depend on the value."""
     text = json.dumps(value)
-    if source.random() >= 0.06:
-        return text.encode("utf-8", "surrogatepass") if source.random() < 0.9 else _escape_free(value)
-    choice = source.randrange(9)
+    if rng.random() >= 0.06:
+        return text.encode("utf-8", "surrogatepass") if rng.random() < 0.9 else _escape_free(value)
+    choice = rng.randrange(9)
     if choice == 0:
-        depth = source.choice((100, 1100, 20_000))
+        depth = rng.choice((100, 1100, 20_000))
         return b"[" * depth + b"]" * depth
     if choice == 1:
-        depth = source.choice((100, 1100, 20_000))
+        depth = rng.choice((100, 1100, 20_000))
         return b'{"a":' * depth + b"1" + b"}" * depth
     if choice == 2:
         return text.replace("{", '{"id":"1","id":null,', 1).encode()
     if choice == 3:
-        return text.encode()[: source.randrange(len(text))]
+        return text.encode()[: rng.randrange(len(text))]
     if choice == 4:
         return b"\xef\xbb\xbf" + text.encode()
     if choice == 5:
@@ -141,8 +141,8 @@ def encode_json(value: Any, source: random.Random) -> bytes:
     if choice == 6:
         return text.replace("1", "NaN").replace("0", "-Infinity").encode()
     if choice == 7:
-        return mutate_bytes(text.encode(), source)
-    return source.choice(
+        return mutate_bytes(text.encode(), rng)
+    return rng.choice(
         (b"", b"null", b"[]", b"0", b'""', b"\x00", b"\xff\xfe", b"1" * 5000, b"[" + b"1," * 9999 + b"1]")
     )
 
@@ -151,46 +151,46 @@ def _escape_free(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def mutate_bytes(data: bytes, source: random.Random) -> bytes:
+def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
     """Return data with a few bytes changed, removed, repeated or inserted."""
     changed = bytearray(data)
-    for _ in range(source.choice((1, 2, 5))):
+    for _ in range(rng.choice((1, 2, 5))):
         if not changed:
             break
-        position = source.randrange(len(changed))
-        choice = source.randrange(4)
+        position = rng.randrange(len(changed))
+        choice = rng.randrange(4)
         if choice == 0:
-            changed[position] = source.randrange(256)
+            changed[position] = rng.randrange(256)
         elif choice == 1:
-            del changed[position : position + source.choice((1, 2, 10))]
+            del changed[position : position + rng.choice((1, 2, 10))]
         elif choice == 2:
-            changed[position:position] = changed[position : position + 8] * source.choice((1, 20))
+            changed[position:position] = changed[position : position + 8] * rng.choice((1, 20))
         else:
-            changed[position:position] = bytes([source.choice((0, 13, 10, 34, 45, 255))])
+            changed[position:position] = bytes([rng.choice((0, 13, 10, 34, 45, 255))])
     return bytes(changed)
 
 
-def mutate_wire(request: WireRequest, source: random.Random) -> WireRequest:
+def mutate_wire(request: WireRequest, rng: random.Random) -> WireRequest:
     """Return a request with one change: of headers, body, method, path or query, or truncated."""
     headers, body, method, target = list(request.headers), request.body, request.method, request.target
     is_truncated = False
-    choice = source.randrange(10)
+    choice = rng.randrange(10)
     if choice <= 3:
-        name, value = source.choice(_HEADERS)
-        if source.random() < 0.7:
+        name, value = rng.choice(_HEADERS)
+        if rng.random() < 0.7:
             headers = [pair for pair in headers if pair[0].lower() != name.lower()]
         headers.append((name, value))
-        if name == "Content-Encoding" and source.random() < 0.5:
+        if name == "Content-Encoding" and rng.random() < 0.5:
             body = gzip.compress(body) if value == "gzip" else zlib.compress(body)
     elif choice == 4:
-        body = mutate_bytes(body, source)
+        body = mutate_bytes(body, rng)
     elif choice == 5:
         is_truncated = bool(body)
     elif choice == 6:
-        method = source.choice(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO"))
+        method = rng.choice(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO"))
     elif choice == 7:
         separator = "&" if "?" in target else "?"
-        target += separator + source.choice(
+        target += separator + rng.choice(
             ("%", "%ff", "a=%00", "limit=²", "limit=-1", "limit=1&limit=2", "&&=&", "x" * 9000)
         )
     elif choice == 8:
@@ -203,7 +203,7 @@ def mutate_wire(request: WireRequest, source: random.Random) -> WireRequest:
             path + ";a=b",
             path.replace("v10", "v99"),
         )
-        target = source.choice(tricks) + (f"?{query}" if query else "")
+        target = rng.choice(tricks) + (f"?{query}" if query else "")
     else:
-        headers += [(f"X-{number}", "y" * 50) for number in range(source.choice((5, 60)))]
+        headers += [(f"X-{number}", "y" * 50) for number in range(rng.choice((5, 60)))]
     return WireRequest(method, target, headers, body, is_truncated)

@@ -26,10 +26,10 @@ RELYING_PARTY = relying_party.RelyingParty("chat.example", "https://chat.example
 class Platform:
     """A running platform, its prepared guild, and one caller of each kind."""
 
-    def __init__(self, prepared: PreparedGuild, issuer: OpenIdProvider, callers: dict[str, Actor]) -> None:
-        self.prepared = prepared
-        self.world, self.guild = prepared.world, prepared.guild
-        self.builder = RequestBuilder(prepared)
+    def __init__(self, prepared_guild: PreparedGuild, issuer: OpenIdProvider, callers: dict[str, Actor]) -> None:
+        self.prepared_guild = prepared_guild
+        self.world, self.guild = prepared_guild.world, prepared_guild.guild
+        self.builder = RequestBuilder(prepared_guild)
         self.issuer = issuer
         self.callers: dict[str, Actor | None] = {**callers, "anonymous": None}
         """Callers by kind; None sends no token."""
@@ -72,16 +72,16 @@ async def run_platform() -> AsyncIterator[Platform]:
 
 
 async def _create_objects(world: World, issuer: OpenIdProvider) -> Platform:
-    prepared = await prepare_guild(world)
-    owner, bot = prepared.guild.owner, prepared.bot
+    prepared_guild = await prepare_guild(world)
+    owner, bot = prepared_guild.guild.owner, prepared_guild.bot
     scopes = [scope.value for scope in Scope]
     token = await world.access_token(owner, bot.application_id, *scopes)
     callers = {
         "owner": owner,
         "bot": bot,
-        "member": await prepared.guild.member(),
+        "member": await prepared_guild.guild.member(),
         "stranger": await world.user(),
         "operator": await create_operator(world, "operator"),
         "bearer": Bearer(world, owner.id, token, owner.name, application_id=bot.application_id),
     }
-    return Platform(prepared, issuer, callers)
+    return Platform(prepared_guild, issuer, callers)

@@ -27,52 +27,52 @@ UNREACHABLE = {
 class Report:
     """The results of a run."""
 
-    inputs: Counter[str] = field(default_factory=Counter)
-    """Number of inputs by part."""
-    outcomes: Counter[str] = field(default_factory=Counter)
-    """Number of inputs by part and outcome, such as a status; also of failed recipes, and of early ends of epochs."""
+    input_counts: Counter[str] = field(default_factory=Counter)
+    """Number of inputs by target."""
+    outcome_counts: Counter[str] = field(default_factory=Counter)
+    """Number of inputs by target and outcome, such as a status; also of failed recipes, and of early ends of epochs."""
     operations: set[str] = field(default_factory=set)
-    """Names of all operations; empty without the HTTP part."""
-    succeeded: set[str] = field(default_factory=set)
+    """Names of all operations; empty without the HTTP target."""
+    succeeded_operations: set[str] = field(default_factory=set)
     """Names of the operations that succeeded."""
-    attempted: Counter[str] = field(default_factory=Counter)
+    attempt_counts: Counter[str] = field(default_factory=Counter)
     """Number of requests by operation."""
     problems: dict[tuple[str, str, str], Problem] = field(default_factory=dict)
-    """First problem of each cause, by part, kind and summary."""
+    """First problem of each cause, by target, kind and summary."""
     occurrences: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Number of occurrences of each cause."""
-    memory: list[int] = field(default_factory=list)
+    memory_bytes: list[int] = field(default_factory=list)
     """Resident bytes at the end of each epoch."""
     longest_pause_seconds: float = 0.0
-    started: float = field(default_factory=time.monotonic)
+    started_at: float = field(default_factory=time.monotonic)
 
     @property
-    def total(self) -> int:
+    def input_count(self) -> int:
         """Number of inputs."""
-        return sum(self.inputs.values())
+        return sum(self.input_counts.values())
 
-    def count(self, part: str, outcome: str) -> None:
+    def count(self, target: str, outcome: str) -> None:
         """Count an input and its outcome."""
-        self.inputs[part] += 1
-        self.outcomes[f"{part} {outcome}"] += 1
+        self.input_counts[target] += 1
+        self.outcome_counts[f"{target} {outcome}"] += 1
 
     def add(self, problem: Problem) -> bool:
         """Add a problem; return whether its cause is new."""
-        key = (problem.part, problem.kind, problem.summary)
+        key = (problem.target, problem.kind, problem.summary)
         self.occurrences[key] += 1
         is_new = key not in self.problems
         if is_new:
             self.problems[key] = problem
-            print(f"\nNew problem in {problem.part} ({problem.kind}): {problem.summary}", file=sys.stderr, flush=True)
+            print(f"\nNew problem in {problem.target} ({problem.kind}): {problem.summary}", file=sys.stderr, flush=True)
         return is_new
 
     def print_progress(self) -> None:
         """Write one line about the state of the run to the standard error output."""
-        seconds = time.monotonic() - self.started
-        parts = ", ".join(f"{part} {count}" for part, count in sorted(self.inputs.items()))
+        seconds = time.monotonic() - self.started_at
+        targets = ", ".join(f"{target} {count}" for target, count in sorted(self.input_counts.items()))
         print(
-            f"{seconds:6.0f} s  {self.total} inputs ({self.total / max(seconds, 1):.0f}/s: {parts}), "
-            f"{len(self.succeeded)} of {len(self.operations)} operations succeeded, {len(self.problems)} problems, "
+            f"{seconds:6.0f} s  {self.input_count} inputs ({self.input_count / max(seconds, 1):.0f}/s: {targets}), "
+            f"{len(self.succeeded_operations)} of {len(self.operations)} operations succeeded, {len(self.problems)} problems, "
             f"longest pause {self.longest_pause_seconds:.2f} s, {resident_bytes() >> 20} MiB",
             file=sys.stderr,
             flush=True,
@@ -81,14 +81,14 @@ class Report:
     def print_summary(self) -> None:
         """Write the whole report."""
         self.print_progress()
-        missed = sorted(self.operations - self.succeeded)
+        missed = sorted(self.operations - self.succeeded_operations)
         for name in missed:
-            print(f"not reached: {name}: {UNREACHABLE.get(name, 'no recipe')} ({self.attempted[name]} requests)")
-        for outcome, count in sorted(self.outcomes.items()):
+            print(f"not reached: {name}: {UNREACHABLE.get(name, 'no recipe')} ({self.attempt_counts[name]} requests)")
+        for outcome, count in sorted(self.outcome_counts.items()):
             print(f"{outcome}: {count}")
-        print("memory per epoch (MiB): " + " ".join(str(size >> 20) for size in self.memory))
+        print("memory per epoch (MiB): " + " ".join(str(size >> 20) for size in self.memory_bytes))
         for key, problem in self.problems.items():
-            print(f"\n{problem.part} {problem.kind} ({self.occurrences[key]} times): {problem.summary}")
+            print(f"\n{problem.target} {problem.kind} ({self.occurrences[key]} times): {problem.summary}")
             print(problem.details[-3000:])
             print(f"input: {json.dumps(problem.input)[:2000]}")
 
@@ -97,15 +97,15 @@ class Report:
         files = []
         for problem in self.problems.values():
             if problem.input is not None:
-                files.append(store_seed(folder, problem.part, problem.summary, problem.input))
+                files.append(store_seed(folder, problem.target, problem.summary, problem.input))
         return files
 
 
-def store_seed(folder: Path, part: str, summary: str, data: Any) -> Path:
+def store_seed(folder: Path, target: str, summary: str, data: Any) -> Path:
     """Write an input to a file that is named after its content."""
-    text = json.dumps({"part": part, "problem": summary, "input": data}, indent=1, sort_keys=True) + "\n"
+    text = json.dumps({"target": target, "problem": summary, "input": data}, indent=1, sort_keys=True) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:12]
-    file = folder / f"{part}-{digest}.json"
+    file = folder / f"{target}-{digest}.json"
     file.write_text(text)
     return file

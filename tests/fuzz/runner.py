@@ -9,31 +9,31 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.gateway_part import GatewayPart
-from tests.fuzz.http_part import HttpPart
-from tests.fuzz.ipc_part import IpcPart
+from tests.fuzz.gateway_target import GatewayTarget
+from tests.fuzz.http_target import HttpTarget
+from tests.fuzz.ipc_target import IpcTarget
 from tests.fuzz.monitor import Monitor, Problem, resident_bytes
-from tests.fuzz.multipart_part import MultipartPart
-from tests.fuzz.pages_part import PagesPart
-from tests.fuzz.part import InvalidResponse, Part
+from tests.fuzz.multipart_target import MultipartTarget
+from tests.fuzz.pages_target import PagesTarget
 from tests.fuzz.platform import Platform, run_platform
 from tests.fuzz.report import Report
-from tests.fuzz.voice_part import VoicePart
+from tests.fuzz.target import FuzzTarget, InvalidResponse
+from tests.fuzz.voice_target import VoiceTarget
 
-PARTS: dict[str, tuple[type[Part], int]] = {
-    "http": (HttpPart, 60),
-    "multipart": (MultipartPart, 8),
-    "pages": (PagesPart, 15),
-    "gateway": (GatewayPart, 8),
-    "voice": (VoicePart, 6),
-    "ipc": (IpcPart, 3),
+TARGETS: dict[str, tuple[type[FuzzTarget], int]] = {
+    "http": (HttpTarget, 60),
+    "multipart": (MultipartTarget, 8),
+    "pages": (PagesTarget, 15),
+    "gateway": (GatewayTarget, 8),
+    "voice": (VoiceTarget, 6),
+    "ipc": (IpcTarget, 3),
 }
-"""Parts by name, with their weight in the random choice of the next part."""
+"""Targets by name, with their weight in the random choice of the next target."""
 
-EPOCH_INPUTS = 20_000
+EPOCH_INPUT_COUNT = 20_000
 """Number of inputs after which a new platform replaces the old one."""
 
-CHECK_INPUTS = 500
+CHECK_INPUT_COUNT = 500
 """Number of inputs after which the shared callers are checked."""
 
 STEP_SECONDS_MAX = 20.0
@@ -45,8 +45,8 @@ PROGRESS_SECONDS = 10.0
 class Runner:
     """Sends inputs until a number of inputs or a time is reached."""
 
-    def __init__(self, *, seed: int, parts: list[str], requests: int, seconds: float) -> None:
-        self._seed, self._parts, self._requests, self._seconds = seed, parts, requests, seconds
+    def __init__(self, *, seed: int, targets: list[str], request_count: int, seconds: float) -> None:
+        self._seed, self._targets, self._request_count, self._seconds = seed, targets, request_count, seconds
         self.report = Report()
         self._monitor = Monitor()
         self._printed = time.monotonic()
@@ -60,37 +60,37 @@ class Runner:
                 await self._run_epoch(platform, random.Random(f"{self._seed}/{epoch}"))
             epoch += 1
             gc.collect()
-            self.report.memory.append(resident_bytes())
+            self.report.memory_bytes.append(resident_bytes())
         await self._monitor.stop()
         return self.report
 
     def _is_done(self) -> bool:
-        elapsed = time.monotonic() - self.report.started
-        return self.report.total >= self._requests or elapsed >= self._seconds
+        elapsed = time.monotonic() - self.report.started_at
+        return self.report.input_count >= self._request_count or elapsed >= self._seconds
 
-    async def _run_epoch(self, platform: Platform, source: random.Random) -> None:
-        parts = {name: PARTS[name][0](platform, source, self.report) for name in self._parts}
-        weights = [PARTS[name][1] for name in self._parts]
-        first = self.report.total
-        next_check = first + CHECK_INPUTS
+    async def _run_epoch(self, platform: Platform, rng: random.Random) -> None:
+        targets = {name: TARGETS[name][0](platform, rng, self.report) for name in self._targets}
+        weights = [TARGETS[name][1] for name in self._targets]
+        first = self.report.input_count
+        next_check = first + CHECK_INPUT_COUNT
         self._monitor.take()
         try:
-            for part in parts.values():
-                await self._guard(part, part.start())
-            while not self._is_done() and self.report.total - first < EPOCH_INPUTS:
-                part = parts[source.choices(self._parts, weights)[0]]
-                await self._guard(part, part.step())
+            for target in targets.values():
+                await self._guard(target, target.start())
+            while not self._is_done() and self.report.input_count - first < EPOCH_INPUT_COUNT:
+                target = targets[rng.choices(self._targets, weights)[0]]
+                await self._guard(target, target.step())
                 self._print_progress()
-                if self.report.total >= next_check:
-                    next_check = self.report.total + CHECK_INPUTS
+                if self.report.input_count >= next_check:
+                    next_check = self.report.input_count + CHECK_INPUT_COUNT
                     if not await self._is_usable(platform):
                         break
         finally:
-            for part in parts.values():
-                await part.close()
+            for target in targets.values():
+                await target.close()
 
-    async def _guard(self, part: Part, step: Any) -> None:
-        """Await a step, or the start of a part, and record the problems that it causes."""
+    async def _guard(self, target: FuzzTarget, step: Any) -> None:
+        """Await a step, or the start of a target, and record the problems that it causes."""
         found: list[Problem] = []
         try:
             async with asyncio.timeout(STEP_SECONDS_MAX if step.__name__ == "step" else None):
@@ -100,7 +100,7 @@ class Runner:
         except TimeoutError:
             found.append(Problem("hang", "no outcome before the deadline"))
         except Exception as error:
-            # The part did not expect the outcome.
+            # The target did not expect the outcome.
             location = traceback.extract_tb(error.__traceback__)[-1]
             summary = f"{type(error).__name__} in {Path(location.filename).name}:{location.lineno}"
             found.append(Problem("outcome", summary, traceback.format_exc()))
@@ -112,9 +112,9 @@ class Runner:
             for problem in logged:
                 problem.details = f"{details}\n{problem.details}"
         for problem in [*found, *logged]:
-            problem.part, problem.input = part.name, part.last_input
+            problem.target, problem.input = target.name, target.last_input
             if self.report.add(problem) and problem.kind in ("log", "status"):
-                problem.input = await part.minimize(problem.summary)
+                problem.input = await target.minimize(problem.summary)
         self._monitor.take()
         self.report.longest_pause_seconds = max(self.report.longest_pause_seconds, self._monitor.longest_pause_seconds)
 
@@ -127,7 +127,7 @@ class Runner:
         ):
             response = await caller.get(path)
             if response.status != 200:
-                self.report.outcomes[f"epoch ended: {re.sub('[0-9]+', '0', path)} {response.body[:80]!r}"] += 1
+                self.report.outcome_counts[f"epoch ended: {re.sub('[0-9]+', '0', path)} {response.body[:80]!r}"] += 1
                 return False
         return True
 
@@ -141,16 +141,16 @@ class Runner:
 async def replay(platform: Platform, data: Any, monitor: Monitor) -> list[str]:
     """Send a stored input and return the problems that it causes, except pauses of the event loop."""
     report = Report()
-    part = PARTS[data["part"]][0](platform, random.Random(0), report)
+    target = TARGETS[data["target"]][0](platform, random.Random(0), report)
     problems = []
     monitor.take()
     try:
         async with asyncio.timeout(STEP_SECONDS_MAX):
-            await part.replay(data["input"])
+            await target.replay(data["input"])
     except InvalidResponse as error:
         problems.append(str(error))
     except TimeoutError:
         problems.append("no outcome before the deadline")
     finally:
-        await part.close()
+        await target.close()
     return problems + [problem.summary for problem in monitor.take() if problem.kind != "pause"]

@@ -89,29 +89,29 @@ _IMAGES = (
 )
 
 
-def random_hostile(source: random.Random) -> Any:
+def random_hostile(rng: random.Random) -> Any:
     """Return a value of a random type that a field rarely expects."""
-    choice = source.randrange(9)
+    choice = rng.randrange(9)
     if choice <= 2:
-        return source.choice(TEXTS)
+        return rng.choice(TEXTS)
     if choice == 3:
-        return source.choice(NUMBERS)
+        return rng.choice(NUMBERS)
     if choice == 4:
-        return source.choice(EXTREME_FLOATS)
+        return rng.choice(EXTREME_FLOATS)
     if choice == 5:
-        return source.choice((None, True, False))
+        return rng.choice((None, True, False))
     if choice == 6:
-        return source.choice(([], [[]], [None], {}, {"": None}, {"a": {"a": {}}}, [1, "1", {}], [[[[[[]]]]]]))
+        return rng.choice(([], [[]], [None], {}, {"": None}, {"a": {"a": {}}}, [1, "1", {}], [[[[[[]]]]]]))
     if choice == 7:
-        return source.choice(IDS)
-    return [source.choice(TEXTS)[:50]] * source.choice((1, 2, 11, 101, 101, 1001))
+        return rng.choice(IDS)
+    return [rng.choice(TEXTS)[:50]] * rng.choice((1, 2, 11, 101, 101, 1001))
 
 
 class ValueSource:
     """Generates JSON values of protocol types, a few of them invalid."""
 
-    def __init__(self, source: random.Random, pool: "ObjectPool") -> None:
-        self._random = source
+    def __init__(self, rng: random.Random, pool: "ObjectPool") -> None:
+        self._random = rng
         self._pool = pool
 
     def build(self, kind: Any, name: str = "", meta: Meta | None = None, depth: int = 0) -> Any:
@@ -233,8 +233,8 @@ class ObjectPool:
 
     SIZE_MAX = 40
 
-    def __init__(self, source: random.Random) -> None:
-        self._random = source
+    def __init__(self, rng: random.Random) -> None:
+        self._random = rng
         self._by_name: dict[str, list[str]] = {}
         self._all: list[str] = ["1"]
 
@@ -265,11 +265,11 @@ class ObjectPool:
                     return self._random.choice(self._by_name[candidate])
         return self._random.choice(self._all) if self._random.random() < 0.8 else self._random.choice(IDS)
 
-    def harvest(self, value: Any, depth: int = 0) -> None:
+    def collect_ids(self, value: Any, depth: int = 0) -> None:
         """Add the IDs of nested objects and of fields that end in _id, for up to five items of each list."""
         if isinstance(value, list):
             for item in value[:5]:
-                self.harvest(item, depth + 1)
+                self.collect_ids(item, depth + 1)
         elif isinstance(value, dict) and depth < 4:
             for name, item in value.items():
                 if isinstance(item, str):
@@ -278,7 +278,7 @@ class ObjectPool:
                 elif isinstance(item, dict) and isinstance(item.get("id"), str) and item["id"].isdecimal():
                     self.add(f"{name}_id", item["id"])
                 if isinstance(item, list | dict):
-                    self.harvest(item, depth + 1)
+                    self.collect_ids(item, depth + 1)
 
 
 @cache

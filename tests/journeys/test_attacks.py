@@ -482,14 +482,14 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
                     while chunk := await loop.sock_recv(connection, 65536):
                         received.extend(chunk)
 
-            receiving = asyncio.create_task(receive())
+            receiving_task = asyncio.create_task(receive())
             await loop.sock_sendall(connection, request_start)
-            while not receiving.done():
+            while not receiving_task.done():
                 await asyncio.sleep(0.05)
                 if request_start:
                     with contextlib.suppress(ConnectionError):
                         await loop.sock_sendall(connection, b" ")
-            await receiving
+            await receiving_task
             return bytes(received)
 
     async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -736,7 +736,11 @@ async def test_a_gateway_request_without_a_handshake_is_rejected(
     server: Server, headers: dict[str, str], status: int
 ) -> None:
     path = "/gateway?v=10&encoding=json"
-    assert_api_error(await send_raw_request(server, request_head("GET", path, **headers)), status)
+    response = await send_raw_request(server, request_head("GET", path, **headers))
+    body = assert_api_error(response, status)
+    if status == 426:
+        assert "configure the proxy to use HTTP/1.1 and to pass the headers Upgrade and Connection" in body["message"]
+        assert b"upgrade: websocket" in response[2].lower()
     assert (await send_raw_request(server, request_head("HEAD", path, **headers)))[0] == status
     assert_api_error(await send_raw_request(server, request_head("POST", path, **headers)), 404)
 

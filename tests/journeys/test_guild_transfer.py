@@ -139,12 +139,14 @@ def wait_for_records(path: Path, process: "subprocess.Popen[str]") -> None:
 async def read_history(server: Server, token: str, guild_id: str) -> list[str]:
     """Return the contents of all messages of the imported channel, oldest first."""
     channels = await fetch(server, token, f"/guilds/{guild_id}/channels")
-    (lobby,) = (channel["id"] for channel in channels if channel["name"] == "lobby")
+    (lobby_channel_id,) = (channel["id"] for channel in channels if channel["name"] == "lobby")
     contents: list[str] = []
-    after = "0"
-    while page := await fetch(server, token, f"/channels/{lobby}/messages?limit=100&after={after}"):
+    last_message_id = "0"
+    while page := await fetch(
+        server, token, f"/channels/{lobby_channel_id}/messages?limit=100&after={last_message_id}"
+    ):
         contents += [entry["content"] for entry in reversed(page)]
-        after = page[0]["id"]
+        last_message_id = page[0]["id"]
     return contents
 
 

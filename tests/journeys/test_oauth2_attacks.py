@@ -11,7 +11,7 @@ from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core import logs
 from hubbub.server.identity import accounts, applications
 from hubbub.server.identity.accounts import passwords
-from hubbub.server.identity.oauth2 import redirects
+from hubbub.server.identity.oauth2.client_requests import redirects
 from tests.oauth import REDIRECT, assert_oauth2_error, create_application, create_pkce_pair, url_parameters
 from tests.world import World
 

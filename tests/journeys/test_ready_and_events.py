@@ -64,7 +64,7 @@ class Scenario:
     @property
     def watching_user(self) -> Actor:
         """The only watcher that is not a bot."""
-        return next(actor for actor, _, _ in self.watchers if not actor.bot)
+        return next(actor for actor, _, _ in self.watchers if not actor.is_bot)
 
     async def check(self) -> None:
         """Check that every watcher's state equals that of a fresh session."""
@@ -89,8 +89,14 @@ def choose_one(choose: Choose, candidates: list[Any]) -> Any:
     return candidates[choose(len(candidates))] if candidates else None
 
 
-VIEW, THREADS = Permissions.VIEW_CHANNEL, Permissions.MANAGE_THREADS
-ROLE_PERMISSIONS = (0, VIEW, VIEW | THREADS, Permissions.ADMINISTRATOR, Permissions.MENTION_EVERYONE)
+VIEW_CHANNEL, MANAGE_THREADS = Permissions.VIEW_CHANNEL, Permissions.MANAGE_THREADS
+ROLE_PERMISSIONS = (
+    0,
+    VIEW_CHANNEL,
+    VIEW_CHANNEL | MANAGE_THREADS,
+    Permissions.ADMINISTRATOR,
+    Permissions.MENTION_EVERYONE,
+)
 CHANNEL_TYPES = (
     ChannelType.GUILD_TEXT,
     ChannelType.GUILD_TEXT,
@@ -108,7 +114,7 @@ async def create_channel(scenario: Scenario, choose: Choose) -> None:
     """Create a channel of one of `CHANNEL_TYPES`, sometimes hidden or with a parent."""
     body: dict[str, Any] = {"name": f"channel-{choose(9)}", "type": CHANNEL_TYPES[choose(6)]}
     if choose(3) == 0:
-        overwrite = {"id": str(scenario.guild.id), "type": OverwriteType.ROLE, "allow": "0", "deny": str(VIEW)}
+        overwrite = {"id": str(scenario.guild.id), "type": OverwriteType.ROLE, "allow": "0", "deny": str(VIEW_CHANNEL)}
         body["permission_overwrites"] = [overwrite]
     if choose(3) == 0 and body["type"] != ChannelType.GUILD_CATEGORY:
         body["parent_id"] = str(choose_one(choose, scenario.channel_ids))
@@ -144,7 +150,7 @@ async def put_overwrite(scenario: Scenario, choose: Choose) -> None:
         overwrite_type, target_id = OverwriteType.ROLE, choose_one(choose, [scenario.guild.id, *scenario.role_ids])
     else:
         overwrite_type, target_id = OverwriteType.MEMBER, choose_one(choose, scenario.other_users).id
-    allow, deny = ((VIEW, 0), (0, VIEW), (0, 0), (THREADS, 0))[choose(4)]
+    allow, deny = ((VIEW_CHANNEL, 0), (0, VIEW_CHANNEL), (0, 0), (MANAGE_THREADS, 0))[choose(4)]
     body = {"type": overwrite_type, "allow": str(allow), "deny": str(deny)}
     path = f"/channels/{choose_one(choose, scenario.channel_ids)}/permissions/{target_id}"
     await scenario.owner.put(path, json=body)
@@ -224,7 +230,7 @@ async def remove_member(scenario: Scenario, choose: Choose) -> None:
         scenario.removed_members.append(actor)
 
 
-async def return_member(scenario: Scenario, choose: Choose) -> None:
+async def add_removed_member(scenario: Scenario, choose: Choose) -> None:
     """Unban a removed member if necessary, and add the member again."""
     if (actor := choose_one(choose, scenario.removed_members)) is not None:
         await scenario.owner.delete(f"/guilds/{scenario.guild.id}/bans/{actor.id}")
@@ -448,7 +454,7 @@ ACTIONS: tuple[Action, ...] = (
     remove_role,
     edit_member,
     remove_member,
-    return_member,
+    add_removed_member,
     edit_guild,
     change_expressions,
     rename_self,
@@ -506,7 +512,7 @@ async def create_scenario(world: World) -> Scenario:
         await guild.channel("voice", type=ChannelType.GUILD_VOICE),
         await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE),
     ]
-    role_ids = [await guild.role("first", VIEW)]
+    role_ids = [await guild.role("first", VIEW_CHANNEL)]
     return Scenario(world, guild, carol, await carol.connect(), watchers, channel_ids, role_ids)
 
 

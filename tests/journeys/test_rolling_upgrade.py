@@ -29,17 +29,17 @@ def table_names() -> list[str]:
     return [match[1] for statement in statements if (match := re.match(r"CREATE TABLE (\w+)", statement))]
 
 
-def write_migrations(folder: Path, *further: tuple[str, str]) -> Path:
+def write_migrations(folder: Path, *further_migrations: tuple[str, str]) -> Path:
     """Create a folder with the migrations of this version and further ones (name, SQL)."""
     folder.mkdir()
     for migration in migrations.load():
         (folder / f"{migration.number:04d}_{migration.name}.sql").write_text(migration.text)
-    for number, (name, text) in enumerate(further, start=CURRENT_SCHEMA + 1):
+    for number, (name, text) in enumerate(further_migrations, start=CURRENT_SCHEMA + 1):
         (folder / f"{number:04d}_{name}.sql").write_text(text)
     return folder
 
 
-def expansion() -> tuple[str, str]:
+def expanding_migration() -> tuple[str, str]:
     """Return the name and the SQL of a migration that adds columns to every table, and one more table."""
     statements = [
         f"ALTER TABLE {name} ADD COLUMN added_text TEXT;\n"
@@ -49,7 +49,7 @@ def expansion() -> tuple[str, str]:
     return "expansion", "\n".join([*statements, "CREATE TABLE added (id {autoid}, body {blob});"])
 
 
-def contraction() -> tuple[str, str]:
+def contracting_migration() -> tuple[str, str]:
     """Return name and SQL of a migration that removes a column, which code of the expanded schema does not use."""
     return (
         "contraction",
@@ -127,8 +127,8 @@ async def use_platform(user: ApiUser, server: Server, label: str) -> None:
 async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
     tmp_path: Path, postgres_database: str, nats_url: str, client: aiohttp.ClientSession
 ) -> None:
-    expanded = write_migrations(tmp_path / "expanded", expansion())
-    contracted = write_migrations(tmp_path / "contracted", expansion(), contraction())
+    expanded = write_migrations(tmp_path / "expanded", expanding_migration())
+    contracted = write_migrations(tmp_path / "contracted", expanding_migration(), contracting_migration())
     platform = Platform(tmp_path, postgres_database, nats_url)
     try:
         old = await platform.add().start()
@@ -140,12 +140,12 @@ async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
 
         # Users keep sending messages through the older process while the newer one migrates the database.
         new = platform.add(expanded)
-        starting = asyncio.create_task(new.start())
+        starting_task = asyncio.create_task(new.start())
         sent_contents: list[str] = []
-        while not starting.done():
+        while not starting_task.done():
             sent_contents.append(f"during {len(sent_contents)}")
             await alice.create_message(channel_id, sent_contents[-1])
-        await starting
+        await starting_task
         assert f"Applied migration {CURRENT_SCHEMA + 1:04d}_expansion" in new.log_text()
 
         session_at_new = await GatewaySession(alice, new.gateway).open()
@@ -188,12 +188,13 @@ async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
 
 def test_the_embedded_database_can_go_back_to_a_version_before_an_expansion(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "hubbub.sqlite3", isolation_level=None)
-    migrations.migrate_sqlite(connection, write_migrations(tmp_path / "expanded", expansion()))
+    migrations.migrate_sqlite(connection, write_migrations(tmp_path / "expanded", expanding_migration()))
 
     assert migrations.migrate_sqlite(connection) == []
 
     migrations.migrate_sqlite(
-        connection, write_migrations(tmp_path / "contracted", expansion(), ("drop", contraction()[1]))
+        connection,
+        write_migrations(tmp_path / "contracted", expanding_migration(), ("drop", contracting_migration()[1])),
     )
     with pytest.raises(MigrationError, match=rf"migration {CURRENT_SCHEMA + 2:04d}_drop changed what it uses"):
         migrations.migrate_sqlite(connection)

@@ -51,7 +51,7 @@ pytestmark = pytest.mark.xdist_group("many_processes")
 BEARER = AuthorizationTokenType.BEARER
 BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
 FRIEND = RelationshipType.FRIEND
-LOOPBACK = "http://127.0.0.1/callback"
+LOOPBACK_REDIRECT_URI = "http://127.0.0.1/callback"
 CALLBACK_NAMES = (
     *("status_changed", "user_updated", "relationship_created", "relationship_deleted", "activity_invite_created"),
     *("lobby_created", "lobby_deleted", "lobby_updated", "lobby_member_added", "lobby_member_removed"),
@@ -160,7 +160,7 @@ class Publisher:
     """A publisher with two games that share accounts."""
 
     world: World
-    head: oauth.Client
+    publisher_application: oauth.Client
     puddle: oauth.Client
     pond: oauth.Client
 
@@ -187,13 +187,15 @@ class Publisher:
             verifier = client.create_authorization_code_verifier()
             scopes = client.get_default_communication_scopes()
             code, redirect_uri = await client.authorize(
-                AuthorizationArgs(client_id=self.head.id, scopes=scopes, code_challenge=verifier.challenge)
+                AuthorizationArgs(
+                    client_id=self.publisher_application.id, scopes=scopes, code_challenge=verifier.challenge
+                )
             )
             if provisional_token is None:
-                tokens = await client.get_token(self.head.id, code, verifier.verifier, redirect_uri)
+                tokens = await client.get_token(self.publisher_application.id, code, verifier.verifier, redirect_uri)
             else:
                 tokens = await client.get_token_from_provisional_merge(
-                    self.head.id, code, verifier.verifier, redirect_uri, BOT_ISSUED, provisional_token
+                    self.publisher_application.id, code, verifier.verifier, redirect_uri, BOT_ISSUED, provisional_token
                 )
         finally:
             await client.close()
@@ -201,9 +203,9 @@ class Publisher:
 
     async def create_provisional_player(self, external_user_id: str) -> Player:
         """Create a provisional player as the publisher's backend."""
-        assert self.head.bot is not None
+        assert self.publisher_application.bot is not None
         body = {"external_user_id": external_user_id, "preferred_global_name": external_user_id.title()}
-        response = await self.head.bot.post("/partner-sdk/token/bot", json=body)
+        response = await self.publisher_application.bot.post("/partner-sdk/token/bot", json=body)
         return Player(self, response.ok()["access_token"])
 
     async def send_backend_request(self, method: str, path: str, **body: Any) -> ApiResponse:
@@ -217,7 +219,9 @@ async def create_publisher(world: World) -> Publisher:
     owner = await world.user("developer")
     flags = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     clients = [
-        await oauth.create_application(world, owner, is_public=True, redirect_uris=(LOOPBACK,), flags=flags, name=name)
+        await oauth.create_application(
+            world, owner, is_public=True, redirect_uris=(LOOPBACK_REDIRECT_URI,), flags=flags, name=name
+        )
         for name in ("Publisher", "Puddle", "Pond")
     ]
 
@@ -260,11 +264,11 @@ async def test_players_of_two_games_use_the_social_layer(
         history = await rob.client.get_user_messages_with_limit(mary.id, 10)
         author_id_by_message_id = {message.id: message.author_id for message in history}
         assert set(author_id_by_message_id.values()) == {rob.id, mary.id}
-        sent_id = await rob.client.send_lobby_message(lobby_id, "I will be robert")
+        message_id = await rob.client.send_lobby_message(lobby_id, "I will be robert")
         robert = await join_game(
             publisher.authorize_player(browsers["robert"], provisional_token=rob.family_token), publisher.puddle
         )
-        await check_merged_account(rob, robert, mary, [lobby_id, linked_lobby_id], sent_id)
+        await check_merged_account(rob, robert, mary, [lobby_id, linked_lobby_id], message_id)
         history = await robert.client.get_user_messages_with_limit(mary.id, 10)
         expected_authors = {
             message_id: robert.id if author_id == rob.id else author_id
@@ -276,7 +280,7 @@ async def test_players_of_two_games_use_the_social_layer(
         restricted_player = await check_ban_ends_sessions(
             publisher, robert, mary, {lobby_id, linked_lobby_id}, join_game
         )
-        sent_id = await restricted_player.client.send_lobby_message(lobby_id, "it is me, rob")
+        message_id = await restricted_player.client.send_lobby_message(lobby_id, "it is me, rob")
         # Messages of a restricted account stay within its game (spec/sdk.md#11.3).
         await restricted_player.client.send_user_message(mary.id, "robert is banned")
         with pytest.raises(SdkError) as caught:
@@ -291,7 +295,7 @@ async def test_players_of_two_games_use_the_social_layer(
             publisher.puddle,
         )
         assert relinked_player.id == robert.id
-        await check_merged_account(restricted_player, relinked_player, mary, [lobby_id, linked_lobby_id], sent_id)
+        await check_merged_account(restricted_player, relinked_player, mary, [lobby_id, linked_lobby_id], message_id)
         # Robert already has a conversation with Mary: new messages become a group of the two (spec/sdk.md#8.5).
         chat_user = mary.chat_user()
         channels = (await chat_user.get("/users/@me/channels")).ok()
@@ -371,15 +375,15 @@ async def exchange_messages(
     """Send lobby and direct messages; check that every recipient receives the backend's moderation metadata."""
     for author in (mary, zoe, rob, pip):
         content = f"message of {author.id}"
-        sent_id = await author.client.send_lobby_message_with_metadata(lobby_id, content, {"mood": "wet"})
+        message_id = await author.client.send_lobby_message_with_metadata(lobby_id, content, {"mood": "wet"})
         for player in (mary, zoe, rob, pip):
-            message = await player.wait_until(lambda: player.find_message(sent_id))  # noqa: B023
+            message = await player.wait_until(lambda: player.find_message(message_id))  # noqa: B023
             assert (message.author_id, message.content) == (author.id, content)
             assert message.metadata == {"mood": "wet"}
-    path = f"/lobbies/{lobby_id}/messages/{sent_id}/moderation-metadata"
+    path = f"/lobbies/{lobby_id}/messages/{message_id}/moderation-metadata"
     assert (await publisher.send_backend_request("PUT", path, verdict="splashy")).status == 204
     for player in (mary, zoe, rob, pip):
-        await player.wait_until(lambda: player.find_message(sent_id).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
+        await player.wait_until(lambda: player.find_message(message_id).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
 
     direct_message_id = await rob.client.send_user_message(mary.id, "psst")
     incoming = await mary.wait_until(lambda: mary.find_message(direct_message_id))
@@ -416,8 +420,8 @@ async def link_channel(
 
     use_server_urls(monkeypatch, world)
     async with run_bot(Bot(), bot_actor.token) as bot:
-        sent_id = await rob.client.send_lobby_message(lobby_id, "is it raining there?")
-        incoming = await bot.wait_event("message", lambda message: message.id == sent_id)
+        message_id = await rob.client.send_lobby_message(lobby_id, "is it raining there?")
+        incoming = await bot.wait_event("message", lambda message: message.id == message_id)
         assert (incoming.content, incoming.author.id, incoming.channel.id) == (
             "is it raining there?",
             rob.id,
@@ -440,7 +444,7 @@ async def link_channel(
 
 
 async def check_merged_account(
-    provisional_player: Player, linked_player: Player, mary: Player, lobby_ids: list[int], sent_id: int
+    provisional_player: Player, linked_player: Player, mary: Player, lobby_ids: list[int], message_id: int
 ) -> None:
     """Check a merge of a provisional account: its session ends, and its friends, lobbies and messages move."""
     assert provisional_player.id != linked_player.id
@@ -455,7 +459,7 @@ async def check_merged_account(
             lambda: linked_player.id in lobby.lobby_member_ids and provisional_player.id not in lobby.lobby_member_ids  # noqa: B023
         )
     newest, *_ = await linked_player.client.get_lobby_messages_with_limit(lobby_ids[0], 1)
-    assert (newest.id, newest.author_id) == (sent_id, linked_player.id)
+    assert (newest.id, newest.author_id) == (message_id, linked_player.id)
 
 
 async def check_ban_ends_sessions(

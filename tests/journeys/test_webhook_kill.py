@@ -50,7 +50,7 @@ class EntitlementApplication:
         (await self.bot.request("DELETE", f"{self.application_path}/entitlements/{entitlement_id}")).ok()
         self.expected_events[user.id].append(("ENTITLEMENT_DELETE", entitlement_id))
 
-    def list_received_events(self) -> dict[str, list[tuple[str, str]]]:
+    def find_received_events(self) -> dict[str, list[tuple[str, str]]]:
         """Return the type and entitlement ID of the received events, by user ID; an immediate repetition counts once."""
         keys_by_user_id: dict[str, list[tuple[str, str]]] = {}
         for event in self.receiver.events:
@@ -101,7 +101,7 @@ async def test_a_killed_process_loses_no_event(
             expected_count = event_count - 4 + sum(map(len, entitlement_application.expected_events.values()))
             await receiver.wait_for_events(expected_count)
 
-            assert entitlement_application.list_received_events() == entitlement_application.expected_events
+            assert entitlement_application.find_received_events() == entitlement_application.expected_events
             assert len(receiver.events) == expected_count
             assert (
                 await entitlement_application.bot.get(
@@ -113,7 +113,7 @@ async def test_a_killed_process_loses_no_event(
             await advance_clock(server, client, 3_600_000)
             await entitlement_application.create_and_delete_entitlement(alice)
             await receiver.wait_for_events(expected_count + 4)
-            assert entitlement_application.list_received_events() == entitlement_application.expected_events
+            assert entitlement_application.find_received_events() == entitlement_application.expected_events
             assert len(receiver.events) == expected_count + 4
     finally:
         server.stop()

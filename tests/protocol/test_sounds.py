@@ -41,7 +41,7 @@ def test_flac_in_ogg_is_measured_by_its_stream_information() -> None:
         media.ogg().replace(b"vorbis", b"theora"),
         media.ogg(0),
         b"OggS",
-        media.ogg(pages=2) + media.ogg_page(b"x", granule=5, flags=0, sequence=9),
+        media.ogg(page_count=2) + media.ogg_page(b"x", granule=5, flags=0, sequence=9),
     ],
     ids=["truncated", "trailing data", "not audio", "empty", "magic only", "decreasing position"],
 )

@@ -1,11 +1,14 @@
 """Fixtures for the SDK tests."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 import hubbub.sdk.callback_queue
 import hubbub.sdk.drivers
 from tests.sdk import sdk_threads
-from tests.world import WAIT_TIMEOUT_SECONDS
+from tests.sdk.call_lobbies import CallLobby, open_call_lobby
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 
 @pytest.fixture(autouse=True)
@@ -15,3 +18,10 @@ def isolate_clients_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     # Closing joins the client's thread, and times out after a second on a machine that is too busy to end it.
     monkeypatch.setattr(hubbub.sdk.drivers, "JOIN_TIMEOUT_SECONDS", WAIT_TIMEOUT_SECONDS / 2)
     sdk_threads.ignore_existing()
+
+
+@pytest.fixture
+async def call_lobby(world: World) -> AsyncIterator[CallLobby]:
+    """An empty lobby with its application; players are disconnected after the test."""
+    async with open_call_lobby(world) as call_lobby:
+        yield call_lobby

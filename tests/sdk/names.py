@@ -1,6 +1,6 @@
 """Every SDK name in the specification, by class. `X=` means a getter `X` and a setter `SetX`."""
 
-MODULE = "RunCallbacks SetFreeThreaded ResetCallbacks"
+MODULE_FUNCTIONS = "RunCallbacks SetFreeThreaded ResetCallbacks"
 
 CLASSES = {
     "Client": """

@@ -11,6 +11,7 @@ from hubbub.sdk import (
     ActivityGamePlatforms,
     ActivityParty,
     ActivitySecrets,
+    AudioBackend,
     AuthenticationExternalAuthType,
     AuthorizationTokenType,
     Client,
@@ -23,20 +24,20 @@ from tests import oauth
 from tests.oauth import Client as Application
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World
 
-LOOPBACK = "http://127.0.0.1/callback"
+LOOPBACK_REDIRECT_URI = "http://127.0.0.1/callback"
 SCOPES = "openid sdk.social_layer"
 
 
-async def create_game(world: World, **overrides: Any) -> oauth.Client:
+async def create_game(world: World, **overrides: Any) -> Application:
     """Create a public application that uses the social layer."""
     settings: dict[str, Any] = {
         "is_public": True,
-        "redirect_uris": (LOOPBACK,),
+        "redirect_uris": (LOOPBACK_REDIRECT_URI,),
         "flags": ApplicationFlags.SOCIAL_LAYER_INTEGRATION,
         "name": "Puddle",
     }
     application = await oauth.create_application(world, **(settings | overrides))
-    application.redirect_uri = LOOPBACK
+    application.redirect_uri = LOOPBACK_REDIRECT_URI
     return application
 
 
@@ -85,14 +86,15 @@ class Player:
 
 
 def new_client(world: World, **client_options: Any) -> Client:
-    """Create an SDK client for the world's server."""
+    """Create an SDK client for the world's server, with a silent virtual audio device unless `audio` is given."""
+    client_options.setdefault("audio", AudioBackend())
     authority = world.app.config.voice.ca_file or ""
     return Client(ClientCreateOptions(web_base=world.url, voice_authority=authority), **client_options)
 
 
 async def create_player(
     world: World,
-    application: oauth.Client,
+    application: Application,
     name: str | None = None,
     *,
     scopes: str = SCOPES,
@@ -136,15 +138,18 @@ def is_game_friend(player: Player, user_id: int) -> bool:
 
 async def befriend_players(requester: Player, other: Player) -> None:
     """Make two players friends in their game."""
-    received, accepted = other.record_event("relationship_created"), requester.record_event("relationship_created")
+    received_events, accepted_events = (
+        other.record_event("relationship_created"),
+        requester.record_event("relationship_created"),
+    )
     await requester.client.send_game_friend_request_by_id(other.id)
-    await received.next()
+    await received_events.next()
     await other.client.accept_game_friend_request(requester.id)
-    for player, created in ((requester, accepted), (other, received)):
-        await created.next(lambda user_id, _, player=player: is_game_friend(player, user_id))
+    for player, created_events in ((requester, accepted_events), (other, received_events)):
+        await created_events.next(lambda user_id, _, player=player: is_game_friend(player, user_id))
 
 
-async def create_friends(world: World, application: oauth.Client | None = None) -> tuple[Player, Player]:
+async def create_friends(world: World, application: Application | None = None) -> tuple[Player, Player]:
     """Create Mary and Zoe, players of a game who are friends in it."""
     application = application or await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")

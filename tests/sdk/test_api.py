@@ -23,7 +23,7 @@ from tests.world import Actor, World
 
 def api_client(actor: Actor) -> Api:
     """Return an API client with the actor's token."""
-    return Api(actor.world.url, actor.token, "bot" if actor.bot else "user", session=actor.world.client)
+    return Api(actor.world.url, actor.token, "bot" if actor.is_bot else "user", session=actor.world.client)
 
 
 async def test_an_operation_returns_its_declared_type(world: World) -> None:
@@ -76,12 +76,14 @@ async def test_path_parameters_are_percent_encoded(world: World) -> None:
     guild = await world.guild(alice)
     message_id = int((await guild.send_message(alice))["id"])
     client = api_client(alice)
-    general = guild.general
+    general_channel_id = guild.general
 
-    await client.call(reactions.ADD_MY_MESSAGE_REACTION, channel_id=general, message_id=message_id, emoji_name="👍")
+    await client.call(
+        reactions.ADD_MY_MESSAGE_REACTION, channel_id=general_channel_id, message_id=message_id, emoji_name="👍"
+    )
 
     reacting_users = await client.call(
-        reactions.LIST_MESSAGE_REACTIONS_BY_EMOJI, channel_id=general, message_id=message_id, emoji_name="👍"
+        reactions.LIST_MESSAGE_REACTIONS_BY_EMOJI, channel_id=general_channel_id, message_id=message_id, emoji_name="👍"
     )
     assert [user.id for user in reacting_users] == [alice.id]
 

@@ -85,14 +85,14 @@ async def test_optional_authorization_fields_are_sent(world: World) -> None:
 async def test_a_user_who_denies_consent_aborts_the_authorization(world: World) -> None:
     application, mary = await create_game(world), await world.user()
     client = new_client(world, open_browser=ConsentBrowser(mary, grants=False))
-    completed = CallbackRecorder()
+    completion_recorder = CallbackRecorder()
 
     challenge = client.create_authorization_code_verifier().challenge
     client.authorize(
-        AuthorizationArgs(client_id=application.id, scopes="identify", code_challenge=challenge), completed
+        AuthorizationArgs(client_id=application.id, scopes="identify", code_challenge=challenge), completion_recorder
     )
 
-    result, code, redirect_uri = await completed.next()
+    result, code, redirect_uri = await completion_recorder.next()
     assert (result.type, result.error, code, redirect_uri) == (ErrorType.ABORTED, "access_denied", "", "")
     await client.close()
 
@@ -213,17 +213,17 @@ async def test_a_revoked_token_is_rejected(world: World) -> None:
 async def test_a_refreshed_token_is_returned_with_its_type(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary", connect=False)
-    completed, updated = CallbackRecorder(), CallbackRecorder()
+    completion_recorder, update_recorder = CallbackRecorder(), CallbackRecorder()
 
-    mary.client.refresh_token(application.id, mary.tokens["refresh_token"], completed)
-    result, access_token, _, token_type, _, _ = await completed.next()
+    mary.client.refresh_token(application.id, mary.tokens["refresh_token"], completion_recorder)
+    result, access_token, _, token_type, _, _ = await completion_recorder.next()
     assert (result.type, token_type) == (ErrorType.NONE, BEARER)
-    mary.client.update_token(token_type, access_token, updated)
+    mary.client.update_token(token_type, access_token, update_recorder)
 
-    assert (await updated.next()).successful
+    assert (await update_recorder.next()).successful
     assert (await mary.client.fetch_current_user(token_type, access_token)).name == "mary"
-    mary.client.refresh_token(application.id, "wrong" * 4, completed)
-    assert (await completed.next())[1:] == ("", "", AuthorizationTokenType.USER, 0, "")
+    mary.client.refresh_token(application.id, "wrong" * 4, completion_recorder)
+    assert (await completion_recorder.next())[1:] == ("", "", AuthorizationTokenType.USER, 0, "")
     await mary.client.close()
 
 
@@ -320,17 +320,17 @@ async def test_a_denied_device_code_aborts_the_authorization(world: World) -> No
 
 async def test_a_device_without_a_browser_shows_the_code_and_the_url(world: World) -> None:
     application, mary = await create_game(world), await world.user()
-    logged = CallbackRecorder()
+    log_recorder = CallbackRecorder()
 
     def fail_to_open(url: str) -> None:
         raise OSError("No browser could be started")
 
     client = new_client(world, open_browser=fail_to_open)
-    client.add_log_callback(logged, LoggingSeverity.WARNING)
+    client.add_log_callback(log_recorder, LoggingSeverity.WARNING)
 
     async def enter_code(seconds: float) -> None:
         world.clock.advance(int(seconds * 1000))
-        text, _ = await logged.next()
+        text, _ = await log_recorder.next()
         match = re.search(r"code (\w{8}) at (\S+)", text)
         assert match is not None
         assert match[2] == f"{world.url}/activate"
@@ -349,8 +349,8 @@ async def test_authorization_fails_immediately_when_no_browser_starts(
 ) -> None:
     application = await create_game(world)
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
-    client, logged = new_client(world), CallbackRecorder()
-    client.add_log_callback(logged, LoggingSeverity.WARNING)
+    client, log_recorder = new_client(world), CallbackRecorder()
+    client.add_log_callback(log_recorder, LoggingSeverity.WARNING)
 
     with pytest.raises(SdkError) as caught:
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
@@ -359,7 +359,7 @@ async def test_authorization_fails_immediately_when_no_browser_starts(
     result = caught.value.result
     assert (result.type, result.error) == (ErrorType.AUTHORIZATION_FAILED, "No browser could be started")
     client.open_authorize_device_screen(application.id, "ABCD1234")
-    text, severity = await logged.next()
+    text, severity = await log_recorder.next()
     assert severity is LoggingSeverity.WARNING
     assert "ABCD1234" in text
     await client.close()

@@ -5,11 +5,9 @@ import gc
 import re
 import threading
 import wave
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from hubbub.protocol.enums import VoiceCloseCode
@@ -25,9 +23,6 @@ from hubbub.sdk import (
 )
 from hubbub.sdk.media.aec_dump import FILENAMES
 from hubbub.sdk.media.voice_socket import VoiceSocket, VoiceSocketClosed
-from hubbub.server.commands import certificates
-from hubbub.server.core.config import Config, VoiceConfig
-from tests.oauth import Client as Application
 from tests.sdk.audio import (
     FULL_AMPLITUDE,
     AudioRecorder,
@@ -37,55 +32,16 @@ from tests.sdk.audio import (
     connection_of,
     wait_for_mutual_audio,
 )
+from tests.sdk.call_lobbies import CallLobby
 from tests.sdk.game_loop import pump_until
-from tests.sdk.players import Player, create_game, create_player, gateway_of, new_client
-from tests.world import WAIT_TIMEOUT_SECONDS, World
+from tests.sdk.players import Player, gateway_of, new_client
+from tests.world import WAIT_TIMEOUT_SECONDS
+
+pytestmark = pytest.mark.voice_certificate
 
 CONNECTED, RECONNECTING, DISCONNECTED = CallStatus.CONNECTED, CallStatus.RECONNECTING, CallStatus.DISCONNECTED
 SDK_GUIDE = Path(__file__).parents[2] / "docs" / "sdk.md"
 MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
-
-
-@pytest.fixture
-def world_config(store_config: Config, tmp_path: Path) -> Config:
-    """A configuration whose voice server has its own certificate, as `hubbub dev` sets it up."""
-    issued = certificates.issue(tmp_path / "voice", [])
-    voice = VoiceConfig(
-        certificate_file=str(issued.certificate), key_file=str(issued.key), ca_file=str(issued.authority)
-    )
-    return msgspec.structs.replace(store_config, voice=voice)
-
-
-class CallLobby:
-    """A lobby and its players."""
-
-    def __init__(self, world: World, application: Application) -> None:
-        self.world = world
-        self.application = application
-        self.players: list[Player] = []
-        self.lobby_id = 0
-
-    async def add_player(self, name: str, **client_options: Any) -> Player:
-        """Add a player to the lobby."""
-        player = await create_player(self.world, self.application, name, threaded=False, **client_options)
-        self.players.append(player)
-        self.lobby_id = await player.client.create_or_join_lobby("secret")
-        return player
-
-    async def add_caller(self, name: str, hertz: float, **client_options: Any) -> CallParticipant:
-        """Add a player to the lobby and to its call."""
-        participant = CallParticipant(await self.add_player(name, **client_options), self.lobby_id, hertz)
-        await participant.wait_for_status(CONNECTED)
-        return participant
-
-
-@pytest.fixture
-async def call_lobby(world: World) -> AsyncIterator[CallLobby]:
-    """An empty lobby with its application; players are disconnected after the test."""
-    call_lobby = CallLobby(world, await create_game(world))
-    yield call_lobby
-    for player in call_lobby.players:
-        await player.client.close()
 
 
 async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_call(call_lobby: CallLobby) -> None:
@@ -186,35 +142,35 @@ async def test_a_call_continues_when_a_third_caller_joins_and_leaves(call_lobby:
 async def test_a_muted_caller_is_silent_and_the_others_are_notified(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    changed, speaking_changes = (
+    changed_events, speaking_changes = (
         mary.record_event("on_voice_state_changed"),
         mary.record_event("speaking_status_changed"),
     )
 
     zoe.call.set_self_mute(True)
 
-    assert await changed.next() == zoe.id
+    assert await changed_events.next() == zoe.id
     state = mary.call.get_voice_state_handle(zoe.id)
     assert state is not None
     assert (state.self_mute, state.self_deaf) == (True, False)
     await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     mary.recorder.clear()
     zoe.call.set_self_mute(False)
-    assert await changed.next() == zoe.id
+    assert await changed_events.next() == zoe.id
     await mary.recorder.wait_for_tone(zoe.id, ZOE_HZ)
 
 
 async def test_a_deafened_caller_neither_receives_nor_sends_audio(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    changed, speaking_changes = (
+    changed_events, speaking_changes = (
         mary.record_event("on_voice_state_changed"),
         mary.record_event("speaking_status_changed"),
     )
 
     zoe.player.client.set_self_deaf_all(True)
 
-    assert await changed.next() == zoe.id
+    assert await changed_events.next() == zoe.id
     state = mary.call.get_voice_state_handle(zoe.id)
     assert state is not None
     assert (state.self_mute, state.self_deaf) == (True, True)

@@ -35,19 +35,19 @@ async def friend_pair(world: World, wrong_clock: Callable[[], int]) -> AsyncIter
 
 async def test_history_shows_72_hours_of_the_platforms_time(world: World, friend_pair: tuple[Player, Player]) -> None:
     mary, zoe = friend_pair
-    created = zoe.record_event("message_created")
+    created_events = zoe.record_event("message_created")
     old_id = await mary.client.send_user_message(zoe.id, "old")
-    await created.next(lambda message_id: message_id == old_id)
+    await created_events.next(lambda message_id: message_id == old_id)
     assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [old_id]
 
     new_id = await mary.client.send_user_message(zoe.id, "new")
-    await created.next(lambda message_id: message_id == new_id)
+    await created_events.next(lambda message_id: message_id == new_id)
     assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [new_id, old_id]
 
     world.clock.advance(72 * HOUR_MS + 1)
     late_id = await mary.client.send_user_message(zoe.id, "late")
     # The message's ID carries the platform's time.
-    await created.next(lambda message_id: message_id == late_id)
+    await created_events.next(lambda message_id: message_id == late_id)
     assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [late_id]
 
 
@@ -55,18 +55,21 @@ async def test_an_invite_is_valid_for_six_hours_of_the_platforms_time(
     world: World, friend_pair: tuple[Player, Player]
 ) -> None:
     mary, zoe = friend_pair
-    invited, updated = zoe.record_event("activity_invite_created"), zoe.record_event("activity_invite_updated")
+    invited_events, updated_events = (
+        zoe.record_event("activity_invite_created"),
+        zoe.record_event("activity_invite_updated"),
+    )
     user_updates = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
     await user_updates.next(lambda user_id: user_id == mary.id)
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
-    invite = await invited.next()
+    invite = await invited_events.next()
     assert invite.is_valid
 
     world.clock.advance(6 * HOUR_MS + 1)
     await zoe.client.get_user_guilds()
-    assert (await updated.next()).is_valid is False
+    assert (await updated_events.next()).is_valid is False
 
 
 async def test_token_expiration_follows_the_platforms_clock(world: World, wrong_clock: Callable[[], int]) -> None:

@@ -9,12 +9,12 @@ import pytest
 import hubbub.sdk as sdk
 from hubbub.protocol.spec_names import to_pascal_case
 from hubbub.sdk import compat
-from tests.sdk.names import CLASSES, MODULE, names_of
+from tests.sdk.names import CLASSES, MODULE_FUNCTIONS, names_of
 from tests.sdk.players import CallbackRecorder, create_game, create_player
 from tests.world import World
 
 PAGE_TEXT = (Path(__file__).parents[2] / "docs" / "spec" / "sdk.md").read_text(encoding="utf-8")
-DECLARED_NAMES = {name for kind in CLASSES for name in names_of(kind)} | set(MODULE.split()) | set(CLASSES)
+DECLARED_NAMES = {name for kind in CLASSES for name in names_of(kind)} | set(MODULE_FUNCTIONS.split()) | set(CLASSES)
 
 
 def section_text(number: str) -> str:
@@ -65,7 +65,7 @@ def test_a_class_has_all_documented_names(class_name: str) -> None:
 
 
 def test_the_module_has_its_functions() -> None:
-    assert [name for name in MODULE.split() if not callable(getattr(compat, name, None))] == []
+    assert [name for name in MODULE_FUNCTIONS.split() if not callable(getattr(compat, name, None))] == []
 
 
 def test_enumerations_have_the_documented_values() -> None:
@@ -143,26 +143,26 @@ def test_every_documented_record_exists() -> None:
 async def test_a_game_runs_with_the_compat_names(world: World) -> None:
     mary = await create_player(world, await create_game(world), "mary", connect=False)
     client = compat.Client(compat.ClientCreateOptions(web_base=world.url))
-    statuses, created, completed = CallbackRecorder(), CallbackRecorder(), CallbackRecorder()
+    statuses, creation_recorder, completion_recorder = CallbackRecorder(), CallbackRecorder(), CallbackRecorder()
     client.SetStatusChangedCallback(statuses)
-    client.SetMessageCreatedCallback(created)
+    client.SetMessageCreatedCallback(creation_recorder)
 
-    client.UpdateToken(compat.AuthorizationTokenType.Bearer, mary.tokens["access_token"], completed)
-    result = await completed.next()
+    client.UpdateToken(compat.AuthorizationTokenType.Bearer, mary.tokens["access_token"], completion_recorder)
+    result = await completion_recorder.next()
     assert (bool(result), result.Successful(), result.Type()) == (True, True, compat.ErrorType.None_)
     client.Connect()
     await statuses.next(lambda status, *_: status == compat.Client.Status.Ready)
     assert compat.Client.StatusToString(client.GetStatus()) == "Ready"
-    client.CreateOrJoinLobby("secret", completed)
-    result, lobby_id = await completed.next()
-    client.SendLobbyMessage(lobby_id, "hello", completed)
-    result, message_id = await completed.next()
-    assert await created.next() == message_id
+    client.CreateOrJoinLobby("secret", completion_recorder)
+    result, lobby_id = await completion_recorder.next()
+    client.SendLobbyMessage(lobby_id, "hello", completion_recorder)
+    result, message_id = await completion_recorder.next()
+    assert await creation_recorder.next() == message_id
     message = client.GetMessageHandle(message_id)
     assert (type(message), message.Content(), message.Author().Username()) == (compat.MessageHandle, "hello", "mary")
     assert message.Lobby().LobbyMemberIds() == [mary.id]
-    client.LeaveLobby(5, completed)
-    result = await completed.next()
+    client.LeaveLobby(5, completion_recorder)
+    result = await completion_recorder.next()
     assert (result.Type(), result.ErrorCode(), result.Status()) == (compat.ErrorType.HTTPError, 10031, 404)
     await client.close()
     await mary.client.close()
@@ -172,6 +172,6 @@ def test_the_documented_operations_match_the_class_lists() -> None:
     operations = documented_operations("1.2", "1.4", "4", "6.2", "9", "10", "11", "12", "13", "14")
 
     assert operations - DECLARED_NAMES == set()
-    assert set(MODULE.split()) - operations == set()
+    assert set(MODULE_FUNCTIONS.split()) - operations == set()
     for kind in ("Client", "Call"):
         assert set(names_of(kind)) - operations == {"Status", "Error", "Thread"} & set(names_of(kind))

@@ -34,12 +34,12 @@ async def test_messages_between_strangers_are_not_stored(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     created, updated, deleted = (zoe.record_event(f"message_{kind}") for kind in ("created", "updated", "deleted"))
-    own_created = mary.record_event("message_created")
+    own_created_events = mary.record_event("message_created")
 
     message_id = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
     assert await created.next() == message_id
-    assert await own_created.next() == message_id
+    assert await own_created_events.next() == message_id
     for reader, other in ((zoe, mary), (mary, zoe)):
         message = reader.client.get_message_handle(message_id)
         assert message is not None
@@ -71,17 +71,17 @@ async def test_provisional_players_can_message_while_both_are_connected(world: W
     application = await create_game(world)
     sender, _ = await create_provisional_player(world, application, "hero-1")
     recipient, recipient_id = await create_provisional_player(world, application, "hero-2")
-    created, updated = CallbackRecorder(), CallbackRecorder()
-    recipient.set_message_created_callback(created)
-    recipient.set_message_updated_callback(updated)
+    creation_recorder, update_recorder = CallbackRecorder(), CallbackRecorder()
+    recipient.set_message_created_callback(creation_recorder)
+    recipient.set_message_updated_callback(update_recorder)
 
     message_id = await sender.send_user_message(recipient_id, "psst")
-    assert await created.next() == message_id
+    assert await creation_recorder.next() == message_id
     sender_id = (await sender.fetch_current_user(BEARER, sender._core.token)).id
     assert application.bot is not None
     path = f"/partner-sdk/dms/{sender_id}/{recipient_id}/messages/{message_id}/moderation-metadata"
     assert (await application.bot.put(path, json={"verdict": "harmless"})).status == 204
-    assert await updated.next() == message_id
+    assert await update_recorder.next() == message_id
     message = recipient.get_message_handle(message_id)
     assert message is not None
     assert (message.content, message.moderation_metadata) == ("psst", {"verdict": "harmless"})
@@ -101,15 +101,15 @@ async def test_a_group_message_is_not_a_message_to_one_recipient(world: World) -
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     rob = await world.user("rob")
     await world.guild(mary.user, zoe.user, rob)
-    created = mary.record_event("message_created")
+    created_events = mary.record_event("message_created")
     private_id = await zoe.client.send_user_message(mary.id, "for mary alone")
-    await created.next(lambda message_id: message_id == private_id)
+    await created_events.next(lambda message_id: message_id == private_id)
     body = {"recipients": [str(zoe.id), str(rob.id)]}
     group_id = (await mary.user.post("/users/@me/channels", json=body)).ok()["id"]
 
     posted_id = (await zoe.user.post(f"/channels/{group_id}/messages", json={"content": "for all"})).ok()["id"]
 
-    await created.next(lambda message_id: message_id == int(posted_id))
+    await created_events.next(lambda message_id: message_id == int(posted_id))
     message = mary.client.get_message_handle(int(posted_id))
     assert message is not None
     assert (message.recipient_id, message.recipient, message.channel_id) == (0, None, int(group_id))

@@ -91,13 +91,13 @@ def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
     third_party -= sys.stdlib_module_names | {"hubbub"}
     # yarl is the URL type of aiohttp.
     assert third_party == {"aiohttp", "msgspec", "yarl"}
-    # The extra `voice`, and PyNaCl where it is installed, are not imported before a call starts.
+    # The extras of calls, and PyNaCl where it is installed, are not imported before a call starts.
     third_party = set().union(*map(imported_modules, voice_files)) - sys.stdlib_module_names - {"hubbub"}
-    assert third_party == {"aiohttp", "msgspec", "av", "cryptography", "davey", "nacl"}
+    assert third_party == {"aiohttp", "msgspec", "av", "cryptography", "davey", "livekit", "miniaudio", "nacl"}
 
 
 def test_voice_dependencies_are_not_loaded_without_a_call() -> None:
     loaded = list_loaded_modules("import hubbub.sdk, hubbub.sdk.compat; hubbub.sdk.Client().close()")
 
     assert {name for name in loaded if name.startswith("hubbub.sdk.media")} == set()
-    assert loaded & {"av", "cryptography", "davey", "nacl"} == set()
+    assert loaded & {"av", "cryptography", "davey", "livekit", "miniaudio", "nacl"} == set()

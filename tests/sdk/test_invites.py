@@ -22,20 +22,20 @@ HOUR_MS = 3_600_000
 async def create_host_and_guest(world: World) -> tuple[Player, Player]:
     """Create two friends; Mary has an activity that Zoe can see and join."""
     mary, zoe = await create_friends(world)
-    changed = zoe.record_event("user_updated")
+    changed_events = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
     return mary, zoe
 
 
 async def test_an_invited_player_accepts_and_gets_the_join_secret(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
-    invited, messages = zoe.record_event("activity_invite_created"), zoe.record_event("message_created")
+    invited_events, messages = zoe.record_event("activity_invite_created"), zoe.record_event("message_created")
     own_invites = mary.record_event("activity_invite_created")
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
 
-    invite = await invited.next()
+    invite = await invited_events.next()
     assert (invite.sender_id, invite.type, invite.party_id) == (mary.id, ActivityActionTypes.JOIN, "party-1")
     assert invite.application_id == mary.client.get_application_id()
     assert invite.is_valid
@@ -101,9 +101,9 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
     zoe_messages, mary_messages = zoe.record_event("message_created"), mary.record_event("message_created")
     first_id = await mary.client.send_user_message(zoe.id, "hello")
-    invited = zoe.record_event("activity_invite_created")
+    invited_events = zoe.record_event("activity_invite_created")
     await mary.client.send_activity_invite(zoe.id, "come and jump")
-    invite = await invited.next()
+    invite = await invited_events.next()
     last_id = await mary.client.send_user_message(zoe.id, "or not")
     assert await zoe_messages.next(lambda message_id: message_id == last_id) == last_id
     assert await mary_messages.next(lambda message_id: message_id == last_id) == last_id
@@ -132,11 +132,11 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
 
 async def test_a_join_request_to_a_full_party_is_rejected(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
-    changed = zoe.record_event("user_updated")
+    changed_events = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(
         joinable_activity(party=ActivityParty(id="party-1", current_size=4, max_size=4))
     )
-    await changed.next(
+    await changed_events.next(
         lambda user_id: (activity := visible_activity(zoe, mary)) is not None and activity.party.current_size == 4
     )  # type: ignore[union-attr]
 
@@ -150,7 +150,10 @@ async def test_a_join_request_to_a_full_party_is_rejected(world: World) -> None:
 
 async def test_a_player_asks_to_join_and_is_invited(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
-    join_requests, invited = mary.record_event("activity_invite_created"), zoe.record_event("activity_invite_created")
+    join_requests, invited_events = (
+        mary.record_event("activity_invite_created"),
+        zoe.record_event("activity_invite_created"),
+    )
 
     await zoe.client.send_activity_join_request(mary.id)
     request = await join_requests.next()
@@ -159,7 +162,7 @@ async def test_a_player_asks_to_join_and_is_invited(world: World) -> None:
         await mary.client.accept_activity_invite(request)
 
     await mary.client.send_activity_join_request_reply(request)
-    invite = await invited.next()
+    invite = await invited_events.next()
     assert invite.type is ActivityActionTypes.JOIN
     assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
     await mary.client.close()
@@ -168,22 +171,25 @@ async def test_a_player_asks_to_join_and_is_invited(world: World) -> None:
 
 async def test_an_invite_is_valid_while_its_sender_plays(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
-    invited, updated = zoe.record_event("activity_invite_created"), zoe.record_event("activity_invite_updated")
+    invited_events, updated_events = (
+        zoe.record_event("activity_invite_created"),
+        zoe.record_event("activity_invite_updated"),
+    )
     await mary.client.send_activity_invite(zoe.id, "")
-    await invited.next()
+    await invited_events.next()
 
     mary.client.clear_rich_presence()
-    assert not (await updated.next()).is_valid
+    assert not (await updated_events.next()).is_valid
     await mary.client.update_rich_presence(joinable_activity())
-    assert (await updated.next()).is_valid
+    assert (await updated_events.next()).is_valid
     world.clock.advance(7 * HOUR_MS)
     # Any response gives Zoe's client the platform's time.
     await zoe.client.get_user_guilds()
-    assert not (await updated.next()).is_valid
-    changed = zoe.record_event("user_updated")
+    assert not (await updated_events.next()).is_valid
+    changed_events = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity(details="Still jumping"))
-    await changed.next(lambda user_id: user_id == mary.id)
-    assert len(updated.calls) == 3
+    await changed_events.next(lambda user_id: user_id == mary.id)
+    assert len(updated_events.calls) == 3
     await mary.client.close()
     await zoe.client.close()
 
@@ -204,13 +210,13 @@ async def test_presence_scopes_are_enough_to_invite_and_to_accept(world: World) 
     mary = await create_player(world, application, "mary", scopes="openid sdk.social_layer_presence")
     zoe = await create_player(world, application, "zoe", scopes="openid sdk.social_layer_presence")
     await befriend_players(mary, zoe)
-    changed, invited = zoe.record_event("user_updated"), zoe.record_event("activity_invite_created")
+    changed_events, invited_events = zoe.record_event("user_updated"), zoe.record_event("activity_invite_created")
     await mary.client.update_rich_presence(joinable_activity())
-    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
 
-    invite = await invited.next()
+    invite = await invited_events.next()
     assert (invite.sender_id, invite.type) == (mary.id, ActivityActionTypes.JOIN)
     assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
     await mary.client.close()
@@ -219,13 +225,13 @@ async def test_presence_scopes_are_enough_to_invite_and_to_accept(world: World) 
 
 async def test_an_invite_to_a_disconnected_player_is_delivered_on_connect(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
-    invited = zoe.record_event("activity_invite_created")
+    invited_events = zoe.record_event("activity_invite_created")
     await zoe.client.disconnect()
     await mary.client.send_activity_invite(zoe.id, "come and jump")
 
     await zoe.client.connect()
 
-    invite = await invited.next()
+    invite = await invited_events.next()
     assert (invite.sender_id, invite.type, invite.party_id) == (mary.id, ActivityActionTypes.JOIN, "party-1")
     assert invite.is_valid
     # This client already knows the invite and is not notified again; another client is, until the invite is accepted.
@@ -237,8 +243,8 @@ async def test_an_invite_to_a_disconnected_player_is_delivered_on_connect(world:
     await phone.connect()
     assert await phone_invites.next() == invite
     assert await phone.accept_activity_invite(invite) == "let-me-in"
-    assert await invited.next() == invite
-    assert len(invited.calls) == 2
+    assert await invited_events.next() == invite
+    assert len(invited_events.calls) == 2
     for client in (mary.client, zoe.client, phone):
         await client.close()
 
@@ -246,9 +252,9 @@ async def test_an_invite_to_a_disconnected_player_is_delivered_on_connect(world:
 @pytest.mark.parametrize("cause", ["accepted", "expired", "deleted", "blocked"])
 async def test_an_invite_that_is_no_longer_valid_is_not_delivered_on_connect(world: World, cause: str) -> None:
     mary, zoe = await create_host_and_guest(world)
-    invited = zoe.record_event("activity_invite_created")
+    invited_events = zoe.record_event("activity_invite_created")
     await mary.client.send_activity_invite(zoe.id, "come and jump")
-    invite = await invited.next()
+    invite = await invited_events.next()
     if cause == "accepted":
         await zoe.client.accept_activity_invite(invite)
     elif cause == "expired":
@@ -272,19 +278,22 @@ async def test_an_invite_that_is_no_longer_valid_is_not_delivered_on_connect(wor
 
 async def test_an_invite_expires_after_six_hours_without_any_response(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
-    invited, updated = zoe.record_event("activity_invite_created"), zoe.record_event("activity_invite_updated")
+    invited_events, updated_events = (
+        zoe.record_event("activity_invite_created"),
+        zoe.record_event("activity_invite_updated"),
+    )
     # Zoe's client receives the invite when it is almost six hours old, and no later response changes the clock.
     clock, elapsed_seconds = zoe.client._core.clock, 6 * 3600 - 0.2
     clock.update_from_headers = lambda headers: None  # type: ignore[method-assign]
     clock._offset_ms, clock.monotonic = world.clock.now_ms(), lambda: elapsed_seconds
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
-    invite = await invited.next()
+    invite = await invited_events.next()
     assert invite.is_valid
     elapsed_seconds += 3600
 
-    updated_invite = await updated.next()
+    updated_invite = await updated_events.next()
     assert (updated_invite.message_id, updated_invite.is_valid) == (invite.message_id, False)
-    assert updated.calls == [(updated_invite,)]
+    assert updated_events.calls == [(updated_invite,)]
     await mary.client.close()
     await zoe.client.close()

@@ -65,15 +65,15 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     await client.update_token(BEARER, token)
     await client.connect()
-    merge_requests, completed = CallbackRecorder(), CallbackRecorder()
+    merge_requests, completion_recorder = CallbackRecorder(), CallbackRecorder()
 
-    client.join_linked_lobby_guild(lobby_id, merge_requests, completed)
+    client.join_linked_lobby_guild(lobby_id, merge_requests, completion_recorder)
     await merge_requests.next()
     client.provisional_user_merge_completed(False)
-    result, url = await completed.next()
+    result, url = await completion_recorder.next()
     assert (result.type, url) == (ErrorType.ABORTED, "")
 
-    client.join_linked_lobby_guild(lobby_id, merge_requests, completed)
+    client.join_linked_lobby_guild(lobby_id, merge_requests, completion_recorder)
     await merge_requests.next()
     verifier, challenge = oauth.create_pkce_pair()
     code = await application.request_code(rob, SCOPES, code_challenge=challenge, code_challenge_method="S256")
@@ -83,7 +83,7 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
     await client.update_token(BEARER, merged_tokens.access_token)
     client.provisional_user_merge_completed(True)
 
-    result, url = await completed.next()
+    result, url = await completion_recorder.next()
     assert result.successful, result
     assert url.startswith(f"{world.url}/invite/")
     assert machine.opened_urls == [url]
@@ -100,9 +100,9 @@ async def test_joining_a_linked_guild_opens_the_join_page(
     lobby_id = await create_linked_lobby(world, application, mary, zoe.id)
     machine = await new_machine(zoe.user)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
-    completed = CallbackRecorder()
-    zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is not provisional"), completed)
-    result, _ = await completed.next()
+    completion_recorder = CallbackRecorder()
+    zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is not provisional"), completion_recorder)
+    result, _ = await completion_recorder.next()
     assert result.successful, result
     browser = Browser(world)
     browser.sign_in_as(zoe.user)
@@ -127,9 +127,9 @@ async def test_messages_and_settings_open_in_the_chat_client(
     mary, zoe = await create_friends(world)
     zoe_machine, other_machine = await new_machine(zoe.user), await new_machine(await world.user())
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(zoe_machine.directory))
-    created = zoe.record_event("message_created")
+    created_events = zoe.record_event("message_created")
     sent = await mary.client.send_user_message(zoe.id, "hello")
-    await created.next(lambda message_id: message_id == sent)
+    await created_events.next(lambda message_id: message_id == sent)
     message = zoe.client.get_message_handle(sent)
     assert message is not None
 
@@ -214,8 +214,8 @@ async def test_device_polling_continues_after_a_network_outage(world: World) -> 
 async def test_the_device_code_screen_is_shown_and_closed() -> None:
     opened_urls: list[str] = []
     client = Client(open_browser=opened_urls.append)
-    closed = CallbackRecorder()
-    client.set_authorize_device_screen_closed_callback(closed)
+    close_recorder = CallbackRecorder()
+    client.set_authorize_device_screen_closed_callback(close_recorder)
 
     client.open_authorize_device_screen(99, "ABCD2345")
     client.open_authorize_device_screen(99, "A&b=c d#e")
@@ -228,7 +228,7 @@ async def test_the_device_code_screen_is_shown_and_closed() -> None:
         "http://127.0.0.1:8080/activate?user_code=A%26b%3Dc%20d%23e",
         "http://127.0.0.1:8080/activate?user_code=ABCD2345",
     ]
-    await closed.next()
+    await close_recorder.next()
     await client.close()
 
 

@@ -48,11 +48,11 @@ class LinkedLobbySetup:
         zoe: Player,
         guild: Guild,
         lobby_id: int,
-        updated: CallbackRecorder,
+        update_recorder: CallbackRecorder,
     ) -> None:
         self.application, self.mary, self.zoe, self.guild = application, mary, zoe, guild
         self.lobby_id = lobby_id
-        self.updated = updated
+        self.update_recorder = update_recorder
 
     @property
     def linked_channel(self) -> LinkedChannel | None:
@@ -69,16 +69,16 @@ async def open_linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
     guild = await world.guild(mary.user)
     assert application.bot is not None
     body = {"members": [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(zoe.id)}]}
-    created, updated = (
+    creation_recorder, update_recorder = (
         [player.record_event("lobby_created") for player in (mary, zoe)],
         zoe.record_event("lobby_updated"),
     )
     lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
-    for recorder in created:
+    for recorder in creation_recorder:
         await recorder.next()
-    setup = LinkedLobbySetup(application, mary, zoe, guild, lobby_id, updated)
+    setup = LinkedLobbySetup(application, mary, zoe, guild, lobby_id, update_recorder)
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
-    await updated.next(lambda _: setup.linked_channel is not None)
+    await update_recorder.next(lambda _: setup.linked_channel is not None)
     yield setup
     await mary.client.close()
     await zoe.client.close()
@@ -88,7 +88,7 @@ async def test_unlinking_by_another_member_is_visible(world: World) -> None:
     async with open_linked_lobby(world) as setup:
         await setup.mary.client.unlink_channel_from_lobby(setup.lobby_id)
 
-        await setup.updated.next(lambda _: setup.linked_channel is None)
+        await setup.update_recorder.next(lambda _: setup.linked_channel is None)
         # The channel is now unknown to the game.
         assert setup.zoe.client.get_channel_handle(setup.guild.general) is None
         assert setup.mary.client.get_channel_handle(setup.guild.general) is None
@@ -100,7 +100,7 @@ async def test_linking_another_channel_is_visible(world: World) -> None:
 
         await setup.mary.client.link_channel_to_lobby(setup.lobby_id, other_channel_id)
 
-        await setup.updated.next(
+        await setup.update_recorder.next(
             lambda _: setup.linked_channel is not None and setup.linked_channel.id == other_channel_id
         )
         is_known = [
@@ -112,13 +112,13 @@ async def test_linking_another_channel_is_visible(world: World) -> None:
 
 async def test_deleting_the_lobby_removes_the_linked_channel(world: World) -> None:
     async with open_linked_lobby(world) as setup:
-        deleted = setup.zoe.record_event("lobby_deleted")
+        deleted_events = setup.zoe.record_event("lobby_deleted")
         assert setup.zoe.client.get_channel_handle(setup.guild.general) is not None
 
         assert setup.application.bot is not None
         (await setup.application.bot.delete(f"/lobbies/{setup.lobby_id}")).ok()
 
-        await deleted.next()
+        await deleted_events.next()
         for channel_id in (setup.lobby_id, setup.guild.general):
             assert setup.zoe.client.get_channel_handle(channel_id) is None
 
@@ -127,18 +127,20 @@ async def test_unlinking_from_the_guild_side_is_visible(world: World) -> None:
     async with open_linked_lobby(world) as setup:
         (await setup.mary.user.delete(f"/channels/{setup.guild.general}/linked-lobby")).ok()
 
-        await setup.updated.next(lambda _: setup.linked_channel is None)
+        await setup.update_recorder.next(lambda _: setup.linked_channel is None)
 
 
 async def test_renaming_and_deleting_the_linked_channel_is_visible(world: World) -> None:
     async with open_linked_lobby(world) as setup:
         (await setup.mary.user.patch(f"/channels/{setup.guild.general}", json={"name": "pond"})).ok()
 
-        await setup.updated.next(lambda _: setup.linked_channel is not None and setup.linked_channel.name == "pond")
+        await setup.update_recorder.next(
+            lambda _: setup.linked_channel is not None and setup.linked_channel.name == "pond"
+        )
 
         (await setup.mary.user.delete(f"/channels/{setup.guild.general}")).ok()
 
-        await setup.updated.next(lambda _: setup.linked_channel is None)
+        await setup.update_recorder.next(lambda _: setup.linked_channel is None)
 
 
 def is_platform_friend(player: Player, user_id: int) -> bool:
@@ -158,12 +160,12 @@ async def rename_player(player: Player, name: str) -> None:
 
 async def test_a_game_friends_new_name_is_visible(world: World) -> None:
     mary, zoe = await create_friends(world)
-    updated, regrouped = zoe.record_event("user_updated"), zoe.record_event("relationship_groups_updated")
+    updated_events, regrouped_events = zoe.record_event("user_updated"), zoe.record_event("relationship_groups_updated")
 
     await rename_player(mary, "Mary the Great")
 
-    await updated.next(lambda user_id: user_id == mary.id and display_name(zoe, mary.id) == "Mary the Great")
-    await regrouped.next(lambda user_id: user_id == mary.id)
+    await updated_events.next(lambda user_id: user_id == mary.id and display_name(zoe, mary.id) == "Mary the Great")
+    await regrouped_events.next(lambda user_id: user_id == mary.id)
     await mary.client.close()
     await zoe.client.close()
 
@@ -171,16 +173,16 @@ async def test_a_game_friends_new_name_is_visible(world: World) -> None:
 async def test_a_platform_friends_new_name_is_visible(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
-    requests, accepted = zoe.record_event("relationship_created"), mary.record_event("relationship_created")
+    requests, accepted_events = zoe.record_event("relationship_created"), mary.record_event("relationship_created")
     await mary.client.send_platform_friend_request_by_id(zoe.id)
     await requests.next()
     await zoe.client.accept_platform_friend_request(mary.id)
-    await accepted.next(lambda user_id, _: is_platform_friend(mary, user_id))
-    updated = mary.record_event("user_updated")
+    await accepted_events.next(lambda user_id, _: is_platform_friend(mary, user_id))
+    updated_events = mary.record_event("user_updated")
 
     await rename_player(zoe, "Zoe the Wise")
 
-    await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
+    await updated_events.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
     await mary.client.close()
     await zoe.client.close()
 
@@ -188,12 +190,12 @@ async def test_a_platform_friends_new_name_is_visible(world: World) -> None:
 async def test_a_lobby_members_new_name_is_visible_to_members_only(world: World) -> None:
     application = await create_game(world)
     mary, zoe, rob = [await create_player(world, application, name) for name in ("mary", "zoe", "rob")]
-    added, joined = mary.record_event("lobby_member_added"), rob.record_event("lobby_member_added")
+    added_events, joined_events = mary.record_event("lobby_member_added"), rob.record_event("lobby_member_added")
     await mary.client.create_or_join_lobby("pond")
     await zoe.client.create_or_join_lobby("pond")
-    await added.next()
+    await added_events.next()
     other_lobby_id = await rob.client.create_or_join_lobby("another pond")
-    updated, changed, rob_updates = (
+    updated_events, changed_events, rob_updates = (
         mary.record_event("user_updated"),
         mary.record_event("lobby_member_updated"),
         rob.record_event("user_updated"),
@@ -201,11 +203,11 @@ async def test_a_lobby_members_new_name_is_visible_to_members_only(world: World)
 
     await rename_player(zoe, "Zoe the Wise")
 
-    await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
-    await changed.next(lambda _, user_id: user_id == zoe.id)
+    await updated_events.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
+    await changed_events.next(lambda _, user_id: user_id == zoe.id)
     # Events about Zoe would reach Rob before the next event that he receives.
     await mary.client.create_or_join_lobby("another pond")
-    await joined.next(lambda lobby_id, _: lobby_id == other_lobby_id)
+    await joined_events.next(lambda lobby_id, _: lobby_id == other_lobby_id)
     assert rob_updates.calls == []
     for player in (mary, zoe, rob):
         await player.client.close()
@@ -219,14 +221,14 @@ async def test_a_conversation_partners_new_name_is_visible(world: World) -> None
     messages = mary.record_event("message_created")
     for player in (mary, rob):
         body = {"recipients": [str(player.id)]}
-        channel = (await zoe.user.post("/users/@me/channels", json=body)).ok()["id"]
-        (await zoe.user.post(f"/channels/{channel}/messages", json={"content": "hello"})).ok()
+        channel_id = (await zoe.user.post("/users/@me/channels", json=body)).ok()["id"]
+        (await zoe.user.post(f"/channels/{channel_id}/messages", json={"content": "hello"})).ok()
     await messages.next()
-    updated, rob_updates = mary.record_event("user_updated"), rob.record_event("user_updated")
+    updated_events, rob_updates = mary.record_event("user_updated"), rob.record_event("user_updated")
 
     await rename_player(zoe, "Zoe the Wise")
 
-    await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
+    await updated_events.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
     # A game without access to conversations does not know their recipients. An event about Zoe would arrive before the
     # event about Rob.
     await rename_player(rob, "Rob the Watchful")
@@ -238,14 +240,14 @@ async def test_a_conversation_partners_new_name_is_visible(world: World) -> None
 async def test_a_blocked_users_new_name_is_visible(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
-    blocked = mary.record_event("relationship_created")
+    blocked_events = mary.record_event("relationship_created")
     await mary.client.block_user(zoe.id)
-    await blocked.next()
-    updated = mary.record_event("user_updated")
+    await blocked_events.next()
+    updated_events = mary.record_event("user_updated")
 
     await rename_player(zoe, "Zoe the Wise")
 
-    await updated.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
+    await updated_events.next(lambda user_id: user_id == zoe.id and display_name(mary, zoe.id) == "Zoe the Wise")
     await mary.client.close()
     await zoe.client.close()
 
@@ -258,18 +260,18 @@ async def test_group_recipients_joining_and_leaving_are_visible(world: World) ->
     )
     await world.guild(mary.user, zoe, rob, ann)
     body = {"recipients": [str(zoe.id), str(rob.id)]}
-    received = mary.record_event("message_created")
+    received_events = mary.record_event("message_created")
     group_id = int((await mary.user.post("/users/@me/channels", json=body)).ok()["id"])
     # The message about a change arrives after the change.
     (await mary.user.put(f"/channels/{group_id}/recipients/{ann.id}", json={})).ok()
-    await received.next()
+    await received_events.next()
     channel = mary.client.get_channel_handle(group_id)
     assert channel is not None
     assert sorted(channel.recipients) == [zoe.id, rob.id, ann.id]
     assert display_name(mary, ann.id) == "ann"
 
     (await mary.user.delete(f"/channels/{group_id}/recipients/{zoe.id}")).ok()
-    await received.next()
+    await received_events.next()
     assert sorted(channel.recipients) == [rob.id, ann.id]
     await mary.client.close()
 
@@ -278,17 +280,17 @@ async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary")
     async with connect_provisional_player(world, application) as (client, provisional_id):
-        requests, accepted = CallbackRecorder(), mary.record_event("relationship_created")
+        requests, accepted_events = CallbackRecorder(), mary.record_event("relationship_created")
         client.set_relationship_created_callback(requests)
         await mary.client.send_game_friend_request_by_id(provisional_id)
         await requests.next()
         await client.accept_game_friend_request(mary.id)
-        await accepted.next(lambda user_id, _: is_game_friend(mary, user_id))
-        updated = mary.record_event("user_updated")
+        await accepted_events.next(lambda user_id, _: is_game_friend(mary, user_id))
+        updated_events = mary.record_event("user_updated")
 
         await client.update_provisional_account_display_name("Heroine")
 
-        await updated.next(
+        await updated_events.next(
             lambda user_id: user_id == provisional_id and display_name(mary, provisional_id) == "Heroine"
         )
     await mary.client.close()
@@ -300,10 +302,10 @@ async def create_friends_with_activity(world: World) -> tuple[Player, Player, Ca
     Return the friends and the recorder of the user updates of the second.
     """
     mary, zoe = await create_friends(world)
-    updated = zoe.record_event("user_updated")
+    updated_events = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await updated.next(lambda _: visible_activity(zoe, mary) is not None)
-    return mary, zoe, updated
+    await updated_events.next(lambda _: visible_activity(zoe, mary) is not None)
+    return mary, zoe, updated_events
 
 
 def is_hidden(viewer: Player, other: Player) -> bool:
@@ -339,7 +341,7 @@ async def test_a_block_hides_presence(world: World, blocker: str) -> None:
 
 async def test_a_remaining_game_friend_still_sees_the_activity(world: World) -> None:
     mary, zoe, updated = await create_friends_with_activity(world)
-    relationships, deleted = mary.record_event("relationship_created"), zoe.record_event("relationship_deleted")
+    relationships, deleted_events = mary.record_event("relationship_created"), zoe.record_event("relationship_deleted")
     await zoe.client.send_platform_friend_request_by_id(mary.id)
     await relationships.next()
     await mary.client.accept_platform_friend_request(zoe.id)
@@ -347,7 +349,7 @@ async def test_a_remaining_game_friend_still_sees_the_activity(world: World) -> 
 
     (await mary.user.delete(f"/users/@me/relationships/{zoe.id}")).ok()
 
-    await deleted.next(lambda user_id, platform: (user_id, platform) == (mary.id, True))
+    await deleted_events.next(lambda user_id, platform: (user_id, platform) == (mary.id, True))
     assert visible_activity(zoe, mary) is not None
     await mary.client.update_rich_presence(joinable_activity(state="Out of the puddle"))
     await updated.next(
@@ -368,19 +370,19 @@ async def test_a_new_lobby_member_comes_with_the_application_profile(world: Worl
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     async with connect_provisional_player(world, application) as (client, provisional_id):
-        added, created = mary.record_event("lobby_member_added"), zoe.record_event("lobby_created")
+        added_events, created_events = mary.record_event("lobby_member_added"), zoe.record_event("lobby_created")
         lobby_id = await mary.client.create_or_join_lobby("pond")
 
         await client.create_or_join_lobby("pond")
 
-        await added.next(lambda _, user_id: user_id == provisional_id)
+        await added_events.next(lambda _, user_id: user_id == provisional_id)
         assert [external for external, _ in application_profiles(mary, provisional_id)] == ["hero-1"]
 
         # Members who join later also receive the profile. The game's backend adds Zoe, because the response to a
         # member who joins does not contain the profile.
         assert application.bot is not None
         (await application.bot.put(f"/lobbies/{lobby_id}/members/{zoe.id}", json={})).ok()
-        await created.next()
+        await created_events.next()
         assert [external for external, _ in application_profiles(zoe, provisional_id)] == ["hero-1"]
     await mary.client.close()
     await zoe.client.close()
@@ -407,13 +409,13 @@ async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None
     application = await create_game(world)
     mary, zoe, rob = [await create_player(world, application, name) for name in ("mary", "zoe", "rob")]
     async with connect_provisional_player(world, application) as (client, provisional_id):
-        requests, added = mary.record_event("relationship_created"), zoe.record_event("lobby_member_added")
+        requests, added_events = mary.record_event("relationship_created"), zoe.record_event("lobby_member_added")
         await client.send_game_friend_request_by_id(mary.id)
         await requests.next()
         await zoe.client.create_or_join_lobby("pond")
         await client.create_or_join_lobby("pond")
-        await added.next()
-        own_updates, rob_updates, joined = (
+        await added_events.next()
+        own_updates, rob_updates, joined_events = (
             CallbackRecorder(),
             rob.record_event("user_updated"),
             rob.record_event("lobby_member_added"),
@@ -435,7 +437,7 @@ async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None
         # Events about the provisional player would reach Rob before the next event that he receives.
         await rob.client.create_or_join_lobby("another pond")
         await mary.client.create_or_join_lobby("another pond")
-        await joined.next()
+        await joined_events.next()
         assert rob_updates.calls == []
     for player in (mary, zoe, rob):
         await player.client.close()
@@ -444,7 +446,7 @@ async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None
 async def test_reads_under_the_lock_are_consistent(world: World) -> None:
     mary = await create_player(world, await create_game(world), "mary", threaded=True, connect=False)
     mary.client.connect()
-    updated = mary.record_event("user_updated")
+    updated_events = mary.record_event("user_updated")
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while mary.client.get_status() is not ClientStatus.READY:
             mary.client.run_callbacks()
@@ -459,7 +461,7 @@ async def test_reads_under_the_lock_are_consistent(world: World) -> None:
         assert (me.display_name, mary.client.get_user_application_profiles_no_lock(me.id)) == before
 
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not updated.calls:
+        while not updated_events.calls:
             mary.client.run_callbacks()
             await asyncio.sleep(0.01)
     assert me.display_name == "Mary the Great"

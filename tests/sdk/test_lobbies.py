@@ -10,13 +10,13 @@ from tests.world import World
 
 async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:
     mary, zoe = await create_two_players(world)
-    created, added = mary.record_event("lobby_created"), mary.record_event("lobby_member_added")
+    created_events, added_events = mary.record_event("lobby_created"), mary.record_event("lobby_member_added")
 
     lobby_id = await mary.client.create_or_join_lobby_with_metadata("secret", {"map": "pond"}, {"boots": "red"})
-    assert await created.next() == lobby_id
+    assert await created_events.next() == lobby_id
     assert await zoe.client.create_or_join_lobby("secret") == lobby_id
 
-    assert await added.next() == (lobby_id, zoe.id)
+    assert await added_events.next() == (lobby_id, zoe.id)
     lobby = mary.client.get_lobby_handle(lobby_id)
     assert lobby is not None
     assert mary.client.get_lobby_ids() == [lobby_id]
@@ -29,7 +29,7 @@ async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:
     assert other is not None
     assert other.user is not None
     assert other.user.username == "zoe"
-    assert len(created.calls) == 1
+    assert len(created_events.calls) == 1
     await mary.client.close()
     await zoe.client.close()
 
@@ -39,11 +39,11 @@ async def test_a_message_handle_has_the_message_and_its_moderation_metadata(worl
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await zoe.client.create_or_join_lobby("secret")
-    received, updated = zoe.record_event("message_created"), zoe.record_event("message_updated")
+    received_events, updated_events = zoe.record_event("message_created"), zoe.record_event("message_updated")
 
     message_id = await mary.client.send_lobby_message_with_metadata(lobby_id, f"hello <@{zoe.id}>", {"mood": "wet"})
 
-    assert await received.next() == message_id
+    assert await received_events.next() == message_id
     message = zoe.client.get_message_handle(message_id)
     assert message is not None
     assert (message.author_id, message.channel_id, message.raw_content) == (mary.id, lobby_id, f"hello <@{zoe.id}>")
@@ -60,7 +60,7 @@ async def test_a_message_handle_has_the_message_and_its_moderation_metadata(worl
     assert application.bot is not None
     path = f"/lobbies/{lobby_id}/messages/{message_id}/moderation-metadata"
     assert (await application.bot.put(path, json={"verdict": "splashy"})).status == 204
-    assert await updated.next() == message_id
+    assert await updated_events.next() == message_id
     assert message.moderation_metadata == {"verdict": "splashy"}
     await mary.client.close()
     await zoe.client.close()
@@ -87,29 +87,32 @@ async def test_leaving_removes_the_member_and_disconnecting_does_not(world: Worl
     mary, zoe = await create_two_players(world)
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await zoe.client.create_or_join_lobby("secret")
-    removed, changed = mary.record_event("lobby_member_removed"), mary.record_event("lobby_member_updated")
-    deleted = zoe.record_event("lobby_deleted")
+    removed_events, changed_events = (
+        mary.record_event("lobby_member_removed"),
+        mary.record_event("lobby_member_updated"),
+    )
+    deleted_events = zoe.record_event("lobby_deleted")
     lobby = mary.client.get_lobby_handle(lobby_id)
     assert lobby is not None
 
     await zoe.client.disconnect()
-    await changed.next(lambda _, user_id: user_id == zoe.id)
+    await changed_events.next(lambda _, user_id: user_id == zoe.id)
     member = lobby.get_lobby_member_handle(zoe.id)
     assert member is not None
     assert not member.connected
 
     await zoe.client.connect()
-    await changed.next(lambda _, user_id: user_id == zoe.id)
+    await changed_events.next(lambda _, user_id: user_id == zoe.id)
     assert member.connected
     assert zoe.client.get_lobby_ids() == [lobby_id]
 
     await zoe.client.leave_lobby(lobby_id)
-    assert await deleted.next() == lobby_id
-    assert await removed.next() == (lobby_id, zoe.id)
+    assert await deleted_events.next() == lobby_id
+    assert await removed_events.next() == (lobby_id, zoe.id)
     assert lobby.lobby_member_ids == [mary.id]
     assert zoe.client.get_lobby_ids() == []
     assert zoe.client.get_lobby_handle(lobby_id) is None
-    assert len(deleted.calls) == 1
+    assert len(deleted_events.calls) == 1
     await mary.client.close()
     await zoe.client.close()
 
@@ -122,12 +125,12 @@ async def test_channels_are_listed_in_the_order_of_the_chat_client(world: World)
         (await mary.user.delete(f"/channels/{channel_id}")).ok()
     for category in (await mary.user.get(f"/guilds/{guild.id}/channels")).ok():
         (await mary.user.delete(f"/channels/{category['id']}")).ok()
-    low = await guild.channel("low", type=ChannelType.GUILD_CATEGORY, position=9)
-    high = await guild.channel("high", type=ChannelType.GUILD_CATEGORY, position=1)
-    await guild.channel("low voice", type=ChannelType.GUILD_VOICE, parent_id=str(low), position=0)
-    await guild.channel("low-text", parent_id=str(low), position=7)
-    await guild.channel("low-news", parent_id=str(low), position=4)
-    await guild.channel("high-text", parent_id=str(high), position=8)
+    low_channel_id = await guild.channel("low", type=ChannelType.GUILD_CATEGORY, position=9)
+    high_channel_id = await guild.channel("high", type=ChannelType.GUILD_CATEGORY, position=1)
+    await guild.channel("low voice", type=ChannelType.GUILD_VOICE, parent_id=str(low_channel_id), position=0)
+    await guild.channel("low-text", parent_id=str(low_channel_id), position=7)
+    await guild.channel("low-news", parent_id=str(low_channel_id), position=4)
+    await guild.channel("high-text", parent_id=str(high_channel_id), position=8)
     await guild.channel("lone voice", type=ChannelType.GUILD_VOICE, position=2)
     await guild.channel("lone-text", position=20)
 
@@ -153,10 +156,10 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     await guild.channel("second", position=5)
     assert application.bot is not None
     body = {"members": [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]}
-    created = mary.record_event("lobby_created")
+    created_events = mary.record_event("lobby_created")
     created_lobby = (await application.bot.post("/lobbies", json=body)).ok()
     lobby_id = int(created_lobby["id"])
-    await created.next()
+    await created_events.next()
 
     guilds = await mary.client.get_user_guilds()
     assert [(view.id, view.name) for view in guilds] == [
@@ -171,11 +174,11 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
         None,
     )
 
-    updated = mary.record_event("lobby_updated")
+    updated_events = mary.record_event("lobby_updated")
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     lobby = mary.client.get_lobby_handle(lobby_id)
     assert lobby is not None
-    await updated.next()
+    await updated_events.next()
     assert lobby.linked_channel is not None
     assert (lobby.linked_channel.id, lobby.linked_channel.guild_id, lobby.linked_channel.name) == (
         guild.general,
@@ -183,9 +186,9 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
         "general",
     )
 
-    received = mary.record_event("message_created")
+    received_events = mary.record_event("message_created")
     posted = await guild.send_message(mary.user, "from the guild")
-    assert await received.next() == int(posted["id"])
+    assert await received_events.next() == int(posted["id"])
     message = mary.client.get_message_handle(int(posted["id"]))
     assert message is not None
     assert message.content == "from the guild"
@@ -199,14 +202,14 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     # The game resolves the mentions that it has names for; it has none for other channels and for roles.
     mentions = f"<@{mary.id}> <#{guild.general}> <#{guild.id + 1}> <@&{guild.id}>"
     message_id = int((await guild.send_message(mary.user, mentions))["id"])
-    await received.next(lambda created_id: created_id == message_id)
+    await received_events.next(lambda created_id: created_id == message_id)
     message = mary.client.get_message_handle(message_id)
     assert message is not None
     assert (message.raw_content, message.content) == (mentions, f"@mary #general <#{guild.id + 1}> <@&{guild.id}>")
 
-    deleted = mary.record_event("message_deleted")
+    deleted_events = mary.record_event("message_deleted")
     (await mary.user.delete(f"/channels/{guild.general}/messages/{message_id}")).ok()
-    assert await deleted.next() == (message_id, guild.general)
+    assert await deleted_events.next() == (message_id, guild.general)
 
     await mary.client.unlink_channel_from_lobby(lobby_id)
     assert lobby.linked_channel is None
@@ -221,17 +224,17 @@ async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> N
     guild = await world.guild(mary.user)
     assert application.bot is not None
     body = {"members": [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(zoe.id)}]}
-    created = zoe.record_event("lobby_created")
+    created_events = zoe.record_event("lobby_created")
     lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
-    await created.next()
+    await created_events.next()
 
     with pytest.raises(SdkError) as caught:
         await zoe.client.join_linked_lobby_guild(lobby_id, lambda: None)
     assert caught.value.result.type is ErrorType.VALIDATION_ERROR
 
-    updated = zoe.record_event("lobby_updated")
+    updated_events = zoe.record_event("lobby_updated")
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
-    await updated.next()
+    await updated_events.next()
     url = await zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is not a provisional account"))
 
     assert opened_urls == [url]

@@ -18,6 +18,7 @@ from hubbub.sdk import (
     LoggingSeverity,
     SdkError,
     TokenExchange,
+    logs,
 )
 from tests.sdk.players import CallbackRecorder, create_game, create_player
 from tests.world import World
@@ -217,3 +218,21 @@ def test_voice_logs_of_the_previous_run_are_kept(tmp_path: Path) -> None:
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hubbub-last-webrtc_0", "hubbub-webrtc_0"]
     assert "Could not start" in (tmp_path / "hubbub-webrtc_0").read_text()
+
+
+def test_voice_logs_are_rotated_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "VOICE_FILE_BYTES_MAX", 200)
+    client = Client()
+    client.set_voice_log_dir(str(tmp_path), ALL_SEVERITIES)
+
+    for number in range(100):
+        client._core.logs.write(f"line {number} {'x' * 60}", LoggingSeverity.INFO, is_voice=True)
+    client.close()
+
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == [f"hubbub-webrtc_{number}" for number in range(logs.VOICE_FILES_MAX)]
+    assert all(file.stat().st_size < 400 for file in files)
+    numbers = [
+        int(line.split("line ")[1].split()[0]) for file in reversed(files) for line in file.read_text().splitlines()
+    ]
+    assert numbers == list(range(numbers[0], 100))

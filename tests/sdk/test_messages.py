@@ -44,20 +44,20 @@ async def test_friends_send_edit_and_delete_messages(world: World) -> None:
 
 async def test_a_disclosure_notice_is_inserted_before_the_first_message(world: World) -> None:
     mary, zoe = await create_friends(world)
-    created = zoe.record_event("message_created")
+    created_events = zoe.record_event("message_created")
 
     sent_ids = [await mary.client.send_user_message(zoe.id, f"line {n}") for n in range(2)]
-    await created.next(lambda message_id: message_id == sent_ids[1])
+    await created_events.next(lambda message_id: message_id == sent_ids[1])
 
     notices = []
-    for (message_id,) in created.calls:
+    for (message_id,) in created_events.calls:
         message = zoe.client.get_message_handle(message_id)
         assert message is not None
         if message.disclosure_type is not None:
             notices.append(message)
     assert [notice.disclosure_type for notice in notices] == [DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM]
     assert notices[0].content
-    assert created.calls[0] == (notices[0].id,)
+    assert created_events.calls[0] == (notices[0].id,)
     await mary.client.close()
     await zoe.client.close()
 
@@ -65,7 +65,7 @@ async def test_a_disclosure_notice_is_inserted_before_the_first_message(world: W
 async def test_history_is_served_from_the_cache_when_complete(world: World) -> None:
     mary, zoe = await create_friends(world)
     old_ids = [await mary.client.send_user_message(zoe.id, f"old {n}") for n in range(3)]
-    created = zoe.record_event("message_created")
+    created_events = zoe.record_event("message_created")
     await zoe.client.disconnect()
     await zoe.client.connect()
     requested_operations: list[Operation[Any, Any]] = []
@@ -81,7 +81,7 @@ async def test_history_is_served_from_the_cache_when_complete(world: World) -> N
         return requested_operations.count(LIST_USER_MESSAGES)
 
     new_ids = [await mary.client.send_user_message(zoe.id, f"new {n}") for n in range(2)]
-    await created.next(lambda message_id: message_id == new_ids[-1])
+    await created_events.next(lambda message_id: message_id == new_ids[-1])
 
     assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 2)] == new_ids[::-1]
     assert count_fetches() == 0
@@ -114,9 +114,9 @@ async def test_a_summary_has_the_conversation_partner_and_the_last_message(world
 async def test_moderation_metadata_reaches_the_recipient(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_friends(world, application)
-    created, updated = zoe.record_event("message_created"), zoe.record_event("message_updated")
+    created_events, updated_events = zoe.record_event("message_created"), zoe.record_event("message_updated")
     sent_id = await mary.client.send_user_message(zoe.id, "hello")
-    await created.next(lambda message_id: message_id == sent_id)
+    await created_events.next(lambda message_id: message_id == sent_id)
     message = zoe.client.get_message_handle(sent_id)
     assert message is not None
     assert application.bot is not None
@@ -124,7 +124,7 @@ async def test_moderation_metadata_reaches_the_recipient(world: World) -> None:
     path = f"/partner-sdk/dms/{mary.id}/{zoe.id}/messages/{sent_id}/moderation-metadata"
     assert (await application.bot.put(path, json={"verdict": "splashy"})).status == 204
 
-    assert await updated.next() == sent_id
+    assert await updated_events.next() == sent_id
     assert message.moderation_metadata == {"verdict": "splashy"}
     await mary.client.close()
     await zoe.client.close()

@@ -237,7 +237,7 @@ async def test_a_disabled_feature_fails_without_a_request(fast_heartbeat_world: 
 
 async def test_presence_set_while_disconnected_is_sent_after_resume(world: World) -> None:
     mary, zoe = await create_friends(world)
-    changed = zoe.record_event("user_updated")
+    changed_events = zoe.record_event("user_updated")
     gateway = gateway_of(mary.client)
 
     async def set_presence(_: float) -> None:
@@ -248,7 +248,7 @@ async def test_presence_set_while_disconnected_is_sent_after_resume(world: World
     assert world.app.gateway is not None
     world.app.gateway.apply_fault(GatewayFault(effect="drop", user_id=mary.id))
 
-    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
     await mary.client.close()
     await zoe.client.close()
 
@@ -259,14 +259,14 @@ async def test_presence_set_right_after_connecting_is_sent_with_the_session(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     mary, zoe = await create_friends(world)
     await mary.client.disconnect()
-    changed, statuses = zoe.record_event("user_updated"), mary.record_event("status_changed")
+    changed_events, statuses = zoe.record_event("user_updated"), mary.record_event("status_changed")
 
     connecting = mary.client.connect()
     await mary.client.update_rich_presence(joinable_activity())
 
     assert mary.client.get_status() is ClientStatus.CONNECTING
     await connecting
-    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
     await mary.client.close()
     await zoe.client.close()
@@ -278,7 +278,7 @@ async def test_presence_set_during_an_outage_is_sent_after_recovery(
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     mary, zoe = await create_friends(world)
-    changed, gateway = zoe.record_event("user_updated"), gateway_of(mary.client)
+    changed_events, gateway = zoe.record_event("user_updated"), gateway_of(mary.client)
     seen_statuses: list[ClientStatus] = []
 
     async def set_presence(_: float) -> None:
@@ -295,7 +295,7 @@ async def test_presence_set_during_an_outage_is_sent_after_recovery(
         assert world.app.gateway is not None
         world.app.gateway.apply_fault(GatewayFault(effect="invalid_session", user_id=mary.id))
 
-    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
     assert seen_statuses[-1] is ClientStatus.HTTP_WAIT
     await mary.client.close()
     await zoe.client.close()

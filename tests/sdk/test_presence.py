@@ -19,13 +19,13 @@ from tests.world import World
 
 async def test_a_friend_sees_the_activity(world: World) -> None:
     mary, zoe = await create_friends(world)
-    changed, regrouped = zoe.record_event("user_updated"), zoe.record_event("relationship_groups_updated")
+    changed_events, regrouped_events = zoe.record_event("user_updated"), zoe.record_event("relationship_groups_updated")
 
     activity = joinable_activity(type=ActivityTypes.COMPETING)
     activity.add_button(ActivityButton(label="Site", url="https://puddle.example"))
     await mary.client.update_rich_presence(activity)
 
-    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
     visible = visible_activity(zoe, mary)
     assert visible is not None
     assert (visible.name, visible.type, visible.state, visible.details) == (
@@ -39,12 +39,12 @@ async def test_a_friend_sees_the_activity(world: World) -> None:
     assert (visible.party.id, visible.party.current_size, visible.party.max_size) == ("party-1", 1, 4)
     assert visible.secrets is None
     assert [button.label for button in visible.get_buttons()] == ["Site"]
-    assert await regrouped.next() == mary.id
+    assert await regrouped_events.next() == mary.id
     group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_PLAYING_GAME)
     assert [relationship.id for relationship in group] == [mary.id]
 
     mary.client.clear_rich_presence()
-    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is None)
+    await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is None)
     group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_ELSEWHERE)
     assert [relationship.id for relationship in group] == [mary.id]
     await mary.client.close()
@@ -53,15 +53,15 @@ async def test_a_friend_sees_the_activity(world: World) -> None:
 
 async def test_a_friend_sees_the_online_status(world: World) -> None:
     mary, zoe = await create_friends(world)
-    changed = zoe.record_event("user_updated")
+    changed_events = zoe.record_event("user_updated")
     user = zoe.client.get_user(mary.id)
     assert user is not None
 
     await mary.client.set_online_status(StatusType.DND)
-    await changed.next(lambda user_id: user_id == mary.id and user.status is StatusType.DND)
+    await changed_events.next(lambda user_id: user_id == mary.id and user.status is StatusType.DND)
 
     await mary.client.disconnect()
-    await changed.next(lambda user_id: user_id == mary.id and user.status is StatusType.OFFLINE)
+    await changed_events.next(lambda user_id: user_id == mary.id and user.status is StatusType.OFFLINE)
     assert [
         relationship.id for relationship in zoe.client.get_relationships_by_group(RelationshipGroupType.OFFLINE)
     ] == [mary.id]
@@ -74,14 +74,14 @@ async def test_a_friend_sees_the_online_status(world: World) -> None:
 
 async def test_players_see_their_own_status_and_activity(world: World) -> None:
     mary = await create_player(world, await create_game(world), "mary")
-    me, changed = mary.client.get_current_user_v2(), mary.record_event("user_updated")
+    me, changed_events = mary.client.get_current_user_v2(), mary.record_event("user_updated")
     assert me is not None
     assert (me.status, me.game_activity) == (StatusType.ONLINE, None)
 
     await mary.client.set_online_status(StatusType.DND)
-    assert (await changed.next(), me.status) == (mary.id, StatusType.DND)
+    assert (await changed_events.next(), me.status) == (mary.id, StatusType.DND)
     await mary.client.update_rich_presence(joinable_activity())
-    assert await changed.next() == mary.id
+    assert await changed_events.next() == mary.id
     activity = visible_activity(mary, mary)
     assert activity is not None
     assert (activity.state, activity.party) == ("In a puddle", joinable_activity().party)
@@ -91,8 +91,8 @@ async def test_players_see_their_own_status_and_activity(world: World) -> None:
     assert renamed_activity is not None
     assert renamed_activity.name == "Puddle"
     mary.client.clear_rich_presence()
-    await changed.next(lambda _: me.game_activity is None)
-    assert len(changed.calls) == 3
+    await changed_events.next(lambda _: me.game_activity is None)
+    assert len(changed_events.calls) == 3
 
     await mary.client.disconnect()
     assert me.status is StatusType.OFFLINE
@@ -103,9 +103,9 @@ async def test_players_see_their_own_status_and_activity(world: World) -> None:
 
 async def test_a_new_session_receives_current_activities(world: World) -> None:
     mary, zoe = await create_friends(world)
-    changed = zoe.record_event("user_updated")
+    changed_events = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await changed.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
+    await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
 
     await zoe.client.disconnect()
     await zoe.client.connect()

@@ -19,24 +19,24 @@ def relationship_types(player: Player, other: Player) -> tuple[RelationshipType,
 @pytest.mark.parametrize("kind", ["game", "platform"])
 async def test_a_request_is_sent_accepted_and_ended(world: World, kind: str) -> None:
     mary, zoe = await create_two_players(world)
-    created, deleted = zoe.record_event("relationship_created"), mary.record_event("relationship_deleted")
-    accepted = mary.record_event("relationship_created")
+    created_events, deleted_events = zoe.record_event("relationship_created"), mary.record_event("relationship_deleted")
+    accepted_events = mary.record_event("relationship_created")
     is_platform = kind == "platform"
 
     await getattr(mary.client, f"send_{kind}_friend_request_by_id")(zoe.id)
-    assert await created.next() == (mary.id, is_platform)
+    assert await created_events.next() == (mary.id, is_platform)
     assert relationship_types(zoe, mary) == ((INCOMING, NONE) if is_platform else (NONE, INCOMING))
-    assert await accepted.next() == (zoe.id, is_platform)
+    assert await accepted_events.next() == (zoe.id, is_platform)
     assert relationship_types(mary, zoe) == ((OUTGOING, NONE) if is_platform else (NONE, OUTGOING))
 
     await getattr(zoe.client, f"accept_{kind}_friend_request")(mary.id)
-    assert await accepted.next() == (zoe.id, is_platform)
+    assert await accepted_events.next() == (zoe.id, is_platform)
     friend_types = (FRIEND, NONE) if is_platform else (NONE, FRIEND)
     assert relationship_types(mary, zoe) == friend_types
 
-    await created.next()
+    await created_events.next()
     await zoe.client.remove_platform_and_game_friend(mary.id)
-    assert await deleted.next() == (zoe.id, is_platform)
+    assert await deleted_events.next() == (zoe.id, is_platform)
     assert relationship_types(mary, zoe) == (NONE, NONE)
     await mary.client.close()
     await zoe.client.close()
@@ -44,39 +44,39 @@ async def test_a_request_is_sent_accepted_and_ended(world: World, kind: str) -> 
 
 async def test_a_request_by_name_can_be_rejected_and_canceled(world: World) -> None:
     mary, zoe = await create_two_players(world)
-    created, deleted, ended = (
+    created_events, deleted_events, ended_events = (
         zoe.record_event("relationship_created"),
         mary.record_event("relationship_deleted"),
         zoe.record_event("relationship_deleted"),
     )
-    sent = mary.record_event("relationship_created")
+    sent_events = mary.record_event("relationship_created")
 
     await mary.client.send_game_friend_request("zoe")
-    await created.next()
-    await sent.next()
+    await created_events.next()
+    await sent_events.next()
     await zoe.client.reject_game_friend_request(mary.id)
-    assert await deleted.next() == (zoe.id, False)
+    assert await deleted_events.next() == (zoe.id, False)
 
     await mary.client.send_platform_friend_request("zoe")
-    await sent.next()
-    await created.next()
-    await ended.next()
+    await sent_events.next()
+    await created_events.next()
+    await ended_events.next()
     await mary.client.cancel_platform_friend_request(zoe.id)
-    assert await ended.next() == (mary.id, True)
+    assert await ended_events.next() == (mary.id, True)
 
     # The other combinations: the sender cancels a game request, the recipient rejects a platform request.
     await mary.client.send_game_friend_request_by_id(zoe.id)
-    await sent.next(lambda user_id, platform: not platform)
-    await created.next(lambda user_id, platform: not platform)
+    await sent_events.next(lambda user_id, platform: not platform)
+    await created_events.next(lambda user_id, platform: not platform)
     await mary.client.cancel_game_friend_request(zoe.id)
-    await ended.next(lambda user_id, platform: (user_id, platform) == (mary.id, False))
+    await ended_events.next(lambda user_id, platform: (user_id, platform) == (mary.id, False))
     assert relationship_types(zoe, mary) == (NONE, NONE)
     await mary.client.send_platform_friend_request_by_id(zoe.id)
-    await sent.next(lambda user_id, platform: platform)
-    await created.next(lambda user_id, platform: platform)
-    rejected = mary.record_event("relationship_deleted")
+    await sent_events.next(lambda user_id, platform: platform)
+    await created_events.next(lambda user_id, platform: platform)
+    rejected_events = mary.record_event("relationship_deleted")
     await zoe.client.reject_platform_friend_request(mary.id)
-    assert await rejected.next() == (zoe.id, True)
+    assert await rejected_events.next() == (zoe.id, True)
     assert relationship_types(mary, zoe) == (NONE, NONE)
     await mary.client.close()
     await zoe.client.close()
@@ -84,17 +84,20 @@ async def test_a_request_by_name_can_be_rejected_and_canceled(world: World) -> N
 
 async def test_a_blocked_user_cannot_send_friend_requests(world: World) -> None:
     mary, zoe = await create_two_players(world)
-    created, deleted = mary.record_event("relationship_created"), mary.record_event("relationship_deleted")
+    created_events, deleted_events = (
+        mary.record_event("relationship_created"),
+        mary.record_event("relationship_deleted"),
+    )
 
     await mary.client.block_user(zoe.id)
-    assert await created.next() == (zoe.id, True)
+    assert await created_events.next() == (zoe.id, True)
     assert relationship_types(mary, zoe) == (BLOCKED, NONE)
     with pytest.raises(SdkError) as caught:
         await zoe.client.send_platform_friend_request_by_id(mary.id)
     assert caught.value.result.type is ErrorType.HTTP_ERROR
 
     await mary.client.unblock_user(zoe.id)
-    assert await deleted.next() == (zoe.id, True)
+    assert await deleted_events.next() == (zoe.id, True)
     assert relationship_types(mary, zoe) == (NONE, NONE)
     await mary.client.close()
     await zoe.client.close()
@@ -139,11 +142,14 @@ async def test_a_rejected_request_returns_the_error_code(world: World) -> None:
 
 async def test_friends_are_searchable_and_grouped_after_connecting(world: World) -> None:
     mary, zoe = await create_two_players(world)
-    created, accepted = zoe.record_event("relationship_created"), mary.record_event("relationship_created")
+    created_events, accepted_events = (
+        zoe.record_event("relationship_created"),
+        mary.record_event("relationship_created"),
+    )
     await mary.client.send_game_friend_request("zoe")
-    await created.next()
+    await created_events.next()
     await zoe.client.accept_game_friend_request(mary.id)
-    await accepted.next(lambda *_: relationship_types(mary, zoe)[1] is FRIEND)
+    await accepted_events.next(lambda *_: relationship_types(mary, zoe)[1] is FRIEND)
 
     assert [user.username for user in mary.client.search_friends_by_username("ZO")] == ["zoe"]
     assert [user.username for user in mary.client.search_friends_by_username("zoa")] == ["zoe"]

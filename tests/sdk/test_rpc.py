@@ -232,12 +232,12 @@ async def test_clearing_presence_without_session_and_chat_client_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    client, logged = Client(), CallbackRecorder()
-    client.add_log_callback(logged, LoggingSeverity.INFO)
+    client, log_recorder = Client(), CallbackRecorder()
+    client.add_log_callback(log_recorder, LoggingSeverity.INFO)
 
     client.clear_rich_presence()
 
-    _, severity = await logged.next(lambda text, _: "presence" in text or "unexpected exception" in text)
+    _, severity = await log_recorder.next(lambda text, _: "presence" in text or "unexpected exception" in text)
     assert severity is LoggingSeverity.INFO
     await client.close()
 
@@ -249,13 +249,13 @@ async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
     await befriend(machine.owner, zoe)
     zoe_machine = await new_machine(zoe)
     host, guest = new_application_client(world, puddle), new_application_client(world, puddle)
-    joined, with_application = CallbackRecorder(), CallbackRecorder()
+    join_recorder, with_application = CallbackRecorder(), CallbackRecorder()
     party = ActivityParty(id="party-1", current_size=1, max_size=4)
     activity = Activity(name="Puddle", party=party, secrets=ActivitySecrets(join="come-in"))
 
     await host.update_rich_presence(activity)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(zoe_machine.directory))
-    guest.set_activity_join_callback(joined)
+    guest.set_activity_join_callback(join_recorder)
     guest.set_activity_join_with_application_callback(with_application)
     await wait_until(lambda: is_subscribed(zoe_machine, "ACTIVITY_JOIN"))
     await host.send_activity_invite(zoe.id, "come and play")
@@ -263,7 +263,7 @@ async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
     (message_id,) = zoe_machine.agent.context.invites
     await Terminal(write_line=lambda _: None).run_command(zoe_machine.agent.context, "accept", message_id)
 
-    assert await joined.next() == "come-in"
+    assert await join_recorder.next() == "come-in"
     assert await with_application.next() == (puddle.id, "come-in")
     await host.close()
     await guest.close()

@@ -108,13 +108,13 @@ async def test_friends_added_and_removed_meanwhile_are_reported(world: World) ->
 async def test_a_friends_new_activity_and_name_are_reported(world: World) -> None:
     mary, zoe, rob = await create_three_players(world)
     await befriend_players(rob, zoe)
-    updated = rob.record_event("user_updated")
+    updated_events = rob.record_event("user_updated")
 
     async def make_changes() -> None:
         await zoe.client.set_online_status(StatusType.IDLE)
         await zoe.client.update_rich_presence(joinable_activity())
         # Rob is also a friend of Zoe. When Rob has received the updates, the server has processed them.
-        await updated.next(
+        await updated_events.next(
             lambda _: (
                 visible_status(rob, zoe) is StatusType.IDLE
                 and visible_activity_state(rob, zoe) == joinable_activity().state
@@ -134,16 +134,16 @@ async def test_a_friends_new_activity_and_name_are_reported(world: World) -> Non
 
 async def test_a_friend_going_offline_invalidates_their_invite(world: World) -> None:
     mary, zoe, rob = await create_three_players(world)
-    invited = mary.record_event("activity_invite_created")
+    invited_events = mary.record_event("activity_invite_created")
     await zoe.client.send_activity_invite(mary.id, "come and jump")
-    invite = await invited.next()
+    invite = await invited_events.next()
 
     await befriend_players(rob, zoe)
-    updated = rob.record_event("user_updated")
+    updated_events = rob.record_event("user_updated")
 
     async def make_changes() -> None:
         await zoe.client.disconnect()
-        await updated.next(lambda _: visible_status(rob, zoe) is StatusType.OFFLINE)
+        await updated_events.next(lambda _: visible_status(rob, zoe) is StatusType.OFFLINE)
 
     received = await record_callbacks_after_session_loss(world, mary, make_changes)
 
@@ -156,10 +156,10 @@ async def test_a_friend_going_offline_invalidates_their_invite(world: World) -> 
 async def test_lobby_and_member_changes_are_reported(world: World) -> None:
     mary, zoe, rob = await create_three_players(world)
     first, second = [await mary.client.create_or_join_lobby(secret) for secret in ("pond", "puddle")]
-    joined = mary.record_event("lobby_member_added")
+    joined_events = mary.record_event("lobby_member_added")
     for secret in ("pond", "puddle"):
         await zoe.client.create_or_join_lobby(secret)
-        await joined.next()
+        await joined_events.next()
     await wait_processed(mary, zoe)
 
     async def make_changes() -> None:

@@ -1,5 +1,6 @@
 """The SDK decodes payloads of older and newer platforms with the protocol's models."""
 
+import ast
 from collections.abc import Iterator
 from enum import Enum, IntEnum
 from types import NoneType
@@ -18,8 +19,12 @@ from hubbub.sdk import ClientCreateOptions
 from hubbub.sdk.core import Core
 from hubbub.sdk.events import Events, event_table
 from hubbub.sdk.tolerant_models import convert, decode, sent_or, value_or
+from tests.contract.tables import SOURCE
 
 HANDLED_EVENTS = sorted(event_table.handlers)
+
+OWN_STRUCTS = {"sdk/gateway.py: GatewayFrame", "sdk/media/voice_socket.py: VoiceFrame"}
+"""Structs of the SDK outside of its cache: frames whose payload is decoded later, depending on the opcode."""
 
 
 class Color(IntEnum):
@@ -208,3 +213,15 @@ def test_models_of_a_session_are_derived_once() -> None:
     assert ready.lobbies
     assert type(ready.lobbies[0]) is type(convert({"id": 5}, GatewayLobby))
     assert type(ready.presences[0].activities[0]) is type(convert({}, Activity))
+
+
+def test_the_sdk_declares_no_payloads() -> None:
+    found = {
+        f"{file.relative_to(SOURCE)}: {node.name}"
+        for file in (SOURCE / "sdk").rglob("*.py")
+        if file != SOURCE / "sdk/cache.py"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("Struct") for base in node.bases)
+    }
+
+    assert found == OWN_STRUCTS

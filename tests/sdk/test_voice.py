@@ -72,8 +72,8 @@ def test_settings_of_a_call_are_stored_and_shared_by_its_copies() -> None:
     client.close()
 
 
-async def test_there_is_one_default_device() -> None:
-    client = Client()
+async def test_the_base_class_of_audio_backends_is_one_virtual_device() -> None:
+    client = Client(audio=AudioBackend())
 
     [device] = await client.get_input_devices()
     assert (await client.get_current_output_device()).equals(device)
@@ -93,16 +93,16 @@ async def test_devices_follow_the_audio_backend() -> None:
         def inputs(self) -> list[tuple[str, str]]:
             return self.plugged
 
-    backend, received = PluggableBackend(), CallbackRecorder()
+    backend, received_recorder = PluggableBackend(), CallbackRecorder()
     client = Client(audio=backend)
-    client.set_device_change_callback(received)
+    client.set_device_change_callback(received_recorder)
 
     backend.plugged = [*backend.plugged, ("studio", "Studio")]
     backend.changed()
 
     client.set_noise_cancellation(True)
     assert (backend.options["noise_cancellation"], backend.options["echo_cancellation"]) == (True, True)
-    inputs, outputs = await received.next()
+    inputs, outputs = await received_recorder.next()
     assert [(device.id, device.name, device.is_default) for device in inputs] == [
         ("desk", "Desk", True),
         ("studio", "Studio", False),
@@ -116,7 +116,7 @@ async def test_devices_follow_the_audio_backend() -> None:
 
 
 def test_device_callbacks_get_no_result() -> None:
-    client, received = Client(), []
+    client, received = Client(audio=AudioBackend()), []
 
     client.get_input_devices(lambda devices: received.append(len(devices))).result(WAIT_TIMEOUT_SECONDS)
     client.end_calls(lambda: received.append("ended")).result(WAIT_TIMEOUT_SECONDS)

@@ -38,42 +38,42 @@ def read_archive(path: Path) -> dict[str, list[Any]]:
 
 
 async def send_message_with_file(
-    actor: Actor, channel: int, content: str, data: bytes = b"some text", name: str = "notes.txt"
+    actor: Actor, channel_id: int, content: str, data: bytes = b"some text", name: str = "notes.txt"
 ) -> Any:
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps({"content": content}), content_type="application/json")
     form.add_field("files[0]", data, filename=name, content_type="text/plain")
-    return (await actor.post(f"/channels/{channel}/messages", data=form)).ok()
+    return (await actor.post(f"/channels/{channel_id}/messages", data=form)).ok()
 
 
 async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
     """Create content of many kinds in a guild. Return the IDs of the objects that tests refer to, by name."""
     owner, bob = guild.owner, await guild.member()
     api = f"/guilds/{guild.id}"
-    role = await guild.role("artists", color=0x123456, hoist=True)
-    await guild.add_role(bob, role)
+    role_id = await guild.role("artists", color=0x123456, hoist=True)
+    await guild.add_role(bob, role_id)
     (await owner.patch(f"{api}/members/{bob.id}", json={"nick": "Bobby"})).ok()
-    category = await guild.channel("Studio", type=ChannelType.GUILD_CATEGORY)
-    paintings = await guild.channel("paintings", parent_id=str(category), topic=f"By <@&{role}>")
-    await guild.overwrite(paintings, role, target_type=OverwriteType.ROLE, allow=1 << 11)
-    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "big"}])
+    category_id = await guild.channel("Studio", type=ChannelType.GUILD_CATEGORY)
+    paintings_channel_id = await guild.channel("paintings", parent_id=str(category_id), topic=f"By <@&{role_id}>")
+    await guild.overwrite(paintings_channel_id, role_id, target_type=OverwriteType.ROLE, allow=1 << 11)
+    forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "big"}])
     emoji = (await owner.post(f"{api}/emojis", json={"name": "brush", "image": data_uri(png())})).ok()
-    first = await guild.send_message(owner, f"Welcome <@{bob.id}> to <#{paintings}> <:brush:{emoji['id']}>")
+    first = await guild.send_message(owner, f"Welcome <@{bob.id}> to <#{paintings_channel_id}> <:brush:{emoji['id']}>")
     reply = await guild.send_message(bob, "thanks", message_reference={"message_id": first["id"]})
     await owner.put(f"/channels/{guild.general}/messages/{reply['id']}/reactions/brush:{emoji['id']}/@me")
     await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")
     (await owner.put(f"/channels/{guild.general}/messages/pins/{first['id']}")).ok()
     (await owner.patch(f"/channels/{guild.general}/messages/{first['id']}", json={"embeds": [{"title": "Hi"}]})).ok()
-    file = await send_message_with_file(bob, paintings, "a painting")
+    file = await send_message_with_file(bob, paintings_channel_id, "a painting")
     thread = (await owner.post(f"/channels/{guild.general}/messages/{first['id']}/threads", json={"name": "talk"})).ok()
-    await guild.send_message(bob, "in the thread", channel=int(thread["id"]))
+    await guild.send_message(bob, "in the thread", channel_id=int(thread["id"]))
     poll = {"question": {"text": "Which?"}, "answers": [{"poll_media": {"text": text}} for text in ("a", "b")]}
     poll_message = (await owner.post(f"/channels/{guild.general}/messages", json={"poll": poll})).ok()
     vote_path = f"/channels/{guild.general}/polls/{poll_message['id']}/answers/@me"
     (await bob.put(vote_path, json={"answer_ids": ["1"]})).ok()
     post = {"name": "An idea", "message": {"content": "do it"}}
-    (await bob.post(f"/channels/{forum}/threads", json=post)).ok()
-    webhook = (await owner.post(f"/channels/{paintings}/webhooks", json={"name": "Camera"})).ok()
+    (await bob.post(f"/channels/{forum_id}/threads", json=post)).ok()
+    webhook = (await owner.post(f"/channels/{paintings_channel_id}/webhooks", json={"name": "Camera"})).ok()
     execute = f"/webhooks/{webhook['id']}/{webhook['token']}"
     (await world.request("POST", f"{execute}?wait=true", json={"content": "click", "username": "Kodak"})).ok()
     banned_member = await guild.member()
@@ -85,7 +85,7 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
         "trigger_type": 1,
         "trigger_metadata": {"keyword_filter": ["heck"]},
         "actions": [{"type": 1}],
-        "exempt_roles": [str(role)],
+        "exempt_roles": [str(role_id)],
     }
     (await owner.post(f"{api}/auto-moderation/rules", json=rule)).ok()
     event = {
@@ -100,8 +100,8 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
     (await owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     return {
         "bob": bob.id,
-        "role": role,
-        "paintings": paintings,
+        "role": role_id,
+        "paintings": paintings_channel_id,
         "thread": int(thread["id"]),
         "first": int(first["id"]),
         "reply": int(reply["id"]),

@@ -20,9 +20,9 @@ from hubbub.server import cli
 from hubbub.server.backups import references
 from hubbub.server.core import migrations
 from tests.fixtures.postgres import with_database
+from tests.fixtures.s3 import Bucket, needs_s3
 from tests.journeys.processes import ApiUser, Server, create_guild, register_user, running_server
 from tests.media import data_uri, png
-from tests.s3_server import run_s3_server
 
 pytestmark = pytest.mark.xdist_group("backup")
 
@@ -88,12 +88,12 @@ async def test_a_backup_of_postgres_beside_a_running_server_is_restored_into_an_
     ):
         alice, channel_id, file_key = await fill_platform(client, server)
         # Users keep writing while the backup is created.
-        creating = asyncio.create_task(run("backup", str(backup), *flags))
+        creating_task = asyncio.create_task(run("backup", str(backup), *flags))
         for number in itertools.count():
-            if creating.done():
+            if creating_task.done():
                 break
             await alice.create_message(channel_id, f"message {number}")
-        assert await creating == 0, capsys.readouterr().err
+        assert await creating_task == 0, capsys.readouterr().err
         message_count = len((await alice.get(f"/channels/{channel_id}/messages?limit=100")).ok())
 
     manifest = json.loads((backup / "manifest.json").read_bytes())
@@ -247,7 +247,7 @@ def update_manifest(backup: Path, change: Callable[[dict[str, Any]], None]) -> N
     (backup / "manifest.json").write_text(json.dumps(manifest))
 
 
-def sign_database(backup: Path) -> None:
+def update_database_checksum(backup: Path) -> None:
     """Store size and checksum of a changed database in the manifest."""
     data = (backup / "hubbub.sqlite3").read_bytes()
     entry = {"name": "hubbub.sqlite3", "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -263,7 +263,7 @@ def damage_pages(backup: Path) -> None:
     data = bytearray((backup / "hubbub.sqlite3").read_bytes())
     data[8192 : len(data) // 2] = bytes(len(data) // 2 - 8192)
     (backup / "hubbub.sqlite3").write_bytes(data)
-    sign_database(backup)
+    update_database_checksum(backup)
 
 
 def delete_attachment(backup: Path) -> None:
@@ -271,7 +271,7 @@ def delete_attachment(backup: Path) -> None:
     path.unlink()
 
 
-def lose_attachment(backup: Path) -> None:
+def omit_attachment(backup: Path) -> None:
     """Remove a file as if the backup had never contained it."""
     delete_attachment(backup)
     lines = [
@@ -294,7 +294,7 @@ def change_rows(backup: Path, sql: str) -> None:
     connection = sqlite3.connect(backup / "hubbub.sqlite3", isolation_level=None)
     connection.execute(sql)
     connection.close()
-    sign_database(backup)
+    update_database_checksum(backup)
 
 
 def change_version(backup: Path) -> None:
@@ -307,7 +307,7 @@ def change_version(backup: Path) -> None:
         (truncate_database, "hubbub.sqlite3 has"),
         (damage_pages, "problem  restore"),
         (delete_attachment, "does not exist"),
-        (lose_attachment, "problem  files"),
+        (omit_attachment, "problem  files"),
         (change_image, "has another checksum than in checksums.sha256"),
         (lambda backup: change_rows(backup, "DELETE FROM messages"), "messages has 0 rows instead of 2"),
         (lambda backup: change_rows(backup, "UPDATE roles SET guild_id = 7"), "1 rows of roles have a guild_id"),
@@ -360,47 +360,51 @@ def test_a_backup_of_the_embedded_database_is_restored_into_a_new_data_folder(
     assert not (tmp_path / "other").exists()
 
 
+@needs_s3
 async def test_files_in_s3_are_backed_up_and_restored_into_another_bucket_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    s3_bucket: Bucket, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data, backup, restored = tmp_path / "data", tmp_path / "backup", tmp_path / "restored"
-    with run_s3_server() as s3:
-        flags = ["--data", str(data), "--files-url", s3.files_url("first")]
-        async with (
-            running_server(tmp_path, "serve", *flags, "--rate-limits", "off") as server,
-            aiohttp.ClientSession() as client,
-        ):
-            alice, channel_id, file_key = await fill_platform(client, server)
-            assert s3.objects[f"first/{file_key}"][0] == FILE_CONTENT
-            assert await run("backup", str(backup), *flags) == 0, capsys.readouterr().err
-        assert "2 files" in capsys.readouterr().out
-        assert (backup / "files" / file_key).read_bytes() == FILE_CONTENT
-        assert await run("backup", "drill", str(backup)) == 0
-        assert "2 referenced files, 2 files in the backup" in capsys.readouterr().out
+    flags = ["--data", str(data), "--files-url", s3_bucket.files_url("first")]
+    async with (
+        running_server(tmp_path, "serve", *flags, "--rate-limits", "off") as server,
+        aiohttp.ClientSession() as client,
+    ):
+        alice, channel_id, file_key = await fill_platform(client, server)
+        assert s3_bucket.read(f"first/{file_key}") == FILE_CONTENT
+        assert await run("backup", str(backup), *flags) == 0, capsys.readouterr().err
+    assert "2 files" in capsys.readouterr().out
+    assert (backup / "files" / file_key).read_bytes() == FILE_CONTENT
+    assert await run("backup", "drill", str(backup)) == 0
+    assert "2 referenced files, 2 files in the backup" in capsys.readouterr().out
 
-        assert await run("restore", str(backup), "--data", str(restored), "--files-url", s3.files_url("first")) == 1
-        assert "the file store is not empty" in capsys.readouterr().err
-        flags = ["--data", str(restored), "--files-url", s3.files_url("second")]
-        assert await run("restore", str(backup), *flags) == 0
-        assert "2 files" in capsys.readouterr().out
-        assert s3.objects[f"second/{file_key}"] == s3.objects[f"first/{file_key}"]
-        async with running_server(tmp_path, "serve", *flags) as server, aiohttp.ClientSession() as client:
-            user = ApiUser(client, server.url, alice.id, alice.token)
-            [message] = (await user.get(f"/channels/{channel_id}/messages?limit=1")).ok()
-            async with client.get(message["attachments"][0]["url"]) as response:
-                assert await response.read() == FILE_CONTENT
+    assert await run("restore", str(backup), "--data", str(restored), "--files-url", s3_bucket.files_url("first")) == 1
+    assert "the file store is not empty" in capsys.readouterr().err
+    flags = ["--data", str(restored), "--files-url", s3_bucket.files_url("second")]
+    assert await run("restore", str(backup), *flags) == 0
+    assert "2 files" in capsys.readouterr().out
+    assert s3_bucket.read(f"second/{file_key}") == FILE_CONTENT
+    async with running_server(tmp_path, "serve", *flags) as server, aiohttp.ClientSession() as client:
+        user = ApiUser(client, server.url, alice.id, alice.token)
+        [message] = (await user.get(f"/channels/{channel_id}/messages?limit=1")).ok()
+        async with client.get(message["attachments"][0]["url"]) as response:
+            assert await response.read() == FILE_CONTENT
 
 
-def test_a_backup_of_files_in_s3_fails_while_the_store_is_unreachable(
-    backup: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@needs_s3
+def test_a_backup_of_files_in_s3_fails_with_wrong_settings(
+    s3_bucket: Bucket, backup: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with run_s3_server() as s3:
-        files_url = s3.files_url().replace("signs@", "other@")
-        copy = tmp_path / "copy"
+    copy = tmp_path / "copy"
+    for files_url, problem in (
+        (s3_bucket.files_url(secret="wrong"), "SignatureDoesNotMatch"),
+        (s3_bucket._replace(name="no-such-bucket").files_url(), "the bucket no-such-bucket does not exist"),
+    ):
         assert cli.main(["backup", str(copy), "--data", str(backup), "--files-url", files_url]) == 1
-
-    assert "SignatureDoesNotMatch" in capsys.readouterr().err
-    assert not copy.exists()
+        error = capsys.readouterr().err
+        assert problem in error
+        assert "check --files-url" in error
+        assert not copy.exists()
 
 
 def test_a_backup_lists_files_that_were_already_missing(

@@ -264,6 +264,34 @@ def test_a_second_signal_stops_the_server_immediately(tmp_path: Path) -> None:
         assert process.returncode == 128 + signal.SIGTERM
 
 
+def test_a_closed_pipe_ends_a_command_without_a_traceback(data_folder: Path) -> None:
+    subprocess.run([sys.executable, "-m", "hubbub", "admin", "create-user", "mary"], check=True, capture_output=True)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as output:
+        process = subprocess.run(
+            [sys.executable, "-u", "-m", "hubbub", "admin", "list-users"],
+            stdout=output,
+            stderr=subprocess.PIPE,
+            timeout=TIMEOUT_SECONDS,
+        )
+    assert (process.returncode, process.stderr) == (141, b"")
+
+
+def test_an_unreachable_bus_is_reported_in_one_line_with_the_next_step(postgres_database: str) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"nats://127.0.0.1:{unused.getsockname()[1]}"
+        process = start_process("serve", "--port", "0", "--database-url", postgres_database, "--nats-url", url)
+        error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
+    assert process.returncode == 1
+    last_line = error.splitlines()[-1]
+    assert re.fullmatch(
+        rf"hubbub: cannot reach NATS at {url}: .*refused.*; start NATS, or correct --nats-url", last_line
+    )
+    assert "NATS" not in "".join(error.splitlines()[:-1])
+
+
 def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -22,9 +22,9 @@ def general_channel_id(rehearsal: Rehearsal) -> int:
     return rehearsal.control.built_world.guilds["Town Square"].channels["general"]
 
 
-async def list_message_contents(actor: Actor, channel: int) -> list[str]:
+async def list_message_contents(actor: Actor, channel_id: int) -> list[str]:
     """Return the message contents of a channel, oldest first."""
-    return [message["content"] for message in reversed((await actor.get(f"/channels/{channel}/messages")).ok())]
+    return [message["content"] for message in reversed((await actor.get(f"/channels/{channel_id}/messages")).ok())]
 
 
 async def test_requests_without_the_token_are_unauthorized(rehearsal: Rehearsal) -> None:
@@ -361,12 +361,12 @@ async def test_faults_can_delay_drop_and_invalidate_a_session(rehearsal: Rehears
     await wait_until_closed(session)
     assert session.close_code == 1006
 
-    reconnected = await bot.connect()
+    reconnected_session = await bot.connect()
     (
         await rehearsal.control_request("POST", "/faults", json={"transport": "gateway", "effect": "invalid_session"})
     ).ok()
     sessions = (await rehearsal.control_request("GET", "/sessions")).ok()
-    assert reconnected.ready["session_id"] not in {entry["session_id"] for entry in sessions}
+    assert reconnected_session.ready["session_id"] not in {entry["session_id"] for entry in sessions}
 
 
 async def wait_until_closed(session: Any) -> None:

@@ -120,9 +120,9 @@ async def test_a_rejected_request_has_the_status_and_code_of_the_api(rehearsal: 
 
 async def test_an_expected_message_is_returned_once(rehearsal: Rehearsal) -> None:
     (await rehearsal.act("bob", "connect")).ok()
-    waiting = asyncio.create_task(rehearsal.act("bob", "expect-message", channel="general", author="alice"))
+    waiting_task = asyncio.create_task(rehearsal.act("bob", "expect-message", channel="general", author="alice"))
     sent = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
-    assert (await waiting).ok()["id"] == sent["id"]
+    assert (await waiting_task).ok()["id"] == sent["id"]
     assert (await rehearsal.act("bob", "expect-none", event="MESSAGE_CREATE")).status == 204
     await rehearsal.act("alice", "react", message=sent["id"], emoji="👍")
     event = (await rehearsal.act("bob", "expect", event="MESSAGE_REACTION_ADD", fields={"emoji": {"name": "👍"}})).ok()

@@ -145,14 +145,14 @@ async def test_a_deferred_answer_is_awaited(rehearsal: Rehearsal, bot: CommandBo
     assert response.status == 409
     assert response.json["message"] == "demo-bot deferred its response to alice and did not answer in time"
 
-    waiting = asyncio.create_task(rehearsal.act("bob", "run", options={"secretly": True}, **command))
-    failing = asyncio.create_task(rehearsal.act("carol", "run", options={"fails": True}, **command))
+    waiting_task = asyncio.create_task(rehearsal.act("bob", "run", options={"secretly": True}, **command))
+    failing_task = asyncio.create_task(rehearsal.act("carol", "run", options={"fails": True}, **command))
     for _ in range(4):
         await bot.wait_event("interaction")
     bot.thought.set()
-    answer = (await waiting).ok()
+    answer = (await waiting_task).ok()
     assert (answer["deferred"], answer["message"]["content"]) == (False, "a thought")
-    assert (await failing).json["message"] == "demo-bot deferred its response to carol and deleted it"
+    assert (await failing_task).json["message"] == "demo-bot deferred its response to carol and deleted it"
 
 
 async def test_a_role_above_the_bot_is_named_as_the_cause(rehearsal: Rehearsal, bot: CommandBot) -> None:

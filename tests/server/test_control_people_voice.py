@@ -36,16 +36,16 @@ def test_other_files_are_rejected(data: bytes) -> None:
         ogg.read_packets(data)
 
 
-async def test_people_hear_what_others_play(rehearsal: Rehearsal) -> None:
+async def test_people_receive_the_audio_that_others_play(rehearsal: Rehearsal) -> None:
     for name in ("alice", "bob"):
         credentials = (await rehearsal.act(name, "voice/join", channel="Lounge")).ok()
         assert set(credentials) == {"endpoint", "token", "session_id"}
     packets = opus_packets(10)
 
-    playing = asyncio.create_task(rehearsal.act("alice", "voice/play", file=ogg_file(packets)))
+    playing_task = asyncio.create_task(rehearsal.act("alice", "voice/play", file=ogg_file(packets)))
     heard = (await rehearsal.act("bob", "voice/hear", user="alice", quiet_ms=1000)).ok()
 
-    assert (await playing).ok() == {"frames": 10, "duration_ms": 200}
+    assert (await playing_task).ok() == {"frames": 10, "duration_ms": 200}
     assert (heard["user"], heard["frames"], heard["duration_ms"]) == ("alice", 10, 200)
     assert ogg.read_packets(base64.b64decode(heard["file"])) == packets
     # The recording was returned, so it is not returned again.

@@ -26,7 +26,7 @@ overwrites = { "@everyone" = { deny = ["VIEW_CHANNEL"] } }
 
 @pytest.fixture
 async def rehearsal() -> AsyncIterator[Rehearsal]:
-    """A rehearsal with one bot, whose trace is on."""
+    """A rehearsal with one bot and an enabled trace."""
     async with start_rehearsal(worlds.read_text(WORLD)) as rehearsal:
         (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()
         yield rehearsal
@@ -138,10 +138,10 @@ async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> 
     application_id = rehearsal.control.built_world.applications["helper"].id
     commands = f"/applications/{application_id}/commands"
     (await helper.post(commands, json={"name": "wait", "description": "Wait"})).ok()
-    running = asyncio.create_task(rehearsal.act("ann", "run", channel="hall", command="wait"))
+    running_task = asyncio.create_task(rehearsal.act("ann", "run", channel="hall", command="wait"))
     interaction = await session.next("INTERACTION_CREATE")
     (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 10_000})).ok()
-    assert (await running).status == 409
+    assert (await running_task).status == 409
     callback = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
     assert (await helper.post(callback, json={"type": 4, "data": {"content": "late"}})).status == 404
 

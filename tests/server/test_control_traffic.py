@@ -123,8 +123,10 @@ async def test_the_details_of_an_event_name_recipients_and_reasons(rehearsal: Re
 
 async def test_a_rejected_request_has_its_cause(rehearsal: Rehearsal) -> None:
     await record_traffic(rehearsal)
-    staff = rehearsal.control.built_world.guilds["Town Square"].channels["staff"]
-    (await rehearsal.actor("carol").post(f"/channels/{staff}/messages", json={"content": "x"})).rejected(403, 50001)
+    staff_channel_id = rehearsal.control.built_world.guilds["Town Square"].channels["staff"]
+    (await rehearsal.actor("carol").post(f"/channels/{staff_channel_id}/messages", json={"content": "x"})).rejected(
+        403, 50001
+    )
 
     details = await fetch_details(rehearsal, "POST /channels/{channel_id}/messages")
 

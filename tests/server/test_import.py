@@ -140,13 +140,13 @@ async def test_history_pages_by_message_id_in_the_original_order(world: World, t
     owner = await world.user("mover")
     summary = await import_archive(world, tmp_path / "guild.zip", owner)
     channels = (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()
-    (general,) = (channel["id"] for channel in channels if channel["name"] == "general")
+    (general_channel_id,) = (channel["id"] for channel in channels if channel["name"] == "general")
 
     found: list[str] = []
-    after = "0"
-    while page := (await owner.get(f"/channels/{general}/messages?limit=10&after={after}")).ok():
+    last_message_id = "0"
+    while page := (await owner.get(f"/channels/{general_channel_id}/messages?limit=10&after={last_message_id}")).ok():
         found += [message["content"] for message in reversed(page)]
-        after = page[0]["id"]
+        last_message_id = page[0]["id"]
 
     assert found == sent
 

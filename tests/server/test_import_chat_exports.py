@@ -160,6 +160,23 @@ async def test_a_thread_is_below_its_channel(world: World, tmp_path: Path) -> No
     ]
 
 
+async def test_a_thread_in_several_files_counts_all_messages(world: World, tmp_path: Path) -> None:
+    owner = await world.user("mover")
+    folder = write_export(tmp_path / "export")
+    part = json.loads((folder / "details.json").read_text())
+    part["messages"] = [message(8, user(1, "alice"), "second part"), message(9, user(1, "alice"), "more")]
+    (folder / "details [part 2].json").write_text(json.dumps(part))
+    source = ChatExportSource(folder)
+
+    summary = await Importer(world.app, source, owner.id).run()
+
+    assert source.totals["channels"] == 2
+    channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
+    archived = await owner.get(f"/channels/{channels['lobby']['id']}/threads/archived/public")
+    (thread,) = archived.ok()["threads"]
+    assert (thread["message_count"], thread["total_message_sent"]) == (3, 3)
+
+
 async def test_importing_an_export_again_changes_nothing(world: World, tmp_path: Path) -> None:
     owner = await world.user("mover")
     folder = write_export(tmp_path / "export")

@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from hubbub.server.identity import accounts
 from hubbub.server.transfer.export import export_guild
 from hubbub.server.transfer.importer import Importer
 from hubbub.server.transfer.sources import ArchiveSource
-from tests.server.archives import read_archive, replace_ids
-from tests.server.test_import_untrusted import GUILD_ID, write_archive
+from tests.server.archives import ID, read_archive, replace_ids
+from tests.server.test_import_validation import GUILD_ID, write_archive
 from tests.world import NOW_MS, small_config
 
-USERS = [f"30000000000000000{number}" for number in range(1, 5)]
-CHANNELS = [f"40000000000000010{number}" for number in range(1, 4)]
+USER_IDS = [f"30000000000000000{number}" for number in range(1, 5)]
+CHANNEL_IDS = [f"40000000000000010{number}" for number in range(1, 4)]
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60)
 EMOJI = st.sampled_from(["👍", "🎉"])
 
@@ -30,23 +31,23 @@ def messages(draw: st.DrawFn) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for number in range(draw(st.integers(0, 12))):
         ms = draw(st.integers(95_367_431_640, 95_367_431_643))
-        author = draw(st.sampled_from(USERS))
+        author = draw(st.sampled_from(USER_IDS))
         message = {
-            "channel_id": draw(st.sampled_from(CHANNELS)),
+            "channel_id": draw(st.sampled_from(CHANNEL_IDS)),
             "id": str(ms << 22 | number),
             "author_id": author,
-            "content": draw(TEXTS) + draw(st.sampled_from(["", f" <@{USERS[0]}>", f" <#{CHANNELS[0]}>"])),
+            "content": draw(TEXTS) + draw(st.sampled_from(["", f" <@{USER_IDS[0]}>", f" <#{CHANNEL_IDS[0]}>"])),
         }
         if draw(st.booleans()):
             message["embeds"] = [{"type": "rich", "title": draw(TEXTS)}]
         if draw(st.booleans()):
             message["pinned_ms"] = NOW_MS
         if draw(st.booleans()):
-            message["mentions"] = [USERS[0]]
+            message["mentions"] = [USER_IDS[0]]
         if found and draw(st.booleans()):
             other = draw(st.sampled_from(sorted(found)))
             message["reference"] = {"message_id": other, "channel_id": found[other]["channel_id"], "type": 0}
-        reactions = draw(st.lists(st.tuples(EMOJI, st.sampled_from(USERS)), unique=True, max_size=3))
+        reactions = draw(st.lists(st.tuples(EMOJI, st.sampled_from(USER_IDS)), unique=True, max_size=3))
         if reactions:
             message["reacted"] = 1
             message["reactions"] = [
@@ -63,23 +64,44 @@ def test_an_export_of_an_import_is_equal_to_the_archive(messages: list[dict[str,
     with tempfile.TemporaryDirectory() as folder:
         archive = write_archive(
             Path(folder) / "generated.zip",
-            users=[{"id": user, "username": f"user{user[-1]}"} for user in USERS],
-            members=[{"user_id": user, "joined_ms": NOW_MS} for user in USERS],
+            users=[{"id": user, "username": f"user{user[-1]}"} for user in USER_IDS],
+            members=[{"user_id": user, "joined_ms": NOW_MS} for user in USER_IDS],
             roles=[
                 {"id": GUILD_ID, "name": "@everyone", "permissions": "0"},
                 {"id": "400000000000000009", "name": names[0], "permissions": "8", "position": 1},
             ],
             channels=[
                 {"id": channel, "type": 0, "name": f"{channel[-1]} {name}"}
-                for channel, name in zip(CHANNELS, names, strict=True)
+                for channel, name in zip(CHANNEL_IDS, names, strict=True)
             ],
             messages=messages,
         )
         first = asyncio.run(import_and_export(archive, Path(folder) / "first.zip"))
         second = asyncio.run(import_and_export(Path(folder) / "first.zip", Path(folder) / "second.zip"))
 
+        original = read_archive(archive)
+
     assert replace_ids(second) == replace_ids(first)
-    assert len(first.get("messages", [])) == len(messages)
+    assert describe_messages(first) == describe_messages(original)
+
+
+def describe_messages(records: dict[str, list[Any]]) -> list[Any]:
+    """Return the messages of an archive in the order of their channels, without IDs."""
+    names = {channel["id"]: channel["name"] for channel in records["channels"]}
+    stored = records.get("messages", [])
+    contents = {message["id"]: ID.sub("#", message["content"]) for message in stored}
+    return [
+        (
+            names[message["channel_id"]],
+            contents[message["id"]],
+            [embed["title"] for embed in message.get("embeds", [])],
+            message.get("pinned_ms"),
+            len(message.get("mentions", [])),
+            Counter(reaction["emoji"] for reaction in message.get("reactions", [])),
+            contents.get(message["reference"]["message_id"]) if "reference" in message else None,
+        )
+        for message in sorted(stored, key=lambda message: (names[message["channel_id"]], int(message["id"])))
+    ]
 
 
 async def import_and_export(archive: Path, output: Path) -> dict[str, list[Any]]:

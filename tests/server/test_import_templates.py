@@ -16,11 +16,11 @@ from tests.world import Actor, Guild, World
 async def create_harbor_template(world: World) -> tuple[Guild, dict[str, Any]]:
     """Create a guild with a category, a hidden channel and a role, and its template."""
     guild = await world.guild(name="Harbor")
-    category = await guild.channel("Boats", type=ChannelType.GUILD_CATEGORY)
-    role = await guild.role("crew", int(Permissions.MANAGE_MESSAGES))
+    category_id = await guild.channel("Boats", type=ChannelType.GUILD_CATEGORY)
+    role_id = await guild.role("crew", int(Permissions.MANAGE_MESSAGES))
     hidden = {"id": str(guild.id), "type": 0, "deny": str(int(Permissions.VIEW_CHANNEL))}
-    visible = {"id": str(role), "type": 0, "allow": str(int(Permissions.VIEW_CHANNEL))}
-    await guild.channel("deck", parent_id=str(category), permission_overwrites=[hidden, visible])
+    visible = {"id": str(role_id), "type": 0, "allow": str(int(Permissions.VIEW_CHANNEL))}
+    await guild.channel("deck", parent_id=str(category_id), permission_overwrites=[hidden, visible])
     await guild.send_message(guild.owner, "not in a template")
     body = {"name": "harbors", "description": "For harbors"}
     return guild, (await guild.owner.post(f"/guilds/{guild.id}/templates", json=body)).ok()

@@ -21,7 +21,7 @@ from tests.fixtures.validator import TrafficFile
 
 GET_USER = DescribedOperation("get_user", "GET", "/users/{id}")
 CREATE_ROLE = DescribedOperation("create_guild_role", "POST", "/guilds/{g}/roles")
-UNKNOWN = DescribedOperation("fly", "POST", "/users/{user_id}/fly")
+UNKNOWN_OPERATION = DescribedOperation("fly", "POST", "/users/{user_id}/fly")
 LIST_ROLES = DescribedOperation("list_guild_roles", "GET", "/guilds/{guild_id}/roles")
 
 
@@ -41,7 +41,7 @@ def test_each_operation_has_a_slice_a_state_and_tests(full_table: EndpointTable)
         RecordedResponse("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
     ]
 
-    rows = build_rows([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], full_table, traffic)
+    rows = build_rows([GET_USER, CREATE_ROLE, UNKNOWN_OPERATION, LIST_ROLES], full_table, traffic)
 
     assert [row.state for row in rows] == ["exercised", "errors only", "not served", "not exercised"]
     assert [row.endpoint.tag if row.endpoint else None for row in rows] == ["users", "roles", None, "roles"]

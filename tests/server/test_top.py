@@ -17,7 +17,7 @@ from tests.world import WAIT_TIMEOUT_SECONDS
 ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "TERM": "xterm"}
 COMMAND = (sys.executable, "-m", "hubbub.server.cli", "top")
 
-FIRST = """# TYPE hubbub_http_requests counter
+FIRST_SAMPLE = """# TYPE hubbub_http_requests counter
 hubbub_http_requests_total{method="GET",route="/users/@me",status="200"} 100
 hubbub_http_requests_total{method="GET",route="/users/@me",status="500"} 0
 # TYPE hubbub_http_request_seconds histogram
@@ -26,7 +26,7 @@ hubbub_http_request_seconds_bucket{method="GET",route="/users/@me",le="0.1"} 100
 hubbub_http_request_seconds_bucket{method="GET",route="/users/@me",le="+Inf"} 100
 hubbub_http_request_seconds_count{method="GET",route="/users/@me"} 100
 """
-LAST = """# TYPE hubbub_http_requests counter
+LAST_SAMPLE = """# TYPE hubbub_http_requests counter
 hubbub_http_requests_total{method="GET",route="/users/@me",status="200"} 115
 hubbub_http_requests_total{method="GET",route="/users/@me",status="500"} 5
 # TYPE hubbub_http_request_seconds histogram
@@ -104,7 +104,7 @@ async def test_a_terminal_is_refreshed_in_place_until_interrupted(rehearsal: Reh
 
 
 def test_rates_and_latencies_are_computed_between_two_samples() -> None:
-    first, last = parse(FIRST, 10.0), parse(LAST, 15.0)
+    first, last = parse(FIRST_SAMPLE, 10.0), parse(LAST_SAMPLE, 15.0)
     rates = Rates(first, last)
     assert rates.rate("hubbub_http_requests_total") == 4.0
     # All 20 requests since the first sample are in the second bucket.
@@ -116,7 +116,7 @@ def test_rates_and_latencies_are_computed_between_two_samples() -> None:
 
 
 def test_a_restarted_server_has_no_negative_rates() -> None:
-    assert Rates(parse(LAST, 0.0), parse(FIRST, 5.0)).rate("hubbub_http_requests_total") == 0.0
+    assert Rates(parse(LAST_SAMPLE, 0.0), parse(FIRST_SAMPLE, 5.0)).rate("hubbub_http_requests_total") == 0.0
 
 
 def test_an_unreachable_server_and_an_unreadable_ready_file_are_explained(

@@ -86,25 +86,25 @@ async def test_the_commands_of_another_application_are_registered(
 ) -> None:
     bot, game = rehearsal.actor("demo-bot"), rehearsal.actor("demo-game")
     applications = rehearsal.control.built_world.applications
-    source, target = applications["demo-bot"].id, applications["demo-game"].id
+    source_id, target_id = applications["demo-bot"].id, applications["demo-game"].id
     commands = [
         {"name": "roll", "description": "Roll dice", "options": [{"type": 4, "name": "sides", "description": "x"}]}
     ]
-    (await bot.put(f"/applications/{source}/commands", json=commands)).ok()
+    (await bot.put(f"/applications/{source_id}/commands", json=commands)).ok()
     ready_file = tmp_path / "ready.json"
     ready_document.write(str(ready_file), await rehearsal.control.get_ready_document())
     options = ("--ready-file", str(ready_file), "--application", "demo-game")
 
-    assert await run_world("copy-commands", str(int(source)), "--api", rehearsal.api, *options) == 1
+    assert await run_world("copy-commands", str(int(source_id)), "--api", rehearsal.api, *options) == 1
     assert "BOT_TOKEN" in capsys.readouterr().err
     monkeypatch.setenv("BOT_TOKEN", bot.token)
-    assert await run_world("copy-commands", str(int(source)), "--api", rehearsal.api, *options) == 0
-    [copied] = (await game.get(f"/applications/{target}/commands")).ok()
+    assert await run_world("copy-commands", str(int(source_id)), "--api", rehearsal.api, *options) == 0
+    [copied] = (await game.get(f"/applications/{target_id}/commands")).ok()
     assert (copied["name"], copied["options"][0]["name"]) == ("roll", "sides")
 
     file = tmp_path / "commands.json"
     file.write_text(json.dumps([{"name": "stop", "description": "Stop", "id": "1", "version": "2"}]))
     assert await run_world("copy-commands", str(file), *options) == 0
-    assert [command["name"] for command in (await game.get(f"/applications/{target}/commands")).ok()] == ["stop"]
+    assert [command["name"] for command in (await game.get(f"/applications/{target_id}/commands")).ok()] == ["stop"]
     assert await run_world("copy-commands", str(file), *options[:3], "nobot") == 1
     assert "it has: demo-bot" in capsys.readouterr().err

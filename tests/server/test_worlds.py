@@ -300,7 +300,7 @@ async def test_users_and_bots_of_the_demo_world_have_access_by_role(world: World
     alice, bob = (Actor(world, built.users[name].id, built.users[name].token, name) for name in ("alice", "bob"))
     bot_entry = built.applications["demo-bot"].bot
     assert bot_entry is not None
-    bot = Actor(world, bot_entry.id, bot_entry.token, "demo-bot", bot=True)
+    bot = Actor(world, bot_entry.id, bot_entry.token, "demo-bot", is_bot=True)
 
     assert [entry["name"] for entry in (await bob.get("/users/@me/guilds")).ok()] == ["Town Square"]
     types_by_name = {

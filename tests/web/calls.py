@@ -53,7 +53,7 @@ _MEASURE_FREQUENCY = """async userId => {
 }"""
 """A JavaScript function that returns the loudest frequency of a user's audio in hertz, or 0 after three seconds of silence."""
 
-_INSPECT_CALL = """async folder => {
+INSPECT_CALL = """async folder => {
   const { getCalls } = await import(`${folder}/voice/calls.js`);
   const { call } = getCalls(document.querySelector("hubbub-sidebar").context);
   if (call === null) return null;
@@ -71,7 +71,7 @@ async def join_call(window: ChatWindow) -> None:
 
 async def inspect_call(window: ChatWindow) -> dict[str, Any] | None:
     """Return the state of the window's call, or None if it has none."""
-    result: dict[str, Any] | None = await window.page.evaluate(_INSPECT_CALL, modules_url())
+    result: dict[str, Any] | None = await window.page.evaluate(INSPECT_CALL, modules_url())
     return result
 
 
@@ -198,8 +198,8 @@ class OpenCall:
         user = self.users[name]
         window = ChatWindow(None, self.platform, user)
         script = tone_microphone_script(self.hertz(window)) if self.has_tones else ""
-        opened = self.platform.open_window(user, self.path, init_script=script + init_script)
-        return await self.stack.enter_async_context(opened)
+        window_context = self.platform.open_window(user, self.path, init_script=script + init_script)
+        return await self.stack.enter_async_context(window_context)
 
     async def join(self, name: str, init_script: str = "", *, notice: str = "") -> ChatWindow:
         """Open the channel as a user, join, and wait until all windows share one group.

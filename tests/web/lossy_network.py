@@ -16,7 +16,7 @@ class _Upstream(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Forward a datagram of the server to the page."""
-        if self._network.passes():
+        if self._network.decide_to_forward():
             self._network.transport.sendto(data, self._client)
 
 
@@ -64,7 +64,7 @@ window.WebSocket = class extends WebSocket {
 };
 """.replace("PORT", str(self.port))
 
-    def passes(self) -> bool:
+    def decide_to_forward(self) -> bool:
         """Return at random whether the next datagram is forwarded, and count it if it is dropped."""
         is_lost = self._random.random() < self.loss
         self.dropped_count += is_lost
@@ -72,7 +72,7 @@ window.WebSocket = class extends WebSocket {
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Forward a datagram of the page to the server."""
-        if not self.passes():
+        if not self.decide_to_forward():
             return
         if addr not in self._upstreams:
             self._upstreams[addr] = asyncio.create_task(self._open_upstream(addr))

@@ -26,7 +26,10 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
     client.redirect_uri = "http://127.0.0.1/cb"
     problems: list[str] = []
     bot = await web_world.bot(name="Orchard")
-    gold, _ = await publish_sku(bot, name="Gold"), await publish_sku(bot, SkuType.DURABLE, name="A hat for the harvest")
+    gold_sku_id, _ = (
+        await publish_sku(bot, name="Gold"),
+        await publish_sku(bot, SkuType.DURABLE, name="A hat for the harvest"),
+    )
     store_path = f"/application-directory/{bot.application_id}/store"
     guild = await web_world.guild(await web_world.user("nora"), name="The Guild of All Harbours and Lighthouses")
     invite_path = f"/invite/{(await create_invite(guild.owner, guild.general))['code']}"
@@ -90,7 +93,7 @@ async def test_every_page_is_accessible(web_world: World, open_page: OpenPage, w
         await record_problems(page, problems, "device done")
         await check_path("/settings/apps")
         await check_path(store_path)
-        await check_path(f"{store_path}/{gold}")
+        await check_path(f"{store_path}/{gold_sku_id}")
         await page.get_by_role("button", name="Subscribe to Gold").click()
         await record_problems(page, problems, "purchased")
         await check_path("/")

@@ -12,7 +12,9 @@ from tests.web.calls import (
     wait_video,
 )
 from tests.web.chat import ChatPlatform
+from tests.web.settings import accessibility_problems
 
+expect = pytest.importorskip("playwright.async_api").expect
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
 
 
@@ -46,6 +48,33 @@ async def test_a_shared_screen_has_viewers_until_it_stops(call_platform: ChatPla
         await wait_video(tom, nora.user.id, "Screen of nora")
         await call_button(nora, "Turn on camera").click()
         await wait_video(tom, nora.user.id, "Camera of nora")
+
+
+async def test_the_owner_of_a_shared_screen_sees_its_viewers(call_platform: ChatPlatform) -> None:
+    async with open_call(call_platform, "nora", "tom", "sam") as call:
+        nora, tom, _ = call.windows
+        await call_button(nora, "Share screen").click()
+        await wait_video(tom, nora.user.id, "Screen of nora")
+        viewers = nora.page.get_by_role("button", name="2 viewers")
+        await viewers.click()
+        names = nora.page.get_by_role("dialog", name="Viewers").get_by_role("listitem")
+        await expect(names).to_have_text(["tom", "sam"])
+        assert await accessibility_problems(nora) == []
+        await nora.page.keyboard.press("Escape")
+
+        await tom.page.locator(".main-tile").hover()
+        await tom.page.get_by_role("button", name="Stop watching nora").click()
+        watch = tom.page.get_by_role("button", name="Watch the screen of nora")
+        await watch.wait_for()
+        assert await accessibility_problems(tom) == []
+        await tom.page.get_by_label("Screen of nora", exact=True).wait_for(state="detached")
+        await nora.page.get_by_role("button", name="1 viewer", exact=True).wait_for()
+
+        await watch.click()
+        await wait_video(tom, nora.user.id, "Screen of nora")
+        await viewers.wait_for()
+        await call_button(nora, "Stop sharing").click()
+        await expect(viewers).to_have_count(0)
 
 
 async def test_sharing_stops_with_the_button_of_the_browser(call_platform: ChatPlatform) -> None:

@@ -1,4 +1,4 @@
-"""Calls in the chat client over a bad network: lost packets, and a cut of the media connection."""
+"""Calls in the chat client over a bad network: lost packets, and an interrupted media connection."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
 
 @asynccontextmanager
 async def open_call_with_loss(platform: ChatPlatform) -> AsyncIterator[tuple[OpenCall, LossyNetwork]]:
-    """Open a call of nora and tom in which the packets of tom pass a proxy; yield the call and the proxy."""
+    """Open a call of nora and tom in which the packets of tom pass through a proxy; yield the call and the proxy."""
     voice = platform.world.app.voice
     assert voice is not None
     network = await LossyNetwork.open(voice.sockets.udp_port)
@@ -44,7 +44,7 @@ async def test_audio_and_video_continue_with_ten_percent_of_packets_lost(call_pl
         assert (await inspect_call(tom) or {})["state"] == "connected"
 
 
-async def test_a_call_continues_after_a_cut_that_the_client_reports(call_platform: ChatPlatform) -> None:
+async def test_a_call_continues_after_an_interruption_that_the_client_reports(call_platform: ChatPlatform) -> None:
     async with open_call_with_loss(call_platform) as (call, network):
         nora, tom = call.windows
         await wait_tone(tom, nora.user.id, call.hertz(nora))

@@ -28,8 +28,8 @@ FRAME_COUNT = 50
 async def test_two_pages_exchange_audio(call_platform: ChatPlatform) -> None:
     nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
     guild = await call_platform.world.guild(nora, tom)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    path = f"/app/channels/{guild.id}/{lounge}"
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    path = f"/app/channels/{guild.id}/{lounge_id}"
     async with (
         call_platform.open_window(nora, path, init_script=tone_microphone_script(440)) as nora_window,
         call_platform.open_window(tom, path, init_script=tone_microphone_script(880)) as tom_window,
@@ -52,22 +52,22 @@ async def test_a_page_and_a_native_client_exchange_audio(call_platform: ChatPlat
     world = call_platform.world
     nora = await world.user("nora")
     guild = await world.guild(nora)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     native = Caller(world, await (await world.bot(guild)).connect(), guild)
-    bot = EncryptedCaller(native, lounge)
+    bot = EncryptedCaller(native, lounge_id)
     await bot.join_and_connect()
     window_options: dict[str, Any] = {"init_script": tone_microphone_script(440)}
-    async with call_platform.open_window(nora, f"/app/channels/{guild.id}/{lounge}", **window_options) as window:
+    async with call_platform.open_window(nora, f"/app/channels/{guild.id}/{lounge_id}", **window_options) as window:
         await join_call(window)
         call = await wait_call(window, native.actor.id)
         assert call["privacyCode"].replace(" ", "") == bot.dave_session.voice_privacy_code.replace(" ", "")
-        sending = asyncio.create_task(send_tone(bot, 1000))
+        sending_task = asyncio.create_task(send_tone(bot, 1000))
         try:
             await wait_tone(window, native.actor.id, 1000)
             samples = await receive_tone(bot, nora.id)
         finally:
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
+            sending_task.cancel()
+            await asyncio.gather(sending_task, return_exceptions=True)
         assert tone_share(samples, 440) > 0.8
         last = await inspect_call(window)
         assert last is not None
@@ -103,12 +103,12 @@ async def receive_tone(bot: EncryptedCaller, user_id: int) -> "array[int]":
 async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_platform: ChatPlatform) -> None:
     nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
     guild = await call_platform.world.guild(nora, tom)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    den = await guild.channel("den", type=ChannelType.GUILD_VOICE)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    den_channel_id = await guild.channel("den", type=ChannelType.GUILD_VOICE)
     async with (
         call_platform.open_window(nora, f"/app/channels/{guild.id}/{guild.general}") as nora_window,
         call_platform.open_window(
-            tom, f"/app/channels/{guild.id}/{lounge}", init_script=tone_microphone_script(880)
+            tom, f"/app/channels/{guild.id}/{lounge_id}", init_script=tone_microphone_script(880)
         ) as tom_window,
     ):
         page = nora_window.page
@@ -135,7 +135,7 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_
 
         # A moderator moves and disconnects the member.
         member = f"/guilds/{guild.id}/members/{nora.id}"
-        (await nora.patch(member, json={"channel_id": str(den)})).ok()
+        (await nora.patch(member, json={"channel_id": str(den_channel_id)})).ok()
         await page.get_by_text("You were moved to den.").wait_for()
         await bar.get_by_text("den", exact=False).wait_for()
         (await nora.patch(member, json={"channel_id": None})).ok()
@@ -146,10 +146,10 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_
 async def test_a_friend_is_called_and_accepts(call_platform: ChatPlatform) -> None:
     nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
     await befriend(nora, tom)
-    channel = await open_direct_channel(nora, tom)
+    channel_id = await open_direct_channel(nora, tom)
     async with (
         call_platform.open_window(
-            nora, f"/app/channels/@me/{channel}", init_script=tone_microphone_script(440)
+            nora, f"/app/channels/@me/{channel_id}", init_script=tone_microphone_script(440)
         ) as nora_window,
         call_platform.open_window(tom, "/app", init_script=tone_microphone_script(880)) as tom_window,
     ):
@@ -163,8 +163,8 @@ async def test_a_friend_is_called_and_accepts(call_platform: ChatPlatform) -> No
 async def test_a_browser_without_a_needed_feature_shows_a_notice(platform: ChatPlatform) -> None:
     nora = await platform.world.user("nora")
     guild = await platform.world.guild(nora)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     script = "delete window.RTCRtpScriptTransform"
-    async with platform.open_window(nora, f"/app/channels/{guild.id}/{lounge}", init_script=script) as window:
+    async with platform.open_window(nora, f"/app/channels/{guild.id}/{lounge_id}", init_script=script) as window:
         await window.page.get_by_text("This browser cannot encrypt calls end to end.").wait_for()
         assert await window.page.get_by_role("button", name="Join", exact=True).is_disabled()

@@ -244,18 +244,22 @@ async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(platfo
 async def test_an_open_channel_that_becomes_inaccessible_shows_a_notice(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    first, second = await guild.channel("first"), await guild.channel("second")
-    async with platform.open_window(tom, f"/app/channels/{guild.id}/{first}") as tom_window:
+    first_channel_id, second_channel_id = await guild.channel("first"), await guild.channel("second")
+    async with platform.open_window(tom, f"/app/channels/{guild.id}/{first_channel_id}") as tom_window:
         tom_window.expected_errors = ("Failed to load resource",)
         await tom_window.page.get_by_role("textbox", name="Message #first").wait_for()
-        (await nora.delete(f"/channels/{first}")).ok()
+        (await nora.delete(f"/channels/{first_channel_id}")).ok()
         await tom_window.page.get_by_text("you do not have access to it").wait_for()
 
         await tom_window.page.get_by_role("link", name="second").click()
         await tom_window.page.get_by_role("textbox", name="Message #second").wait_for()
-        await guild.overwrite(second, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+        await guild.overwrite(
+            second_channel_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE
+        )
         await tom_window.page.get_by_text("You do not have permission to send messages in this channel.").wait_for()
-        await guild.overwrite(second, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+        await guild.overwrite(
+            second_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE
+        )
         await tom_window.page.get_by_text("you do not have access to it").wait_for()
         assert await tom_window.page.get_by_role("link", name="second").count() == 0
 
@@ -306,7 +310,7 @@ async def test_the_token_is_given_only_to_same_origin_scripts_and_not_stored(pla
 async def test_on_a_phone_one_panel_is_visible_at_a_time_and_all_are_reachable(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses of the North")
-    other_channel = await guild.channel("a-rather-long-name-for-a-channel-on-a-phone")
+    other_channel_id = await guild.channel("a-rather-long-name-for-a-channel-on-a-phone")
     await guild.send_message(tom, "unbroken" * 40)
     async with platform.open_window(nora, "/app", width=PHONE_WIDTH) as nora_window:
         page = nora_window.page
@@ -322,7 +326,7 @@ async def test_on_a_phone_one_panel_is_visible_at_a_time_and_all_are_reachable(p
         await page.get_by_role("complementary", name="Members").wait_for(state="detached")
         await page.get_by_role("button", name="Channels and conversations").click()
         await page.get_by_role("link", name="a-rather-long").click()
-        await page.wait_for_url(f"**/{other_channel}")
+        await page.wait_for_url(f"**/{other_channel_id}")
         await page.locator(".beginning").wait_for()
         assert await page.evaluate("document.documentElement.scrollWidth") == PHONE_WIDTH
 
@@ -380,7 +384,7 @@ async def test_everything_can_be_done_with_the_keyboard(platform: ChatPlatform) 
 async def test_a_message_that_arrives_while_the_first_page_is_loading_is_shown(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    zebra = await guild.channel("zebra")
+    zebra_channel_id = await guild.channel("zebra")
     held, release = asyncio.Event(), asyncio.Event()
 
     async def hold(route: Any) -> None:
@@ -389,7 +393,7 @@ async def test_a_message_that_arrives_while_the_first_page_is_loading_is_shown(p
         await release.wait()
         await route.fulfill(response=response)
 
-    async with platform.open_window(nora, f"/app/channels/{guild.id}/{zebra}") as window:
+    async with platform.open_window(nora, f"/app/channels/{guild.id}/{zebra_channel_id}") as window:
         await window.page.route(f"**/channels/{guild.general}/messages?*", hold)
         await window.page.locator(f'.side .entry[data-focus="{guild.general}"]').click()
         await held.wait()

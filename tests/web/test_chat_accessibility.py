@@ -1,7 +1,7 @@
 """Accessibility of the states of the chat client: views, menus, dialogs, popups, empty and error states, and calls.
 
 Other files check the states of settings (`test_chat_settings_accessibility.py`, `test_chat_account_settings.py`), of the composer
-(`test_chat_writing.py`) and of the pages outside of the client (`test_accessibility.py`).
+(`test_chat_composer.py`) and of the pages outside of the client (`test_accessibility.py`).
 """
 
 from collections.abc import Awaitable, Callable
@@ -87,7 +87,7 @@ def type_in_composer(text: str) -> Step:
     return run
 
 
-def message_menu(text: str) -> Step:
+def open_message_menu(text: str) -> Step:
     """Open the menu of the message that contains this text, with the keyboard."""
 
     async def run(page: Any) -> None:
@@ -97,7 +97,7 @@ def message_menu(text: str) -> Step:
     return run
 
 
-def show(selector: str) -> Step:
+def wait_visible(selector: str) -> Step:
     """Wait until an element is visible."""
 
     async def run(page: Any) -> None:
@@ -106,7 +106,7 @@ def show(selector: str) -> Step:
     return run
 
 
-def dialog(name: str) -> Step:
+def wait_dialog(name: str) -> Step:
     """Wait until the dialog with this name is open."""
 
     async def run(page: Any) -> None:
@@ -137,76 +137,83 @@ class State:
     place: str = "general"
 
 
-MENU = show("[role=menu]")
+WAIT_MENU = wait_visible("[role=menu]")
 
 STATES = (
-    State("messages of every kind", (show(".message .poll"),)),
-    State("message menu", (message_menu("Hello"), MENU)),
-    State("deletion of a message", (message_menu("Mine"), choose("Delete"), dialog("Delete this message?"))),
-    State("editing", (message_menu("Mine"), choose("Edit"), show(".message textarea"))),
-    State("replying", (message_menu("Hello"), choose("Reply"), show(".reply-bar, .replying"))),
-    State("reactions", (message_menu("Hello"), choose("Show reactions"), dialog("Reactions"))),
-    State("forwarding", (message_menu("Hello"), choose("Forward"), dialog("Forward message"))),
-    State("report", (message_menu("Hello"), choose("Report message"), dialog("Report message"))),
-    State("selection", (message_menu("Hello"), choose("Select messages"), show(".selection-bar"))),
-    State("new thread", (message_menu("Hello"), choose("Create thread"), dialog("New thread"))),
-    State("image viewer", (click_on(".message img[alt='cat.png']"), show("dialog.viewer"))),
-    State("threads", (click("button", "Threads"), dialog("Threads"))),
-    State("pins", (click("button", "Pinned messages"), dialog("Pinned messages"))),
+    State("messages of every kind", (wait_visible(".message .poll"),)),
+    State("message menu", (open_message_menu("Hello"), WAIT_MENU)),
+    State("deletion of a message", (open_message_menu("Mine"), choose("Delete"), wait_dialog("Delete this message?"))),
+    State("editing", (open_message_menu("Mine"), choose("Edit"), wait_visible(".message textarea"))),
+    State("replying", (open_message_menu("Hello"), choose("Reply"), wait_visible(".reply-bar, .replying"))),
+    State("reactions", (open_message_menu("Hello"), choose("Show reactions"), wait_dialog("Reactions"))),
+    State("forwarding", (open_message_menu("Hello"), choose("Forward"), wait_dialog("Forward message"))),
+    State("report", (open_message_menu("Hello"), choose("Report message"), wait_dialog("Report message"))),
+    State("selection", (open_message_menu("Hello"), choose("Select messages"), wait_visible(".selection-bar"))),
+    State("new thread", (open_message_menu("Hello"), choose("Create thread"), wait_dialog("New thread"))),
+    State("image viewer", (click_on(".message img[alt='cat.png']"), wait_visible("dialog.viewer"))),
+    State("threads", (click("button", "Threads"), wait_dialog("Threads"))),
+    State("pins", (click("button", "Pinned messages"), wait_dialog("Pinned messages"))),
     State(
         "search results",
         (
             click("button", "Search"),
             fill("combobox", "Search messages", "Hello"),
             press("Enter"),
-            show(".search-result-list li, .search-status"),
+            wait_visible(".search-result-list li, .search-status"),
         ),
     ),
     State(
         "search filters",
-        (click("button", "Search"), fill("combobox", "Search messages", "from:"), show("[role=option]")),
+        (click("button", "Search"), fill("combobox", "Search messages", "from:"), wait_visible("[role=option]")),
     ),
-    State("channel menu", (click("button", "Channel options"), MENU)),
-    State("channel editor", (click("button", "Channel options"), choose("Edit channel"), dialog("Edit channel"))),
-    State("channel deletion", (click("button", "Channel options"), choose("Delete"), dialog("Delete #general?"))),
-    State("lengths of a mute", (click("button", "Channel options"), choose("Mute…"), MENU)),
+    State("channel menu", (click("button", "Channel options"), WAIT_MENU)),
+    State("channel editor", (click("button", "Channel options"), choose("Edit channel"), wait_dialog("Edit channel"))),
+    State("channel deletion", (click("button", "Channel options"), choose("Delete"), wait_dialog("Delete #general?"))),
+    State("lengths of a mute", (click("button", "Channel options"), choose("Mute…"), WAIT_MENU)),
     State(
         "notifications of a channel",
-        (click("button", "Channel options"), choose("Notification settings"), show("dialog[open]")),
+        (click("button", "Channel options"), choose("Notification settings"), wait_visible("dialog[open]")),
     ),
-    State("quick switcher", (press("Control+k"), dialog("Go to"))),
-    State("shortcuts", (press("Control+/"), dialog("Keyboard shortcuts"))),
-    State("guild menu", (show_side, click("button", "Menu of Harbor"), MENU)),
-    State("invite", (show_side, click("button", "Menu of Harbor"), choose("Invite people"), show("dialog[open]"))),
-    State("guild moves", (show_side, click("button", "Menu of Harbor"), choose("Move…"), MENU)),
+    State("quick switcher", (press("Control+k"), wait_dialog("Go to"))),
+    State("shortcuts", (press("Control+/"), wait_dialog("Keyboard shortcuts"))),
+    State("guild menu", (show_side, click("button", "Menu of Harbor"), WAIT_MENU)),
+    State(
+        "invite", (show_side, click("button", "Menu of Harbor"), choose("Invite people"), wait_visible("dialog[open]"))
+    ),
+    State("guild moves", (show_side, click("button", "Menu of Harbor"), choose("Move…"), WAIT_MENU)),
     State(
         "new channel",
-        (show_side, click("button", "Menu of Harbor"), choose("Create channel"), dialog("Create channel")),
+        (show_side, click("button", "Menu of Harbor"), choose("Create channel"), wait_dialog("Create channel")),
     ),
-    State("category menu", (show_side, open_context_menu(".category"), MENU)),
-    State("context menu of a channel", (show_side, open_context_menu(".side-nav a[href*='/channels/']"), MENU)),
-    State("status menu", (show_side, show(".account-button"), click("button", "nora, Online: change status"), MENU)),
-    State("account menu", (show_side, click("button", "Account menu"), MENU)),
-    State("joining", (show_side, click("button", "Join or create a guild"), dialog("Join or create a guild"))),
-    State("mentions", (show_side, click("button", "Mentions"), dialog("Mentions"))),
+    State("category menu", (show_side, open_context_menu(".category"), WAIT_MENU)),
+    State("context menu of a channel", (show_side, open_context_menu(".side-nav a[href*='/channels/']"), WAIT_MENU)),
+    State(
+        "status menu",
+        (show_side, wait_visible(".account-button"), click("button", "nora, Online: change status"), WAIT_MENU),
+    ),
+    State("account menu", (show_side, click("button", "Account menu"), WAIT_MENU)),
+    State("joining", (show_side, click("button", "Join or create a guild"), wait_dialog("Join or create a guild"))),
+    State("mentions", (show_side, click("button", "Mentions"), wait_dialog("Mentions"))),
     State("members", (show_members,)),
-    State("member menu", (show_members, open_context_menu(".members-area .member"), MENU)),
-    State("profile", (show_members, click_on(".members-area .member"), show("dialog[open]"))),
-    State("mention suggestions", (type_in_composer("@to"), show("[role=listbox] [role=option]"))),
-    State("emoji suggestions", (type_in_composer(":tada"), show("[role=listbox] [role=option]"))),
+    State("member menu", (show_members, open_context_menu(".members-area .member"), WAIT_MENU)),
+    State("profile", (show_members, click_on(".members-area .member"), wait_visible("dialog[open]"))),
+    State("mention suggestions", (type_in_composer("@to"), wait_visible("[role=listbox] [role=option]"))),
+    State("emoji suggestions", (type_in_composer(":tada"), wait_visible("[role=listbox] [role=option]"))),
     State("a text that is too long", (fill("textbox", "Message #general", "x" * 2_100),)),
-    State("thread beside its channel", (show(".message"),), "thread"),
-    State("thread menu", (show(".message"), click("button", "Channel options"), MENU), "thread"),
-    State("forum", (show(".posts li"),), "forum"),
-    State("new post", (click("button", "New post"), dialog("New post")), "forum"),
-    State("empty forum", (show(".view-head"),), "empty forum"),
-    State("voice channel", (show(".view-head"),), "lounge"),
-    State("stage", (show(".view-head"),), "stage"),
-    State("friends", (show(".view-head"), show(".friend, .friends li, .relationship")), "friends"),
-    State("conversation", (show(".message"),), "conversation"),
-    State("conversation menu", (show(".message"), click("button", "Channel options"), MENU), "conversation"),
-    State("group", (show(".view-head"),), "group"),
-    State("new conversation", (show_side, click("button", "New message"), dialog("New message")), "friends"),
+    State("thread beside its channel", (wait_visible(".message"),), "thread"),
+    State("thread menu", (wait_visible(".message"), click("button", "Channel options"), WAIT_MENU), "thread"),
+    State("forum", (wait_visible(".posts li"),), "forum"),
+    State("new post", (click("button", "New post"), wait_dialog("New post")), "forum"),
+    State("empty forum", (wait_visible(".view-head"),), "empty forum"),
+    State("voice channel", (wait_visible(".view-head"),), "lounge"),
+    State("stage", (wait_visible(".view-head"),), "stage"),
+    State("friends", (wait_visible(".view-head"), wait_visible(".friend, .friends li, .relationship")), "friends"),
+    State("conversation", (wait_visible(".message"),), "conversation"),
+    State(
+        "conversation menu", (wait_visible(".message"), click("button", "Channel options"), WAIT_MENU), "conversation"
+    ),
+    State("group", (wait_visible(".view-head"),), "group"),
+    State("new conversation", (show_side, click("button", "New message"), wait_dialog("New message")), "friends"),
 )
 
 
@@ -214,14 +221,16 @@ async def create_places(platform: ChatPlatform, nora: Actor, tom: Actor) -> tupl
     """Create a guild with content of every kind, and return it with the paths of the places of the states."""
     guild = await platform.world.guild(nora, tom, name="Harbor")
     await befriend(nora, tom)
-    category = await guild.channel("Piers", type=ChannelType.GUILD_CATEGORY)
+    category_id = await guild.channel("Piers", type=ChannelType.GUILD_CATEGORY)
     tags = [{"name": "Question", "emoji_name": "❓"}]
-    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, parent_id=str(category), available_tags=tags)
-    empty_forum = await guild.channel("nothing", type=ChannelType.GUILD_FORUM)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    stage = await guild.channel("concert", type=ChannelType.GUILD_STAGE_VOICE)
+    forum_id = await guild.channel(
+        "ideas", type=ChannelType.GUILD_FORUM, parent_id=str(category_id), available_tags=tags
+    )
+    empty_forum_id = await guild.channel("nothing", type=ChannelType.GUILD_FORUM)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    stage_channel_id = await guild.channel("concert", type=ChannelType.GUILD_STAGE_VOICE)
     post = {"name": "A longer pier", "message": {"content": "Ten meters"}}
-    (await tom.post(f"/channels/{forum}/threads", json=post)).ok()
+    (await tom.post(f"/channels/{forum_id}/threads", json=post)).ok()
 
     await guild.send_message(
         nora, "# Heading\n## Second\n```python\nprint(1)\n```\n||secret|| `code` > quote\n- a\n- b"
@@ -238,7 +247,7 @@ async def create_places(platform: ChatPlatform, nora: Actor, tom: Actor) -> tupl
     deleted = await guild.send_message(tom, "Deleted")
     await guild.send_message(nora, "A reply", message_reference={"message_id": deleted["id"]})
     (await tom.delete(f"/channels/{guild.general}/messages/{deleted['id']}")).ok()
-    hello = await guild.send_message(tom, f"Hello <@{nora.id}>, see <#{lounge}>")
+    hello = await guild.send_message(tom, f"Hello <@{nora.id}>, see <#{lounge_id}>")
     (await tom.put(f"/channels/{guild.general}/messages/{hello['id']}/reactions/%F0%9F%8E%89/@me")).ok()
     (await nora.put(f"/channels/{guild.general}/messages/pins/{hello['id']}")).ok()
     mine = await guild.send_message(nora, "Mine")
@@ -256,10 +265,10 @@ async def create_places(platform: ChatPlatform, nora: Actor, tom: Actor) -> tupl
     return guild, {
         "general": f"{path}/{guild.general}",
         "thread": f"{path}/{thread['id']}",
-        "forum": f"{path}/{forum}",
-        "empty forum": f"{path}/{empty_forum}",
-        "lounge": f"{path}/{lounge}",
-        "stage": f"{path}/{stage}",
+        "forum": f"{path}/{forum_id}",
+        "empty forum": f"{path}/{empty_forum_id}",
+        "lounge": f"{path}/{lounge_id}",
+        "stage": f"{path}/{stage_channel_id}",
         "friends": "/app",
         "conversation": f"/app/channels/@me/{conversation['id']}",
         "group": f"/app/channels/@me/{group['id']}",
@@ -320,20 +329,20 @@ async def test_calls_are_accessible(call_platform: ChatPlatform, width: int, sch
     nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
     guild = await call_platform.world.guild(nora, tom)
     await befriend(nora, tom)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    stage = await guild.channel("concert", type=ChannelType.GUILD_STAGE_VOICE)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    stage_channel_id = await guild.channel("concert", type=ChannelType.GUILD_STAGE_VOICE)
     channel = (await tom.post("/users/@me/channels", json={"recipient_id": str(nora.id)})).ok()
     problems: list[str] = []
     async with (
         call_platform.open_window(
             nora,
-            f"/app/channels/{guild.id}/{lounge}",
+            f"/app/channels/{guild.id}/{lounge_id}",
             width=width,
             scheme=scheme,
             init_script=tone_microphone_script(440),
         ) as window,
         call_platform.open_window(
-            tom, f"/app/channels/{guild.id}/{lounge}", init_script=tone_microphone_script(880)
+            tom, f"/app/channels/{guild.id}/{lounge_id}", init_script=tone_microphone_script(880)
         ) as tom_window,
     ):
         page = window.page
@@ -346,13 +355,13 @@ async def test_calls_are_accessible(call_platform: ChatPlatform, width: int, sch
         await join_call(window)
         await join_call(tom_window)
         await wait_call(window, tom.id)
-        await check("call", show(".tile"))
-        await check("call details", click("button", "End-to-end encrypted"), dialog("Call details"))
+        await check("call", wait_visible(".tile"))
+        await check("call details", click("button", "End-to-end encrypted"), wait_dialog("Call details"))
         await press("Escape")(page)
-        await check("channels during a call", show_side, show(".side hubbub-call-bar [role=group]"))
-        await window.open(f"/app/channels/{guild.id}/{stage}")
-        await check("stage", show(".view-head"))
+        await check("channels during a call", show_side, wait_visible(".side hubbub-call-bar [role=group]"))
+        await window.open(f"/app/channels/{guild.id}/{stage_channel_id}")
+        await check("stage", wait_visible(".view-head"))
         await tom_window.open(f"/app/channels/@me/{channel['id']}")
         await tom_window.page.get_by_role("button", name="Start call").click()
-        await check("incoming call", dialog("Incoming call"))
+        await check("incoming call", wait_dialog("Incoming call"))
     assert problems == []

@@ -212,7 +212,7 @@ async def test_sessions_and_apps_are_removed(platform: ChatPlatform) -> None:
 async def test_deleting_an_account_resolves_its_guilds_first(platform: ChatPlatform) -> None:
     world = platform.world
     nora, tom = await create_user_with_password(world, "nora"), await world.user("tom")
-    kept, deleted = await world.guild(nora, tom, name="Harbor"), await world.guild(nora, name="Attic")
+    kept, deleted_guild = await world.guild(nora, tom, name="Harbor"), await world.guild(nora, name="Attic")
     async with platform.open_window(nora) as window, platform.open_window(tom) as tom_window:
         page = window.page
         window.expected_errors = ("Failed to load resource",)
@@ -244,7 +244,7 @@ async def test_deleting_an_account_resolves_its_guilds_first(platform: ChatPlatf
         await page.wait_for_url("**/login*")
         (await tom.get(f"/users/{nora.id}")).rejected(404, 10013)
         assert (await tom.get(f"/guilds/{kept.id}")).ok()["owner_id"] == str(tom.id)
-        (await tom.get(f"/guilds/{deleted.id}")).rejected(404, 10004)
+        (await tom.get(f"/guilds/{deleted_guild.id}")).rejected(404, 10004)
         assert tom_window.console_errors == []
 
 

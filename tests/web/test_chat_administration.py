@@ -17,14 +17,14 @@ async def test_an_announcement_is_dismissed_for_the_account(platform: ChatPlatfo
     body["ends_at"] = "2026-12-24T00:00:00Z"
     (await ann.post("/admin/announcements", json=body)).ok()
 
-    async with platform.open_window(nora, general_path(guild)) as first:
-        await first.page.get_by_text("Maintenance tonight at 22:00 UTC.").wait_for()
-        assert await accessibility_problems(first) == []
-        await first.page.get_by_role("button", name="Dismiss this announcement").click()
-        await first.page.get_by_text("Maintenance tonight at 22:00 UTC.").wait_for(state="detached")
-        await first.page.reload()
-        await first.page.locator("textarea.compose").wait_for()
-        assert await first.page.get_by_text("Maintenance tonight at 22:00 UTC.").count() == 0
+    async with platform.open_window(nora, general_path(guild)) as first_window:
+        await first_window.page.get_by_text("Maintenance tonight at 22:00 UTC.").wait_for()
+        assert await accessibility_problems(first_window) == []
+        await first_window.page.get_by_role("button", name="Dismiss this announcement").click()
+        await first_window.page.get_by_text("Maintenance tonight at 22:00 UTC.").wait_for(state="detached")
+        await first_window.page.reload()
+        await first_window.page.locator("textarea.compose").wait_for()
+        assert await first_window.page.get_by_text("Maintenance tonight at 22:00 UTC.").count() == 0
 
 
 async def test_members_of_a_suspended_guild_see_the_reason(platform: ChatPlatform) -> None:

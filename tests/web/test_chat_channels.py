@@ -57,8 +57,8 @@ async def test_history_scrolls_both_ways_and_a_link_opens_a_message(platform: Ch
 async def test_unread_marks_stay_until_read_in_any_window(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    other = await guild.channel("other")
-    await guild.send_message(tom, "old", channel=other)
+    other_channel_id = await guild.channel("other")
+    await guild.send_message(tom, "old", channel_id=other_channel_id)
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(nora, "/app") as other_window,
@@ -69,7 +69,7 @@ async def test_unread_marks_stay_until_read_in_any_window(platform: ChatPlatform
                 .get_by_role("link", name="Guild, unread")
                 .wait_for()
             )
-        await guild.send_message(tom, f"<@{nora.id}> look", channel=other)
+        await guild.send_message(tom, f"<@{nora.id}> look", channel_id=other_channel_id)
         link = nora_window.page.get_by_role("link", name="other 1 mention")
         await link.wait_for()
         await other_window.page.get_by_role("link", name="Guild, 1 mention").wait_for()
@@ -179,7 +179,7 @@ async def test_an_invite_is_created_and_accepted_and_a_guild_is_created(platform
 async def test_threads_and_posts_are_created_read_and_replied_to(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "boats"}])
+    forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "boats"}])
     await guild.send_message(tom, "Do we sail?")
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
@@ -202,7 +202,7 @@ async def test_threads_and_posts_are_created_read_and_replied_to(platform: ChatP
         await locate_channel_list(tom_window).get_by_role("link", name="Sailing").wait_for()
 
         await locate_channel_list(tom_window).get_by_role("link", name="ideas").click()
-        await tom_window.page.wait_for_url(f"**/{forum}")
+        await tom_window.page.wait_for_url(f"**/{forum_id}")
         await tom_window.page.get_by_role("button", name="New post").click()
         dialog = tom_window.page.get_by_role("dialog")
         await dialog.get_by_label("Title").fill("A new boat")
@@ -286,9 +286,9 @@ async def test_polls_are_voted_in_and_groups_are_created(platform: ChatPlatform)
 async def test_a_voice_channel_shows_its_members_and_is_joined_muted_and_left(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     async with (
-        platform.open_window(nora, f"/app/channels/{guild.id}/{lounge}") as nora_window,
+        platform.open_window(nora, f"/app/channels/{guild.id}/{lounge_id}") as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
     ):
         await nora_window.page.get_by_role("button", name="Join", exact=True).click()
@@ -337,8 +337,8 @@ async def test_members_are_shown_with_presence_and_current_name(platform: ChatPl
 async def test_a_collapsed_category_stays_collapsed_in_all_windows(platform: ChatPlatform) -> None:
     nora = await platform.world.user("nora")
     guild = await platform.world.guild(nora)
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.channel("attic", parent_id=str(category))
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.channel("attic", parent_id=str(category_id))
     async with (
         platform.open_window(nora, general_path(guild)) as window,
         platform.open_window(nora, general_path(guild)) as other_window,

@@ -3,7 +3,7 @@
 from hubbub.protocol.enums import ChannelType
 from tests.server.talk.private_channels import create_group
 from tests.web.chat import ChatPlatform, general_path
-from tests.web.test_chat_finding import open_search
+from tests.web.test_chat_search import open_search
 from tests.world import befriend
 
 
@@ -11,10 +11,10 @@ async def test_friends_and_members_of_groups_have_menus(platform: ChatPlatform) 
     nora, tom, ida = [await platform.world.user(name) for name in ("nora", "tom", "ida")]
     for friend in (tom, ida):
         await befriend(nora, friend)
-    group = (await create_group(nora, tom, ida))["id"]
+    group_id = (await create_group(nora, tom, ida))["id"]
     async with (
         platform.open_window(nora) as nora_window,
-        platform.open_window(tom, f"/app/channels/@me/{group}") as tom_window,
+        platform.open_window(tom, f"/app/channels/@me/{group_id}") as tom_window,
     ):
         page = nora_window.page
         await page.locator(".friends").get_by_role("button", name="ida").first.press("Shift+F10")
@@ -31,7 +31,7 @@ async def test_friends_and_members_of_groups_have_menus(platform: ChatPlatform) 
         await page.get_by_role("dialog").get_by_role("button", name="Remove friend").click()
         await page.locator(".friends").get_by_role("button", name="ida").first.wait_for(state="detached")
 
-        await nora_window.open(f"/app/channels/@me/{group}")
+        await nora_window.open(f"/app/channels/@me/{group_id}")
         members = page.locator(".members-area")
         await members.get_by_role("button", name="ida").press("Shift+F10")
         await page.get_by_role("menuitem", name="Add friend").wait_for()
@@ -44,12 +44,12 @@ async def test_friends_and_members_of_groups_have_menus(platform: ChatPlatform) 
 async def test_search_results_threads_and_members_in_calls_have_menus(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     thread = {"name": "tides", "type": ChannelType.PUBLIC_THREAD}
     (await tom.post(f"/channels/{guild.general}/threads", json=thread)).ok()
     await guild.send_message(tom, "A lantern")
     session = await tom.connect()
-    await session.join_voice(guild, lounge)
+    await session.join_voice(guild, lounge_id)
     async with platform.open_window(nora, general_path(guild)) as nora_window:
         page = nora_window.page
         await page.locator("button.in-voice", has_text="tom").press("Shift+F10")

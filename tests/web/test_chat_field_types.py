@@ -70,7 +70,7 @@ async def create_command(app_guild: AppGuild, name: str, **fields: Any) -> Sessi
 
 async def test_every_type_of_option_can_be_filled_in(app_guild: AppGuild) -> None:
     interactions = await create_command(app_guild, "kinds", options=OPTIONS)
-    role = await app_guild.guild.role("bakers")
+    role_id = await app_guild.guild.role("bakers")
     async with app_guild.open_window(app_guild.bob) as window:
         form = await window.open_command_form("kinds")
         await form.get_by_label("word").fill("<b>bold</b>")
@@ -93,9 +93,9 @@ async def test_every_type_of_option_can_be_filled_in(app_guild: AppGuild) -> Non
         await form.get_by_role("button", name="Run").click()
         interaction = await next_interaction(interactions)
         values = {option["name"]: option["value"] for option in interaction["data"]["options"]}
-        voice, alice = str(app_guild.guild.channels["General"]), str(app_guild.alice.id)
-        assert (values.pop("user"), values.pop("place"), values.pop("rank")) == (alice, voice, str(role))
-        assert values == {"word": "<b>bold</b>", "whole": -7, "part": 2.5, "yes": False, "either": str(role)}
+        voice_channel_id, alice = str(app_guild.guild.channels["General"]), str(app_guild.alice.id)
+        assert (values.pop("user"), values.pop("place"), values.pop("rank")) == (alice, voice_channel_id, str(role_id))
+        assert values == {"word": "<b>bold</b>", "whole": -7, "part": 2.5, "yes": False, "either": str(role_id)}
         await respond(
             app_guild, interaction, InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "all there"}
         )
@@ -103,7 +103,7 @@ async def test_every_type_of_option_can_be_filled_in(app_guild: AppGuild) -> Non
 
 
 async def test_every_type_of_select_and_a_premium_button_can_be_used(app_guild: AppGuild) -> None:
-    bakers = await app_guild.guild.role("bakers")
+    baker_role_id = await app_guild.guild.role("bakers")
     sku_body = {"type": SkuType.DURABLE, "name": "Crown", "price": 499, "published": True}
     sku = (await app_guild.bot.post(f"/applications/{app_guild.bot.application_id}/skus", json=sku_body)).ok()
     selects: list[dict[str, Any]] = [
@@ -112,7 +112,7 @@ async def test_every_type_of_select_and_a_premium_button_can_be_used(app_guild: 
             "type": ComponentType.MENTIONABLE_SELECT,
             "custom_id": "mentionable",
             "placeholder": "Mentionable",
-            "default_values": [{"id": str(bakers), "type": "role"}],
+            "default_values": [{"id": str(baker_role_id), "type": "role"}],
         },
         {
             "type": ComponentType.CHANNEL_SELECT,
@@ -139,7 +139,7 @@ async def test_every_type_of_select_and_a_premium_button_can_be_used(app_guild: 
         interaction = await next_interaction(interactions)
         assert (interaction["data"]["custom_id"], set(interaction["data"]["values"])) == (
             "roles",
-            {str(bakers), str(app_guild.guild.id)},
+            {str(baker_role_id), str(app_guild.guild.id)},
         )
         await respond(app_guild, interaction, InteractionCallbackType.DEFERRED_UPDATE_MESSAGE)
         await choose_values(window, row, "Mentionable", "alice")

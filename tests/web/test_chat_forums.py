@@ -9,14 +9,14 @@ from tests.web.chat import ChatPlatform
 async def test_posts_with_tags_and_files_are_created_filtered_and_edited(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    forum = await guild.channel(
+    forum_id = await guild.channel(
         "ideas",
         type=ChannelType.GUILD_FORUM,
         available_tags=[{"name": "bug"}, {"name": "idea"}, {"name": "official", "moderated": True}],
         flags=int(ChannelFlags.REQUIRE_TAG),
         default_reaction_emoji={"emoji_name": "🎉"},
     )
-    path = f"/app/channels/{guild.id}/{forum}"
+    path = f"/app/channels/{guild.id}/{forum_id}"
     async with platform.open_window(nora, path) as nora_window, platform.open_window(tom, path) as tom_window:
         page, keyboard = tom_window.page, tom_window.page.keyboard
         await page.get_by_text("There are no posts yet.").wait_for()
@@ -72,7 +72,7 @@ async def test_posts_follow_the_order_and_layout_of_their_forum(platform: ChatPl
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     tags = [{"name": "red"}, {"name": "blue"}]
-    forum = await guild.channel(
+    forum_id = await guild.channel(
         "gallery",
         type=ChannelType.GUILD_FORUM,
         available_tags=tags,
@@ -80,13 +80,13 @@ async def test_posts_follow_the_order_and_layout_of_their_forum(platform: ChatPl
         default_forum_layout=int(ForumLayout.GRID),
         default_tag_setting="match_all",
     )
-    red, blue = [tag["id"] for tag in (await nora.get(f"/channels/{forum}")).ok()["available_tags"]]
+    red_tag_id, blue_tag_id = [tag["id"] for tag in (await nora.get(f"/channels/{forum_id}")).ok()["available_tags"]]
     posts = []
-    for name, tag_ids in (("first", [red]), ("second", [red, blue]), ("third", [])):
+    for name, tag_ids in (("first", [red_tag_id]), ("second", [red_tag_id, blue_tag_id]), ("third", [])):
         body = {"name": name, "message": {"content": f"about {name}"}, "applied_tags": tag_ids}
-        posts.append((await tom.post(f"/channels/{forum}/threads", json=body)).ok())
-    await guild.send_message(tom, "a reply", channel=int(posts[0]["id"]))
-    path = f"/app/channels/{guild.id}/{forum}"
+        posts.append((await tom.post(f"/channels/{forum_id}/threads", json=body)).ok())
+    await guild.send_message(tom, "a reply", channel_id=int(posts[0]["id"]))
+    path = f"/app/channels/{guild.id}/{forum_id}"
     async with platform.open_window(nora, path) as nora_window:
         page = nora_window.page
         titles = page.locator(".posts.gallery .post-title")
@@ -109,5 +109,5 @@ async def test_posts_follow_the_order_and_layout_of_their_forum(platform: ChatPl
         await wait_titles("second", "first")
         await filters.get_by_role("button", name="blue").press("Enter")
         await wait_titles("second")
-        (await nora.patch(f"/channels/{forum}", json={"default_forum_layout": int(ForumLayout.LIST)})).ok()
+        (await nora.patch(f"/channels/{forum_id}", json={"default_forum_layout": int(ForumLayout.LIST)})).ok()
         await page.locator(".posts:not(.gallery) .post-title").wait_for()

@@ -63,12 +63,12 @@ async def open_game(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(directory))
     client: Client = new_client(platform.world)
     client.set_application_id(game.id)
-    joined = CallbackRecorder()
-    client.set_activity_join_callback(joined)
+    join_recorder = CallbackRecorder()
+    client.set_activity_join_callback(join_recorder)
     connections = machine.agent.context.connections
     await wait_until(lambda: any(connection.subscriptions for connection in connections))
     try:
-        yield machine, joined
+        yield machine, join_recorder
     finally:
         await client.close()
         await machine.stop()

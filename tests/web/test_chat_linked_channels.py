@@ -32,7 +32,7 @@ async def create_linked_channel(platform: ChatPlatform, **lobby: Any) -> tuple[G
 @pytest.mark.parametrize("width", [1280, 390])
 async def test_a_linked_channel_has_a_badge_and_marks_messages_of_players(platform: ChatPlatform, width: int) -> None:
     guild, mary, lobby_id = await create_linked_channel(platform)
-    received = mary.record_event("message_created")
+    received_events = mary.record_event("message_created")
 
     async with platform.open_window(guild.owner, general_path(guild), width=width) as window:
         page = window.page
@@ -41,7 +41,7 @@ async def test_a_linked_channel_has_a_badge_and_marks_messages_of_players(platfo
         await expect(message.locator(".game-tag")).to_have_text("From Puddle")
         await window.send("hello from the chat")
         await expect(window.message("hello from the chat").locator(".game-tag")).to_have_count(0)
-        await received.next(lambda message_id: _content(mary, message_id) == "hello from the chat")
+        await received_events.next(lambda message_id: _content(mary, message_id) == "hello from the chat")
 
         badge = page.locator(".view-title").get_by_role("button", name="Shared with Puddle")
         await badge.press("Enter")

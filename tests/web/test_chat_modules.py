@@ -239,8 +239,8 @@ async def test_the_client_is_accessible(platform: ChatPlatform, width: int, sche
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses")
     await befriend(nora, tom)
-    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     message = await guild.send_message(
         tom, f"**Hello** <@{nora.id}> {'unbroken' * 30} `code` https://example.com/{'a' * 200}"
     )
@@ -273,7 +273,7 @@ async def test_the_client_is_accessible(platform: ChatPlatform, width: int, sche
         if width == PHONE_WIDTH:
             await page.get_by_role("button", name="Channels and conversations").click()
             await check_accessibility("channels")
-        for path in (f"/app/channels/{guild.id}/{forum}", f"/app/channels/{guild.id}/{lounge}", "/app"):
+        for path in (f"/app/channels/{guild.id}/{forum_id}", f"/app/channels/{guild.id}/{lounge_id}", "/app"):
             await nora_window.open(path)
             await page.locator(".view-head").wait_for()
             await check_accessibility(path)

@@ -114,7 +114,7 @@ class WorkerControl:
             },
         )
 
-    async def click(self, channel: int) -> None:
+    async def click(self, channel_id: int) -> None:
         """Dispatch a click on the notification of a channel to the worker."""
         worker = self._window.page.context.service_workers[0]
         await worker.evaluate(
@@ -122,7 +122,7 @@ class WorkerControl:
               const [notification] = await registration.getNotifications({ tag });
               dispatchEvent(new NotificationEvent("notificationclick", { notification }));
             }""",
-            str(channel),
+            str(channel_id),
         )
 
     async def wait_notifications(self, expected: list[list[str]]) -> None:
@@ -148,7 +148,7 @@ async def test_a_subscribed_browser_shows_notifications_and_opens_their_channels
     platform, service = push_platform
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    news = await guild.channel("news")
+    news_channel_id = await guild.channel("news")
 
     async with platform.open_window(nora, general_path(guild), init_script=subscription_script(service)) as window:
         worker = WorkerControl(window)
@@ -157,14 +157,14 @@ async def test_a_subscribed_browser_shows_notifications_and_opens_their_channels
         assert await list_endpoints(nora) == [service.subscription()["endpoint"]]
 
         await wait_active(platform, nora, True)
-        await send_text(omar, news, f"<@{nora.id}> while she reads")
+        await send_text(omar, news_channel_id, f"<@{nora.id}> while she reads")
         assert platform.world.app.worker is not None
         await platform.world.app.worker.run_due()
         assert service.requests == []
 
         await window.page.evaluate("leave()")
         await wait_active(platform, nora, False)
-        message_id = await send_text(omar, news, f"<@{nora.id}> look")
+        message_id = await send_text(omar, news_channel_id, f"<@{nora.id}> look")
         (request,) = await service.wait_for(1)
         # The page in the background has shown the message; the push message does not add a second notification.
         await worker.wait_notifications([["omar (#news, Guild)", "@nora look"]])
@@ -174,8 +174,10 @@ async def test_a_subscribed_browser_shows_notifications_and_opens_their_channels
         await worker.wait_notifications([["omar (#news, Guild)", "@nora look"], ["other", "@nora look"]])
 
         await window.open(general_path(guild))
-        await worker.click(news)
-        await window.wait_until("path => location.pathname === path", f"/app/channels/{guild.id}/{news}/{message_id}")
+        await worker.click(news_channel_id)
+        await window.wait_until(
+            "path => location.pathname === path", f"/app/channels/{guild.id}/{news_channel_id}/{message_id}"
+        )
         await worker.wait_notifications([["other", "@nora look"]])
 
 
@@ -183,14 +185,20 @@ async def test_notifications_of_read_channels_are_closed(push_platform: PushPlat
     platform, service = push_platform
     nora, omar = await platform.world.user("nora"), await platform.world.user("omar")
     guild = await platform.world.guild(nora, omar)
-    news = await guild.channel("news")
-    first = await send_text(omar, news, "first")
+    news_channel_id = await guild.channel("news")
+    first_message_id = await send_text(omar, news_channel_id, "first")
 
     async with platform.open_window(nora, general_path(guild), init_script=subscription_script(service)) as window:
         worker = WorkerControl(window)
         await worker.start()
         await window.page.context.grant_permissions(["notifications"])
-        payload = {"title": "omar", "body": "first", "channel_id": str(news), "message_id": first, "path": "/app"}
+        payload = {
+            "title": "omar",
+            "body": "first",
+            "channel_id": str(news_channel_id),
+            "message_id": first_message_id,
+            "path": "/app",
+        }
         # The chat client is in use and shows its own notifications.
         await worker.deliver({**payload, "channel_id": "1", "message_id": "2"})
         await window.page.goto(f"{platform.url}/settings/account")
@@ -200,7 +208,7 @@ async def test_notifications_of_read_channels_are_closed(push_platform: PushPlat
         await worker.wait_notifications([["omar", "first"]])
 
         # Another device reads the channel.
-        (await nora.post(f"/channels/{news}/messages/{first}/ack", json={"token": None})).ok()
+        (await nora.post(f"/channels/{news_channel_id}/messages/{first_message_id}/ack", json={"token": None})).ok()
         await worker.wait_notifications([])
 
 

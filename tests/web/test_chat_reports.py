@@ -23,7 +23,7 @@ async def send_report(page: Any, reason: str, comment: str = "") -> None:
     await page.get_by_text("Report sent.").first.wait_for()
 
 
-async def list_reported(operator: Actor) -> list[tuple[str, list[str]]]:
+async def list_case_reasons(operator: Actor) -> list[tuple[str, list[str]]]:
     """Return kind and reasons of the cases, newest first."""
     return [(case["kind"], case["reasons"]) for case in await list_cases(operator)]
 
@@ -47,7 +47,7 @@ async def test_a_message_a_user_and_a_guild_are_reported(platform: ChatPlatform)
         await page.locator(f".rail a[href$='/{guild.id}']").click(button="right")
         await page.get_by_role("menuitem", name="Report guild").click()
         await send_report(page, "Other illegal content")
-        assert await list_reported(ann) == [
+        assert await list_case_reasons(ann) == [
             ("guild", ["illegal"]),
             ("user", ["harassment"]),
             ("message", ["spam"]),

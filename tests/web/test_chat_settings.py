@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 async def test_overview_saves_only_changes_and_other_members_see_them(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    other = await guild.channel("arrivals")
+    other_channel_id = await guild.channel("arrivals")
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -58,7 +58,7 @@ async def test_overview_saves_only_changes_and_other_members_see_them(platform: 
         assert {name: stored[name] for name in ("name", "description", "system_channel_id", "preferred_locale")} == {
             "name": "Harbor",
             "description": "Boats and tides",
-            "system_channel_id": str(other),
+            "system_channel_id": str(other_channel_id),
             "preferred_locale": "de",
         }
         assert (stored["verification_level"], stored["default_message_notifications"]) == (
@@ -175,7 +175,7 @@ async def test_settings_explain_missing_permissions(platform: ChatPlatform) -> N
 async def test_members_are_found_named_and_given_roles(platform: ChatPlatform) -> None:
     nora, tom, mary = [await platform.world.user(name) for name in ("nora", "tom", "mary")]
     guild = await platform.world.guild(nora, tom, mary)
-    crew = await guild.role("Crew")
+    crew_role_id = await guild.role("Crew")
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
         settings = await open_settings(window, "Members")
@@ -192,7 +192,7 @@ async def test_members_are_found_named_and_given_roles(platform: ChatPlatform) -
         await members.get_by_text("Captain").wait_for()
         await members.get_by_text("Crew").wait_for()
         member = (await nora.get(f"/guilds/{guild.id}/members/{tom.id}")).ok()
-        assert (member["nick"], member["roles"]) == ("Captain", [str(crew)])
+        assert (member["nick"], member["roles"]) == ("Captain", [str(crew_role_id)])
 
 
 async def test_members_are_timed_out_with_a_reason(platform: ChatPlatform) -> None:

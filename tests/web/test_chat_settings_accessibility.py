@@ -21,12 +21,12 @@ async def test_role_and_channel_settings_are_accessible(platform: ChatPlatform, 
     nora = await platform.world.user("nora")
     guild = await platform.world.guild(nora)
     await platform.world.grant_to_guild(guild, "ENHANCED_ROLE_COLORS", "ROLE_ICONS")
-    crew = await guild.role("Keepers of the lighthouse", colors={"primary_color": 1, "secondary_color": 2})
-    await guild.add_role(nora, crew)
-    harbor = await guild.channel("Harbor", type=ChannelType.GUILD_CATEGORY)
+    crew_role_id = await guild.role("Keepers of the lighthouse", colors={"primary_color": 1, "secondary_color": 2})
+    await guild.add_role(nora, crew_role_id)
+    harbor_channel_id = await guild.channel("Harbor", type=ChannelType.GUILD_CATEGORY)
     tags = [{"name": "Question", "emoji_name": "❓"}]
-    await guild.channel("ideas", type=ChannelType.GUILD_FORUM, parent_id=str(harbor), available_tags=tags)
-    await guild.channel("lounge", type=ChannelType.GUILD_VOICE, parent_id=str(harbor))
+    await guild.channel("ideas", type=ChannelType.GUILD_FORUM, parent_id=str(harbor_channel_id), available_tags=tags)
+    await guild.channel("lounge", type=ChannelType.GUILD_VOICE, parent_id=str(harbor_channel_id))
     problems: list[str] = []
     async with platform.open_window(nora, general_path(guild), width=width, scheme=scheme) as window:
         page = window.page

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 def test_every_action_of_the_audit_log_has_a_label() -> None:
-    source = (PACKAGE_DIR / "static/app/settings/audit_texts.js").read_text()
+    source = (PACKAGE_DIR / "static/app/settings/audit/texts.js").read_text()
     labeled = re.findall(r'\[AuditLogAction\.(\w+), t\("', source)
     assert sorted(labeled) == sorted(AuditLogAction.__members__)
 
@@ -71,17 +71,19 @@ async def test_the_audit_log_is_filtered_and_shows_new_entries(platform: ChatPla
 async def test_changes_are_sentences_with_names_instead_of_ids(platform: ChatPlatform) -> None:
     nora = await platform.world.user("nora")
     guild = await platform.world.guild(nora)
-    crew, harbor = await guild.role("Crew", color=0xC0392B), await guild.channel("harbor")
+    crew_role_id, harbor_channel_id = await guild.role("Crew", color=0xC0392B), await guild.channel("harbor")
     rule = {
         "name": "No spoilers",
         "event_type": AutoModerationEventType.MESSAGE_SEND,
         "trigger_type": AutoModerationTriggerType.KEYWORD,
         "trigger_metadata": {"keyword_filter": ["the end"]},
-        "actions": [{"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(harbor)}}],
-        "exempt_roles": [str(crew)],
+        "actions": [
+            {"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(harbor_channel_id)}}
+        ],
+        "exempt_roles": [str(crew_role_id)],
     }
     (await nora.post(f"/guilds/{guild.id}/auto-moderation/rules", json=rule)).ok()
-    (await nora.patch(f"/channels/{harbor}", json={"rate_limit_per_user": 60})).ok()
+    (await nora.patch(f"/channels/{harbor_channel_id}", json={"rate_limit_per_user": 60})).ok()
     (await nora.patch(f"/guilds/{guild.id}", json={"verification_level": VerificationLevel.MEDIUM})).ok()
     await create_event(nora, guild, external_event())
     async with platform.open_window(nora, general_path(guild)) as window:

@@ -40,8 +40,8 @@ async def test_rule_is_created_edited_and_deleted(platform: ChatPlatform) -> Non
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     await guild.allow_permissions(tom, Permissions.MANAGE_GUILD)
-    alerts = await guild.channel("alerts")
-    crew = await guild.role("Crew")
+    alerts_channel_id = await guild.channel("alerts")
+    crew_role_id = await guild.role("Crew")
     async with (
         platform.open_window(nora, general_path(guild)) as window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -97,10 +97,10 @@ async def test_rule_is_created_edited_and_deleted(platform: ChatPlatform) -> Non
         }
         assert rule["actions"] == [
             {"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "Not before Sunday."}},
-            {"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(alerts)}},
+            {"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(alerts_channel_id)}},
             {"type": AutoModerationActionType.TIMEOUT, "metadata": {"duration_seconds": 3600}},
         ]
-        assert (rule["exempt_roles"], rule["exempt_channels"]) == ([str(crew)], [str(guild.general)])
+        assert (rule["exempt_roles"], rule["exempt_channels"]) == ([str(crew_role_id)], [str(guild.general)])
         await rules.get_by_text("Block the message · Send an alert · Time out the member").wait_for()
 
         # Tom may not time out members: he can remove the timeout, but change nothing that it depends on.

@@ -33,7 +33,7 @@ async def test_channels_of_all_types_are_created_and_another_member_sees_them(pl
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     await platform.world.grant_to_guild(guild, "NEWS")
-    crew = await guild.role("Crew")
+    crew_role_id = await guild.role("Crew")
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -74,7 +74,7 @@ async def test_channels_of_all_types_are_created_and_another_member_sees_them(pl
         overwrites = {
             entry["id"]: (int(entry["allow"]), int(entry["deny"])) for entry in secret["permission_overwrites"]
         }
-        assert overwrites == {str(guild.id): (0, VIEW), str(crew): (VIEW, 0)}
+        assert overwrites == {str(guild.id): (0, VIEW), str(crew_role_id): (VIEW, 0)}
         await settings.get_by_role("button", name="All channels").click()
         await settings.get_by_text("Private").wait_for()
         assert await tom_window.page.get_by_role("link", name="secret").count() == 0
@@ -84,8 +84,8 @@ async def test_a_text_channel_is_edited_and_deleted_while_another_manager_looks(
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     await guild.allow_permissions(tom, Permissions.MANAGE_CHANNELS)
-    harbor = await guild.channel("harbor", type=ChannelType.GUILD_CATEGORY)
-    boats = await guild.channel("boats")
+    harbor_channel_id = await guild.channel("harbor", type=ChannelType.GUILD_CATEGORY)
+    boats_channel_id = await guild.channel("boats")
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -112,11 +112,11 @@ async def test_a_text_channel_is_edited_and_deleted_while_another_manager_looks(
         await settings.get_by_label("Close inactive threads after").select_option(label="3 days")
         await settings.get_by_label("Slow mode in new threads").select_option(label="5 seconds")
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{boats}")).ok()
+        stored = (await nora.get(f"/channels/{boats_channel_id}")).ok()
         expected = {
             "name": "ships",
             "topic": "Large ones",
-            "parent_id": str(harbor),
+            "parent_id": str(harbor_channel_id),
             "rate_limit_per_user": 30,
             "nsfw": True,
             "default_auto_archive_duration": 4320,
@@ -137,8 +137,8 @@ async def test_a_text_channel_is_edited_and_deleted_while_another_manager_looks(
 async def test_voice_and_forum_channels_have_their_own_fields(platform: ChatPlatform) -> None:
     nora = await platform.world.user("nora")
     guild = await platform.world.guild(nora)
-    lounge = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    ideas = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    ideas_channel_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
         window.expected_errors = ("Failed to load resource",)
@@ -151,7 +151,7 @@ async def test_voice_and_forum_channels_have_their_own_fields(platform: ChatPlat
         await settings.get_by_label("User limit").fill("12")
         await settings.get_by_label("Video quality").select_option(label="720p")
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{lounge}")).ok()
+        stored = (await nora.get(f"/channels/{lounge_id}")).ok()
         assert (stored["bitrate"], stored["user_limit"], stored["video_quality_mode"]) == (96_000, 12, 2)
 
         await settings.get_by_role("button", name="All channels").click()
@@ -173,7 +173,7 @@ async def test_voice_and_forum_channels_have_their_own_fields(platform: ChatPlat
         await settings.get_by_role("button", name="Choose default reaction").click()
         await page.get_by_role("dialog", name="Emoji").get_by_role("option").first.click()
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{ideas}")).ok()
+        stored = (await nora.get(f"/channels/{ideas_channel_id}")).ok()
         assert [(tag["name"], tag["moderated"]) for tag in stored["available_tags"]] == [
             ("Answer", True),
             ("Question", False),
@@ -189,7 +189,7 @@ async def test_voice_and_forum_channels_have_their_own_fields(platform: ChatPlat
         # A stored tag keeps its ID when it is renamed.
         await settings.get_by_label("Tag name").first.fill("Reply")
         await save_changes(settings)
-        renamed = (await nora.get(f"/channels/{ideas}")).ok()["available_tags"]
+        renamed = (await nora.get(f"/channels/{ideas_channel_id}")).ok()["available_tags"]
         assert [tag["name"] for tag in renamed] == ["Reply", "Question"]
         assert [tag["id"] for tag in renamed] == [tag["id"] for tag in stored["available_tags"]]
 
@@ -234,7 +234,7 @@ async def test_channels_are_ordered_and_moved_to_categories_by_keyboard_and_by_d
 
 
 MOVE_CATEGORY = """async ([folder, id, otherId, isAfter]) => {
-  const { TreeMoves } = await import(`${folder}/settings/channel_tree.js`);
+  const { TreeMoves } = await import(`${folder}/settings/channels/tree.js`);
   const moves = new TreeMoves(id => ({ id, type: id.length === 1 ? 4 : 0 }));
   const tree = [[null, ["aa"]], ["b", ["bb"]], ["c", ["cc"]], ["d", ["dd"]]];
   return moves.place(tree, id, otherId, isAfter).map(([groupId]) => groupId ?? "").join("");
@@ -270,9 +270,9 @@ async def test_a_category_moves_before_or_after_another_one(platform: ChatPlatfo
 async def test_permissions_are_denied_and_previewed_and_synced_with_the_category(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    harbor = await guild.channel("harbor", type=ChannelType.GUILD_CATEGORY)
-    crew = await guild.role("Crew")
-    boats = await guild.channel("boats", parent_id=str(harbor))
+    harbor_channel_id = await guild.channel("harbor", type=ChannelType.GUILD_CATEGORY)
+    crew_role_id = await guild.role("Crew")
+    boats_channel_id = await guild.channel("boats", parent_id=str(harbor_channel_id))
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -298,30 +298,30 @@ async def test_permissions_are_denied_and_previewed_and_synced_with_the_category
         row = settings.locator(".preview-row").filter(has_text="Send messages").first
         assert "Not allowed" in await row.text_content()
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{boats}")).ok()["permission_overwrites"]
+        stored = (await nora.get(f"/channels/{boats_channel_id}")).ok()["permission_overwrites"]
         assert {entry["id"]: (entry["type"], int(entry["allow"]), int(entry["deny"])) for entry in stored} == {
             str(guild.id): (OverwriteType.ROLE, 0, VIEW),
-            str(crew): (OverwriteType.ROLE, VIEW, SEND),
+            str(crew_role_id): (OverwriteType.ROLE, VIEW, SEND),
             str(tom.id): (OverwriteType.MEMBER, VIEW, 0),
         }
         await tom_window.page.get_by_role("link", name="boats").wait_for()
 
         # An overwrite is removed over the API; the page follows.
-        (await nora.delete(f"/channels/{boats}/permissions/{tom.id}")).ok()
+        (await nora.delete(f"/channels/{boats_channel_id}/permissions/{tom.id}")).ok()
         await settings.get_by_role("tab", name="Permissions").click()
         await settings.get_by_label("Permissions of").locator("option", has_text="tom").wait_for(state="detached")
         await tom_window.page.get_by_role("link", name="boats").wait_for(state="detached")
         await settings.get_by_role("button", name="Sync with category").click()
         await save_changes(settings)
-        assert (await nora.get(f"/channels/{boats}")).ok()["permission_overwrites"] == []
+        assert (await nora.get(f"/channels/{boats_channel_id}")).ok()["permission_overwrites"] == []
         await tom_window.page.get_by_role("link", name="boats").wait_for()
 
 
 async def test_channels_explain_what_a_member_cannot_do(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=VIEW, target_type=OverwriteType.ROLE)
+    hidden_channel_id = await guild.channel("hidden")
+    await guild.overwrite(hidden_channel_id, guild.id, deny=VIEW, target_type=OverwriteType.ROLE)
     await guild.allow_permissions(tom, Permissions.MANAGE_ROLES)
     async with platform.open_window(tom, general_path(guild)) as window:
         page = window.page

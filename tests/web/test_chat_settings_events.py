@@ -45,8 +45,8 @@ async def test_an_event_is_created_edited_started_and_ended_and_another_member_s
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     await guild.allow_permissions(tom, Permissions.MANAGE_EVENTS)
-    stage = await guild.channel("Talks", type=ChannelType.GUILD_STAGE_VOICE)
-    lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+    stage_channel_id = await guild.channel("Talks", type=ChannelType.GUILD_STAGE_VOICE)
+    lounge_id = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -88,7 +88,7 @@ async def test_an_event_is_created_edited_started_and_ended_and_another_member_s
         await tom_settings.get_by_label("Description").fill("Bring a blanket")
         await save_changes(tom_settings)
         event = await get_event(guild)
-        assert (event["channel_id"], event["entity_type"]) == (str(lounge), EventEntityType.VOICE)
+        assert (event["channel_id"], event["entity_type"]) == (str(lounge_id), EventEntityType.VOICE)
         assert (event["description"], event["recurrence_rule"]) == ("Bring a blanket", None)
         await settings.get_by_text("Lounge (voice)").wait_for()
 
@@ -97,7 +97,7 @@ async def test_an_event_is_created_edited_started_and_ended_and_another_member_s
         await fill_time(nora_window, settings.get_by_label("Start"), start_ms + HOUR_MS // 2)
         await save_changes(settings)
         event = await get_event(guild)
-        assert (event["channel_id"], event["entity_type"]) == (str(stage), EventEntityType.STAGE_INSTANCE)
+        assert (event["channel_id"], event["entity_type"]) == (str(stage_channel_id), EventEntityType.STAGE_INSTANCE)
         await settings.get_by_role("button", name="Start now").click()
         await page.get_by_role("dialog", name="Start now?").get_by_role("button", name="Start now").click()
         await settings.get_by_role("button", name="End event").wait_for()
@@ -182,11 +182,11 @@ async def test_dates_of_an_event_are_skipped_and_restored_and_another_manager_se
 async def test_events_follow_the_permissions_of_the_user(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    role = await guild.role("hosts", Permissions.CREATE_EVENTS)
-    await guild.add_role(tom, role)
-    lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+    role_id = await guild.role("hosts", Permissions.CREATE_EVENTS)
+    await guild.add_role(tom, role_id)
+    lounge_id = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     await create_event(nora, guild, external_event(name="theirs"))
-    await create_event(tom, guild, channel_event(lounge, name="mine"))
+    await create_event(tom, guild, channel_event(lounge_id, name="mine"))
     async with platform.open_window(tom, general_path(guild)) as window:
         settings = await open_settings(window, "Events")
         await settings.get_by_role("button", name="Edit mine").wait_for()
@@ -196,6 +196,8 @@ async def test_events_follow_the_permissions_of_the_user(platform: ChatPlatform)
         assert await settings.get_by_role("button", name="Cancel event").is_disabled()
         await settings.get_by_role("button", name="All events").click()
         await settings.get_by_role("button", name="Edit mine").click()
-        (await nora.patch(f"/guilds/{guild.id}/roles/{role}", json={"permissions": str(Permissions.KICK_MEMBERS)})).ok()
+        (
+            await nora.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"permissions": str(Permissions.KICK_MEMBERS)})
+        ).ok()
         await settings.get_by_text("You need the permission “Create events” in this channel.").wait_for()
         assert await settings.get_by_role("button", name="Start now").is_disabled()

@@ -32,7 +32,7 @@ async def test_an_emoji_is_added_renamed_and_deleted_and_another_member_sees_it(
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     await guild.allow_permissions(tom, CREATE)
-    crew = await guild.role("Crew")
+    crew_role_id = await guild.role("Crew")
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -65,7 +65,7 @@ async def test_an_emoji_is_added_renamed_and_deleted_and_another_member_sees_it(
         await dialog.get_by_role("button", name="Add", exact=True).click()
         await settings.get_by_text("Only for Crew").wait_for()
         [emoji] = (await nora.get(f"/guilds/{guild.id}/emojis")).ok()
-        assert (emoji["name"], emoji["roles"]) == ("Happy_cat", [str(crew)])
+        assert (emoji["name"], emoji["roles"]) == ("Happy_cat", [str(crew_role_id)])
         await nora_window.wait_until("() => document.activeElement.ariaLabel === 'Edit :Happy_cat:'")
 
         # Tom may add emoji, but not change those of others.
@@ -93,8 +93,8 @@ async def test_an_emoji_is_added_renamed_and_deleted_and_another_member_sees_it(
 async def test_emoji_follow_the_permissions_of_the_user(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    role = await guild.role("artists", CREATE)
-    await guild.add_role(tom, role)
+    role_id = await guild.role("artists", CREATE)
+    await guild.add_role(tom, role_id)
     await add_emoji(nora, guild, "theirs")
     await add_emoji(tom, guild, "mine", image=media.data_uri(media.animated_image(), "image/gif"))
     async with platform.open_window(tom, general_path(guild)) as window:
@@ -105,11 +105,11 @@ async def test_emoji_follow_the_permissions_of_the_user(platform: ChatPlatform) 
         reason = await settings.get_by_role("button", name="Edit :theirs:").get_attribute("title")
         assert reason == "You need the permission “Manage expressions”."
         # Another member changes the permissions while the screen is open.
-        (await nora.patch(f"/guilds/{guild.id}/roles/{role}", json={"permissions": str(MANAGE)})).ok()
+        (await nora.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"permissions": str(MANAGE)})).ok()
         await settings.get_by_text("To add something: You need the permission “Create expressions”.").wait_for()
         assert await settings.get_by_role("button", name="Add emoji").is_disabled()
         assert await settings.get_by_role("button", name="Edit :theirs:").is_enabled()
-        (await nora.patch(f"/guilds/{guild.id}/roles/{role}", json={"permissions": "0"})).ok()
+        (await nora.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"permissions": "0"})).ok()
         await settings.get_by_text("You can view this but not change it.").wait_for()
         assert await settings.get_by_role("button", name="Delete :theirs:").is_disabled()
 

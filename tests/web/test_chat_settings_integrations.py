@@ -30,7 +30,7 @@ async def test_permissions_of_a_command_are_set_and_another_manager_sees_them(pl
     nora, tom, mary = [await platform.world.user(name) for name in ("nora", "tom", "mary")]
     guild = await platform.world.guild(nora, tom, mary)
     await guild.allow_permissions(tom, Permissions.ADMINISTRATOR)
-    crew, staff = await guild.role("Crew"), await guild.channel("staff")
+    crew_role_id, staff_channel_id = await guild.role("Crew"), await guild.channel("staff")
     bot = await platform.world.bot(guild, name="crier")
     command = await add_command(bot, guild, "announce")
     async with (
@@ -55,11 +55,11 @@ async def test_permissions_of_a_command_are_set_and_another_manager_sees_them(pl
         assert await fetch_permissions(bot, guild, command["id"]) == sorted(
             [
                 {"id": str(guild.id), "type": role, "permission": False},
-                {"id": str(crew), "type": role, "permission": True},
+                {"id": str(crew_role_id), "type": role, "permission": True},
                 {"id": str(mary.id), "type": user, "permission": False},
                 # The ID of “All channels” is the ID of the guild minus one.
                 {"id": str(guild.id - 1), "type": channel, "permission": False},
-                {"id": str(staff), "type": channel, "permission": True},
+                {"id": str(staff_channel_id), "type": channel, "permission": True},
             ],
             key=lambda entry: (entry["type"], entry["id"]),
         )

@@ -37,7 +37,7 @@ async def test_an_invite_is_created_with_options_and_used_while_another_manager_
     nora, tom, mary = [await platform.world.user(name) for name in ("nora", "tom", "mary")]
     guild = await platform.world.guild(nora, tom)
     await guild.allow_permissions(tom, Permissions.MANAGE_GUILD | Permissions.MANAGE_CHANNELS)
-    crew = await guild.role("Crew")
+    crew_role_id = await guild.role("Crew")
     await guild.channel("Harbor", type=ChannelType.GUILD_CATEGORY)
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
@@ -82,7 +82,7 @@ async def test_an_invite_is_created_with_options_and_used_while_another_manager_
 
         (await mary.post(f"/invites/{code}", json={})).ok()
         await tom_settings.get_by_text("1 of 5 uses").wait_for()
-        assert (await nora.get(f"/guilds/{guild.id}/members/{mary.id}")).ok()["roles"] == [str(crew)]
+        assert (await nora.get(f"/guilds/{guild.id}/members/{mary.id}")).ok()["roles"] == [str(crew_role_id)]
         (await nora.delete(f"/invites/{code}")).ok()
         await tom_settings.get_by_text("There are no invites yet.").wait_for()
 

@@ -15,7 +15,7 @@ async def test_onboarding_is_edited_by_two_managers(platform: ChatPlatform) -> N
     guild = await platform.world.guild(nora, tom)
     permissions = Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES | Permissions.VIEW_AUDIT_LOG
     await guild.allow_permissions(tom, permissions)
-    crew = await guild.role("Crew")
+    crew_role_id = await guild.role("Crew")
     topics = [await guild.channel(f"topic-{number}") for number in range(DEFAULT_CHANNELS_MIN - 1)]
     path = f"/guilds/{guild.id}/onboarding"
     (await nora.put(path, json={"default_channel_ids": [str(topic) for topic in topics]})).ok()
@@ -57,7 +57,11 @@ async def test_onboarding_is_edited_by_two_managers(platform: ChatPlatform) -> N
         [prompt] = stored["prompts"]
         assert (prompt["title"], prompt["required"], prompt["in_onboarding"]) == ("What do you play?", True, True)
         [option] = prompt["options"]
-        assert (option["title"], option["role_ids"], option["channel_ids"]) == ("Chess", [str(crew)], [str(topics[1])])
+        assert (option["title"], option["role_ids"], option["channel_ids"]) == (
+            "Chess",
+            [str(crew_role_id)],
+            [str(topics[1])],
+        )
 
         # Tom sees the question, adds a second one before it, and Nora sees both.
         questions = tom_settings.get_by_role("list", name="Questions")

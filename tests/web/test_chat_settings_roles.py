@@ -208,8 +208,8 @@ async def test_roles_above_the_highest_role_are_locked_with_a_reason(platform: C
 async def test_members_of_a_role_are_added_and_removed(platform: ChatPlatform) -> None:
     nora, tom, mary = [await platform.world.user(name) for name in ("nora", "tom", "mary")]
     guild = await platform.world.guild(nora, tom, mary)
-    crew = await guild.role("Crew")
-    await guild.add_role(mary, crew)
+    crew_role_id = await guild.role("Crew")
+    await guild.add_role(mary, crew_role_id)
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
         settings = await open_settings(window, "Roles")
@@ -230,5 +230,5 @@ async def test_members_of_a_role_are_added_and_removed(platform: ChatPlatform) -
         await members.get_by_text("@mary").wait_for(state="detached")
         assert (await nora.get(f"/guilds/{guild.id}/members/{mary.id}")).ok()["roles"] == []
         # The role is removed from tom over the API; the page follows.
-        (await nora.delete(f"/guilds/{guild.id}/members/{tom.id}/roles/{crew}")).ok()
+        (await nora.delete(f"/guilds/{guild.id}/members/{tom.id}/roles/{crew_role_id}")).ok()
         await settings.get_by_text("No member has this role yet.").wait_for()

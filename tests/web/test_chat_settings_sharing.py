@@ -106,7 +106,9 @@ async def test_vanity_url_is_set_and_removed(platform: ChatPlatform) -> None:
     other = await platform.world.guild(tom, name="Other")
     async with platform.open_window(nora, general_path(guild)) as window:
         settings = await open_settings(window, "Vanity URL")
-        await settings.get_by_text("Vanity URLs are not available in this guild.").wait_for()
+        await settings.get_by_text(
+            "The operator of this server can add the feature VANITY_URL with hubbub admin guild."
+        ).wait_for()
         for granted_guild in (guild, other):
             await platform.world.grant_to_guild(granted_guild, "VANITY_URL")
         (await tom.patch(f"/guilds/{other.id}/vanity-url", json={"code": "harbor"})).ok()

@@ -21,14 +21,14 @@ async def test_a_stage_is_started_changed_and_ended_and_another_member_sees_it(p
         page = window.page
         settings = await open_settings(window, "Stages")
         await settings.get_by_text("There are no stage channels.").wait_for()
-        theater = await guild.channel("theater", type=ChannelType.GUILD_STAGE_VOICE)
+        theater_channel_id = await guild.channel("theater", type=ChannelType.GUILD_STAGE_VOICE)
         await settings.get_by_role("button", name="Start stage: theater").click()
         dialog = page.get_by_role("dialog", name="Start theater?")
         await dialog.get_by_label("Topic").fill("Tides")
         await dialog.get_by_role("button", name="Start stage").click()
         stages = settings.get_by_role("list", name="Stages")
         await stages.get_by_text("Tides").wait_for()
-        assert (await nora.get(f"/stage-instances/{theater}")).ok()["topic"] == "Tides"
+        assert (await nora.get(f"/stage-instances/{theater_channel_id}")).ok()["topic"] == "Tides"
 
         # Tom sees the stage and why he cannot moderate it.
         tom_settings = await open_settings(tom_window, "Stages")
@@ -48,4 +48,4 @@ async def test_a_stage_is_started_changed_and_ended_and_another_member_sees_it(p
         question = tom_window.page.get_by_role("dialog", name="End theater?")
         await question.get_by_role("button", name="End stage").click()
         await stages.get_by_text("Not live").wait_for()
-        assert (await nora.get(f"/stage-instances/{theater}")).status == 404
+        assert (await nora.get(f"/stage-instances/{theater_channel_id}")).status == 404

@@ -23,7 +23,7 @@ async def get_webhook(guild: Guild) -> Any:
 async def test_a_webhook_is_created_edited_and_deleted_and_another_manager_sees_it(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    news = await guild.channel("news")
+    news_channel_id = await guild.channel("news")
     await guild.channel("Harbor", type=ChannelType.GUILD_CATEGORY)
     await guild.allow_permissions(tom, Permissions.MANAGE_WEBHOOKS)
     async with (
@@ -63,7 +63,7 @@ async def test_a_webhook_is_created_edited_and_deleted_and_another_manager_sees_
         await settings.locator(".image-preview img").wait_for()
         await save_changes(settings)
         webhook = await get_webhook(guild)
-        assert (webhook["name"], webhook["channel_id"]) == ("Releases", str(news))
+        assert (webhook["name"], webhook["channel_id"]) == ("Releases", str(news_channel_id))
         assert webhook["avatar"] is not None
         # The page of the other manager shows the new values.
         await tom_settings.get_by_role("heading", name="Releases", exact=True).wait_for()
@@ -87,16 +87,16 @@ async def test_a_webhook_is_created_edited_and_deleted_and_another_manager_sees_
 async def test_the_page_of_a_webhook_names_the_missing_permission(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    role = await guild.role("writers", Permissions.MANAGE_WEBHOOKS)
-    await guild.add_role(tom, role)
-    staff = await guild.channel("staff")
-    await guild.overwrite(staff, tom.id, deny=Permissions.MANAGE_WEBHOOKS)
-    (await nora.post(f"/channels/{staff}/webhooks", json={"name": "Alerts"})).ok()
+    role_id = await guild.role("writers", Permissions.MANAGE_WEBHOOKS)
+    await guild.add_role(tom, role_id)
+    staff_channel_id = await guild.channel("staff")
+    await guild.overwrite(staff_channel_id, tom.id, deny=Permissions.MANAGE_WEBHOOKS)
+    (await nora.post(f"/channels/{staff_channel_id}/webhooks", json={"name": "Alerts"})).ok()
     async with platform.open_window(tom, general_path(guild)) as window:
         settings = await open_settings(window, "Webhooks")
         await settings.get_by_role("button", name="Edit Alerts").click()
         await settings.get_by_text("You need the permission “Manage webhooks” in this channel.").wait_for()
         assert await settings.get_by_label("Name", exact=True).is_disabled()
         assert await settings.get_by_role("button", name="Delete webhook").is_disabled()
-        (await nora.patch(f"/guilds/{guild.id}/roles/{role}", json={"permissions": "0"})).ok()
+        (await nora.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"permissions": "0"})).ok()
         await settings.get_by_text("You cannot see the webhooks. You need the permission “Manage webhooks”.").wait_for()

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 async def test_welcome_screen_is_edited_by_two_managers(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    rules = await guild.channel("rules")
+    rules_channel_id = await guild.channel("rules")
     await guild.allow_permissions(tom, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG)
     path = f"/guilds/{guild.id}/welcome-screen"
     async with (
@@ -42,7 +42,10 @@ async def test_welcome_screen_is_edited_by_two_managers(platform: ChatPlatform) 
         await save_changes(settings)
         stored = (await nora.get(path)).ok()
         assert stored["description"] == "Boats and tides"
-        assert [entry["channel_id"] for entry in stored["welcome_channels"]] == [str(rules), str(guild.general)]
+        assert [entry["channel_id"] for entry in stored["welcome_channels"]] == [
+            str(rules_channel_id),
+            str(guild.general),
+        ]
         assert stored["welcome_channels"][0]["emoji_name"] is not None
         assert "WELCOME_SCREEN_ENABLED" in (await nora.get(f"/guilds/{guild.id}")).ok()["features"]
 
@@ -77,7 +80,7 @@ async def test_members_see_the_welcome_screen_only_while_it_is_on(platform: Chat
 async def test_member_guide_is_edited_by_two_managers(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    rules = await guild.channel("rules")
+    rules_channel_id = await guild.channel("rules")
     await guild.allow_permissions(tom, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG)
     path = f"/guilds/{guild.id}/new-member-welcome"
     async with (
@@ -113,7 +116,7 @@ async def test_member_guide_is_edited_by_two_managers(platform: ChatPlatform) ->
             {"channel_id": str(guild.general), "action_type": 1, "title": "Say hello", "description": ""}
         ]
         assert stored["resource_channels"] == [
-            {"channel_id": str(rules), "title": "Rules", "description": "Read them once"}
+            {"channel_id": str(rules_channel_id), "title": "Rules", "description": "Read them once"}
         ]
         # Tom sees the guide and removes the step.
         await tom_settings.get_by_role("button", name="Remove Say hello").click()

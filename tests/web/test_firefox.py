@@ -151,20 +151,26 @@ class FirefoxWindow:
         return await self._run("evaluate", script=script)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def firefox() -> AsyncIterator[Firefox]:
-    """Firefox, started once for all tests of a process."""
+async def start_firefox(preferences: dict[str, Any] | None = None) -> Firefox:
+    """Start Firefox with these preferences in addition to those of `firefox.mjs`."""
     assert FIREFOX is not None
     process = await asyncio.create_subprocess_exec(
         "node",
         "firefox.mjs",
         FIREFOX,
+        json.dumps(preferences or {}),
         cwd=JS_FOLDER,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=1 << 24,
     )
-    firefox = Firefox(process)
+    return Firefox(process)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def firefox() -> AsyncIterator[Firefox]:
+    """Firefox, started once for all tests of a process."""
+    firefox = await start_firefox()
     yield firefox
     await firefox.close()
 
@@ -285,7 +291,7 @@ async def test_on_a_phone_every_panel_is_reachable(firefox: Firefox, firefox_pla
     world = firefox_platform.world
     nora, tom = await world.user("nora"), await world.user("tom")
     guild = await world.guild(nora, tom, name="Harbor")
-    other_channel = await guild.channel("a-rather-long-name-for-a-channel-on-a-phone")
+    other_channel_id = await guild.channel("a-rather-long-name-for-a-channel-on-a-phone")
     await guild.send_message(tom, "unbroken" * 40)
     async with firefox.open_window(world.url, nora, width=PHONE_WIDTH) as window:
         await window.open(general_path(guild))
@@ -296,6 +302,15 @@ async def test_on_a_phone_every_panel_is_reachable(firefox: Firefox, firefox_pla
         await window.wait_shown(by_text(".members-area", "tom"))
         await window.press("Escape")
         await window.click(by_role("button", "Channels and conversations"))
-        await window.click(f"a[href$='{other_channel}']")
+        await window.click(f"a[href$='{other_channel_id}']")
         await window.wait_shown(".beginning")
         assert await window.evaluate("document.documentElement.scrollWidth") == PHONE_WIDTH
+
+
+def test_firefox_and_a_native_client_exchange_encrypted_audio() -> None:
+    from tests.third_party_files import HAS_CALL_FILES, MISSING_REASON
+    from tests.web.firefox_call import run_in_network
+
+    if not HAS_CALL_FILES:
+        pytest.skip(MISSING_REASON)
+    run_in_network()

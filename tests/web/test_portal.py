@@ -94,7 +94,7 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         assert first_token not in await page.content()
         await click_and_wait(page, "Reset token")
         token = await page.locator("dd .secret").inner_text()
-        bot = Actor(world, int(application_id), token, "Lighthouse", bot=True, application_id=int(application_id))
+        bot = Actor(world, int(application_id), token, "Lighthouse", is_bot=True, application_id=int(application_id))
         session = await bot.connect(Intents.GUILDS)
         assert session.ready["user"]["id"] == application_id
 

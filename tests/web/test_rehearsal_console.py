@@ -94,10 +94,10 @@ async def test_the_timeline_shows_the_traffic_of_a_bot(
 
 async def test_filters_apply_to_new_and_old_entries(rehearsal: Rehearsal, open_page: OpenPage) -> None:
     alice, carol = rehearsal.actor("alice"), rehearsal.actor("carol")
-    staff = rehearsal.control.built_world.guilds["Town Square"].channels["staff"]
+    staff_channel_id = rehearsal.control.built_world.guilds["Town Square"].channels["staff"]
     async with open_console(rehearsal, open_page) as page:
         (await alice.get("/users/@me")).ok()
-        (await carol.post(f"/channels/{staff}/messages", json={"content": "x"})).rejected(403, 50001)
+        (await carol.post(f"/channels/{staff_channel_id}/messages", json={"content": "x"})).rejected(403, 50001)
         await locate_timeline_entry(page, "403").wait_for()
 
         await page.get_by_label("Only failures").check()

@@ -301,7 +301,7 @@ export type CreateUser = {
   password?: string | null;
 };
 
-/** A credential, as a game sends it. */
+/** A credential in the form in which a game sends it. */
 export type Credential = {
   external_auth_type: string;
   external_auth_token: string;
@@ -583,7 +583,7 @@ export type Fork = {
   applications: Record<string, BuiltApplication>;
   guilds: Record<string, BuiltGuild>;
   lobbies?: Record<string, BuiltLobby>;
-  /** The voice server; None if it is off. */
+  /** The voice server; None if voice is disabled. */
   voice?: ReadyVoice | null;
   /** Path of a PEM file with the certificate authority that clients of the HTTPS URLs must trust; absent without `--tls`. */
   authority?: string;
@@ -1129,7 +1129,7 @@ export type Nameplate = {
   palette: string;
 };
 
-/** A weekday in a given week of the month. */
+/** A weekday in one week of the month. */
 export type NthWeekday = {
   /** Week of the month, from 1 to 5. */
   n: number;
@@ -1181,7 +1181,7 @@ export type PartialEmoji = {
   animated?: boolean;
 };
 
-/** A member without the user, which is given in the enclosing object. */
+/** A member without the user, which the enclosing object contains. */
 export type PartialMember = {
   /** IDs of the member's roles, without the @everyone role. */
   roles: Array<string>;
@@ -1318,7 +1318,7 @@ export type PrimaryGuild = {
   badge: string | null;
 };
 
-/** An application as any caller sees it. */
+/** The public fields of an application, which any caller can read. */
 export type PublicApplication = {
   /** ID of the application. */
   id: string;
@@ -1378,7 +1378,7 @@ export type Purchase = {
   subscription?: Subscription;
 };
 
-/** The rate limit of a route as the response reported it to the client. */
+/** The rate limit of a route, from the headers of the response. */
 export type RateLimitBudget = {
   bucket: string;
   limit: number;
@@ -1475,7 +1475,7 @@ export type ReadyDocument = {
   applications: Record<string, BuiltApplication>;
   guilds: Record<string, BuiltGuild>;
   lobbies?: Record<string, BuiltLobby>;
-  /** The voice server; None if it is off. */
+  /** The voice server; None if voice is disabled. */
   voice?: ReadyVoice | null;
   /** Path of a PEM file with the certificate authority that clients of the HTTPS URLs must trust; absent without `--tls`. */
   authority?: string;
@@ -1939,7 +1939,7 @@ export type TraceState = {
   closed: Array<ClosedConnection>;
 };
 
-/** An event as this node's gateway processed it. */
+/** An event that this node's gateway processed, with its outcomes. */
 export type TracedEvent = {
   /** Sequence number, shared by all kinds of entries, so that they can be ordered. */
   number: number;

@@ -79,6 +79,11 @@ class Account:
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
+    def core(self) -> Core:
+        """The core of the SDK that the session uses."""
+        return self._core
+
+    @property
     def web_url(self) -> str:
         """URL of the platform's web pages."""
         return self._core.web_base

@@ -16,6 +16,8 @@ SOCKET_PREFIXES: Final = (rpc.SOCKET_PREFIX, rpc.COMPATIBLE_SOCKET_PREFIX)
 PROBE_TIMEOUT_SECONDS: Final = 1.0
 BACKLOG: Final = 64
 
+_Socket = socket.socket
+
 
 class AddressUnavailable(Exception):
     """Raised when there is no directory or index that the agent can listen on."""
@@ -25,7 +27,7 @@ class ListeningSocket(NamedTuple):
     """A listening socket and its path."""
 
     path: Path
-    socket: socket.socket
+    socket: _Socket
 
 
 def require_socket_directories(environ: Mapping[str, str] = os.environ) -> list[Path]:

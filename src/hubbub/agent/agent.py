@@ -14,12 +14,14 @@ from hubbub.agent.events import EventForwarder
 from hubbub.agent.ipc import ConnectionClosed, IpcServer
 from hubbub.agent.throttle import Throttle
 from hubbub.agent.validation import SNOWFLAKE_DIGITS_MAX
+from hubbub.agent.voice_client import VoiceClient
 from hubbub.agent.websocket import WebSocketServer
 from hubbub.protocol import rpc, rpc_scopes
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources.applications import GET_APPLICATION_RPC
 from hubbub.protocol.rpc import CloseCode, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
+from hubbub.sdk.audio import AudioBackend
 from hubbub.sdk.clock import Clock, read_machine_ms
 
 log = logging.getLogger(__name__)
@@ -29,7 +31,10 @@ CONNECTIONS_PER_APPLICATION_MAX: Final = 16
 
 
 class Agent:
-    """Serves the programs of one machine on behalf of one user."""
+    """RPC server for the programs of one machine, on behalf of one user.
+
+    `audio` are the devices for the voice channels that programs select; without it, the agent transmits no audio.
+    `voice_authority` is the path of an extra certificate authority for voice servers."""
 
     def __init__(
         self,
@@ -42,11 +47,24 @@ class Agent:
         clock: Clock = read_machine_ms,
         activity_window_seconds: float = rpc.ACTIVITY_UPDATES_WINDOW_SECONDS,
         handshake_timeout_seconds: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
+        audio: AudioBackend | None = None,
+        voice_authority: str = "",
     ) -> None:
         self.account = account
         self.context: Final = AgentContext(account, consent, open_url, clock)
         self._activity_window_seconds = activity_window_seconds
-        account.listeners.append(EventForwarder(self.context).handle)
+        forwarder = EventForwarder(self.context)
+        account.listeners.append(forwarder.handle)
+        if audio is not None:
+            self.context.voice_client = VoiceClient(
+                account,
+                self.context.voice,
+                audio,
+                voice_authority,
+                on_status=forwarder.publish_connection_status,
+                on_speaking=self.context.publish_speaking,
+                on_devices_changed=self.context.publish_voice_settings,
+            )
         self._ipc = IpcServer(
             listening_sockets,
             self.accept_handshake,
@@ -72,11 +90,13 @@ class Agent:
         if self._websockets is not None:
             await self._websockets.stop()
         await self._ipc.stop()
+        if self.context.voice_client is not None:
+            await self.context.voice_client.close()
         await self.account.close()
 
     @property
     def websocket_port(self) -> int | None:
-        """Port of the WebSocket server; None if it is off."""
+        """Port of the WebSocket server; None if it is disabled."""
         return None if self._websockets is None else self._websockets.port
 
     # Connections

@@ -20,6 +20,7 @@ from hubbub.agent.login import SettingError
 from hubbub.agent.terminal import Terminal
 from hubbub.protocol import rpc
 from hubbub.sdk.core import WEB_BASE
+from hubbub.sdk.system_audio import SystemAudio
 
 URL_VARIABLE: Final = "HUBBUB_AGENT_URL"
 INDEX_VARIABLE: Final = "HUBBUB_AGENT_IPC_INDEX"
@@ -57,6 +58,17 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--ipc-index", metavar="N", help=f"index of the socket (default: {INDEX_VARIABLE} or the first free one)"
+    )
+    result.add_argument(
+        "--no-audio",
+        action="store_true",
+        help="transmit no audio in the voice channels that games select",
+    )
+    result.add_argument(
+        "--voice-authority",
+        metavar="FILE",
+        default="",
+        help="certificate authority of the voice servers, if the system does not know it",
     )
     result.add_argument("--verbose", action="store_true", help="print debug messages")
     return result
@@ -129,6 +141,8 @@ async def _serve(arguments: argparse.Namespace, account: Account, index: int | N
         _open_browser,
         listening_sockets=listening_sockets,
         websocket_ports=rpc.WEBSOCKET_PORTS if arguments.websocket else (),
+        audio=None if arguments.no_audio else SystemAudio(),
+        voice_authority=arguments.voice_authority,
     )
     try:
         await agent.start()
@@ -184,7 +198,7 @@ def parse_url(url: str) -> str:
 
 
 def parse_index(text: str | None) -> int | None:
-    """Return the index of the socket, or None if none is given; raise SettingError if it is invalid."""
+    """Return the index of the socket, or None if `text` is None; raise SettingError if it is invalid."""
     if text is None:
         return None
     if not text.isdecimal() or int(text) not in rpc.SOCKET_INDEXES:

@@ -85,7 +85,9 @@ class BrowserConsent:
         self._open_url = open_url
 
     async def ask(self, request: ConsentRequest) -> ConsentResponse:
-        """Open the consent page and wait for its redirect; the application must allow loopback redirects."""
+        """Open the consent page and wait for its redirect; a timeout denies the request.
+
+        The application must allow loopback redirects."""
         async with LoopbackServer() as loopback:
             query = request.query | {"redirect_uri": loopback.redirect_uri}
             await run_in_daemon_thread(self._open_url, f"{request.consent_url}?{urlencode(query)}")

@@ -12,6 +12,7 @@ from hubbub.agent.consent import Consent
 from hubbub.agent.game_launcher import GameLauncher
 from hubbub.agent.processes import ProcessWatch
 from hubbub.agent.voice import VoiceSettings
+from hubbub.agent.voice_client import VoiceClient
 from hubbub.protocol import rpc_scopes
 from hubbub.protocol.enums import GatewayOpcode, Scope
 from hubbub.protocol.errors import ApiError
@@ -39,7 +40,9 @@ class AgentContext:
         self.connections: Final[list[ProgramConnection]] = []
         self.activities: Final = Activities(account.publish_presence, clock)
         account.get_activities = self.activities.list_newest_first
-        self.voice: Final = VoiceSettings(self._on_voice_settings_changed)
+        self.voice: Final = VoiceSettings(self._on_voice_settings_changed, self.apply_voice_settings)
+        self.voice_client: VoiceClient | None = None
+        """Audio of the voice channel; None if the agent transmits no audio."""
         self.join_requests: Final[set[tuple[str, str]]] = set()
         """Pending join requests, as pairs of application ID and user ID."""
         self.invites: Final[dict[str, dict[str, Any]]] = {}
@@ -47,6 +50,8 @@ class AgentContext:
         self.launcher: Final = GameLauncher(self._is_connected, self._publish_activity_join)
         self._process_watches: dict[tuple[ProgramConnection, int], ProcessWatch] = {}
         self._voice_tasks: set[asyncio.Task[None]] = set()
+        self._push_to_talk_connection: ProgramConnection | None = None
+        """Connection of the program that holds the push-to-talk key down; None if it is released."""
 
     def user_view(self, connection: ProgramConnection) -> dict[str, Any]:
         """Build the user object of the signed-in user for a program; `premium_type` is 0 without its scope."""
@@ -63,7 +68,7 @@ class AgentContext:
     # Activities
 
     def set_activity(self, connection: ProgramConnection, pid: int, activity: dict[str, Any] | None) -> None:
-        """Set the activity of a process, within the rate limit of its connection."""
+        """Set the activity of a process, or remove it with None, within the rate limit of its connection."""
         connection.pending_activities.pop(pid, None)
         connection.pending_activities[pid] = activity
         if activity is not None and (connection, pid) not in self._process_watches:
@@ -85,6 +90,8 @@ class AgentContext:
             if watched_connection is connection:
                 self._process_watches.pop((connection, pid)).cancel()
         self.voice.release(connection)
+        if self._push_to_talk_connection is connection:
+            self.set_push_to_talk(connection, False)
 
     def _on_process_end(self, connection: ProgramConnection, pid: int) -> None:
         self._process_watches.pop((connection, pid), None)
@@ -148,12 +155,40 @@ class AgentContext:
 
     # Voice
 
-    def _on_voice_settings_changed(self, changed: dict[str, Any]) -> None:
+    def apply_voice_settings(self) -> None:
+        """Apply the voice settings to the audio of the voice channel."""
+        if self.voice_client is not None:
+            self.voice_client.apply_settings()
+
+    def set_push_to_talk(self, connection: ProgramConnection, is_active: bool) -> None:
+        """Press or release the push-to-talk key; it is also released when the program disconnects."""
+        self._push_to_talk_connection = connection if is_active else None
+        if self.voice_client is not None:
+            self.voice_client.set_push_to_talk(is_active)
+
+    async def refresh_devices(self) -> None:
+        """Update the list of the machine's devices in the voice settings."""
+        if self.voice_client is not None:
+            await self.voice_client.refresh_devices()
+
+    def publish_voice_settings(self) -> None:
+        """Publish the voice settings to the programs."""
         settings = self.voice.get_settings()
         self.publish("VOICE_SETTINGS_UPDATE", settings)
         self.publish("VOICE_SETTINGS_UPDATE_2", settings)
+
+    def publish_speaking(self, user_id: str, channel_id: str, is_speaking: bool) -> None:
+        """Publish that a user in the voice channel starts or stops speaking."""
+        event = "SPEAKING_START" if is_speaking else "SPEAKING_STOP"
+        self.publish(event, {"user_id": user_id, "channel_id": channel_id}, subscribed_id=channel_id)
+
+    def _on_voice_settings_changed(self, changed: dict[str, Any]) -> None:
+        self.apply_voice_settings()
+        self.publish_voice_settings()
         channel = self.account.state.find_voice_channel()
-        if channel is not None and changed.keys() & {"mute", "deaf"}:
+        # A voice state from this session would take the call over from another client.
+        is_own = self.voice_client is None or (channel is not None and self.voice_client.is_in(channel["id"]))
+        if channel is not None and is_own and changed.keys() & {"mute", "deaf"}:
             task = asyncio.get_running_loop().create_task(self._send_voice_state(channel))
             self._voice_tasks.add(task)
             task.add_done_callback(self._voice_tasks.discard)
@@ -168,7 +203,10 @@ class AgentContext:
     async def set_voice_channel(self, channel: dict[str, Any] | None, guild_id: str | None = None) -> None:
         """Move the user to a voice channel, or disconnect the user if `channel` is None.
 
-        `guild_id` is needed only to disconnect. The user's mute and deaf settings are applied."""
+        `guild_id` is needed only to disconnect. The user's mute and deaf settings are applied, and the agent carries the
+        audio of the channel from now on."""
+        if self.voice_client is not None:
+            await (self.voice_client.leave() if channel is None else self.voice_client.join(channel))
         settings = self.voice.get_settings()
         await self.account.send(
             GatewayOpcode.VOICE_STATE_UPDATE,
@@ -179,3 +217,8 @@ class AgentContext:
                 "self_deaf": settings["deaf"],
             },
         )
+
+    async def leave_call(self) -> None:
+        """Stop carrying the audio of the voice channel, because the platform did not move the user."""
+        if self.voice_client is not None:
+            await self.voice_client.leave()

@@ -13,7 +13,7 @@ PRIVATE_CHANNEL_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM)
 
 
 class EventForwarder:
-    """Receives gateway events and sends RPC events to the subscribed programs."""
+    """Forwarder of gateway events to the subscribed programs, as RPC events."""
 
     def __init__(self, context: AgentContext) -> None:
         self._context = context
@@ -108,15 +108,16 @@ class EventForwarder:
             "VOICE_CHANNEL_SELECT", {"channel_id": channel.get("id"), "guild_id": channel.get("guild_id")}
         )
         self._hostname = None
-        self._publish_connection_status("AWAITING_ENDPOINT" if channel else "DISCONNECTED")
+        self.publish_connection_status("AWAITING_ENDPOINT" if channel else "DISCONNECTED")
 
     def _on_voice_server_update(self, data: Any) -> None:
         endpoint = data.get("endpoint")
         self._hostname = urlsplit(f"//{endpoint}").hostname if endpoint else None
-        # The agent transmits no audio, so the connection stays in this state.
-        self._publish_connection_status("AWAITING_ENDPOINT")
+        # The voice client, if there is one, reports its further states.
+        self.publish_connection_status("AWAITING_ENDPOINT")
 
-    def _publish_connection_status(self, state: str) -> None:
+    def publish_connection_status(self, state: str) -> None:
+        """Publish the state of the voice connection."""
         status: dict[str, Any] = {
             "state": state,
             "hostname": self._hostname,

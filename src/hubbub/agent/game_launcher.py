@@ -26,7 +26,7 @@ class PendingJoin(NamedTuple):
 
 
 class GameLauncher:
-    """Launches games, and holds the ACTIVITY_JOIN event of each until the game subscribes to it."""
+    """Launcher of games, which holds the ACTIVITY_JOIN event of each game until the game subscribes to it."""
 
     def __init__(self, is_connected: Callable[[str], bool], publish_join: Callable[[str, Any], int]) -> None:
         """Create a launcher.

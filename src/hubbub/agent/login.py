@@ -26,7 +26,7 @@ PRIVATE_FILE_MODE: Final = 0o600
 
 
 class SettingError(Exception):
-    """Raised for an invalid setting or a failed login; `key` names the setting or the step."""
+    """Raised for an invalid or missing setting, an unsupported system or a failed login; `key` names the setting or the step."""
 
     def __init__(self, key: str, problem: str) -> None:
         self.key = key

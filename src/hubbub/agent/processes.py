@@ -10,7 +10,7 @@ POLL_INTERVAL_SECONDS: Final = 5.0
 
 
 class ProcessWatch:
-    """Calls a function when a process ends."""
+    """Watch of a process, which calls `on_end` when the process ends; never for a process that does not exist."""
 
     def __init__(self, pid: int, on_end: Callable[[], None]) -> None:
         self.pid = pid

@@ -19,7 +19,7 @@ HELP: Final = """\
 
 
 class Terminal:
-    """Reads lines of the user. A line answers the open question; without an open question it is a command."""
+    """Input of the user, by line. A line answers the open question; without an open question it is a command."""
 
     def __init__(self, source: TextIO | None = None, write_line: Callable[[str], Any] = print) -> None:
         self._source = source or sys.stdin

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Throttle:
-    """Calls a function at most `limit` times in `window_seconds` seconds; excess calls are merged into one later call."""
+    """Rate limit of a function: at most `limit` calls in `window_seconds` seconds; excess calls become one later call."""
 
     def __init__(self, limit: int, window_seconds: float, function: Callable[[], None]) -> None:
         self._limit = limit

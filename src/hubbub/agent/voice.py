@@ -1,20 +1,22 @@
 """Voice settings of the user, which one application at a time may change (spec/rpc.md#9).
 
-The agent plays and records no audio: it stores the settings and sends change events. Mute and deaf are also sent to the
-platform while the user is in a voice channel.
+`voice_client.VoiceClient` applies the settings to the audio of the channel that the agent joined. Mute and deaf are also
+sent to the platform.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.validation import Check, boolean, fields, items, number, one_of, text
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 
+DEFAULT_DEVICE: Final = {"id": "default", "name": "Default"}
+"""Entry of `available_devices` that selects the default device of the system."""
 DEFAULT_SETTINGS: Final[dict[str, Any]] = {
-    "input": {"available_devices": [{"id": "default", "name": "Default"}], "device_id": "default", "volume": 100},
-    "output": {"available_devices": [{"id": "default", "name": "Default"}], "device_id": "default", "volume": 100},
+    "input": {"available_devices": [DEFAULT_DEVICE], "device_id": "default", "volume": 100},
+    "output": {"available_devices": [DEFAULT_DEVICE], "device_id": "default", "volume": 100},
     "mode": {"type": "VOICE_ACTIVITY", "auto_threshold": True, "threshold": -60, "shortcut": [], "delay": 20},
     "automatic_gain_control": True,
     "echo_cancellation": True,
@@ -54,6 +56,10 @@ SETTINGS_CHECKS: Final[dict[str, Check]] = {
         boolean,
     ),
 }
+CERTIFIED_TYPES: Final = {"input": "audioinput", "output": "audiooutput"}
+"""Types of certified devices by the name of their settings."""
+CERTIFIED_FIELDS: Final = ("vendor", "model")
+"""Fields of a certified device that `available_devices` contains."""
 USER_SETTINGS_CHECKS: Final[dict[str, Check]] = {
     "pan": fields({"left": number(0, 1, is_whole=False), "right": number(0, 1, is_whole=False)}),
     "volume": number(0, 200, is_whole=False),
@@ -64,9 +70,10 @@ USER_SETTINGS_CHECKS: Final[dict[str, Check]] = {
 class VoiceSettings:
     """The voice settings of the user, and the program that controls them."""
 
-    def __init__(self, on_change: Callable[[dict[str, Any]], None]) -> None:
-        """`on_change` is called with the settings that changed."""
+    def __init__(self, on_change: Callable[[dict[str, Any]], None], on_user_change: Callable[[], None]) -> None:
+        """`on_change` is called with the settings that changed, `on_user_change` after the settings of another user."""
         self._on_change = on_change
+        self._on_user_change = on_user_change
         self._defaults = copy.deepcopy(DEFAULT_SETTINGS)
         self._changed_settings: dict[str, Any] = {}
         """Settings changed by the program that controls them."""
@@ -81,11 +88,47 @@ class VoiceSettings:
 
     def get_settings(self) -> dict[str, Any]:
         """Return the current settings."""
-        return _merge(self._defaults, self._changed_settings)
+        settings = _merge(self._defaults, self._changed_settings)
+        for name in CERTIFIED_TYPES:
+            settings[name]["available_devices"] = self._offer_devices(name)
+        return settings
+
+    def set_available_devices(self, inputs: Sequence[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> None:
+        """Set the devices of the machine, as pairs of ID and name."""
+        for name, devices in (("input", inputs), ("output", outputs)):
+            listed = [{"id": id, "name": device_name} for id, device_name in devices if id != DEFAULT_DEVICE["id"]]
+            self._defaults[name]["available_devices"] = [DEFAULT_DEVICE, *listed]
+
+    def find_certified_device(self, device_id: str, type: str = CERTIFIED_TYPES["input"]) -> dict[str, Any] | None:
+        """Return the certified device of this type with an ID, or None."""
+        return next((device for device in self.devices if device["type"] == type and device["id"] == device_id), None)
+
+    def _offer_devices(self, name: str) -> list[dict[str, Any]]:
+        """Return the devices of the machine, with the vendor and model of certified ones."""
+        offered = []
+        for device in self._defaults[name]["available_devices"]:
+            certified = self.find_certified_device(device["id"], CERTIFIED_TYPES[name]) or {}
+            offered.append(device | {field: certified[field] for field in CERTIFIED_FIELDS if field in certified})
+        return offered
+
+    def require_devices(self, settings: dict[str, Any]) -> None:
+        """Raise RpcError INVALID_PAYLOAD if settings select a device that is not available."""
+        for name in CERTIFIED_TYPES:
+            device_id = settings.get(name, {}).get("device_id")
+            available_ids = {device["id"] for device in self._defaults[name]["available_devices"]}
+            if device_id is not None and device_id not in available_ids:
+                raise RpcError(
+                    RpcErrorCode.INVALID_PAYLOAD, f'child "{name}" fails because [child "device_id" is not available]'
+                )
+
+    def list_user_settings(self) -> dict[str, dict[str, Any]]:
+        """Return the complete local settings of the other users that have some, by user ID."""
+        return {user_id: self.get_user_settings(user_id) for user_id in self._user_settings}
 
     def get_user_settings(self, user_id: str) -> dict[str, Any]:
         """Return the local volume, pan and mute of another user."""
-        return {"pan": {"left": 1.0, "right": 1.0}, "volume": 100, "mute": False} | self._user_settings.get(user_id, {})
+        defaults = {"pan": {"left": 1.0, "right": 1.0}, "volume": 100, "mute": False}
+        return _merge(defaults, self._user_settings.get(user_id, {}))
 
     def update(self, connection: ProgramConnection, settings: dict[str, Any]) -> None:
         """Update the settings and take control of them; raise RpcError if another application controls them.
@@ -98,7 +141,8 @@ class VoiceSettings:
     def update_user(self, connection: ProgramConnection, user_id: str, settings: dict[str, Any]) -> None:
         """Update the local volume, pan or mute of another user; raise RpcError if another application controls the settings."""
         self._take_control(connection)
-        self._user_settings[user_id] = self._user_settings.get(user_id, {}) | settings
+        self._user_settings[user_id] = _merge(self._user_settings.get(user_id, {}), settings)
+        self._on_user_change()
 
     def restore(self, connection: ProgramConnection) -> None:
         """Restore the saved settings of an application that connected again, unless another one controls the settings."""
@@ -115,6 +159,7 @@ class VoiceSettings:
             self._saved_settings[connection.application_id] = released
             self._controller = None
             self._user_settings = {}
+            self._on_user_change()
             if released:
                 self._on_change(released)
 

@@ -1,4 +1,4 @@
-"""RPC server on a local WebSocket, for web pages and local programs; off by default (spec/rpc.md#1).
+"""RPC server on a local WebSocket, for web pages and local programs; disabled by default (spec/rpc.md#1).
 
 It accepts pages of the platform, pages whose origin the application registered, and on Linux programs of the same user.
 """

@@ -42,7 +42,7 @@ _LONG_NONCE_PADDING: Final = bytes(_LONG_NONCE_BYTES - NONCE_BYTES)
 
 
 class PacketError(Exception):
-    """Raised for a malformed packet, or one that was not encrypted with the cipher's key."""
+    """Raised for a packet that is malformed, too long, or not encrypted with the cipher's key."""
 
 
 class Cipher(ABC):

@@ -5,7 +5,7 @@ AssertionError
 ├── EventNotReceived    an expected event did not arrive, or an unexpected one did
 ├── InteractionFailed   an interaction has no response
 ├── VoiceFailed         a voice connection ended, or no audio arrived
-└── InvalidArgument     an argument of an action is invalid
+└── InvalidArgument     an argument of an action is invalid, or the action is not possible now
 PlatformUnavailable     the platform is not running or does not respond
 """
 
@@ -53,12 +53,12 @@ class VoiceFailed(AssertionError):
 
 
 class InvalidArgument(AssertionError):
-    """Raised when an argument of an action is invalid, such as the name of an unknown channel."""
+    """Raised when an argument of an action is invalid, such as an unknown channel, or the action is not possible now."""
 
     def __init__(self, field: str | tuple[str, ...], message: str) -> None:
         super().__init__(message)
         self.field = field
-        """Name or path of the argument in a request to the control API; empty if no argument is invalid."""
+        """Name or path of the argument in a request to the control API; empty if the action is not possible now."""
 
 
 class PlatformUnavailable(RuntimeError):

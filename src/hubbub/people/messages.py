@@ -27,7 +27,7 @@ ChannelReference: TypeAlias = str | Identified | Mapping[str, Any]
 """A channel by its name in the world, its ID or its API object; or a user or `@name`, for direct messages."""
 
 MessageReference: TypeAlias = str | Mapping[str, Any]
-"""A message, or its ID; the user must have received a message given by its ID, unless its channel is given too."""
+"""A message, or its ID; without a channel, an ID must be that of a message that the user has received."""
 
 File: TypeAlias = tuple[str, bytes]
 """The name and content of a file."""
@@ -99,7 +99,7 @@ class MessagingClient(ActorClient):
     async def resolve_message(
         self, message: MessageReference, channel: ChannelReference | None = None
     ) -> Mapping[str, Any]:
-        """Return a message: the given object, or by its ID from the received events, or else from its channel.
+        """Return a message object unchanged, or the message with an ID from the received events or else from its channel.
 
         Raise `InvalidArgument` if the user has not received the message and `channel` is None."""
         __tracebackhide__ = True

@@ -23,7 +23,7 @@ async def request(
 ) -> Any:
     """Send a request and return the decoded JSON or the text of the response, or None if it is empty.
 
-    Raise `RequestRejected` if the platform rejects it, and `PlatformUnavailable` if there is no response. `actor_name` is
+    Raise `RequestRejected` if the platform rejects it, and `PlatformUnavailable` if the connection fails. `actor_name` is
     the sender in error messages."""
     sent_headers = dict(headers or {})
     if authorization is not None:

@@ -117,7 +117,7 @@ class UserClient(InteractionClient):
     ) -> Result:
         """Join a voice channel; return the `endpoint`, `token` and `session_id` that a voice client needs.
 
-        With `with_audio`, connect to the voice server, so that the user hears the call.
+        With `with_audio`, connect to the voice server, so that the user receives the audio of the call.
         """
         __tracebackhide__ = True
         session = await self.ensure_session()

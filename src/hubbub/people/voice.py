@@ -67,11 +67,11 @@ class VoiceClient(asyncio.DatagramProtocol):
         self._seq = -1
         """Sequence number of the last message of the voice gateway."""
         self._user_ids: dict[int, str] = {}
-        """Users by SSRC."""
+        """User IDs by SSRC."""
         self._unknown_frames: dict[int, deque[bytes]] = defaultdict(lambda: deque(maxlen=UNKNOWN_PACKETS_MAX))
         """Frames of speakers whose user is not known yet, by SSRC."""
         self._call_user_ids: set[str] = {ticket.user_id}
-        """Users who may be in the encryption group."""
+        """IDs of the users who may be in the encryption group."""
         self.recorded: deque[RecordedFrame] = deque(maxlen=RECORDED_FRAMES_MAX)
         """Recorded frames that `hear` has not returned."""
         self._closed_with: int | None = None

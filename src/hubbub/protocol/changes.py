@@ -9,6 +9,8 @@ from datetime import UTC, date, datetime, time
 from functools import cached_property
 from typing import Final
 
+_Date = date
+
 
 @dataclass(frozen=True)
 class Change:
@@ -16,7 +18,7 @@ class Change:
 
     name: str
     """Name of the change: the name of its constant in lower case."""
-    date: date
+    date: _Date
     """Date on which the change takes effect, in UTC."""
     after: str
     """Behavior from the effective time on."""

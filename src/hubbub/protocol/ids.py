@@ -39,7 +39,7 @@ class Snowflake(WideInt):
 
     @classmethod
     def at(cls, ms: int) -> Self:
-        """Return the smallest ID of a time given as Unix milliseconds, for use as a pagination bound."""
+        """Return the smallest ID of a time in Unix milliseconds, for use as a pagination bound."""
         return cls(max(0, ms - EPOCH_MS) << 22)
 
 

@@ -107,9 +107,9 @@ class Operation(Generic[BodyT, ResultT]):
     path: str
     """Path below the API version, with parameters in braces."""
     body: type[BodyT] = NoneType  # type: ignore[assignment]
-    """Type of the JSON body; NoneType for no body."""
+    """Type of the request body; NoneType for no body."""
     result: type[ResultT] = NoneType  # type: ignore[assignment]
-    """Type of the response body; NoneType responds with 204."""
+    """Type of the response body; NoneType for no body."""
     query: Any = NoneType
     """Struct of the query parameters; NoneType for none."""
     status: int = 0

@@ -1,4 +1,4 @@
-"""Local RPC: commands and events, and the scopes that allow them (spec/rpc.md#6, spec/rpc.md#9)."""
+"""Commands and events of local RPC and activity RPC, and the scopes that allow them (spec/rpc.md#6, spec/activities.md#7)."""
 
 from enum import StrEnum
 from typing import Final
@@ -124,6 +124,50 @@ EVENT_SCOPES: Final[dict[str, ScopeAlternatives]] = {
     "AUTHORIZE_REQUEST": (),
 }
 """Events that can be subscribed to, and the scopes that they require (spec/rpc.md#9)."""
+
+ACTIVITY_COMMAND_SCOPES: Final[dict[str, tuple[str, ...]]] = {
+    "AUTHORIZE": (),
+    "AUTHENTICATE": (),
+    "GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS": (_AUTHENTICATED,),
+    "GET_CHANNEL": (Scope.GUILDS.value,),
+    "GET_CHANNEL_PERMISSIONS": (Scope.GUILDS_MEMBERS_READ.value,),
+    "GET_RELATIONSHIPS": (Scope.RELATIONSHIPS_READ.value,),
+    "GET_USER": (),
+    "INVITE_USER_EMBEDDED": (Scope.RELATIONSHIPS_READ.value,),
+    "SET_ACTIVITY": (Scope.RPC_ACTIVITIES_WRITE.value,),
+    "OPEN_EXTERNAL_LINK": (),
+    "OPEN_INVITE_DIALOG": (),
+    "OPEN_SHARE_MOMENT_DIALOG": (_AUTHENTICATED,),
+    "INITIATE_IMAGE_UPLOAD": (_AUTHENTICATED,),
+    "SHARE_LINK": (_AUTHENTICATED,),
+    "REQUEST_PROXY_TICKET_REFRESH": (_AUTHENTICATED,),
+    "GET_SKUS_EMBEDDED": (_AUTHENTICATED,),
+    "GET_ENTITLEMENTS_EMBEDDED": (_AUTHENTICATED,),
+    "START_PURCHASE": (_AUTHENTICATED,),
+    "USER_SETTINGS_GET_LOCALE": (Scope.IDENTIFY.value,),
+    "ENCOURAGE_HW_ACCELERATION": (),
+    "SET_CONFIG": (),
+    "SET_ORIENTATION_LOCK_STATE": (),
+    "GET_PLATFORM_BEHAVIORS": (),
+}
+"""Commands of an activity in the chat client, and the scopes that they require, all of them (spec/activities.md#7).
+
+They differ from those of local RPC: an activity has neither the pseudo scope `rpc.local` nor the scope `rpc`."""
+ACTIVITY_EVENT_SCOPES: Final[dict[str, tuple[str, ...]]] = {
+    "ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE": (),
+    "ACTIVITY_LAYOUT_MODE_UPDATE": (),
+    "ORIENTATION_UPDATE": (),
+    "THERMAL_STATE_UPDATE": (),
+    "VOICE_STATE_UPDATE": (_VOICE_READ,),
+    "SPEAKING_START": (_VOICE_READ,),
+    "SPEAKING_STOP": (_VOICE_READ,),
+    "CURRENT_USER_UPDATE": (Scope.IDENTIFY.value,),
+    "CURRENT_GUILD_MEMBER_UPDATE": (Scope.IDENTIFY.value, Scope.GUILDS_MEMBERS_READ.value),
+    "RELATIONSHIP_UPDATE": (Scope.RELATIONSHIPS_READ.value,),
+    "ENTITLEMENT_CREATE": (_AUTHENTICATED,),
+    "ACTIVITY_JOIN": (),
+}
+"""Events that an activity can subscribe to, and the scopes that they require, all of them (spec/activities.md#7)."""
 
 SUBSCRIPTION_ARGUMENTS: Final[dict[str, str]] = {
     "CURRENT_GUILD_MEMBER_UPDATE": "guild_id",

@@ -239,6 +239,15 @@ class TransitionReport(Struct, kw_only=True):
 # Payloads sent by the server
 
 
+class StreamViewers(Struct, kw_only=True):
+    """The users who watch the screen that the client shares."""
+
+    any: int
+    """Quality that a viewer wants, from 0 to 100; 0 if there are no viewers."""
+    viewer_ids: list[UserId]
+    """IDs of the users who watch the screen."""
+
+
 class VoiceHello(Struct, kw_only=True):
     """First frame of a connection."""
 
@@ -367,6 +376,31 @@ class BackendVersion(Struct, kw_only=True):
     """Version of the voice gateway."""
     rtc_worker: str
     """Version of the media server."""
+
+
+class PrepareTransition(Struct, frozen=True):
+    """Request to prepare for a transition of the end-to-end encryption to a protocol version."""
+
+    protocol_version: int
+    """Version of the end-to-end encryption after the transition; 0 for none."""
+    transition_id: int
+    """ID of the transition; 0 if clients do not report that they are ready."""
+
+
+class ExecuteTransition(Struct, frozen=True):
+    """Request to execute a transition, because all clients are ready or its time is over."""
+
+    transition_id: int
+    """ID of the transition."""
+
+
+class PrepareEpoch(Struct, frozen=True):
+    """Request to start a new group and to send a new key package."""
+
+    protocol_version: int
+    """Version of the end-to-end encryption of the group."""
+    epoch: int = 1
+    """Epoch of the group; 1 for a new group."""
 
 
 def encode_frame(op: int, payload: object, seq: int | None) -> bytes:

@@ -79,6 +79,7 @@ from hubbub.sdk.records import (
     VADThresholdSettings,
 )
 from hubbub.sdk.results import ClientResult, SdkError
+from hubbub.sdk.system_audio import SystemAudio
 from hubbub.sdk.tokens import ChildToken, CurrentUser, TokenExchange
 from hubbub.sdk.version import is_supported
 
@@ -151,6 +152,7 @@ __all__ = [
     "SdkError",
     "StatusDisplayTypes",
     "StatusType",
+    "SystemAudio",
     "TokenExchange",
     "TokenKind",
     "UserApplicationProfile",

@@ -1,11 +1,14 @@
 """Audio input and output of calls, in frames of 20 ms: 16-bit samples, 48 kHz, two channels.
 
-The SDK has no audio engine. A game subclasses `AudioBackend` to connect one, or uses the audio callbacks of a call.
-`AudioBackend` itself is a virtual device: it captures silence and discards the played audio.
+A client uses `system_audio.SystemAudio`, the microphones and speakers of the machine, which need the extra `devices`.
+A game with its own audio engine subclasses `AudioBackend`, or uses the audio callbacks of a call. `AudioBackend` itself
+is a virtual device: it captures silence and discards the played audio.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+
+from hubbub.sdk.enums import LoggingSeverity
 
 SAMPLE_RATE: Final = 48_000
 """Samples per second and channel."""
@@ -36,7 +39,7 @@ REQUIRED_LIBRARIES: Final = ("av", "cryptography", "davey")
 
 
 class MissingExtraError(ImportError):
-    """Raised when a call is started but the libraries of the `hubbub[voice]` extra are not installed."""
+    """Raised when a feature is used whose extra, such as `hubbub[voice]` for calls, is not installed."""
 
 
 class AudioBackend:
@@ -45,15 +48,35 @@ class AudioBackend:
     The base class is a silent virtual device. `capture` and `play` are called every 20 ms on the voice thread, between
     `start` and `stop`, and must not block."""
 
+    uses_sdk_processing: bool = False
+    """Whether the SDK processes the captured audio: echo cancellation, noise suppression and gain control.
+
+    It is false for an audio engine that does this itself, according to `options`."""
+
     def __init__(self) -> None:
         self.changed: Callable[[], object] = lambda: None
-        """Function to call, from any thread, when devices are added or removed; set by the client."""
+        """Function to call, from any thread, when devices are added, removed or replaced; set by the client."""
+        self.log: Callable[[str, LoggingSeverity], object] = lambda message, severity: None
+        """Function that writes a message to the voice log, from any thread; set by the client."""
         self.options: Mapping[str, Any] = {}
         """Current options; set by the client.
 
         The keys for a backend are `echo_cancellation`, `noise_suppression`, `automatic_gain_control`,
-        `noise_cancellation` and `engine_managed_audio_session`; ignore other keys. Treat `noise_suppression` as off
-        while `noise_cancellation` is on."""
+        `noise_cancellation` and `engine_managed_audio_session`; ignore other keys. Treat `noise_suppression` as disabled
+        while `noise_cancellation` is enabled."""
+
+    def prepare(self) -> None:
+        """Load libraries before the first call; called on a thread that may block."""
+
+    def watch(self) -> None:
+        """Report changes of devices through `changed` from now on, even without a call; must not block."""
+
+    def close(self) -> None:
+        """Release all resources: the client was closed. Called on a thread that may block."""
+
+    def describe(self) -> str:
+        """Return the devices and counters for the voice log; empty if there are none."""
+        return ""
 
     def inputs(self) -> Sequence[tuple[str, str]]:
         """Return the microphones as pairs of ID and name, the default one first."""
@@ -77,11 +100,16 @@ class AudioBackend:
         """Play the next 20 ms of all participants mixed, as 3840 bytes of interleaved 16-bit samples."""
 
 
-def require_extra() -> None:
-    """Raise `MissingExtraError` if the libraries for calls are not installed."""
+def is_installed(module: str) -> bool:
+    """Return whether a module can be imported, without importing it."""
     from importlib.util import find_spec
 
-    missing = [name for name in REQUIRED_LIBRARIES if find_spec(name) is None]
+    return find_spec(module) is not None
+
+
+def require_extra() -> None:
+    """Raise `MissingExtraError` if the libraries for calls are not installed."""
+    missing = [name for name in REQUIRED_LIBRARIES if not is_installed(name)]
     if missing:
         raise MissingExtraError(
             f"Calls require {', '.join(missing)}. Install the voice extra: pip install '{EXTRA_NAME}'"

@@ -246,7 +246,7 @@ class Cache:
             entries.clear()
 
     def start_session(self) -> None:
-        """Remove everything except users and recent messages, because the READY of a new session repeats the rest."""
+        """Remove everything except users and recent messages; the READY of a new session repeats the rest, except histories."""
         users, recent = dict(self.users), dict(self._recent)
         self.clear()
         # READY may name known users by ID only, and messages stay readable. Histories may have a gap and are dropped.
@@ -256,7 +256,9 @@ class Cache:
     # Users
 
     def update_user(self, payload: "User | PartialUser | None") -> bool:
-        """Merge a user into the cache, where null clears the display name and the avatar; return whether anything changed."""
+        """Merge a user into the cache and return whether anything changed; null clears the display name and the avatar.
+
+        A user without a username, in the payload or in the cache, is ignored."""
         if not payload:
             return False
         cached = self.users.get(payload.id)

@@ -30,7 +30,7 @@ UPDATE_INTERVAL_SECONDS: Final = 1.0
 
 
 class CallSignaling:
-    """Keeps the gateway's list of the client's calls up to date, and passes voice events to the calls.
+    """Synchronization of the client's calls with the gateway, which also passes voice events to the calls.
 
     `calls` are the calls of the client by lobby ID; `voice.VoiceCalls` adds and removes them."""
 

@@ -41,6 +41,9 @@ class CallState:
         self._core = core
         self._global_settings = global_settings
         self.lobby_id = lobby_id
+        """ID of the lobby or, in the agent, of the voice channel; the encryption group has the same ID."""
+        self.server_id = lobby_id
+        """ID with which the voice server identifies the call: that of the lobby, private channel or guild."""
         self.status = CallStatus.DISCONNECTED
         self.has_ended = False
         """Whether the game ended or replaced the call, so that its `Call` objects are false."""
@@ -50,6 +53,8 @@ class CallState:
         """User IDs of the participants who are muted on this machine."""
         self.volumes: dict[int, float] = {}
         """Playback volumes in percent by user ID; 100 if a user is missing."""
+        self.pans: dict[int, tuple[float, float]] = {}
+        """Volume factors of the left and right channel by user ID; 1 if a user is missing."""
         self.audio_mode = AudioModeType.MODE_VAD
         self.is_ptt_active = False
         """Whether the push-to-talk key is pressed."""
@@ -87,7 +92,7 @@ class CallState:
 
     @property
     def deaf(self) -> bool:
-        """Whether playback is off in this call or in all calls."""
+        """Whether playback is disabled in this call or in all calls."""
         return self.self_deaf or self._global_settings.deaf
 
     def is_session_ready(self) -> bool:
@@ -185,6 +190,7 @@ class Call(Copyable):
     def set_self_mute(self, mute: bool) -> None:
         """Mute or unmute the current user's microphone in this call."""
         self._state.self_mute = mute
+        self._state.log(f"self_mute is now {mute}")
         self._state.on_settings_changed()
 
     def get_self_mute(self) -> bool:
@@ -193,12 +199,13 @@ class Call(Copyable):
 
     @checks_arguments
     def set_self_deaf(self, deaf: bool) -> None:
-        """Turn the playback of this call off or on; while it is off, the microphone is muted as well."""
+        """Disable or enable the playback of this call; while it is disabled, the microphone is muted as well."""
         self._state.self_deaf = deaf
+        self._state.log(f"self_deaf is now {deaf}")
         self._state.on_settings_changed()
 
     def get_self_deaf(self) -> bool:
-        """Return whether the playback of this call is off."""
+        """Return whether the playback of this call is disabled."""
         return self._state.self_deaf
 
     @checks_arguments
@@ -225,6 +232,7 @@ class Call(Copyable):
     def set_audio_mode(self, audio_mode: AudioModeType) -> None:
         """Set when the microphone is transmitted: on voice activity (`MODE_VAD`) or by push-to-talk (`MODE_PTT`)."""
         self._state.audio_mode = audio_mode
+        self._state.log(f"the audio mode is now {audio_mode.label}")
 
     def get_audio_mode(self) -> AudioModeType:
         """Return when the microphone is transmitted: on voice activity or by push-to-talk."""

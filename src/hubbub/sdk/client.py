@@ -44,6 +44,7 @@ from hubbub.sdk.presence import Presence
 from hubbub.sdk.records import ClientCreateOptions
 from hubbub.sdk.relationships import Relationships
 from hubbub.sdk.rpc import RpcClient
+from hubbub.sdk.system_audio import SystemAudio
 from hubbub.sdk.tokens import Tokens
 from hubbub.sdk.voice import VoiceCalls
 
@@ -80,8 +81,8 @@ class Client(MoveOnly):
 
     `options` may also be the URL of the HTTP API; `web_base` is then the URL of the platform. `clock` returns the
     machine's time, which is used for log lines and until the platform's clock is known. `audio` records and plays the
-    sound of calls; a backend serves one client only. `open_browser` opens the authorization pages. Close
-    the client with `close`, or use it as a context manager."""
+    sound of calls, by default with the devices of the machine; a backend serves one client only. `open_browser` opens
+    the authorization pages. Close the client with `close`, or use it as a context manager."""
 
     _class_variants: Mapping[type, type] = MappingProxyType({})
     """Classes of the objects that the client returns, by their PEP 8 class; set by `hubbub.sdk.compat`."""
@@ -135,7 +136,7 @@ class Client(MoveOnly):
             Lobbies(core, connection.events, rpc, merges, open_browser),
             Messages(core, connection.events, rpc, merges),
             Relationships(core),
-            VoiceCalls(core, connection.events, connection.gateway, audio or AudioBackend()),
+            VoiceCalls(core, connection.events, connection.gateway, audio or SystemAudio()),
         ]
         self._parts: dict[type, Any] = {type(part): part for part in parts}
         # A client that is garbage-collected without `close` must not leave its network thread running.

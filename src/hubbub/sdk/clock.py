@@ -1,7 +1,7 @@
 """Clocks: the machine's clock for log lines, and an estimate of the platform's clock for everything else.
 
-A player's machine may be days off, and a rehearsal's clock can be set freely. Token expiry, the age of invites and the
-age of messages therefore follow the platform's clock, which is derived from its responses.
+The clock of a player's machine may be wrong by days, and a rehearsal's clock can be set freely. Token expiry, the age of
+invites and the age of messages therefore follow the platform's clock, which is derived from its responses.
 """
 
 import time

@@ -77,7 +77,7 @@ class Connection:
     def set_status_changed_callback(self, callback: Callable[[ClientStatus, ClientError, int], object]) -> None:
         """Set the callback for status changes.
 
-        It receives the status, the error, and a detail: usually the close code of the gateway connection, or 0."""
+        It receives the status, the error, and a detail: a gateway close code, an HTTP status, or 0."""
         self._core.set_callback("status_changed", callback)
 
     def set_application_id(self, application_id: int) -> None:
@@ -160,7 +160,9 @@ class Connection:
     def get_platform_client_connected_user(
         self, application_id: int, callback: Callable[[ClientResult, UserHandle | None], object] | None = None
     ) -> Completion[UserHandle | None]:
-        """Get the user who is signed in to the chat client on this machine; completes with None if there is none."""
+        """Get the user who is signed in to the chat client on this machine; completes with None if there is none.
+
+        It fails with `ErrorType.NETWORK_ERROR` if no chat client is running."""
         name = "GetPlatformClientConnectedUser"
         return self._core.run(name, callback, (None,), self._fetch_connected_user, application_id)
 

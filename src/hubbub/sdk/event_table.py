@@ -1,6 +1,6 @@
 """Table of the handlers of gateway events by name, with the models of their payloads.
 
-Events and models are named by functions without parameters, so that they are imported with the first event and not with
+Events and models are passed as functions without parameters, so that they are imported with the first event and not with
 the SDK (decisions/0074).
 """
 
@@ -41,7 +41,7 @@ class EventTable(Generic[OwnerT]):
     ) -> Callable[[Handler[OwnerT, T]], Handler[OwnerT, T]]:
         """Register a method as the handler of an event.
 
-        `model` is given if games receive another payload than the event declares."""
+        `model` returns the type of the payload; None uses the type that the event declares."""
 
         def register(method: Handler[OwnerT, T]) -> Handler[OwnerT, T]:
             self._declared.append((event, model, method))

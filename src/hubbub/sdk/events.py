@@ -62,7 +62,7 @@ event_table: "Final[EventTable[Events]]" = EventTable()
 
 
 class Events:
-    """Applies gateway events to the cache and emits events to the game."""
+    """Handlers that apply gateway events to the cache and emit events to the game."""
 
     def __init__(self, core: Core) -> None:
         self.core: Final = core

@@ -80,7 +80,7 @@ _frame_decoder: Final = msgspec.json.Decoder(GatewayFrame, strict=False)
 
 
 class ConnectionLost(Exception):
-    """Raised when the gateway connection ends; `detail` is its close code or an HTTP status, or 0."""
+    """Raised when the gateway connection ends, or cannot be opened; `detail` is a close code, an HTTP status, or 0."""
 
     def __init__(self, error: ClientError, detail: int = 0, *, reconnects_immediately: bool = False) -> None:
         self.error = error
@@ -99,7 +99,7 @@ class ResumableSession(NamedTuple):
 
 
 class Gateway:
-    """Maintains the gateway session of a client; `dispatch` receives the name and the payload of each event."""
+    """The gateway session of a client; `dispatch` receives the name and the payload of each event."""
 
     def __init__(self, core: Core, dispatch: Callable[[str, msgspec.Raw], None]) -> None:
         self._core = core
@@ -247,7 +247,7 @@ class Gateway:
         await self.sleep(max(retry_after_seconds, delay_seconds * (0.5 + random.random() / 2)))
 
     async def _resolve_url(self) -> str:
-        """Return the gateway URL, and retry with the status HttpWait until the platform responds.
+        """Return the resume URL of the session, or else request the gateway URL; retry with the status HttpWait after errors.
 
         Raise `ConnectionLost` if the platform rejects the token."""
         while True:
@@ -257,7 +257,7 @@ class Gateway:
             try:
                 if self._session is None and self.before_session is not None:
                     await self.before_session()
-                # Make only one attempt, because the game sees each wait as the status HttpWait.
+                # Make only one attempt, because the client reports each wait to the game as the status HttpWait.
                 response = await self._core.request(resources.gateway.GET_GATEWAY, tries=1)
                 url: str = msgspec.json.decode(response)["url"]
                 return url

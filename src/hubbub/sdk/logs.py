@@ -17,7 +17,9 @@ LogCallback = Callable[[str, LoggingSeverity], object]
 LOG_NAME_PREFIX: Final = "hubbub"
 """First part of the names of log files."""
 VOICE_FILES_MAX: Final = 5
-"""Maximum number of voice log files of the previous run that are renamed."""
+"""Maximum number of voice log files of a run."""
+VOICE_FILE_BYTES_MAX: Final = 2 * 1024 * 1024
+"""Size in bytes from which a new voice log file is started."""
 MASK: Final = "[filtered]"
 SECRET_LENGTH_MIN: Final = 8
 """Minimum length of a masked secret, in characters; masking shorter values would mask ordinary text."""
@@ -46,6 +48,10 @@ class Logs:
         self._file_severity = LoggingSeverity.NONE
         self._voice_file: TextIO | None = None
         self._voice_severity = LoggingSeverity.NONE
+        self._voice_directory = Path()
+        """Directory of the voice log files."""
+        self._voice_bytes = 0
+        """Size of the current voice log file in bytes."""
         self._has_warned_of_debug = False
         """Whether the warning about debug messages was logged."""
         self._secrets: set[str] = set()
@@ -104,12 +110,37 @@ class Logs:
             # Read again under the lock, because another thread may have closed the file.
             file, minimum = (self._voice_file, self._voice_severity) if is_voice else (self._file, self._file_severity)
             if file is not None and severity >= minimum:
-                file.write(self._format(message, severity))
+                line = self._format(message, severity)
+                file.write(line)
                 file.flush()
+                if is_voice:
+                    self._voice_bytes += len(line.encode())
+                    if self._voice_bytes >= VOICE_FILE_BYTES_MAX:
+                        self._rotate_voice_files()
 
     def _format(self, message: str, severity: LoggingSeverity) -> str:
         timestamp = datetime.fromtimestamp(self._clock() / 1000, UTC).isoformat(timespec="milliseconds")
         return f"[{timestamp}] [{threading.current_thread().name}] ({severity.label}): {message}\n"
+
+    def _rotate_voice_files(self) -> None:
+        """Increase the numbers of the voice log files, without the oldest, and start a new one; the caller holds the lock.
+
+        If that fails, for example because the directory was removed, the voice log ends."""
+        if self._voice_file is not None:
+            self._voice_file.close()
+        self._voice_file, self._voice_bytes = None, 0
+        try:
+            for number in range(VOICE_FILES_MAX - 1, 0, -1):
+                previous = self._voice_path(number - 1)
+                if previous.exists():
+                    previous.replace(self._voice_path(number))
+            self._voice_file = self._voice_path(0).open("w", encoding="utf-8")
+        except OSError:
+            return
+
+    def _voice_path(self, number: int, *, is_previous_run: bool = False) -> Path:
+        last = "-last" if is_previous_run else ""
+        return self._voice_directory / f"{LOG_NAME_PREFIX}{last}-webrtc_{number}"
 
     def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, is_voice: bool = False) -> None:
         """Add a callback for messages of at least `min_severity`, or with `is_voice` for those of the voice log."""
@@ -139,6 +170,7 @@ class Logs:
     def set_voice_directory(self, path: str, min_severity: LoggingSeverity) -> None:
         """Write voice messages to `hubbub-webrtc_0` in a directory, and rename the logs of the previous run.
 
+        A file of `VOICE_FILE_BYTES_MAX` becomes `hubbub-webrtc_1`, and so on; there are at most `VOICE_FILES_MAX` files.
         An empty path is the directory of the library; the severity NONE closes the log file. Log a warning on failure."""
         with self._lock:
             if self._voice_file is not None:
@@ -146,13 +178,14 @@ class Logs:
             self._voice_file, self._voice_severity = None, min_severity
             if min_severity is LoggingSeverity.NONE:
                 return
-            directory = Path(path) if path else Path(__file__).parent
+            self._voice_directory = Path(path) if path else Path(__file__).parent
+            self._voice_bytes = 0
             try:
                 for number in range(VOICE_FILES_MAX):
-                    file = directory / f"{LOG_NAME_PREFIX}-webrtc_{number}"
+                    file = self._voice_path(number)
                     if file.exists():
-                        file.replace(directory / f"{LOG_NAME_PREFIX}-last-webrtc_{number}")
-                self._voice_file = (directory / f"{LOG_NAME_PREFIX}-webrtc_0").open("w", encoding="utf-8")
+                        file.replace(self._voice_path(number, is_previous_run=True))
+                self._voice_file = self._voice_path(0).open("w", encoding="utf-8")
             except OSError as error:
                 failure = error
             else:

@@ -55,7 +55,7 @@ class LoopbackServer:
             async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             status, title, text = self._handle_request(head)
-            # The import is local, because the module's table of entities takes time at the start of a game.
+            # A local import: loading the entity table would slow down the start of a game.
             from html import escape
 
             body = _PAGE.format(title=escape(title), text=escape(text)).encode()
@@ -73,7 +73,7 @@ class LoopbackServer:
             writer.close()
 
     def _handle_request(self, head: bytes) -> tuple[str, str, str]:
-        """Accept a redirect; return the status line, the title and the text of the response page."""
+        """Accept a redirect; return the status with its reason phrase, and the title and the text of the response page."""
         method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
         parts = urlsplit(target)
         if parts.path != PATH:

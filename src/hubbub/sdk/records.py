@@ -1,4 +1,7 @@
-"""Value records, except those of rich presence: plain attributes, copied and compared by value (spec/sdk.md#1.1)."""
+"""Base classes of value records, and all records except those of rich presence (spec/sdk.md#1.1).
+
+A record has plain attributes and is copied and compared by value.
+"""
 
 from collections.abc import Callable
 from inspect import get_annotations
@@ -149,11 +152,13 @@ class AuthorizationArgs(Record):
     integration_type: IntegrationType | None = None
     """Installation context of the application: a user or a guild; None leaves it to the platform."""
     custom_scheme_param: str | None = None
-    """URL scheme of the redirect: with scheme S it is `S:/authorize/callback`."""
+    """URL scheme of the redirect: with scheme S it is `S:/authorize/callback`.
+
+    None uses a local HTTP server, or the scheme `hubbub-<client ID>` on mobile systems."""
 
 
 class DeviceAuthorizationArgs(Record):
-    """Arguments of `Client.get_token_from_device`."""
+    """Arguments of `Client.get_token_from_device` and `Client.get_token_from_device_provisional_merge`."""
 
     client_id: int = 0
     """ID of the game's application; 0 uses the one set by `set_application_id`."""

@@ -231,7 +231,7 @@ class Relationships:
         await self._core.request(_operations_of(kind).request, json=body)
 
     async def _put_relationship(self, kind: Kind, user_id: int, type: RelationshipType | None = None) -> None:
-        """Send or accept a friend request, or create a relationship of the given type."""
+        """Create a relationship of a type, or send or accept a friend request if `type` is None."""
         operation = _operations_of(kind).set
         body = operation.body() if type is None else operation.body(type=int(type))
         await self._core.request(operation, json=body, user_id=user_id)

@@ -141,9 +141,10 @@ class RpcConnection:
         return self._writer is not None
 
     async def command(self, cmd: str, args: Any = None, evt: str | None = None) -> Any:
-        """Send a command and return the data of its response; raise SdkError of type RPC_ERROR for an error response.
+        """Send a command and return the data of its response.
 
-        `cmd` is the command, `args` its arguments or None, and `evt` the event of a subscription or None."""
+        `cmd` is the command, `args` its arguments or None, and `evt` the event of a subscription or None. Raise SdkError of
+        type RPC_ERROR for an error response, or of type NETWORK_ERROR if the connection is closed."""
         nonce = str(uuid.uuid4())
         response = self._pending[nonce] = asyncio.get_running_loop().create_future()
         request: dict[str, Any] = {"cmd": cmd, "nonce": nonce}

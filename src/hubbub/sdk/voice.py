@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
 
-from hubbub.sdk.audio import DEFAULT_DEVICE, AudioBackend, CapturedAudio, ReceivedAudio, require_extra
+from hubbub.sdk.audio import (
+    DEFAULT_DEVICE,
+    AudioBackend,
+    CapturedAudio,
+    ReceivedAudio,
+    require_extra,
+)
+from hubbub.sdk.audio_processing import load_processing, require_processing_extra
 from hubbub.sdk.call_signaling import CallSignaling
 from hubbub.sdk.calls import Call, CallState, GlobalCallSettings
 from hubbub.sdk.core import Core
@@ -61,6 +68,8 @@ class VoiceCalls:
         """TLS configuration for voice servers, or True for the default; None until the first call."""
         self._aec_dump: AecDump | None = None
         self._has_started_call = False
+        self._is_watching_devices = False
+        """Whether the game set a callback for changes of devices."""
         self._input_volume = 100.0
         self._output_volume = 100.0
         self.input_device = self.output_device = DEFAULT_DEVICE
@@ -75,8 +84,9 @@ class VoiceCalls:
             "engine_managed_audio_session": False,
             "aec_dump": False,
         }
-        """Audio options; the first four and the audio session are for the audio backend only."""
+        """Audio options, which the audio processing and the audio backend read."""
         audio.changed, audio.options = self._devices_changed, MappingProxyType(self.options)
+        audio.log = self._log
         core.reset_hooks.append(self._reset_callbacks)
         core.close_hooks.append(self._close)
 
@@ -197,8 +207,10 @@ class VoiceCalls:
             await run_in_daemon_thread(importlib.import_module, "hubbub.sdk.media.engine")
             from hubbub.sdk.media.engine import AudioEngine
 
+            await run_in_daemon_thread(self._audio.prepare)
             if self._engine is None:
-                self._engine = AudioEngine(self._audio, self, self._warn)
+                new_processor = await run_in_daemon_thread(load_processing, self._audio, self.options, self._warn)
+                self._engine = AudioEngine(self._audio, self, self._warn, new_processor)
         if self._http is None:
             self._http = new_session()
         if self._tls is None:
@@ -206,7 +218,11 @@ class VoiceCalls:
         return self._engine, self._http, self._tls
 
     def _warn(self, message: str) -> None:
-        self._core.logs.write(message, LoggingSeverity.WARNING, is_voice=True)
+        self._log(message, LoggingSeverity.WARNING)
+
+    def _log(self, message: str, severity: LoggingSeverity) -> None:
+        """Write a message to the voice log."""
+        self._core.logs.write(message, severity, is_voice=True)
 
     def _refresh(self) -> None:
         """Send changed mute and deaf settings; called on the game's thread."""
@@ -260,6 +276,8 @@ class VoiceCalls:
             await self._http.close()
         if self._engine is not None:
             await run_in_daemon_thread(self._engine.join)
+        if self._engine is not None or self._is_watching_devices:
+            await run_in_daemon_thread(self._audio.close)
         if self._aec_dump is not None:
             self._aec_dump.close()
         with self._core.lock:
@@ -271,7 +289,7 @@ class VoiceCalls:
     def get_input_devices(
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
-        """List the microphones, the default one first; without an audio backend there is one silent virtual device."""
+        """List the microphones, the default one first; without the `hubbub[devices]` extra there is a silent virtual device."""
         return self._core.run(
             "GetInputDevices", _without_result(callback), ([],), self._fetch_devices, self._audio.inputs
         )
@@ -279,7 +297,7 @@ class VoiceCalls:
     def get_output_devices(
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
-        """List the speakers, the default one first; without an audio backend there is one silent virtual device."""
+        """List the speakers, the default one first; without the `hubbub[devices]` extra there is a silent virtual device."""
         return self._core.run(
             "GetOutputDevices", _without_result(callback), ([],), self._fetch_devices, self._audio.outputs
         )
@@ -330,8 +348,13 @@ class VoiceCalls:
         return DEFAULT_DEVICE
 
     def set_device_change_callback(self, callback: Callable[[list[AudioDevice], list[AudioDevice]], object]) -> None:
-        """Set the callback for added and removed audio devices; it receives all microphones and all speakers."""
+        """Set the callback for audio devices that are added, removed or replaced as the default.
+
+        It receives all microphones and all speakers, the default one first. It is also called when a device is lost during
+        a call, which then continues with the default device."""
         self._core.set_callback("device_change", callback)
+        self._is_watching_devices = True
+        self._audio.watch()
 
     async def _fetch_devices(self, list_devices: Callable[[], Sequence[tuple[str, str]]]) -> list[AudioDevice]:
         return self._to_records(await run_in_daemon_thread(list_devices))
@@ -361,6 +384,7 @@ class VoiceCalls:
             self.input_device = device_id
         else:
             self.output_device = device_id
+        self._log(f"Selected the {'microphone' if is_input else 'speaker'} {device_id}", LoggingSeverity.INFO)
 
     def _devices_changed(self) -> None:
         """Emit a device change; called by the backend on any thread."""
@@ -390,8 +414,12 @@ class VoiceCalls:
         """Emit that the microphone became silent (`is_detected` is False) or audible."""
         self._core.emit("no_audio_input", is_detected)
 
+    def log_statistics(self, message: str) -> None:
+        """Write statistics of the calls and devices to the voice log."""
+        self._log(message, LoggingSeverity.INFO)
+
     def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
-        """Write a frame to the AEC dump, if it is on; called on the voice thread."""
+        """Write a frame to the AEC dump, or close the dump if it is disabled; called on the voice thread."""
         if not self.options["aec_dump"]:
             if self._aec_dump is not None:
                 self._aec_dump.close()
@@ -431,41 +459,57 @@ class VoiceCalls:
         self._refresh()
 
     def get_self_deaf_all(self) -> bool:
-        """Return whether the playback of all calls is off."""
+        """Return whether the playback of all calls is disabled."""
         return self._global_settings.deaf
 
     def set_self_deaf_all(self, deaf: bool) -> None:
-        """Turn the playback of all calls off or on; while it is off, the microphone is muted as well."""
+        """Disable or enable the playback of all calls; while it is disabled, the microphone is muted as well."""
         self._global_settings.deaf = deaf
         self._refresh()
 
     def set_echo_cancellation(self, on: bool) -> None:
         """Turn echo cancellation on or off; the default is on.
 
-        It has an effect only if the audio backend supports it."""
-        self.options["echo_cancellation"] = on
+        It needs the `hubbub[audio-processing]` extra, or an audio backend that supports it. With the devices of the machine
+        and without the extra, turning it on raises `audio.MissingExtraError`."""
+        self._set_processing("echo_cancellation", on)
 
     def set_noise_suppression(self, on: bool) -> None:
         """Turn noise suppression on or off; the default is on.
 
-        It has an effect only if the audio backend supports it."""
-        self.options["noise_suppression"] = on
+        It needs the `hubbub[audio-processing]` extra, or an audio backend that supports it. With the devices of the machine
+        and without the extra, turning it on raises `audio.MissingExtraError`."""
+        self._set_processing("noise_suppression", on)
 
     def set_automatic_gain_control(self, on: bool) -> None:
         """Turn automatic gain control on or off; the default is on.
 
-        It has an effect only if the audio backend supports it."""
-        self.options["automatic_gain_control"] = on
+        It needs the `hubbub[audio-processing]` extra, or an audio backend that supports it. With the devices of the machine
+        and without the extra, turning it on raises `audio.MissingExtraError`."""
+        self._set_processing("automatic_gain_control", on)
 
     def set_noise_cancellation(self, on: bool) -> None:
         """Turn noise cancellation on or off; the default is off.
 
-        While it is on, noise suppression is off. It has an effect only if the audio backend supports it."""
-        self.options["noise_cancellation"] = on
+        It is stronger than noise suppression, which is disabled while noise cancellation is enabled. It needs the
+        `hubbub[audio-processing]` extra, or an audio backend that supports it. With the devices of the machine
+        and without the extra, turning it on raises `audio.MissingExtraError`."""
+        self._set_processing("noise_cancellation", on)
+
+    def _set_processing(self, name: str, is_on: bool) -> None:
+        """Set an option of audio processing; raise `MissingExtraError` if the SDK cannot process audio."""
+        if is_on and self._audio.uses_sdk_processing:
+            require_processing_extra()
+        self._set_option(name, is_on)
+
+    def _set_option(self, name: str, value: Any) -> None:
+        if self.options[name] != value:
+            self._log(f"{name} is now {value}", LoggingSeverity.INFO)
+        self.options[name] = value
 
     def set_no_audio_input_threshold(self, dbfs_threshold: float) -> None:
-        """Set the level below which the microphone counts as silent, from -100 to 100 dBFS; -100 is off."""
-        self.options["no_audio_input_threshold"] = min(100.0, max(-100.0, dbfs_threshold))
+        """Set the level below which the microphone counts as silent, from -100 to 100 dBFS; -100 disables the detection."""
+        self._set_option("no_audio_input_threshold", min(100.0, max(-100.0, dbfs_threshold)))
 
     def set_no_audio_input_callback(self, callback: Callable[[bool], object]) -> None:
         """Set the callback for a silent microphone; it receives False when input stops and True when it returns."""
@@ -481,8 +525,10 @@ class VoiceCalls:
         self.options["opus_hardware_coding"] = (encode, decode)
 
     def set_engine_managed_audio_session(self, is_engine_managed: bool) -> None:
-        """Set whether the game manages the system's audio session; call this before the first call."""
-        self.options["engine_managed_audio_session"] = is_engine_managed
+        """Set whether the game manages the system's audio session; call this before the first call.
+
+        The SDK then opens only the selected devices, and does not replace them after a loss or a change of the default."""
+        self._set_option("engine_managed_audio_session", is_engine_managed)
 
     def set_speaker_mode(self, speaker_mode: bool) -> bool:
         """Select the loudspeaker of a mobile device; not supported on desktop systems, so this returns False.
@@ -504,7 +550,7 @@ class VoiceCalls:
         """Turn the AEC dump on or off: WAV files of the captured and played audio, at most 5 minutes.
 
         The files are written to the directory of `set_log_dir`, and nothing is written without one."""
-        self.options["aec_dump"] = on
+        self._set_option("aec_dump", on)
 
 
 def _without_result(callback: Callable[..., object] | None) -> Callable[..., object] | None:
@@ -513,7 +559,7 @@ def _without_result(callback: Callable[..., object] | None) -> Callable[..., obj
 
 
 def _tls_context(authority: str) -> ssl.SSLContext | bool:
-    """Return the TLS configuration for voice servers, with an extra certificate authority if given."""
+    """Return the TLS configuration for voice servers; `authority` is a PEM file with an extra authority, or empty."""
     if not authority:
         return True
     context = ssl.create_default_context()

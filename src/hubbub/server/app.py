@@ -53,7 +53,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.upload_scanners import RejectedUpload, open_scanners
 from hubbub.server.core.url_maps import ActivitySite
-from hubbub.server.identity import administration, game_sessions, passkeys, retention
+from hubbub.server.identity import administration, applications, game_sessions, passkeys, retention
 from hubbub.server.places import activity_instances, activity_proxies, gateway_info, guild_state, voice_states
 from hubbub.server.talk import private_calls
 from hubbub.server.transports.activities import ActivityServer
@@ -78,7 +78,7 @@ JOBS_SUBJECT = "jobs"
 PRESENCE_SWEEP_SECONDS = 5.0
 """Interval in seconds at which a process without a gateway removes the presences of nodes that stopped responding."""
 SHUTDOWN_GRACE_SECONDS = 1.0
-"""Time in seconds for which a request that outlived the drain may handle its cancellation."""
+"""Time in seconds for which a request that still runs after the drain may handle its cancellation."""
 
 
 class App:
@@ -122,9 +122,11 @@ class App:
         self.payments = payments or open_payments(config.payments, is_rehearsal=config.control)
         self.mailer = open_mailer(config, self.clock)
         self._relay = None if config.nats_url is None else ChangeRelay(self.database, self.bus)
-        self.auth = Authenticator(self.database, self.clock, is_receiving=self._is_receiving)
+        self.auth = Authenticator(
+            self.database, self.clock, applications.access.find_token_application, is_receiving=self._is_receiving
+        )
         self.listeners = collect_listeners(slices)
-        session_starts = gateway_info.find_session_start_limit.bind(self._find_session_start_limit)
+        session_starts = gateway_info.ports.find_session_start_limit.bind(self._find_session_start_limit)
         self.ports = compose(slices, (*ports, session_starts))
         self.rate_limits = RateLimits(
             self.clock.now_ms,
@@ -457,7 +459,7 @@ class App:
         return None if self.gateway is None else self.gateway.session_starts.remaining(call.user_id, guild_count)
 
     def _is_receiving(self) -> bool:
-        """Return whether this process learns of changes by other processes, so that it may use cached tokens."""
+        """Return whether this process receives the changes of other processes, so that it may use cached tokens."""
         return self.bus.is_healthy and (self._relay is None or self._relay.is_current)
 
     def _wake_workers(self) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import gc
 import logging
 import os
+import select
 import signal
 import sys
 import threading
@@ -85,6 +86,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return print_missing_package(error)
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # A program that reads the output may end early, such as `head`. Other broken connections are errors.
+        if _has_output_reader():
+            raise
+        return 141
+
+
+def _has_output_reader() -> bool:
+    """Return whether a program still reads the standard output of this process."""
+    poll = select.poll()
+    poll.register(1, 0)
+    return not any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def run_process() -> NoReturn:

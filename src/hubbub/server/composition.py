@@ -220,6 +220,11 @@ PORTS: tuple[Binding, ...] = (
     administration.ports.delete_messages.bind(messages.changes.delete_by_author),
     application_administration.ports.count_commands.bind(commands.count_commands),
     applications.ports.check_deletion.bind(subscriptions.require_deletable),
+    applications.ports.count_guilds.bind(members.shared_guilds.count_guilds),
+    applications.ports.count_reachable_users.bind(members.shared_guilds.count_reachable_users),
+    relationships.ports.have_mutual_guild.bind(members.shared_guilds.have_mutual_guild),
+    relationships.ports.list_private_channel_partners.bind(channels.private_channels.list_partner_ids),
+    user_settings.ports.filter_member_guilds.bind(members.shared_guilds.filter_member_guilds),
     oauth2.ports.is_banned.bind(accounts.is_banned),
     oauth2.ports.link_account.bind(identities.link_account),
     oauth2.ports.list_installable_guilds.bind(installations.list_installable_guilds),
@@ -249,6 +254,7 @@ PORTS: tuple[Binding, ...] = (
         expressions.delete_guild_expressions,
         audit_log.audit.delete_guild_log,
     ),
+    members.ports.filter_authors.bind(messages.authors.filter_authors),
     members.ports.move_in_voice.bind(voice_states.move_member),
     audit_log.ports.list_referenced.bind(
         integrations.list_referenced,
@@ -267,10 +273,11 @@ PORTS: tuple[Binding, ...] = (
     stage_instances.ports.create_message.bind(messages.system_messages.create_stage_message),
     attachments.ports.has_attachment.bind(messages.history.has_attachment),
     messages.ports.check_draft.bind(auto_moderation.check_message, lobbies.check_lobby_authorization),
+    messages.ports.require_thread_capacity.bind(threads.require_capacity),
     messages.ports.check_direct_message.bind(direct_messages.require_reachable),
     messages.ports.prefetch_for_listeners.bind(push_subscriptions.prefetch),
     messages.ports.find_active_skus.bind(skus.find_active),
     threads.ports.check_title.bind(auto_moderation.check_title),
     webhooks.ports.find_interaction_author.bind(interactions.find_author),
 )
-"""The implementations of the ports of all slices; an App binds `gateway_info.find_session_start_limit` itself."""
+"""The implementations of the ports of all slices; an App binds `gateway_info.ports.find_session_start_limit` itself."""

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from hubbub.server.core import migrations
+from hubbub.server.core import migrations, process_leases
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.clock import RealClock
@@ -203,9 +203,7 @@ def _check_postgres(url: str, process_number: int) -> Finding:
             version = connection.info.server_version // 10_000
             lease = None
             if connection.execute("SELECT 1 WHERE to_regclass('process_leases') IS NOT NULL").fetchone():
-                lease = connection.execute(
-                    "SELECT holder FROM process_leases WHERE worker = %s", (process_number,)
-                ).fetchone()
+                lease = connection.execute(process_leases.HOLDER_SQL, (process_number,)).fetchone()
     except psycopg.Error as error:
         lines = Secrets().clean(str(error)).strip().splitlines()
         return Finding(

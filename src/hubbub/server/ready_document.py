@@ -46,7 +46,7 @@ class ReadyDocument(msgspec.Struct, kw_only=True):
     guilds: dict[str, BuiltGuild]
     lobbies: dict[str, BuiltLobby] = {}
     voice: ReadyVoice | None = None
-    """The voice server; None if it is off."""
+    """The voice server; None if voice is disabled."""
     authority: str | UnsetType = UNSET
     """Path of a PEM file with the certificate authority that clients of the HTTPS URLs must trust; absent without `--tls`."""
 

@@ -39,7 +39,7 @@ class RunFindings:
             self.add_intents(self.used_intents, application, names)
 
     def format_lines(self) -> Iterator[str]:
-        """Return the lines of the report."""
+        """Yield the lines of the report."""
         lines = dict(self.lines)
         for application, names in self.unused_intents.items():
             unused = [name for name in names if name not in self.used_intents.get(application, [])]

@@ -107,7 +107,7 @@ class ServerProcess:
             self._release()
 
     def _acquire(self, *, is_blocking: bool) -> bool:
-        """Lock a shared server and return whether it was free."""
+        """Lock a server, if it is shared; return False if another worker holds the lock and `is_blocking` is False."""
         if not self._is_shared:
             return True
         self._lock_file = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)

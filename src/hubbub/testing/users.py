@@ -107,7 +107,7 @@ class User(Actor):
     ) -> Result:
         """Join a voice channel; return the `endpoint`, `token` and `session_id` that a voice client needs.
 
-        With `audio=True` the user connects to the voice server and hears the call (needs `hubbub[voice]`).
+        With `audio=True` the user connects to the voice server and receives the audio of the call (needs `hubbub[voice]`).
         """
         __tracebackhide__ = True
         flags = {"self_mute": self_mute, "self_deaf": self_deaf}

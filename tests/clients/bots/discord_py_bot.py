@@ -10,7 +10,7 @@ from runner import (
     GUILD_ID,
     ROLE_ID,
     SETTINGS,
-    VOICE_ID,
+    VOICE_CHANNEL_ID,
     Frames,
     play_frames,
     prepare,
@@ -79,7 +79,7 @@ async def panel(interaction):
 @tree.command(description="Joins the call")
 async def join(interaction):
     """Join the voice channel."""
-    await bot.get_channel(VOICE_ID).connect()
+    await bot.get_channel(VOICE_CHANNEL_ID).connect()
     await interaction.response.send_message("joined")
 
 

@@ -7,12 +7,12 @@ from disnake.ext import commands
 from runner import (
     CHANNEL_ID,
     EMOJI,
-    END,
+    EVENT_END,
+    EVENT_START,
     GUILD_ID,
     ROLE_ID,
     SETTINGS,
-    START,
-    VOICE_ID,
+    VOICE_CHANNEL_ID,
     Frames,
     image_file,
     play_frames,
@@ -80,7 +80,7 @@ class Song(Frames, disnake.AudioSource):
 @bot.slash_command(description="Joins the call")
 async def join(inter):
     """Join the voice channel."""
-    await bot.get_channel(VOICE_ID).connect()
+    await bot.get_channel(VOICE_CHANNEL_ID).connect()
     await inter.response.send_message("joined")
 
 
@@ -152,8 +152,8 @@ async def events():
     event = await guild().create_scheduled_event(
         name="Fair",
         entity_type=disnake.GuildScheduledEventEntityType.external,
-        scheduled_start_time=START,
-        scheduled_end_time=END,
+        scheduled_start_time=EVENT_START,
+        scheduled_end_time=EVENT_END,
         entity_metadata=disnake.GuildScheduledEventMetadata(location="Park"),
     )
     listed = await guild().fetch_scheduled_events(with_user_count=True)

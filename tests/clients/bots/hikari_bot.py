@@ -5,7 +5,18 @@ The library has no voice connections, so this bot joins a call without audio."""
 # mypy: ignore-errors
 
 import hikari
-from runner import EMOJI, GUILD_ID, ROLE_ID, SETTINGS, VOICE_ID, prepare, report, run_steps, wait_commands, wait_until
+from runner import (
+    EMOJI,
+    GUILD_ID,
+    ROLE_ID,
+    SETTINGS,
+    VOICE_CHANNEL_ID,
+    prepare,
+    report,
+    run_steps,
+    wait_commands,
+    wait_until,
+)
 
 bot = hikari.GatewayBot(
     SETTINGS["token"],
@@ -34,7 +45,7 @@ async def ask(interaction):
 
 async def join(interaction):
     """Join the voice channel without audio."""
-    await bot.update_voice_state(GUILD_ID, VOICE_ID)
+    await bot.update_voice_state(GUILD_ID, VOICE_CHANNEL_ID)
     await wait_until(lambda: bot.cache.get_voice_state(GUILD_ID, bot.get_me()) is not None)
     await interaction.create_initial_response(MESSAGE, "joined")
 

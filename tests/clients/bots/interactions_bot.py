@@ -10,12 +10,12 @@ from interactions.api.http.route import Route
 from runner import (
     CHANNEL_ID,
     EMOJI,
-    END,
+    EVENT_END,
+    EVENT_START,
     GUILD_ID,
     ROLE_ID,
     SETTINGS,
-    START,
-    VOICE_ID,
+    VOICE_CHANNEL_ID,
     image_file,
     prepare,
     report,
@@ -88,7 +88,7 @@ async def on_voice_state(event):
 @interactions.slash_command("join", description="Joins the call")
 async def join(context):
     """Join the voice channel without audio."""
-    await bot.ws.voice_state_update(GUILD_ID, VOICE_ID)
+    await bot.ws.voice_state_update(GUILD_ID, VOICE_CHANNEL_ID)
     await wait_until(lambda: is_in_call)
     await context.send("joined")
 
@@ -158,8 +158,8 @@ async def events():
     event = await guild().create_scheduled_event(
         "Fair",
         interactions.ScheduledEventType.EXTERNAL,
-        interactions.Timestamp.fromdatetime(START),
-        end_time=interactions.Timestamp.fromdatetime(END),
+        interactions.Timestamp.fromdatetime(EVENT_START),
+        end_time=interactions.Timestamp.fromdatetime(EVENT_END),
         external_location="Park",
     )
     return [event.name, event.location, len(await guild().list_scheduled_events(with_user_count=True))]

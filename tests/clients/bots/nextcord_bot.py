@@ -10,12 +10,12 @@ from nextcord.ext import commands
 from runner import (
     CHANNEL_ID,
     EMOJI,
-    END,
+    EVENT_END,
+    EVENT_START,
     GUILD_ID,
     ROLE_ID,
     SETTINGS,
-    START,
-    VOICE_ID,
+    VOICE_CHANNEL_ID,
     image_file,
     prepare,
     report,
@@ -80,7 +80,7 @@ async def panel(interaction: nextcord.Interaction):
 @bot.slash_command(description="Joins the call")
 async def join(interaction: nextcord.Interaction):
     """Join the voice channel without audio."""
-    await guild().change_voice_state(channel=guild().get_channel(VOICE_ID))
+    await guild().change_voice_state(channel=guild().get_channel(VOICE_CHANNEL_ID))
     await wait_until(lambda: guild().me.voice is not None)
     await interaction.response.send_message("joined")
 
@@ -140,8 +140,8 @@ async def events():
     event = await guild().create_scheduled_event(
         name="Fair",
         entity_type=nextcord.ScheduledEventEntityType.external,
-        start_time=START,
-        end_time=END,
+        start_time=EVENT_START,
+        end_time=EVENT_END,
         metadata=nextcord.EntityMetadata(location="Park"),
     )
     listed = [entry async for entry in guild().fetch_scheduled_events(with_users=True)]

@@ -6,12 +6,12 @@ import discord
 from runner import (
     CHANNEL_ID,
     EMOJI,
-    END,
+    EVENT_END,
+    EVENT_START,
     GUILD_ID,
     ROLE_ID,
     SETTINGS,
-    START,
-    VOICE_ID,
+    VOICE_CHANNEL_ID,
     Frames,
     image_file,
     play_frames,
@@ -80,7 +80,7 @@ class Song(Frames, discord.AudioSource):
 @bot.slash_command(description="Joins the call")
 async def join(context):
     """Join the voice channel."""
-    await bot.get_channel(VOICE_ID).connect()
+    await bot.get_channel(VOICE_CHANNEL_ID).connect()
     await context.respond("joined")
 
 
@@ -153,7 +153,9 @@ async def stickers():
 
 
 async def events():
-    event = await guild().create_scheduled_event(name="Fair", start_time=START, end_time=END, location="Park")
+    event = await guild().create_scheduled_event(
+        name="Fair", start_time=EVENT_START, end_time=EVENT_END, location="Park"
+    )
     listed = await guild().fetch_scheduled_events(with_user_count=True)
     return [event.name, event.location.value, len(listed)]
 

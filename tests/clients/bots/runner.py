@@ -21,13 +21,13 @@ from datetime import datetime, timedelta, timezone
 
 SETTINGS = json.loads(sys.argv[1])
 GUILD_ID, CHANNEL_ID = int(SETTINGS["guild"]), int(SETTINGS["channel"])
-VOICE_ID, ROLE_ID = int(SETTINGS["voice"]), int(SETTINGS["role"])
+VOICE_CHANNEL_ID, ROLE_ID = int(SETTINGS["voice"]), int(SETTINGS["role"])
 EMOJI = "🎉"
 """The emoji of the reaction for which a user gets the role."""
 FRAME_COUNT = 20
 """Number of frames of the audio that a bot plays."""
-START = datetime.now(timezone.utc) + timedelta(days=30)  # noqa: UP017
-END = START + timedelta(hours=2)
+EVENT_START = datetime.now(timezone.utc) + timedelta(days=30)  # noqa: UP017
+EVENT_END = EVENT_START + timedelta(hours=2)
 
 
 class ReportHandler(logging.Handler):

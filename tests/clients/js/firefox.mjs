@@ -1,4 +1,4 @@
-// Runs Firefox for a test, with Puppeteer. The first argument is the path of Firefox.
+// Runs Firefox for a test, with Puppeteer. The arguments are the path of Firefox and further preferences as JSON.
 // Each line on stdin is a request, {"id", "step", "args"}; the lines on stdout are results, {"id", "result"} or {"id", "error"}.
 // The end of stdin closes the browser.
 
@@ -12,7 +12,7 @@ const browser = await puppeteer.launch({
   executablePath: process.argv[2],
   headless: true,
   timeout: 120_000,
-  extraPrefsFirefox: { "intl.accept_languages": "en-US", "ui.prefersReducedMotion": 1 },
+  extraPrefsFirefox: { "intl.accept_languages": "en-US", "ui.prefersReducedMotion": 1, ...JSON.parse(process.argv[3]) },
 });
 const windows = new Map();
 

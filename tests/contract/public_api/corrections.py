@@ -9,7 +9,7 @@ def correct(document: dict[str, Any]) -> dict[str, Any]:
     """Apply all corrections to the public description and return it."""
     for correction in CORRECTIONS:
         correction(document["components"]["schemas"])
-    _slack_responses_are_plain_text(document["paths"])
+    _make_slack_responses_plain_text(document["paths"])
     _remove_placeholder_limits(document)
     return document
 
@@ -24,7 +24,7 @@ def _add_enum_values(schema: dict[str, Any], *values: int) -> None:
         schema["oneOf"] = [*schema["oneOf"], *({"const": value} for value in values)]
 
 
-def _inner_error_codes_are_strings(schemas: dict[str, Any]) -> None:
+def _make_inner_error_codes_strings(schemas: dict[str, Any]) -> None:
     """spec/http.md#1.7: the code of a form error is a string constant."""
     schemas["InnerErrors"]["properties"]["_errors"]["items"] = {
         "type": "object",
@@ -33,7 +33,7 @@ def _inner_error_codes_are_strings(schemas: dict[str, Any]) -> None:
     }
 
 
-def _error_objects_mix_own_and_nested_errors(schemas: dict[str, Any]) -> None:
+def _allow_own_and_nested_errors(schemas: dict[str, Any]) -> None:
     """spec/http.md#1.7: errors of the whole body are at the root; `oneOf` would also reject a field named `_errors`."""
     schemas["ErrorDetails"] = {
         "type": "object",
@@ -43,7 +43,7 @@ def _error_objects_mix_own_and_nested_errors(schemas: dict[str, Any]) -> None:
     }
 
 
-def _rate_limits_may_lack_a_code(schemas: dict[str, Any]) -> None:
+def _make_rate_limit_code_optional(schemas: dict[str, Any]) -> None:
     """spec/http.md#1.14: `code` is optional in the body of a 429."""
     own = schemas["RatelimitedResponse"]["allOf"][1]
     own["properties"] |= {"code": {"type": "integer"}, "message": {"type": "string"}}
@@ -51,7 +51,7 @@ def _rate_limits_may_lack_a_code(schemas: dict[str, Any]) -> None:
     schemas["RatelimitedResponse"]["allOf"] = [own]
 
 
-def _media_channels_exist(schemas: dict[str, Any]) -> None:
+def _add_media_channel_type(schemas: dict[str, Any]) -> None:
     """spec/http.md#7: the enumeration of channel types lacks 16."""
     _add_enum_values(schemas["ChannelTypes"], 16)
     for name, schema in schemas.items():
@@ -60,7 +60,7 @@ def _media_channels_exist(schemas: dict[str, Any]) -> None:
             _add_enum_values(kind, 16)
 
 
-def _message_references_can_be_forwards(schemas: dict[str, Any]) -> None:
+def _add_forward_reference_type(schemas: dict[str, Any]) -> None:
     """spec/http.md#3.4: a message reference of type 1 is a forward."""
     _add_enum_values(schemas["MessageReferenceType"], 1)
 
@@ -77,33 +77,33 @@ def _remove_placeholder_limits(node: Any) -> None:
             _remove_placeholder_limits(item)
 
 
-def _features_are_an_open_set(schemas: dict[str, Any]) -> None:
+def _allow_unlisted_features(schemas: dict[str, Any]) -> None:
     """spec/http.md#7: the list of features is incomplete."""
     schemas["GuildFeatures"] = {"type": "string"}
 
 
-def _scopes_are_an_open_set(schemas: dict[str, Any]) -> None:
+def _allow_unlisted_scopes(schemas: dict[str, Any]) -> None:
     """spec/sdk.md#7.5: the list of scopes lacks the social layer scopes."""
     schemas["OAuth2Scopes"] = {"type": "string"}
 
 
-def _slack_responses_are_plain_text(paths: dict[str, Any]) -> None:
+def _make_slack_responses_plain_text(paths: dict[str, Any]) -> None:
     """spec/webhooks-and-interactions.md#6: the response is the text `ok`, not JSON; senders compare it."""
     response = paths["/webhooks/{webhook_id}/{webhook_token}/slack"]["post"]["responses"]["200"]
     response["content"] = {"text/plain": {"schema": {"const": "ok"}}}
 
 
-def _entitlement_types_are_complete(schemas: dict[str, Any]) -> None:
+def _add_entitlement_types(schemas: dict[str, Any]) -> None:
     """spec/http.md#7: the enumeration of entitlement types has only 8 and 10."""
     _add_enum_values(schemas["EntitlementTypes"], *range(1, 8))
 
 
-def _audit_log_includes_observed_action_types(schemas: dict[str, Any]) -> None:
+def _add_observed_audit_log_actions(schemas: dict[str, Any]) -> None:
     """spec/http.md#3.11: the enumeration lacks the action types 210, 212 and 213."""
     _add_enum_values(schemas["AuditLogActionTypes"], 210, 212, 213)
 
 
-def _dated_fields_are_optional(schemas: dict[str, Any]) -> None:
+def _make_dated_fields_optional(schemas: dict[str, Any]) -> None:
     """spec/dated-changes.md#3: applications gain `flags_new`, roles `colors`, and the list of guilds `banner` on a date."""
     for name, schema in schemas.items():
         dated = {"flags_new", "banner"} if name == "MyGuildResponse" else {"flags_new"}
@@ -113,23 +113,23 @@ def _dated_fields_are_optional(schemas: dict[str, Any]) -> None:
             schema["required"] = [item for item in schema["required"] if item not in dated]
 
 
-def _messages_include_links_to_lobbies(schemas: dict[str, Any]) -> None:
+def _add_lobby_link_message_type(schemas: dict[str, Any]) -> None:
     """spec/sdk.md#12.6: linking a channel to a lobby creates a message of type 49."""
     _add_enum_values(schemas["MessageType"], 49)
 
 
-def _invites_include_the_lobby_target_type(schemas: dict[str, Any]) -> None:
+def _add_lobby_invite_target_type(schemas: dict[str, Any]) -> None:
     """spec/sdk.md#12.6: an invite into the guild of a linked channel has target type 5."""
     _add_enum_values(schemas["InviteTargetTypes"], 5)
 
 
-def _template_defaults_are_optional(schemas: dict[str, Any]) -> None:
+def _make_template_defaults_optional(schemas: dict[str, Any]) -> None:
     """spec/http.md#7: a default that a channel of a template does not set is absent; hikari fails on null."""
     schema = schemas["GuildTemplateChannelResponse"]
     schema["required"] = [name for name in schema["required"] if not name.startswith("default_")]
 
 
-def _signing_keys_can_be_elliptic(schemas: dict[str, Any]) -> None:
+def _allow_elliptic_signing_keys(schemas: dict[str, Any]) -> None:
     """Hubbub can sign with ES256 (`identity.id_token_algorithm`), and an elliptic curve key has no `n` and `e`."""
     fields = dict(schemas["OAuth2Key"]["properties"])
     rsa = {"type": "object", "properties": fields | {"kty": {"type": "string", "enum": ["RSA"]}}, "required": [*fields]}
@@ -144,18 +144,18 @@ def _signing_keys_can_be_elliptic(schemas: dict[str, Any]) -> None:
 
 
 CORRECTIONS: tuple[Callable[[dict[str, Any]], None], ...] = (
-    _inner_error_codes_are_strings,
-    _error_objects_mix_own_and_nested_errors,
-    _rate_limits_may_lack_a_code,
-    _media_channels_exist,
-    _message_references_can_be_forwards,
-    _features_are_an_open_set,
-    _audit_log_includes_observed_action_types,
-    _scopes_are_an_open_set,
-    _entitlement_types_are_complete,
-    _dated_fields_are_optional,
-    _invites_include_the_lobby_target_type,
-    _messages_include_links_to_lobbies,
-    _template_defaults_are_optional,
-    _signing_keys_can_be_elliptic,
+    _make_inner_error_codes_strings,
+    _allow_own_and_nested_errors,
+    _make_rate_limit_code_optional,
+    _add_media_channel_type,
+    _add_forward_reference_type,
+    _allow_unlisted_features,
+    _add_observed_audit_log_actions,
+    _allow_unlisted_scopes,
+    _add_entitlement_types,
+    _make_dated_fields_optional,
+    _add_lobby_invite_target_type,
+    _add_lobby_link_message_type,
+    _make_template_defaults_optional,
+    _allow_elliptic_signing_keys,
 )

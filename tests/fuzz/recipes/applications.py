@@ -33,7 +33,7 @@ COMMAND = {"name": "greet", "description": "says hello"}
 LINK = {"title": "Join", "description": "Eight teams", "image": data_uri(png())}
 
 
-async def create_owned(platform: Platform) -> tuple[Client, dict[str, Any]]:
+async def create_owned_application(platform: Platform) -> tuple[Client, dict[str, Any]]:
     """Create an application; return it and the path parameters with its ID."""
     client = await create_application(platform.world)
     return client, {"application_id": client.id}
@@ -59,33 +59,33 @@ async def _name(platform: Platform) -> ValidRequest:
     "prepare_key_rollover",
     "list_application_oauth2_authorizations",
 )
-async def _owned(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+async def _owned_application(platform: Platform) -> ValidRequest:
+    client, values = await create_owned_application(platform)
     return ValidRequest(client.owner, values)
 
 
 @recipe("delete_application", "reset_bot_token", "reset_client_secret")
-async def _confirmed(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+async def _application_with_confirmation(platform: Platform) -> ValidRequest:
+    client, values = await create_owned_application(platform)
     return ValidRequest(client.owner, values, {})
 
 
 @recipe("create_application_bot")
-async def _without_bot(platform: Platform) -> ValidRequest:
+async def _application_without_bot(platform: Platform) -> ValidRequest:
     client = await create_application(platform.world, has_bot=False)
     return ValidRequest(client.owner, {"application_id": client.id})
 
 
 @recipe("request_application_approval")
 async def _approval(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     body = {"kind": "scope", "name": "rpc", "reason": "The game shows who speaks."}
     return ValidRequest(client.owner, values, body)
 
 
 @recipe("retry_failed_webhook_event")
 async def _failed_event(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
 
     def create(call: Call) -> int:
         key = f"{webhook_events.actions.delivery_key_prefix(client.id)}1"
@@ -98,7 +98,7 @@ async def _failed_event(platform: Platform) -> ValidRequest:
 
 @recipe("get_delivery", "resend_delivery")
 async def _logged_event(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
 
     def create(call: Call) -> int:
         delivery_id = call.new_id(Snowflake)
@@ -121,7 +121,7 @@ async def _logged_event(platform: Platform) -> ValidRequest:
 
 
 async def _prepare_key(platform: Platform) -> tuple[Actor, dict[str, Any]]:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     (await client.owner.post(f"/applications/{client.id}/key-rollover")).ok()
     return client.owner, values
 
@@ -209,7 +209,7 @@ async def _new_team_owner(platform: Platform) -> ValidRequest:
 
 @recipe("transfer_application")
 async def _transferred_application(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     team = (await client.owner.post("/teams", json={"name": "Sailors"})).ok()
     return ValidRequest(client.owner, values, {"team_id": team["id"]})
 
@@ -229,13 +229,13 @@ async def _activity_link(platform: Platform) -> ValidRequest:
 
 @recipe("set_external_identity_provider_configuration")
 async def _provider(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     return ValidRequest(client.owner, values | {"type": "STEAM"}, {"clients": [{"id": "480"}]})
 
 
 @recipe("delete_external_identity_provider_configuration")
 async def _old_provider(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     path = f"/applications/{client.id}/external-identity-provider-configurations/STEAM"
     (await client.owner.put(path, json={"clients": [{"id": "480"}]})).ok()
     return ValidRequest(client.owner, values | {"type": "STEAM"})
@@ -249,12 +249,12 @@ async def _role_connections(platform: Platform) -> ValidRequest:
 
 @recipe("create_test_user")
 async def _test_user(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     return ValidRequest(client.owner, values, {"username": platform.builder.unused_name("tester")})
 
 
 async def _invite_tester(platform: Platform) -> tuple[Client, Actor]:
-    client, _ = await create_owned(platform)
+    client, _ = await create_owned_application(platform)
     tester = await platform.world.user()
     (await client.owner.post(f"/applications/{client.id}/testers", json={"username": tester.name})).ok()
     return client, tester
@@ -262,7 +262,7 @@ async def _invite_tester(platform: Platform) -> tuple[Client, Actor]:
 
 @recipe("invite_application_tester")
 async def _tester(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     return ValidRequest(client.owner, values, {"username": (await platform.world.user()).name})
 
 
@@ -280,7 +280,7 @@ async def _tester_invitation(platform: Platform) -> ValidRequest:
 
 @recipe("create_application_asset")
 async def _asset(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     return ValidRequest(client.owner, values, {"name": "cover", "image": data_uri(png(512, 512))})
 
 
@@ -295,7 +295,7 @@ async def _old_asset(platform: Platform) -> ValidRequest:
 
 @recipe("create_application_emoji")
 async def _emoji(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     return ValidRequest(_bot(client), values, {"name": "wave", "image": data_uri(png())})
 
 
@@ -436,20 +436,20 @@ async def _joined_activity(platform: Platform) -> ValidRequest:
 
 @recipe("create_managed_link", "create_quick_link")
 async def _link(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     return ValidRequest(_bot(client), values, LINK)
 
 
 @recipe("get_managed_link", "update_managed_link", "delete_managed_link")
 async def _managed_link(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     link = (await _bot(client).post(f"/applications/{client.id}/managed-links/", json=LINK)).ok()
     return ValidRequest(_bot(client), values | {"link_id": link["link_id"]}, {"title": "Play"})
 
 
 @recipe("get_quick_link")
 async def _quick_link(platform: Platform) -> ValidRequest:
-    client, values = await create_owned(platform)
+    client, values = await create_owned_application(platform)
     link = (await _bot(client).post(f"/applications/{client.id}/quick-links/", json=LINK)).ok()
     return ValidRequest(None, values | {"link_id": link["link_id"]})
 
@@ -499,7 +499,7 @@ async def _consumable(platform: Platform) -> ValidRequest:
 
 @recipe("refund_entitlement")
 async def _refundable(platform: Platform) -> ValidRequest:
-    client, _ = await create_owned(platform)
+    client, _ = await create_owned_application(platform)
     sku_id = await publish_sku(_bot(client), sku_type=SkuType.DURABLE)
     purchase = await buy(await platform.world.user(), sku_id)
     values = {"application_id": client.id, "entitlement_id": purchase["entitlement"]["id"]}

@@ -39,8 +39,8 @@ async def _lobby(platform: Platform) -> ValidRequest:
 @recipe("edit_lobby_channel_link")
 async def _channel_link(platform: Platform) -> ValidRequest:
     _, player, lobby_id = await create_lobby(platform)
-    channel = await platform.guild.channel(platform.builder.unused_name())
-    return ValidRequest(player, {"lobby_id": lobby_id}, {"channel_id": str(channel)})
+    channel_id = await platform.guild.channel(platform.builder.unused_name())
+    return ValidRequest(player, {"lobby_id": lobby_id}, {"channel_id": str(channel_id)})
 
 
 @recipe("leave_lobby")

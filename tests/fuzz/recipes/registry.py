@@ -49,7 +49,7 @@ async def build_request(platform: Platform, endpoint: Endpoint) -> ValidRequest:
     function = RECIPES.get(endpoint.name)
     if function is not None:
         request = await function(platform)
-        request.values = platform.prepared.path_values(endpoint) | {
+        request.values = platform.prepared_guild.path_values(endpoint) | {
             name: str(value) for name, value in request.values.items()
         }
         return request

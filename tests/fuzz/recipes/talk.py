@@ -11,11 +11,11 @@ from tests.world import Actor, befriend
 
 async def create_group(platform: Platform) -> tuple[Actor, Actor, str]:
     """Create a group channel; return its owner, another member and its ID."""
-    owner, first, second = [await platform.world.user() for _ in range(3)]
-    for friend in (first, second):
+    owner, first_user, second_user = [await platform.world.user() for _ in range(3)]
+    for friend in (first_user, second_user):
         await befriend(owner, friend)
-    body = {"recipients": [str(first.id), str(second.id)]}
-    return owner, first, (await owner.post("/users/@me/channels", json=body)).ok()["id"]
+    body = {"recipients": [str(first_user.id), str(second_user.id)]}
+    return owner, first_user, (await owner.post("/users/@me/channels", json=body)).ok()["id"]
 
 
 @recipe("get_call", "ring_call", "stop_ringing_call")
@@ -74,7 +74,7 @@ async def _attachment_urls(platform: Platform) -> ValidRequest:
 
 @recipe("ack_bulk")
 async def _read_states(platform: Platform) -> ValidRequest:
-    ids = platform.prepared.object_ids
+    ids = platform.prepared_guild.object_ids
     state = {"channel_id": ids["channel_id"], "message_id": ids["message_id"], "read_state_type": 0}
     return ValidRequest(platform.owner, body={"read_states": [state]})
 
@@ -83,8 +83,8 @@ async def _read_states(platform: Platform) -> ValidRequest:
 
 
 async def _create_webhook(platform: Platform) -> dict[str, Any]:
-    channel = await platform.guild.channel(platform.builder.unused_name())
-    hook = (await platform.owner.post(f"/channels/{channel}/webhooks", json={"name": "hook"})).ok()
+    channel_id = await platform.guild.channel(platform.builder.unused_name())
+    hook = (await platform.owner.post(f"/channels/{channel_id}/webhooks", json={"name": "hook"})).ok()
     return {"webhook_id": hook["id"], "webhook_token": hook["token"]}
 
 
@@ -118,7 +118,7 @@ async def _github_event(platform: Platform) -> ValidRequest:
 
 @recipe("get_webhook_message", "update_webhook_message", "delete_webhook_message")
 async def _old_webhook_message(platform: Platform) -> ValidRequest:
-    ids = platform.prepared.object_ids
+    ids = platform.prepared_guild.object_ids
     path = f"/webhooks/{ids['webhook_id']}/{ids['webhook_token']}?wait=true"
     message = (await platform.world.request("POST", path, json={"content": "hello"})).ok()
     return ValidRequest(None, {"message_id": message["id"]}, {"content": "edited"})

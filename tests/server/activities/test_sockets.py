@@ -94,9 +94,9 @@ async def test_stopping_the_server_closes_both_sides_with_1001(response_monitor:
         socket = await activity.connect("/socket")
         await socket.send_str("hello")
         assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "hello"
-        stopping = asyncio.create_task(world.app.stop())
+        stopping_task = asyncio.create_task(world.app.stop())
         message = await socket.receive(WAIT_TIMEOUT_SECONDS)
         assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, 1001)
-        await stopping
+        await stopping_task
     await upstream.wait_until(lambda: bool(upstream.close_frames))
     assert upstream.close_frames[0][0] == 1001

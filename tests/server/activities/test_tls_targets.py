@@ -9,9 +9,9 @@ from hubbub.server.core.config import ActivitiesConfig
 from tests.server.activities.conftest import run_server
 from tests.server.activities.upstream import PROXY_HOST, ProxiedActivity, Upstream
 from tests.server.core.isolated_network import (
-    LOCAL,
-    OTHER_PUBLIC,
-    PUBLIC,
+    LOCAL_ADDRESS,
+    OTHER_PUBLIC_ADDRESS,
+    PUBLIC_ADDRESS,
     Authority,
     run_scenario,
     start_name_server,
@@ -28,11 +28,11 @@ def test_targets_are_called_over_verified_tls_only() -> None:
 
 async def targets_over_tls(authority: Authority) -> None:
     await start_name_server(
-        game_example=[[PUBLIC]],
-        other_example=[[PUBLIC]],
-        forged_example=[[OTHER_PUBLIC]],
-        rebinding_example=[[PUBLIC], [LOCAL]],
-        private_example=[[LOCAL]],
+        game_example=[[PUBLIC_ADDRESS]],
+        other_example=[[PUBLIC_ADDRESS]],
+        forged_example=[[OTHER_PUBLIC_ADDRESS]],
+        rebinding_example=[[PUBLIC_ADDRESS], [LOCAL_ADDRESS]],
+        private_example=[[LOCAL_ADDRESS]],
     )
     receivers: list[str] = []
 
@@ -49,12 +49,14 @@ async def targets_over_tls(authority: Authority) -> None:
         response.force_close()
         return response
 
-    await start_web_server(handle, [PUBLIC], 443, authority.server_context("game.example"))
-    await start_web_server(handle, [PUBLIC], 8443, authority.server_context("game.example", days=-1))
-    await start_web_server(handle, [PUBLIC], 8080)
-    await start_web_server(handle, [PUBLIC], 9443, authority.server_context("rebinding.example"))
-    await start_web_server(handle, [LOCAL], 9443, authority.server_context("rebinding.example"))
-    await start_web_server(handle, [OTHER_PUBLIC], 443, authority.server_context("forged.example", is_self_signed=True))
+    await start_web_server(handle, [PUBLIC_ADDRESS], 443, authority.server_context("game.example"))
+    await start_web_server(handle, [PUBLIC_ADDRESS], 8443, authority.server_context("game.example", days=-1))
+    await start_web_server(handle, [PUBLIC_ADDRESS], 8080)
+    await start_web_server(handle, [PUBLIC_ADDRESS], 9443, authority.server_context("rebinding.example"))
+    await start_web_server(handle, [LOCAL_ADDRESS], 9443, authority.server_context("rebinding.example"))
+    await start_web_server(
+        handle, [OTHER_PUBLIC_ADDRESS], 443, authority.server_context("forged.example", is_self_signed=True)
+    )
     config = small_config(activities=ActivitiesConfig(proxy_host=PROXY_HOST))
     async with run_server(config) as world:
         activity = ProxiedActivity(world, await world.bot(flags=ApplicationFlags.EMBEDDED), Upstream())
@@ -74,9 +76,9 @@ async def targets_over_tls(authority: Authority) -> None:
             await socket.send_str("hello")
             assert (await socket.receive()).data == "hello"
         assert (await activity.request("/rebinding")).status == 200
-        assert receivers == [PUBLIC] * 3
+        assert receivers == [PUBLIC_ADDRESS] * 3
         for path in ("/other", "/forged", "/expired", "/plain", "/rebinding", "/private"):
             assert (await activity.request(path)).status == 502, path
             with pytest.raises(aiohttp.WSServerHandshakeError):
                 await activity.connect(path)
-        assert receivers == [PUBLIC] * 3
+        assert receivers == [PUBLIC_ADDRESS] * 3

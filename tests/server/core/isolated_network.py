@@ -28,12 +28,12 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509.oid import NameOID
 
 ROOT = Path(__file__).parents[3]
-PUBLIC, OTHER_PUBLIC, LOCAL = "93.184.216.34", "93.184.216.35", "127.0.0.1"
+PUBLIC_ADDRESS, OTHER_PUBLIC_ADDRESS, LOCAL_ADDRESS = "93.184.216.34", "93.184.216.35", "127.0.0.1"
 NAME_SERVER = "127.0.0.53"
 _COMMANDS = (
     "ip link set lo up",
-    f"ip address add {PUBLIC}/32 dev lo",
-    f"ip address add {OTHER_PUBLIC}/32 dev lo",
+    f"ip address add {PUBLIC_ADDRESS}/32 dev lo",
+    f"ip address add {OTHER_PUBLIC_ADDRESS}/32 dev lo",
 )
 
 

@@ -10,6 +10,7 @@ from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.identity.applications.access import find_token_application
 
 
 class TokenStore:
@@ -19,7 +20,7 @@ class TokenStore:
         self.database = database
         self.clock = ControlledClock(1_000_000, running=False)
         self.ids = SnowflakeFactory(self.clock)
-        self.authenticator = Authenticator(database, self.clock)
+        self.authenticator = Authenticator(database, self.clock, find_token_application)
         database.on_commit = lambda dispatches: (
             [self.authenticator.handle_dispatch(dispatch) for dispatch in dispatches] and None
         )

@@ -351,12 +351,12 @@ async def test_a_nats_restart_keeps_own_messages_and_reports_a_gap(
     assert bus.is_healthy
 
 
-class CuttingProxy:
-    """A proxy to NATS that closes connections after a given number of sent bytes and drops the responses to these bytes."""
+class AbortingProxy:
+    """A proxy to NATS that closes connections after a number of sent bytes and drops the responses to these bytes."""
 
-    def __init__(self, url: str, bytes_until_cut: list[int] | None = None) -> None:
+    def __init__(self, url: str, bytes_until_abort: list[int] | None = None) -> None:
         self._port = urlsplit(url).port
-        self._bytes_until_cut = bytes_until_cut or []
+        self._bytes_until_abort = bytes_until_abort or []
         """Bytes after which each connection is closed, in the order of the connections; later ones stay open."""
         self._own_port = 0
         self._server: asyncio.Server | None = None
@@ -373,7 +373,7 @@ class CuttingProxy:
         self._tasks.add(task)
         upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", self._port)
         responses = asyncio.create_task(self._copy(upstream_reader, writer))
-        remaining = self._bytes_until_cut.pop(0) if self._bytes_until_cut else None
+        remaining = self._bytes_until_abort.pop(0) if self._bytes_until_abort else None
         with suppress(OSError, asyncio.CancelledError):
             while data := await reader.read(64 * 1024):
                 if remaining is not None and len(data) >= remaining:
@@ -406,7 +406,7 @@ class CuttingProxy:
 async def test_dropped_outgoing_messages_are_counted_and_reported_to_every_process(
     make_nats: MakeNats, nats_url: str
 ) -> None:
-    proxy = CuttingProxy(nats_url)
+    proxy = AbortingProxy(nats_url)
     bus = await make_nats(await proxy.start(), pending_bytes_max=1000)
     other = await make_nats()
     gap = asyncio.Event()
@@ -439,7 +439,7 @@ async def test_closed_connections_under_load_do_not_lose_duplicate_or_reorder_me
     make_nats: MakeNats, nats_url: str, seed: int
 ) -> None:
     rng = random.Random(seed)
-    proxy = CuttingProxy(nats_url, [rng.randrange(1000, 100_000) for _ in range(12)])
+    proxy = AbortingProxy(nats_url, [rng.randrange(1000, 100_000) for _ in range(12)])
     publisher = await make_nats(await proxy.start())
     listener = await make_nats()
     received: list[int] = []

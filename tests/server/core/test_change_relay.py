@@ -1,4 +1,4 @@
-"""Changes of rights that pass through the store, because the bus does not confirm them."""
+"""Permission changes that pass through the store, because the bus does not confirm them."""
 
 import asyncio
 
@@ -27,45 +27,45 @@ class SilentBus(LocalBus[Dispatch]):
 
 
 async def test_other_processes_handle_a_stored_change_before_it_is_settled(database: Database) -> None:
-    cut, other_bus = make_relay(database, SilentBus()), LocalBus[Dispatch]()
-    other = make_relay(database, other_bus)
+    disconnected_relay, other_bus = make_relay(database, SilentBus()), LocalBus[Dispatch]()
+    other_relay = make_relay(database, other_bus)
     received: list[Dispatch] = []
     for subject in ("guild.7", "user.3", NODES_SUBJECT):
         other_bus.subscribe(subject, received.append)
-    await other.start()
-    await cut.start()
+    await other_relay.start()
+    await disconnected_relay.start()
     try:
         for dispatch in (MESSAGE, ROLE_UPDATE, ROLE_UPDATE, LOGOUT):
-            cut.record(dispatch)
-        await cut.settle()
+            disconnected_relay.record(dispatch)
+        await disconnected_relay.settle()
         # The guild has one gap, the internal event arrives on each of its subjects, and the message is not relayed.
         assert [dispatch.event for dispatch in received] == [GUILD_GAP, ACTOR_CHANGED.name, ACTOR_CHANGED.name]
         assert received[1].body == LOGOUT.body
         received.clear()
-        await cut.settle()
+        await disconnected_relay.settle()
         assert received == []
     finally:
-        await cut.close()
-        await other.close()
+        await disconnected_relay.close()
+        await other_relay.close()
 
 
 async def test_a_process_that_missed_too_many_changes_reports_a_gap(database: Database) -> None:
-    cut, other_bus = make_relay(database, SilentBus()), LocalBus[Dispatch]()
+    disconnected_relay, other_bus = make_relay(database, SilentBus()), LocalBus[Dispatch]()
     gap = asyncio.Event()
     other_bus.on_gap(gap.set)
-    other = make_relay(database, other_bus)
-    await other.start()
+    other_relay = make_relay(database, other_bus)
+    await other_relay.start()
     try:
         for number in range(STORED_CHANGES_MAX + 1):
-            cut.record(Dispatch(event="_TEST", body=b"null", audience=UserAudience.of(number)))
-        await cut.settle()
+            disconnected_relay.record(Dispatch(event="_TEST", body=b"null", audience=UserAudience.of(number)))
+        await disconnected_relay.settle()
         async with asyncio.timeout(30):
             await gap.wait()
     finally:
-        await other.close()
+        await other_relay.close()
 
 
-async def test_cached_rights_are_not_used_while_the_store_cannot_be_read(database: Database) -> None:
+async def test_cached_permissions_are_not_used_while_the_store_cannot_be_read(database: Database) -> None:
     relay = make_relay(database, LocalBus())
     await relay.start()
     try:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub.server.commands import certificates
 from hubbub.server.core.outbound_http import OutboundClient
-from hubbub.server.identity.applications import endpoints
+from hubbub.server.identity.applications.addresses import endpoints
 from tests.world import NOW_MS
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))

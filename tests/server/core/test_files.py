@@ -2,30 +2,27 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from obstore.store import S3Store
 
-from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
-from tests.s3_server import run_s3_server
+from hubbub.server.core.files import FileInfo, Files, FileStoreError, InvalidKeyError
+from tests.fixtures.s3 import Bucket, needs_s3
 
 
-@pytest.fixture(params=["folder", "file", "memory", "s3"])
-def files(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Files]:
+@pytest.fixture(params=["folder", "file", "memory", pytest.param("s3", marks=needs_s3)])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
     """An empty file store of each kind."""
-    if request.param == "s3":
-        with run_s3_server() as server:
-            yield Files(server.files_url("platform/one"))
-        return
     urls: dict[str, Callable[[], str]] = {
         "folder": lambda: str(tmp_path / "new" / "store"),
         "file": lambda: (tmp_path / "with space").as_uri(),
         "memory": lambda: "memory://",
+        "s3": lambda: request.getfixturevalue("s3_bucket").files_url("platform/one"),
     }
-    yield Files(urls[request.param]())
+    return Files(urls[request.param]())
 
 
 async def test_a_file_can_be_read_back(files: Files) -> None:
@@ -67,6 +64,17 @@ async def test_a_large_file_is_streamed_in_chunks_and_ranges(files: Files) -> No
     assert b"".join(part) == data[100:300_000]
     rest = [piece async for piece in await files.stream("large.bin", start=4_000_000)]
     assert b"".join(rest) == data[4_000_000:]
+
+
+async def test_a_file_of_several_parts_is_stored_whole(files: Files) -> None:
+    data = bytes(range(256)) * 60_000
+    await files.put("very-large.webm", data, "video/webm")
+    assert await files.find_info("very-large.webm") == FileInfo(size=len(data), content_type="video/webm")
+    part = [piece async for piece in await files.stream("very-large.webm", start=5_000_000, end=11_000_000)]
+    assert b"".join(part) == data[5_000_000:11_000_000]
+    assert [key async for key in files.list_keys()] == ["very-large.webm"]
+    await files.delete("very-large.webm")
+    assert [key async for key in files.list_keys()] == []
 
 
 async def test_a_missing_file_raises_before_anything_is_read(files: Files) -> None:
@@ -159,14 +167,32 @@ def test_an_s3_url_sets_bucket_prefix_endpoint_region_and_credentials() -> None:
     assert store.client_options == {"allow_http": "true"}
 
 
-async def test_a_wrong_secret_of_s3_is_rejected() -> None:
-    with run_s3_server() as server:
-        files = Files(server.files_url().replace("signs@", "other@"))
+@needs_s3
+async def test_a_wrong_secret_of_s3_is_rejected(s3_bucket: Bucket) -> None:
+    files = Files(s3_bucket.files_url(secret="secret/with+other"))
 
-        with pytest.raises(Exception, match="SignatureDoesNotMatch"):
-            await files.put("a", b"content")
+    with pytest.raises(FileStoreError, match="SignatureDoesNotMatch"):
+        await files.put("a", b"content")
+    with pytest.raises(FileStoreError, match="SignatureDoesNotMatch"):
+        await files.get("a")
 
-        assert server.objects == {}
+    assert s3_bucket.list_keys() == []
+
+
+@needs_s3
+async def test_a_missing_bucket_is_not_a_missing_file(s3_bucket: Bucket) -> None:
+    files = Files(s3_bucket._replace(name="no-such-bucket").files_url())
+
+    with pytest.raises(FileStoreError, match="the bucket no-such-bucket does not exist"):
+        await files.put("a", b"content")
+    with pytest.raises(FileStoreError, match="the bucket no-such-bucket does not exist"):
+        await files.get("a")
+    with pytest.raises(FileStoreError, match="the bucket no-such-bucket does not exist"):
+        await files.stream("a")
+    with pytest.raises(FileStoreError, match="the bucket no-such-bucket does not exist"):
+        await files.delete("a")
+    with pytest.raises(FileStoreError, match="the bucket no-such-bucket does not exist"):
+        [key async for key in files.list_keys()]
 
 
 def test_an_s3_url_without_options_uses_the_defaults() -> None:

@@ -63,7 +63,7 @@ async def test_exif_data_is_removed_after_applying_the_orientation(converter: Im
 
 @pytest.mark.parametrize("image_format", ["GIF", "WEBP"])
 async def test_animations_are_preserved(converter: ImageConverter, image_format: str) -> None:
-    image = ImageData.from_bytes(media.animated_image(image_format, frames=4, frame_ms=120))
+    image = ImageData.from_bytes(media.animated_image(image_format, frame_count=4, frame_ms=120))
 
     result = await reencode_and_open(converter, image)
 
@@ -74,14 +74,14 @@ async def test_animations_are_preserved(converter: ImageConverter, image_format:
 
 
 async def test_a_single_frame_is_not_animated(converter: ImageConverter) -> None:
-    image = ImageData.from_bytes(media.animated_image("GIF", frames=1))
+    image = ImageData.from_bytes(media.animated_image("GIF", frame_count=1))
     await converter.reencode(image)
     assert not image.is_animated
     assert not image.hash.startswith("a_")
 
 
 async def test_an_animated_png_is_flattened_except_as_a_sticker(converter: ImageConverter) -> None:
-    data = media.animated_image("PNG", frames=3)
+    data = media.animated_image("PNG", frame_count=3)
     icon, sticker = ImageData.from_bytes(data), StickerData.from_bytes(data)
 
     assert (await reencode_and_open(converter, icon)).n_frames == 1

@@ -47,7 +47,7 @@ async def test_a_mail_has_text_and_html_and_complete_headers() -> None:
 @pytest.mark.parametrize("security", ["starttls", "tls"])
 async def test_the_connection_is_encrypted_and_the_server_is_verified(security: str, tmp_path: Path) -> None:
     context, authority = issue_certificate(tmp_path)
-    async with run_smtp_server(tls_context=context, implicit_tls=security == "tls") as receiver:
+    async with run_smtp_server(tls_context=context, uses_implicit_tls=security == "tls") as receiver:
         await new_mailer(receiver, security=security, ca_file=authority).send(MAIL)
         with pytest.raises(MailError, match=r"(?i)certificate"):
             await new_mailer(receiver, security=security).send(MAIL)

@@ -233,21 +233,63 @@ def test_scripts_are_split_into_statements(text: str, sqlite: list[str], postgre
     assert list(statements(text, "postgres")) == postgres
 
 
-RELEASED_CHECKSUMS = {"0001_initial": "58335720f38972989b5882446db423056ead48c21abf108efd56095833d4ff7e"}
-"""Checksums of the migrations of released versions. A release adds its new files; an existing entry never changes."""
+RELEASED_CHECKSUMS: dict[str, dict[str, str]] = {
+    "0.1.0": {
+        "0001_initial": "58335720f38972989b5882446db423056ead48c21abf108efd56095833d4ff7e",
+        "0002_departed_members_and_limits": "0c5a9dd442549ceac4902711add36e941f16b00bd8790f7e16b0085c404a95a5",
+        "0003_mail": "3e9c81149057e50d832a266549e5fb2d9826ea308b96b0c5222bd5f8e12bb52e",
+        "0004_process_leases": "9c7205366618cb0270efc072bd38d684c3a53a428c6ea8984b9613fc2fcfd9c5",
+        "0005_request_columns": "0a87bc6b62167eaf0363c25ee5d0a37302b46a07d4de4dea82d78b20cfd99d2e",
+        "0006_installations_by_user": "13f70de15095a4947cc32d8d93853655cff7b2fd6664e128886088d51a9d55a4",
+        "0007_passkeys": "1a68f6fecae9de915f2f4e3195ae4e54a960e2e57ae44162ce04b6cdd3523f8f",
+        "0008_attention": "fc0451c8742634b9df844380f1a3b6024cce8ccf2d88de640a91cd150c95f5b2",
+        "0009_push_subscriptions": "23761652f0afad5b19219b2af70e8e328df6131646f595fe45e617b2e01ec297",
+        "0010_administration": "0d789d582a9b03d1e261e92cec15639a7fc5038074d2a3cc4c17655881c88e5c",
+        "0011_imports": "78e743ccd70d60c7024c1ab9d6832666c456470430af6d258608f7d0602ffccb",
+        "0012_guilds_applications_and_files": "8377971a3c0465ea75ef80cb4ba66314cb040ae1113e212bf21fcc674237224b",
+        "0013_safety": "6b64a3a081a46b91f8a8f0ecd8bb77a145218bc116b4adb58e27e3a3b8192c76",
+        "0014_link_previews": "ef9fc9556e4ee7406c502b9432aaa8b6298e1dc96a1eaf406984e12eb2f9463e",
+        "0015_identity": "0e22925dfe1de375580af947b0a96bb2780b64670fe1c536b0438ba5fac5104b",
+        "0016_deliveries_teams_and_keys": "2128a2fdf480b78c69ea2d3eb837d7de2a240925cc650432360da102cb9d4fc2",
+        "0017_confirmations": "5dae994aec8f1c57dbac0b94dab6434b2b5517c45b163844ff3adfa75b755894",
+    },
+}
+"""Checksums of the migrations that each release added, by release. A release adds its entry; an existing entry never changes."""
+
+
+def released_migrations() -> dict[str, str]:
+    """Return the checksums of the migrations of all releases, by name."""
+    return {name: checksum for added in RELEASED_CHECKSUMS.values() for name, checksum in added.items()}
 
 
 def test_released_migrations_never_change() -> None:
     checksums = {f"{migration.number:04d}_{migration.name}": migration.checksum for migration in migrations.load()}
 
-    assert {name: checksums.get(name) for name in RELEASED_CHECKSUMS} == RELEASED_CHECKSUMS
+    assert {name: checksums.get(name) for name in released_migrations()} == released_migrations()
 
 
-def test_a_database_of_the_last_release_upgrades_and_keeps_its_rows(
-    connection: sqlite3.Connection, postgres_database: str, tmp_path: Path
+def test_migrations_of_releases_come_first_and_without_gaps() -> None:
+    numbers = [int(name[:4]) for name in released_migrations()]
+
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+RELEASED_SCHEMAS = [
+    pytest.param(1, id="initial"),
+    *(
+        pytest.param(max(int(name[:4]) for name in added), id=f"release {release}")
+        for release, added in RELEASED_CHECKSUMS.items()
+    ),
+]
+"""The initial schema, and the last schema of each release."""
+
+
+@pytest.mark.parametrize("schema", RELEASED_SCHEMAS)
+def test_a_database_of_an_earlier_schema_upgrades_and_keeps_its_rows(
+    connection: sqlite3.Connection, postgres_database: str, tmp_path: Path, schema: int
 ) -> None:
-    for name in RELEASED_CHECKSUMS:
-        (tmp_path / f"{name}.sql").write_text((migrations.DIRECTORY / f"{name}.sql").read_text())
+    for migration in migrations.load()[:schema]:
+        (tmp_path / f"{migration.number:04d}_{migration.name}.sql").write_text(migration.text)
     with psycopg.connect(postgres_database, autocommit=True) as postgres:
         migrate_sqlite(connection, tmp_path)
         migrate_postgres(postgres, tmp_path)

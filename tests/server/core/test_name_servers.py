@@ -5,9 +5,9 @@ from aiohttp import web
 
 from hubbub.server.core.outbound_http import ForbiddenTargetError, OutboundClient, UnreachableError
 from tests.server.core.isolated_network import (
-    LOCAL,
-    OTHER_PUBLIC,
-    PUBLIC,
+    LOCAL_ADDRESS,
+    OTHER_PUBLIC_ADDRESS,
+    PUBLIC_ADDRESS,
     Authority,
     run_scenario,
     start_name_server,
@@ -43,31 +43,31 @@ async def start_recorder() -> list[str]:
         response.force_close()
         return response
 
-    await start_web_server(handle, (PUBLIC, OTHER_PUBLIC, LOCAL), 80)
+    await start_web_server(handle, (PUBLIC_ADDRESS, OTHER_PUBLIC_ADDRESS, LOCAL_ADDRESS), 80)
     return receivers
 
 
 async def a_name_is_resolved_once_per_connection(authority: Authority) -> None:
-    names = await start_name_server(rebinding_example=[[PUBLIC], [LOCAL]])
+    names = await start_name_server(rebinding_example=[[PUBLIC_ADDRESS], [LOCAL_ADDRESS]])
     receivers, client = await start_recorder(), OutboundClient()
 
     assert (await client.request("GET", "http://rebinding.example/")).status == 200
-    assert (receivers, names.query_counts) == ([PUBLIC], {"rebinding.example": 1})
+    assert (receivers, names.query_counts) == ([PUBLIC_ADDRESS], {"rebinding.example": 1})
     for _ in range(2):
         with pytest.raises(ForbiddenTargetError):
             await client.request("GET", "http://rebinding.example/")
 
-    assert receivers == [PUBLIC]
+    assert receivers == [PUBLIC_ADDRESS]
     await client.close()
 
 
 async def one_private_address_among_several_rejects_a_name(authority: Authority) -> None:
     mixed = [
-        [PUBLIC, LOCAL],
-        [LOCAL, PUBLIC],
-        [PUBLIC, "169.254.169.254"],
-        [PUBLIC, "10.0.0.1"],
-        [PUBLIC, OTHER_PUBLIC],
+        [PUBLIC_ADDRESS, LOCAL_ADDRESS],
+        [LOCAL_ADDRESS, PUBLIC_ADDRESS],
+        [PUBLIC_ADDRESS, "169.254.169.254"],
+        [PUBLIC_ADDRESS, "10.0.0.1"],
+        [PUBLIC_ADDRESS, OTHER_PUBLIC_ADDRESS],
     ]
     await start_name_server(mixed_example=mixed)
     receivers, client = await start_recorder(), OutboundClient()
@@ -83,7 +83,11 @@ async def one_private_address_among_several_rejects_a_name(authority: Authority)
 
 
 async def redirects_to_private_names_are_not_followed(authority: Authority) -> None:
-    await start_name_server(public_example=[[PUBLIC]], private_example=[[LOCAL]], rebinding_example=[[PUBLIC], [LOCAL]])
+    await start_name_server(
+        public_example=[[PUBLIC_ADDRESS]],
+        private_example=[[LOCAL_ADDRESS]],
+        rebinding_example=[[PUBLIC_ADDRESS], [LOCAL_ADDRESS]],
+    )
     receivers, client = await start_recorder(), OutboundClient()
 
     for target in ("http://private.example/secret", "http://127.0.0.1/secret", "http://[::ffff:127.0.0.1]/secret"):
@@ -94,21 +98,25 @@ async def redirects_to_private_names_are_not_followed(authority: Authority) -> N
     with pytest.raises(UnreachableError):
         await client.redirecting_cache.get(url, bytes, 0)
 
-    assert LOCAL not in receivers
+    assert LOCAL_ADDRESS not in receivers
     await client.close()
 
 
 async def certificates_of_webhook_receivers_are_verified(authority: Authority) -> None:
-    await start_name_server(valid_example=[[PUBLIC]], other_example=[[PUBLIC]], forged_example=[[OTHER_PUBLIC]])
+    await start_name_server(
+        valid_example=[[PUBLIC_ADDRESS]], other_example=[[PUBLIC_ADDRESS]], forged_example=[[OTHER_PUBLIC_ADDRESS]]
+    )
     paths: list[str] = []
 
     async def handle(request: web.Request) -> web.Response:
         paths.append(request.path)
         return web.json_response({})
 
-    await start_web_server(handle, [PUBLIC], 443, authority.server_context("valid.example"))
-    await start_web_server(handle, [OTHER_PUBLIC], 443, authority.server_context("forged.example", is_self_signed=True))
-    await start_web_server(handle, [PUBLIC], 8443, authority.server_context("valid.example", days=-1))
+    await start_web_server(handle, [PUBLIC_ADDRESS], 443, authority.server_context("valid.example"))
+    await start_web_server(
+        handle, [OTHER_PUBLIC_ADDRESS], 443, authority.server_context("forged.example", is_self_signed=True)
+    )
+    await start_web_server(handle, [PUBLIC_ADDRESS], 8443, authority.server_context("valid.example", days=-1))
     client = OutboundClient()
 
     assert (await client.request("GET", "https://valid.example/hook")).status == 200

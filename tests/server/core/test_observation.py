@@ -84,7 +84,7 @@ def test_the_number_of_lines_is_limited_and_the_others_are_counted(caplog: pytes
     assert vars(caplog.records[-1])["not_logged"] == 7
 
 
-def test_zero_observes_nothing() -> None:
+def test_a_limit_of_zero_disables_observation() -> None:
     observer = Observer(Metrics(), slow_ms=0)
     assert not observer.is_enabled
     assert observer.start("http", "GET /gateway") is None

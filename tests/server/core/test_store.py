@@ -17,6 +17,7 @@ from hubbub.server.core.postgres import PostgresDatabase
 from hubbub.server.core.postgres_connection import PostgresConnection
 from hubbub.server.core.postgres_statements import intern_statement, translate_placeholders
 from hubbub.server.core.postgres_tx import PostgresSnapshot
+from hubbub.server.core.query_cache import CachedQuery
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, WideQuery
 from tests.fixtures.databases import DURABLE_STORES, NewDatabase
@@ -233,7 +234,7 @@ async def test_a_read_sees_one_snapshot(notes: Database) -> None:
         return before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
 
     events = record_events(notes)
-    reading = asyncio.create_task(notes.read(unit, long=True))
+    reading_task = asyncio.create_task(notes.read(unit, long=True))
     await asyncio.to_thread(first_read.wait, 10)
     await notes.write(insert_note(1))
     stamps = [events[0].stamp]
@@ -241,7 +242,7 @@ async def test_a_read_sees_one_snapshot(notes: Database) -> None:
     assert list(await asyncio.gather(note_ids(notes), note_ids(notes))) == [[1], [1]]
     written.set()
 
-    assert await reading == (0, 0, False)
+    assert await reading_task == (0, 0, False)
 
 
 async def test_a_read_cannot_write(notes: Database) -> None:
@@ -513,14 +514,14 @@ class TestSqlite:
             release.wait(WAIT_TIMEOUT_SECONDS)
             insert_note(1)(tx)
 
-        waiting = asyncio.create_task(notes.write(slow))
+        waiting_task = asyncio.create_task(notes.write(slow))
         await asyncio.to_thread(started.wait, 10)
         quick = [asyncio.create_task(notes.write(insert_note(id), quick=True)) for id in (2, 3)]
         later = asyncio.create_task(notes.write(insert_note(4)))
         await asyncio.sleep(0)
         release.set()
 
-        assert await asyncio.gather(waiting, *quick, later) == [None, 2, 3, 4]
+        assert await asyncio.gather(waiting_task, *quick, later) == [None, 2, 3, 4]
         assert await note_ids(notes) == [1, 2, 3, 4]
 
     async def test_quick_units_return_to_the_event_loop(self, notes: SqliteDatabase) -> None:
@@ -536,12 +537,12 @@ class TestSqlite:
             for _ in range(20):
                 threads.append(await notes.write(lambda _: threading.current_thread(), quick=True))
 
-        waiting = asyncio.create_task(notes.write(slow))
+        waiting_task = asyncio.create_task(notes.write(slow))
         await asyncio.to_thread(started.wait, 10)
         repeated_writes = [asyncio.create_task(write_repeatedly()) for _ in range(8)]
         await asyncio.sleep(0)
         release.set()
-        await asyncio.gather(waiting, *repeated_writes)
+        await asyncio.gather(waiting_task, *repeated_writes)
 
         assert set(threads) == {threading.main_thread()}
 
@@ -707,7 +708,7 @@ class TestPostgres:
         assert await note_ids(notes) == [0, 1]
 
     @pytest.mark.parametrize("quick", [False, True])
-    async def test_a_unit_whose_connection_is_cut_has_no_effects(self, notes: PostgresDatabase, quick: bool) -> None:
+    async def test_a_unit_whose_connection_is_lost_has_no_effects(self, notes: PostgresDatabase, quick: bool) -> None:
         events = record_events(notes)
 
         def unit(tx: Tx) -> None:
@@ -909,6 +910,73 @@ class TestPostgres:
         await notes.read(lambda tx: tx.value("SELECT COUNT(*) FROM notes"))
         assert notes.round_trips - before == 4
 
+    async def test_a_repeated_unit_sends_its_queries_with_the_first_and_its_insert_with_the_commit(
+        self, notes: PostgresDatabase
+    ) -> None:
+        await notes.write(insert_note(0, "zero"))
+        counts = []
+        for id in range(1, 5):
+            before = notes.round_trips
+            assert await notes.write(insert_after_queries(id), quick=True) == "zero"
+            counts.append(notes.round_trips - before)
+
+        assert counts == [4, 2, 2, 2]
+        assert await note_ids(notes) == [0, 1, 2, 3, 4]
+
+    async def test_a_forecast_result_is_not_used_after_a_write_to_its_table(self, notes: PostgresDatabase) -> None:
+        def unit(tx: Tx) -> int:
+            tx.value("SELECT 1")
+            tx.send("INSERT INTO notes SELECT COUNT(*), 'word' FROM notes")
+            return int(tx.value(COUNT_NOTES))
+
+        assert [await notes.write(unit, quick=True) for _ in range(4)] == [1, 2, 3, 4]
+
+    async def test_a_unit_that_runs_other_queries_than_before_gets_their_results(self, notes: PostgresDatabase) -> None:
+        await notes.write(insert_note(0, "zero"))
+        await notes.write(insert_after_queries(1), quick=True)
+
+        def unit(tx: Tx) -> str:
+            tx.value(FIRST_QUERY)
+            word: str = tx.value(SELECT_WORD, 1)
+            tx.send("UPDATE notes SET word = 'changed' WHERE id = 1")
+            return word + str(tx.value(SELECT_WORD, 1))
+
+        assert await notes.write(unit, quick=True) == "wordchanged"
+        assert await notes.write(insert_after_queries(2), quick=True) == "zero"
+
+    async def test_an_insert_that_fails_with_its_commit_fails_its_unit(self, notes: PostgresDatabase) -> None:
+        events = record_events(notes)
+        await notes.write(insert_note(0, "zero"))
+        for id in (1, 2):
+            await notes.write(insert_after_queries(id), quick=True)
+
+        with pytest.raises(psycopg.IntegrityError):
+            await notes.write(insert_after_queries(2), quick=True)
+
+        assert await notes.write(insert_after_queries(3), quick=True) == "zero"
+        assert len(events) == 4
+
+    async def test_a_unit_whose_connection_is_cut_before_its_commit_is_repeated(
+        self, notes: PostgresDatabase, postgres_database: str
+    ) -> None:
+        events = record_events(notes)
+        await notes.write(insert_note(0, "zero"))
+        for id in (1, 2):
+            await notes.write(insert_after_queries(id), quick=True)
+        runs: list[int] = []
+
+        def unit(tx: Tx) -> str:
+            word = insert_after_queries(3)(tx)
+            if not runs:
+                _terminate_connections(postgres_database)
+            runs.append(1)
+            return word
+
+        assert await notes.write(unit, quick=True) == "zero"
+        assert len(runs) == 2
+        assert await note_ids(notes) == [0, 1, 2, 3]
+        assert [event.body for event in events][3:] == [b'{"id":3}']
+
     async def test_a_failed_batch_fails_its_unit(self, notes: PostgresDatabase) -> None:
         with pytest.raises(psycopg.IntegrityError):
             await notes.write(
@@ -916,6 +984,26 @@ class TestPostgres:
             )
         assert await note_ids(notes) == []
         assert await notes.write(insert_note(1), quick=True) == 1
+
+
+FIRST_QUERY = "SELECT 'first'"
+SELECT_WORD = CachedQuery("SELECT word FROM notes WHERE id = ?")
+COUNT_NOTES = CachedQuery("SELECT COUNT(*) FROM notes")
+SELECT_JOB = CachedQuery("SELECT id FROM jobs WHERE id = ?")
+
+
+def insert_after_queries(id: int) -> Callable[[Tx], str]:
+    """Return a unit of work that runs cached queries before and after it inserts a note, and returns the word of note 0."""
+
+    def unit(tx: Tx) -> str:
+        tx.value(FIRST_QUERY)
+        word: str = tx.value(SELECT_WORD, 0)
+        tx.send("INSERT INTO notes VALUES (?, 'word')", id)
+        assert tx.value(SELECT_JOB, 1) is None
+        tx.emit(TEST_EVENT, {"id": id}, AUDIENCE)
+        return word
+
+    return unit
 
 
 def _terminate_connections(url: str) -> None:

@@ -23,8 +23,8 @@ from tests.media import data_uri, png
 from tests.server.identity.operators import create_operator
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World, small_config
 
-FORBIDDEN = b"a file that the tests forbid"
-ALLOWED = b"another file"
+FORBIDDEN_CONTENT = b"a file that the tests forbid"
+ALLOWED_CONTENT = b"another file"
 POLL_SECONDS = 0.05
 
 
@@ -76,16 +76,16 @@ async def test_a_file_of_the_hash_list_is_rejected_and_recorded(
     tmp_path: Path, response_monitor: ResponseMonitor
 ) -> None:
     path = tmp_path / "hashes.txt"
-    path.write_text("# Forbidden files\n\n" + hash_line(FORBIDDEN, "from a list"))
+    path.write_text("# Forbidden files\n\n" + hash_line(FORBIDDEN_CONTENT, "from a list"))
     async with run_world(ScanningConfig(hash_file=str(path))) as world:
         ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
         guild = await world.guild()
 
-        response = await send_files(guild.owner, guild.general, ALLOWED, FORBIDDEN)
+        response = await send_files(guild.owner, guild.general, ALLOWED_CONTENT, FORBIDDEN_CONTENT)
 
         assert response.errors("files.1") == ["FILE_REJECTED"]
         assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
-        (await send_files(guild.owner, guild.general, ALLOWED)).ok()
+        (await send_files(guild.owner, guild.general, ALLOWED_CONTENT)).ok()
         [entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.owner.id)})).ok()
         assert (entry["action"], entry["operator_id"], entry["target_name"]) == (
             "upload.reject",
@@ -111,21 +111,21 @@ async def test_the_hash_list_is_read_again_after_a_change(tmp_path: Path, respon
     path.write_text("")
     async with run_world(ScanningConfig(hash_file=str(path))) as world:
         guild = await world.guild()
-        (await send_files(guild.owner, guild.general, FORBIDDEN)).ok()
+        (await send_files(guild.owner, guild.general, FORBIDDEN_CONTENT)).ok()
 
-        path.write_text(hash_line(FORBIDDEN))
+        path.write_text(hash_line(FORBIDDEN_CONTENT))
 
-        assert (await send_files(guild.owner, guild.general, FORBIDDEN)).errors("files.0") == ["FILE_REJECTED"]
+        assert (await send_files(guild.owner, guild.general, FORBIDDEN_CONTENT)).errors("files.0") == ["FILE_REJECTED"]
         path.unlink()
-        (await send_files(guild.owner, guild.general, ALLOWED)).rejected(503, 0)
+        (await send_files(guild.owner, guild.general, ALLOWED_CONTENT)).rejected(503, 0)
 
 
 async def test_a_scanner_of_another_package_rejects_files(response_monitor: ResponseMonitor) -> None:
     async with run_world(ScanningConfig(scanner=f"{__name__}:RefusingScanner")) as world:
         guild = await world.guild()
 
-        assert (await send_files(guild.owner, guild.general, ALLOWED, name="bad.txt")).errors("files.0")
-        (await send_files(guild.owner, guild.general, ALLOWED, name="good.txt")).ok()
+        assert (await send_files(guild.owner, guild.general, ALLOWED_CONTENT, name="bad.txt")).errors("files.0")
+        (await send_files(guild.owner, guild.general, ALLOWED_CONTENT, name="good.txt")).ok()
 
 
 @pytest.mark.parametrize(("setting", "status"), [("reject", 503), ("accept", 200)])
@@ -136,7 +136,7 @@ async def test_a_scanner_that_does_not_respond_is_bounded(
     async with run_world(config) as world:
         guild = await world.guild()
 
-        response = await send_files(guild.owner, guild.general, ALLOWED)
+        response = await send_files(guild.owner, guild.general, ALLOWED_CONTENT)
 
         assert response.status == status
         if status == 503:
@@ -220,7 +220,9 @@ async def run_clamd(folder: Path) -> AsyncIterator[str]:
     assert program is not None
     database, socket_path, config = folder / "database", folder / "clamd.sock", folder / "clamd.conf"
     database.mkdir()
-    signature = f"{hashlib.md5(FORBIDDEN, usedforsecurity=False).hexdigest()}:{len(FORBIDDEN)}:Hubbub.Test\n"
+    signature = (
+        f"{hashlib.md5(FORBIDDEN_CONTENT, usedforsecurity=False).hexdigest()}:{len(FORBIDDEN_CONTENT)}:Hubbub.Test\n"
+    )
     (database / "test.hdb").write_text(signature)
     config.write_text(f"Foreground yes\nLocalSocket {socket_path}\nDatabaseDirectory {database}\nStreamMaxLength 1M\n")
     process = await asyncio.create_subprocess_exec(
@@ -245,9 +247,9 @@ async def test_the_daemon_of_clamav_rejects_a_file_with_a_signature(
         ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
         guild = await world.guild()
 
-        assert (await send_files(guild.owner, guild.general, FORBIDDEN)).errors("files.0") == ["FILE_REJECTED"]
+        assert (await send_files(guild.owner, guild.general, FORBIDDEN_CONTENT)).errors("files.0") == ["FILE_REJECTED"]
 
-        (await send_files(guild.owner, guild.general, ALLOWED)).ok()
+        (await send_files(guild.owner, guild.general, ALLOWED_CONTENT)).ok()
         [entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.owner.id)})).ok()
         assert entry["detail"] == "a.bin (28 bytes): clamd found Hubbub.Test.UNOFFICIAL"
         (await send_files(guild.owner, guild.general, os.urandom(2_000_000))).rejected(503, 0)

@@ -25,7 +25,7 @@ from tests.server.identity.operators import create_operator
 from tests.smtp import run_smtp_server, text_of, token_in
 from tests.world import NOW_MS, Actor, World
 
-MARY = "mary@example.org"
+MARY_EMAIL = "mary@example.org"
 HOUR_MS = 3_600_000
 
 
@@ -63,7 +63,7 @@ async def read_newest_mail(world: World, to: str, subject: str) -> ReceivedMail:
     return mail
 
 
-async def register_with_email(world: World, username: str = "mary", email: str = MARY) -> Actor:
+async def register_with_email(world: World, username: str = "mary", email: str = MARY_EMAIL) -> Actor:
     """Register a user with an email address."""
     body = {"username": username, "password": PASSWORD, "email": email}
     headers = {"User-Agent": "phone/1"}
@@ -71,7 +71,7 @@ async def register_with_email(world: World, username: str = "mary", email: str =
     return Actor(world, int(session["user_id"]), session["token"], username)
 
 
-async def register_confirmed(world: World, username: str = "mary", email: str = MARY) -> Actor:
+async def register_confirmed(world: World, username: str = "mary", email: str = MARY_EMAIL) -> Actor:
     """Register a user and confirm the email address in the same session."""
     user = await register_with_email(world, username, email)
     mail = await read_newest_mail(world, email, "Confirm")
@@ -79,7 +79,7 @@ async def register_confirmed(world: World, username: str = "mary", email: str = 
     return user
 
 
-async def request_reset(world: World, email: str = MARY) -> Any:
+async def request_reset(world: World, email: str = MARY_EMAIL) -> Any:
     """Request a password reset link for an email address."""
     return await world.request("POST", "/auth/forgot", json={"email": email})
 
@@ -90,11 +90,11 @@ async def request_reset(world: World, email: str = MARY) -> Any:
 async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
     session = await mary.connect()
-    mail = await read_newest_mail(mail_world, MARY, "Confirm")
+    mail = await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")
     assert token_in(mail.text) == token_in(mail.html)
 
     assert (await mary.get("/users/@me/email")).ok() == {
-        "email": MARY,
+        "email": MARY_EMAIL,
         "verified": False,
         "pending_email": None,
         "mail_enabled": True,
@@ -103,13 +103,13 @@ async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
 
     assert (await session.next("USER_UPDATE"))["verified"] is True
     me = (await mary.get("/users/@me")).ok()
-    assert (me["email"], me["verified"]) == (MARY, True)
+    assert (me["email"], me["verified"]) == (MARY_EMAIL, True)
 
 
 async def test_mail_is_in_the_language_of_its_recipient(mail_world: World) -> None:
-    body = {"username": "mary", "password": PASSWORD, "email": MARY, "locale": "de"}
+    body = {"username": "mary", "password": PASSWORD, "email": MARY_EMAIL, "locale": "de"}
     session = (await mail_world.request("POST", "/auth/register", json=body)).ok()
-    mail = await read_newest_mail(mail_world, MARY, "Bestätige")
+    mail = await read_newest_mail(mail_world, MARY_EMAIL, "Bestätige")
 
     assert "mary" in mail.text
     assert '<html lang="de" dir="ltr">' in mail.html
@@ -130,9 +130,9 @@ async def test_a_registration_with_an_unknown_locale_is_rejected(mail_world: Wor
 
 async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
-    first = token_in((await read_newest_mail(mail_world, MARY, "Confirm")).text)
+    first = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
     (await mary.post("/auth/verify/resend")).ok()
-    second = token_in((await read_newest_mail(mail_world, MARY, "Confirm")).text)
+    second = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
 
     replaced = await mail_world.request("POST", "/auth/verify", json={"token": first})
     assert replaced.errors("token") == ["EMAIL_TOKEN_INVALID"]
@@ -141,7 +141,7 @@ async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
     assert expired.errors("token") == ["EMAIL_TOKEN_INVALID"]
 
     (await mary.post("/auth/verify/resend")).ok()
-    third = token_in((await read_newest_mail(mail_world, MARY, "Confirm")).text)
+    third = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
     (await mail_world.request("POST", "/auth/verify", json={"token": third})).ok()
     used = await mail_world.request("POST", "/auth/verify", json={"token": third})
     assert used.errors("token") == ["EMAIL_TOKEN_INVALID"]
@@ -153,12 +153,12 @@ async def test_a_registration_does_not_reveal_that_an_address_has_an_account(mai
 
     other = await register_with_email(mail_world, "eve")
 
-    assert (await other.get("/users/@me")).ok()["email"] == MARY
-    mail = await read_newest_mail(mail_world, MARY, "already have an account")
+    assert (await other.get("/users/@me")).ok()["email"] == MARY_EMAIL
+    mail = await read_newest_mail(mail_world, MARY_EMAIL, "already have an account")
     assert "eve" not in mail.text
     assert "token=" not in mail.text
     # The confirmed account keeps the address.
-    assert (await log_in(mail_world, MARY)).ok()["user_id"] != str(other.id)
+    assert (await log_in(mail_world, MARY_EMAIL)).ok()["user_id"] != str(other.id)
 
 
 async def test_only_one_of_two_accounts_can_confirm_an_address(mail_world: World) -> None:
@@ -192,12 +192,12 @@ async def test_a_new_address_replaces_the_old_one_after_its_confirmation(mail_wo
 
     settings = (await mary.post("/users/@me/email", json=body)).ok()
 
-    assert (settings["email"], settings["pending_email"]) == (MARY, "new@example.org")
+    assert (settings["email"], settings["pending_email"]) == (MARY_EMAIL, "new@example.org")
     token = token_in((await read_newest_mail(mail_world, "new@example.org", "Confirm")).text)
     (await mail_world.request("POST", "/auth/verify", json={"token": token})).ok()
     settings = (await mary.get("/users/@me/email")).ok()
     assert (settings["email"], settings["verified"], settings["pending_email"]) == ("new@example.org", True, None)
-    await read_newest_mail(mail_world, MARY, "email address at")
+    await read_newest_mail(mail_world, MARY_EMAIL, "email address at")
 
 
 async def test_changing_the_address_requires_the_password(mail_world: World) -> None:
@@ -226,13 +226,13 @@ async def test_a_user_resets_a_forgotten_password(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
 
     assert (await request_reset(mail_world, "Mary@Example.org")).status == 204
-    token = token_in((await read_newest_mail(mail_world, MARY, "Reset your password")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Reset your password")).text)
     (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
 
     (await mary.get("/users/@me")).rejected(401, 0)
     assert (await log_in(mail_world, "mary")).errors("login") == ["INVALID_LOGIN"]
     (await log_in(mail_world, "mary", "new password", user_agent="phone/1")).ok()
-    await read_newest_mail(mail_world, MARY, "password at")
+    await read_newest_mail(mail_world, MARY_EMAIL, "password at")
     used = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "other password"})
     assert used.errors("token") == ["EMAIL_TOKEN_INVALID"]
 
@@ -240,7 +240,7 @@ async def test_a_user_resets_a_forgotten_password(mail_world: World) -> None:
 async def test_a_reset_link_expires_after_an_hour(mail_world: World) -> None:
     await register_confirmed(mail_world)
     await request_reset(mail_world)
-    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Reset")).text)
     mail_world.clock.advance(HOUR_MS)
 
     response = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})
@@ -252,7 +252,7 @@ async def test_a_reset_keeps_the_second_factor(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
     secret, _ = await enable_totp(mail_world, mary)
     await request_reset(mail_world)
-    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Reset")).text)
 
     (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
 
@@ -268,15 +268,15 @@ async def test_a_reset_cancels_a_pending_change_of_the_address(mail_world: World
     (await mary.post("/users/@me/email", json=body)).ok()
     change_token = token_in((await read_newest_mail(mail_world, "attacker@example.com", "Confirm")).text)
     await request_reset(mail_world)
-    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Reset")).text)
 
     (await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})).ok()
 
     response = await mail_world.request("POST", "/auth/verify", json={"token": change_token})
     assert response.errors("token") == ["EMAIL_TOKEN_INVALID"]
-    session = (await log_in(mail_world, MARY, "new password")).ok()
+    session = (await log_in(mail_world, MARY_EMAIL, "new password")).ok()
     email = await mail_world.request("GET", "/users/@me/email", headers={"Authorization": session["token"]})
-    assert (email.ok()["email"], email.ok()["pending_email"]) == (MARY, None)
+    assert (email.ok()["email"], email.ok()["pending_email"]) == (MARY_EMAIL, None)
 
 
 async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_world: World) -> None:
@@ -285,19 +285,20 @@ async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_wo
     before = len(await read_mails(mail_world))
 
     known, unknown, unconfirmed = [
-        await request_reset(mail_world, address) for address in (MARY, "nobody@example.org", "unconfirmed@example.org")
+        await request_reset(mail_world, address)
+        for address in (MARY_EMAIL, "unknown@example.org", "unconfirmed@example.org")
     ]
 
     responses = [(response.status, response.body) for response in (known, unknown, unconfirmed)]
     assert responses == [(204, b"")] * 3
     # A request stores one job and reads no account, so its duration does not depend on the address.
-    assert [mail.to for mail in (await read_mails(mail_world))[before:]] == [MARY]
+    assert [mail.to for mail in (await read_mails(mail_world))[before:]] == [MARY_EMAIL]
 
 
 async def test_a_changed_password_invalidates_reset_links(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
     await request_reset(mail_world)
-    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Reset")).text)
     (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": "another password"})).ok()
 
     response = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "new password"})
@@ -309,7 +310,7 @@ async def test_links_are_stored_as_hashes_and_not_in_jobs(mail_world: World) -> 
     await register_confirmed(mail_world)
     await request_reset(mail_world)
     assert "token" not in str(await mail_world.app.database.read(lambda tx: tx.all("SELECT payload FROM jobs")))
-    token = token_in((await read_newest_mail(mail_world, MARY, "Reset")).text)
+    token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Reset")).text)
 
     rows = await mail_world.app.database.read(lambda tx: tx.all("SELECT * FROM email_tokens"))
 
@@ -320,7 +321,7 @@ async def test_links_are_stored_as_hashes_and_not_in_jobs(mail_world: World) -> 
 # Limits
 
 
-@pytest.mark.parametrize("address", [MARY, "nobody@example.org"])
+@pytest.mark.parametrize("address", [MARY_EMAIL, "unknown@example.org"])
 async def test_requests_per_address_are_limited_with_and_without_an_account(mail_world: World, address: str) -> None:
     await register_confirmed(mail_world)
     mail_world.clock.advance(limits.WINDOW_MS)
@@ -368,7 +369,7 @@ async def test_a_login_from_a_new_client_is_reported(mail_world: World) -> None:
     assert len(await read_mails(mail_world)) == before
     (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
 
-    mail = await read_newest_mail(mail_world, MARY, "New login")
+    mail = await read_newest_mail(mail_world, MARY_EMAIL, "New login")
     assert "desktop/2" in mail.text
     assert "127.0.0.1" in mail.text
     (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
@@ -379,18 +380,18 @@ async def test_account_changes_are_reported(mail_world: World) -> None:
     mary = await register_confirmed(mail_world)
 
     (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": PASSWORD})).ok()
-    await read_newest_mail(mail_world, MARY, "password at")
+    await read_newest_mail(mail_world, MARY_EMAIL, "password at")
     secret, _ = await enable_totp(mail_world, mary)
-    await read_newest_mail(mail_world, MARY, "Two-factor authentication is on")
+    await read_newest_mail(mail_world, MARY_EMAIL, "Two-factor authentication is on")
     body = {"password": PASSWORD, "code": totp_code(mail_world, secret)}
     (await mary.post("/users/@me/mfa/backup-codes", json=body)).ok()
-    await read_newest_mail(mail_world, MARY, "Your backup codes")
+    await read_newest_mail(mail_world, MARY_EMAIL, "Your backup codes")
     mail_world.clock.advance(30_000)
     body = {"password": PASSWORD, "code": totp_code(mail_world, secret)}
     (await mary.post("/users/@me/mfa/totp/disable", json=body)).ok()
-    await read_newest_mail(mail_world, MARY, "Two-factor authentication is off")
+    await read_newest_mail(mail_world, MARY_EMAIL, "Two-factor authentication is off")
     (await mary.post("/users/@me/delete", json={"password": PASSWORD})).ok()
-    await read_newest_mail(mail_world, MARY, "was deleted")
+    await read_newest_mail(mail_world, MARY_EMAIL, "was deleted")
 
 
 async def test_passkeys_are_reported(mail_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,9 +403,9 @@ async def test_passkeys_are_reported(mail_world: World, monkeypatch: pytest.Monk
     challenge = (await mary.post("/users/@me/passkeys/challenge", json={"password": PASSWORD})).ok()
     body = {"ticket": challenge["ticket"], "name": "Laptop", "credential": authenticator.create(challenge["options"])}
     passkey = (await mary.post("/users/@me/passkeys", json=body)).ok()
-    assert "Laptop" in (await read_newest_mail(mail_world, MARY, "A passkey was added")).text
+    assert "Laptop" in (await read_newest_mail(mail_world, MARY_EMAIL, "A passkey was added")).text
     (await mary.post(f"/users/@me/passkeys/{passkey['id']}/delete", json={"password": PASSWORD})).ok()
-    assert "Laptop" in (await read_newest_mail(mail_world, MARY, "A passkey was deleted")).text
+    assert "Laptop" in (await read_newest_mail(mail_world, MARY_EMAIL, "A passkey was deleted")).text
 
 
 async def test_suspension_and_deletion_by_an_operator_are_reported_in_the_language_of_the_user(
@@ -416,15 +417,15 @@ async def test_suspension_and_deletion_by_an_operator_are_reported_in_the_langua
     path = f"/admin/users/{mary.id}"
 
     (await operator.post(f"{path}/suspend", json={"reason": "Werbung"})).ok()
-    mail = await read_newest_mail(mail_world, MARY, "gesperrt")
+    mail = await read_newest_mail(mail_world, MARY_EMAIL, "gesperrt")
     assert "Werbung" in mail.text
     assert "/appeal" in mail.text
     (await operator.post(f"{path}/unsuspend", json={})).ok()
     (await operator.post(f"{path}/delete", json={"reason": "Spam", "grace_days": 3})).ok()
-    mail = await read_newest_mail(mail_world, MARY, "wird gelöscht")
+    mail = await read_newest_mail(mail_world, MARY_EMAIL, "wird gelöscht")
     assert "Spam" not in mail.text
     (await operator.post(f"{path}/restore", json={})).ok()
-    await read_newest_mail(mail_world, MARY, "wird nicht gelöscht")
+    await read_newest_mail(mail_world, MARY_EMAIL, "wird nicht gelöscht")
 
 
 async def test_an_unconfirmed_address_receives_no_notices(mail_world: World) -> None:
@@ -461,7 +462,7 @@ async def test_without_mail_links_are_rejected_and_addresses_change_immediately(
     settings = (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": "new@example.org"})).ok()
     assert settings == {"email": "new@example.org", "verified": False, "pending_email": None, "mail_enabled": False}
     await register_with_email(world, "eve")
-    taken = await mary.post("/users/@me/email", json={"password": PASSWORD, "email": MARY})
+    taken = await mary.post("/users/@me/email", json={"password": PASSWORD, "email": MARY_EMAIL})
     assert taken.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
 
 
@@ -482,7 +483,7 @@ async def test_mail_is_retried_until_the_server_accepts_it(store_config: Config)
             await app.worker.run_due()
 
         (mail,) = receiver.mails
-        assert mail["To"] == MARY
+        assert mail["To"] == MARY_EMAIL
         (await world.request("POST", "/auth/verify", json={"token": token_in(text_of(mail))})).ok()
         await world.close()
         await client.close()

@@ -290,7 +290,7 @@ async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> No
 async def test_a_ban_revokes_the_tokens_of_the_bots_of_the_user(world: World) -> None:
     owner, other_bot = await world.user(), await world.bot()
     created = await world.write(lambda call: applications.management.create(call, "game", UserId(owner.id)))
-    bot = Actor(world, created.row.bot_id, created.bot_token, "game", bot=True, application_id=created.row.id)
+    bot = Actor(world, created.row.bot_id, created.bot_token, "game", is_bot=True, application_id=created.row.id)
     session = await bot.connect(intents=0)
 
     await world.write(lambda call: accounts.ban(call, UserId(owner.id)))

@@ -1,10 +1,14 @@
-"""Queues of background jobs, as operators see and change them in the API and the console."""
+"""Administration of the queues of background jobs, in the API and the console."""
 
 from typing import Any
 
+import pytest
+
 from hubbub.protocol.operator_roles import OperatorRole
+from hubbub.server.commands.admin_actions import AdminError
 from hubbub.server.core.call import Call
 from tests.pages import Browser
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator
 from tests.world import World
 
@@ -88,6 +92,21 @@ async def test_a_moderator_retries_and_discards_jobs(world: World) -> None:
         ("job.retry", "test.deliver", "The server is back"),
         ("job.retry", "test.deliver", None),
     ]
+
+
+async def test_commands_retry_and_discard_jobs(world: World) -> None:
+    waiting, retried, discarded = await create_jobs(world, ("waiting", 0), ("failed", 9), ("failed", 9))
+
+    assert f"{retried} test.deliver failed after 9 attempts: TimeoutError" in await run_admin_command(
+        world, "list-jobs"
+    )
+    assert await run_admin_command(world, "retry-job", str(retried)) == f"Retrying job {retried}."
+    assert await run_admin_command(world, "discard-job", str(discarded)) == f"Deleted job {discarded}."
+
+    assert await find_job(world, discarded) is None
+    for command in ("retry-job", "discard-job"):
+        with pytest.raises(AdminError, match=f"there is no job {waiting} .*; see hubbub admin list-jobs"):
+            await run_admin_command(world, command, str(waiting))
 
 
 async def test_a_moderator_retries_all_failed_jobs_of_a_queue(world: World) -> None:

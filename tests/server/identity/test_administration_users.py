@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.operator_roles import OperatorRole
+from hubbub.server.commands.admin_actions import AdminError
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.accounts import create_user_with_password, log_in
 from tests.server.identity.operators import create_operator
 from tests.world import Actor, World
@@ -64,6 +66,26 @@ async def test_an_account_is_shown_with_its_sessions(world: World) -> None:
     assert [session["user_agent"] for session in shown["sessions"]] == ["phone/1"]
     assert (await ann.get(f"/admin/users/{ann.id}")).ok()["operator_role"] == "auditor"
     (await ann.get("/admin/users/1")).rejected(404, 10013)
+
+
+async def test_a_command_shows_an_account_with_its_sessions(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    ben = await create_user_with_password(world, "ben")
+
+    lines = (await run_admin_command(world, "show-user", "ben")).splitlines()
+    assert lines[:2] == [f"id: {ben.id}", "username: ben"]
+    assert lines[3:6] == ["email: none", "two-factor authentication: off", "storage: 0 bytes in 0 files"]
+    [session] = lines[6:]
+    assert session.startswith("session: ")
+    assert session.endswith(" from 127.0.0.1 with phone/1")
+    assert "operator: moderator" in await run_admin_command(world, "show-user", "ann")
+
+    await ann.post(f"/admin/users/{ben.id}/delete", json={"reason": "Spam"})
+    shown = await run_admin_command(world, "show-user", "ben")
+    assert "\ndeleted at: " in shown
+    assert "session: " not in shown
+    with pytest.raises(AdminError, match="there is no user named nina"):
+        await run_admin_command(world, "show-user", "nina")
 
 
 async def test_a_suspended_user_is_logged_out_and_sees_the_reason_at_login(world: World) -> None:

@@ -22,7 +22,7 @@ async def announce(operator: Actor, content: str = "Maintenance tonight", **body
     return created
 
 
-async def list_shown(user: Actor) -> list[str]:
+async def list_shown_texts(user: Actor) -> list[str]:
     """Return the texts of the announcements that a user sees."""
     return [entry["content"] for entry in (await user.get("/users/@me/announcements")).ok()]
 
@@ -34,9 +34,9 @@ async def test_an_announcement_is_shown_until_its_end(world: World) -> None:
     created = await announce(ann, level="warning")
 
     assert (created["level"], created["state"], created["dismissal_count"]) == ("warning", "active", 0)
-    assert await list_shown(ben) == ["Maintenance tonight"]
+    assert await list_shown_texts(ben) == ["Maintenance tonight"]
     world.clock.advance(10 * DAY_MS)
-    assert await list_shown(ben) == []
+    assert await list_shown_texts(ben) == []
     assert (await ann.get("/admin/announcements")).ok()[0]["state"] == "ended"
 
 
@@ -46,9 +46,9 @@ async def test_an_announcement_is_not_shown_before_its_start(world: World) -> No
     created = await announce(ann, starts_at="2026-11-22T00:00:00Z")
 
     assert created["state"] == "scheduled"
-    assert await list_shown(ann) == []
+    assert await list_shown_texts(ann) == []
     world.clock.advance(5 * DAY_MS)
-    assert await list_shown(ann) == ["Maintenance tonight"]
+    assert await list_shown_texts(ann) == ["Maintenance tonight"]
 
 
 async def test_a_dismissal_applies_to_the_account(world: World) -> None:
@@ -59,8 +59,8 @@ async def test_a_dismissal_applies_to_the_account(world: World) -> None:
     for _ in range(2):
         assert (await ben.post(f"/users/@me/announcements/{created['id']}/dismiss")).status == 204
 
-    assert await list_shown(ben) == []
-    assert await list_shown(carol) == ["Maintenance tonight"]
+    assert await list_shown_texts(ben) == []
+    assert await list_shown_texts(carol) == ["Maintenance tonight"]
     assert (await ann.get("/admin/announcements")).ok()[0]["dismissal_count"] == 1
     (await ben.post("/users/@me/announcements/1/dismiss")).rejected(404, 0)
 
@@ -71,7 +71,7 @@ async def test_an_operator_ends_an_announcement(world: World) -> None:
 
     assert (await ann.post(f"/admin/announcements/{created['id']}/end", json={"reason": "Done"})).status == 204
 
-    assert await list_shown(ann) == []
+    assert await list_shown_texts(ann) == []
     (await ann.post("/admin/announcements/1/end")).rejected(404, 0)
     entries = (await ann.get("/admin/audit-log", params={"target_id": created["id"]})).ok()
     assert [(entry["action"], entry["reason"]) for entry in entries] == [
@@ -133,7 +133,7 @@ async def test_commands_manage_announcements(world: World) -> None:
     assert await run_admin_command(world, "list-announcements") == "No announcements."
     line = await run_admin_command(world, "announce", "Hello", "--until", "2026-12-01T00:00:00Z", "--level", "critical")
     announcement_id = line.removeprefix("id: ")
-    assert await list_shown(await world.user()) == ["Hello"]
+    assert await list_shown_texts(await world.user()) == ["Hello"]
     assert f"{announcement_id} active critical" in await run_admin_command(world, "list-announcements")
     assert "has ended" in await run_admin_command(world, "end-announcement", announcement_id)
     with pytest.raises(AdminError, match="has ended"):

@@ -1,4 +1,4 @@
-"""Roll-over of the keys that sign requests to applications."""
+"""Rollover of the keys that sign requests to applications."""
 
 from typing import Any
 

@@ -58,7 +58,7 @@ async def create_application_with_bot(owner: Actor, name: str = "My bot") -> tup
     application_id = await create_application(owner, name)
     token = (await owner.post(f"/applications/{application_id}/bot")).ok()["token"]
     return application_id, Actor(
-        owner.world, int(application_id), token, name, bot=True, application_id=int(application_id)
+        owner.world, int(application_id), token, name, is_bot=True, application_id=int(application_id)
     )
 
 

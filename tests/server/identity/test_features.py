@@ -1,4 +1,4 @@
-"""Features that operators switch off and on."""
+"""Features that operators disable and enable."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ async def upload(user: Actor, channel_id: int) -> ApiResponse:
 
 
 def assert_off(response: ApiResponse, message: str) -> None:
-    """Assert that a request was rejected because its feature is off."""
+    """Assert that a request was rejected because its feature is disabled."""
     assert response.rejected(400, 40006)["message"] == message
 
 
@@ -77,9 +77,9 @@ async def test_files_are_rejected_while_uploads_are_off(world: World) -> None:
 async def test_calls_cannot_be_joined_while_voice_is_off(world: World) -> None:
     ann = await create_operator(world, "ann")
     guild = await world.guild()
-    voice = await guild.channel("voice", type=2)
+    voice_channel_id = await guild.channel("voice", type=2)
     session = await guild.owner.connect()
-    body = {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": False, "self_deaf": False}
+    body = {"guild_id": str(guild.id), "channel_id": str(voice_channel_id), "self_mute": False, "self_deaf": False}
     await switch_off(ann, "voice")
     await session.send(4, body)
     (await guild.owner.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
@@ -87,7 +87,7 @@ async def test_calls_cannot_be_joined_while_voice_is_off(world: World) -> None:
 
     await session.send(4, body)
 
-    assert (await session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(voice)
+    assert (await session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(voice_channel_id)
 
 
 async def test_applications_are_not_created_or_authorized_while_the_feature_is_off(world: World) -> None:

@@ -20,7 +20,7 @@ from tests.smtp import token_in
 from tests.world import Actor, ApiResponse, World, run_with_settings
 
 ORIGIN, RP_ID = "https://chat.example", "chat.example"
-MARY, NEW_PASSWORD = "mary@example.org", "password of mary"
+MARY_EMAIL, NEW_PASSWORD = "mary@example.org", "password of mary"
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ async def read_token(world: World, subject: str) -> str:
 
 async def register_attacker(world: World) -> Actor:
     """Register an account with the address of Mary, which is not confirmed."""
-    body = {"username": "attacker", "password": PASSWORD, "email": MARY}
+    body = {"username": "attacker", "password": PASSWORD, "email": MARY_EMAIL}
     session = (await world.request("POST", "/auth/register", json=body)).ok()
     return Actor(world, int(session["user_id"]), session["token"], "attacker")
 
@@ -83,7 +83,7 @@ async def log_in_at_provider(world: World, provider: OpenIdProvider) -> Any:
 
 async def reset_password(world: World) -> None:
     """Reset the password with the link that Mary receives."""
-    (await world.request("POST", "/auth/forgot", json={"email": MARY})).ok()
+    (await world.request("POST", "/auth/forgot", json={"email": MARY_EMAIL})).ok()
     body = {"token": await read_token(world, "Reset"), "password": NEW_PASSWORD}
     (await world.request("POST", "/auth/reset", json=body)).ok()
 
@@ -106,7 +106,7 @@ async def test_the_owner_of_an_address_resets_the_password_of_an_account_that_an
         await reset_password(mail_world)
 
     assert f"Removed all credentials of user {attacker.id}" in caplog.text
-    login = (await log_in(mail_world, MARY, NEW_PASSWORD)).ok()
+    login = (await log_in(mail_world, MARY_EMAIL, NEW_PASSWORD)).ok()
     assert (login["user_id"], login["mfa"]) == (str(attacker.id), False)
     assert (await log_in(mail_world, "attacker")).errors("login") == ["INVALID_LOGIN"]
     (await attacker.get("/users/@me")).rejected(401, 0)
@@ -127,7 +127,7 @@ async def test_credentials_stay_if_the_address_was_confirmed_in_a_session_of_the
 
     await reset_password(mail_world)
 
-    login = (await log_in(mail_world, MARY, NEW_PASSWORD)).ok()
+    login = (await log_in(mail_world, MARY_EMAIL, NEW_PASSWORD)).ok()
     body = {"ticket": login["ticket"], "code": totp_code(mail_world, secret)}
     (await mail_world.request("POST", "/auth/mfa/totp", json=body)).ok()
     assert (await log_in_at_provider(mail_world, provider))["user_id"] == str(mary.id)
@@ -138,14 +138,14 @@ async def test_a_second_reset_keeps_the_credentials_of_the_owner(mail_world: Wor
     token = await read_token(mail_world, "Confirm")
     (await mail_world.request("POST", "/auth/verify", json={"token": token})).ok()
     await reset_password(mail_world)
-    session = (await log_in(mail_world, MARY, NEW_PASSWORD)).ok()
+    session = (await log_in(mail_world, MARY_EMAIL, NEW_PASSWORD)).ok()
     mary = Actor(mail_world, attacker.id, session["token"], "attacker")
     (await mary.post("/auth/password", json={"password": NEW_PASSWORD, "new_password": PASSWORD})).ok()
     await enable_totp(mail_world, mary)
 
     await reset_password(mail_world)
 
-    assert (await log_in(mail_world, MARY, NEW_PASSWORD)).ok()["mfa"] is True
+    assert (await log_in(mail_world, MARY_EMAIL, NEW_PASSWORD)).ok()["mfa"] is True
 
 
 async def test_a_login_with_a_trusted_address_removes_the_credentials_of_another_person(

@@ -40,7 +40,7 @@ async def start_world(
         yield start
 
 
-async def complete(world: World, provider: OpenIdProvider, **changes: str) -> ApiResponse:
+async def complete_login(world: World, provider: OpenIdProvider, **changes: str) -> ApiResponse:
     """Log in at the provider and return the response of the platform; `changes` replace fields of the request."""
     start = (await world.request("POST", "/auth/providers/work/start")).ok()
     parameters = await provider.authorize(start["url"])
@@ -51,13 +51,13 @@ async def complete(world: World, provider: OpenIdProvider, **changes: str) -> Ap
 
 async def register_at_provider(world: World, provider: OpenIdProvider, username: str = "mary") -> Actor:
     """Register an account for the user of the provider."""
-    registration = (await complete(world, provider)).ok()["registration"]
+    registration = (await complete_login(world, provider)).ok()["registration"]
     body = {"ticket": registration["ticket"], "username": username}
     session = (await world.request("POST", "/auth/providers/register", json=body)).ok()
     return Actor(world, int(session["user_id"]), session["token"], username)
 
 
-async def link(user: Actor, provider: OpenIdProvider, **fields: Any) -> ApiResponse:
+async def link_identity(user: Actor, provider: OpenIdProvider, **fields: Any) -> ApiResponse:
     """Link the user of the provider to an account and return the response."""
     body = {"provider_id": "work", "password": PASSWORD, **fields}
     start = (await user.post("/users/@me/login-identities/start", json=body)).ok()
@@ -84,11 +84,11 @@ async def test_a_user_of_a_provider_registers_with_a_chosen_username_and_logs_in
 ) -> None:
     world = await start_world()
 
-    registration = (await complete(world, provider)).ok()["registration"]
+    registration = (await complete_login(world, provider)).ok()["registration"]
     assert (registration["username"], registration["global_name"]) == ("mary.stone", "Mary Stone")
     body = {"ticket": registration["ticket"], "username": "mary", "global_name": "Mary"}
     session = (await world.request("POST", "/auth/providers/register", json=body)).ok()
-    again = (await complete(world, provider)).ok()
+    again = (await complete_login(world, provider)).ok()
 
     assert again["user_id"] == session["user_id"]
     assert again["registration"] is None
@@ -119,7 +119,7 @@ async def test_the_login_uses_pkce_state_nonce_and_the_client_secret(
     assert query["scope"] == "openid profile email"
     assert query["code_challenge_method"] == "S256"
     assert len({query["state"], query["nonce"], query["code_challenge"], start["ticket"]}) == 4
-    (await complete(world, provider)).ok()
+    (await complete_login(world, provider)).ok()
     headers, form = provider.token_requests[-1]
     assert headers["Authorization"].startswith("Basic ")
     assert CLIENT_SECRET not in str(form)
@@ -131,7 +131,7 @@ async def test_the_secret_is_sent_in_the_form_if_the_provider_requires_it(
     provider.discovery_overrides["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
     world = await start_world()
 
-    (await complete(world, provider)).ok()
+    (await complete_login(world, provider)).ok()
 
     headers, form = provider.token_requests[-1]
     assert "Authorization" not in headers
@@ -144,7 +144,7 @@ async def test_a_username_that_is_taken_is_not_suggested_and_is_rejected(
     world = await start_world()
     await world.user("mary.stone")
 
-    registration = (await complete(world, provider)).ok()["registration"]
+    registration = (await complete_login(world, provider)).ok()["registration"]
     body = {"ticket": registration["ticket"], "username": "mary.stone"}
     response = await world.request("POST", "/auth/providers/register", json=body)
 
@@ -162,11 +162,11 @@ async def test_missing_claims_are_read_from_the_userinfo_endpoint_of_the_same_us
     provider.claims = {}
     world = await start_world()
 
-    registration = (await complete(world, provider)).ok()["registration"]
+    registration = (await complete_login(world, provider)).ok()["registration"]
     assert (registration["username"], registration["email"]) == ("mary.stone", "mary@example.org")
 
     provider.userinfo["sub"] = "another user"
-    registration = (await complete(world, provider)).ok()["registration"]
+    registration = (await complete_login(world, provider)).ok()["registration"]
     assert (registration["username"], registration["email"]) == ("", None)
 
 
@@ -194,7 +194,7 @@ async def test_an_invalid_id_token_is_rejected(
     world = await start_world()
     provider.token_changes = changes
 
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
 
 async def test_a_token_without_a_signature_or_with_a_shared_secret_is_rejected(
@@ -210,13 +210,13 @@ async def test_a_token_without_a_signature_or_with_a_shared_secret_is_rejected(
     }
     parts = [base64.urlsafe_b64encode(codec.encode(part)).rstrip(b"=").decode() for part in ({"alg": "none"}, claims)]
     provider.id_token = f"{parts[0]}.{parts[1]}."
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
     provider.id_token = None
     provider.keys["secret"] = OctKey.import_key(CLIENT_SECRET)
     provider.signing_key = "secret"
     provider.token_changes = {"alg": "HS256"}
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
 
 @pytest.mark.parametrize("subject", ["", "x" * 256, "Mary\x00", "Märy"], ids=["empty", "long", "control", "unicode"])
@@ -224,7 +224,7 @@ async def test_an_invalid_subject_is_rejected(start_world: StartWorld, provider:
     world = await start_world()
     provider.subject = subject
 
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
 
 async def test_a_response_with_the_issuer_of_another_provider_is_rejected(
@@ -232,7 +232,9 @@ async def test_a_response_with_the_issuer_of_another_provider_is_rejected(
 ) -> None:
     world = await start_world()
 
-    assert (await complete(world, provider, iss="https://evil.example")).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+    assert (await complete_login(world, provider, iss="https://evil.example")).errors("code") == [
+        "PROVIDER_LOGIN_FAILED"
+    ]
     assert provider.token_requests == []
 
 
@@ -248,7 +250,7 @@ async def test_the_issuer_is_optional_unless_the_provider_announces_it(
 
     provider.discovery_overrides["authorization_response_iss_parameter_supported"] = False
     world.clock.advance(600_000)
-    (await complete(world, provider)).ok()
+    (await complete_login(world, provider)).ok()
 
 
 async def test_a_provider_does_not_obtain_the_code_of_another_one(
@@ -282,20 +284,20 @@ async def test_a_token_that_another_key_signed_is_rejected_and_a_new_key_is_fetc
     start_world: StartWorld, provider: OpenIdProvider
 ) -> None:
     world = await start_world()
-    (await complete(world, provider)).ok()
+    (await complete_login(world, provider)).ok()
     published = dict(provider.keys)
     provider.keys["forged"] = type(provider.keys["one"]).generate_key("P-256", parameters={"kid": "one"})
     provider.signing_key = "forged"
     provider.token_changes = {"header": {"kid": "one"}}
     # The published key "one" is cached, so the forged one is not accepted in its place.
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
     provider.keys = published
     provider.token_changes = {}
     provider.add_ec_key("two")
     provider.signing_key = "two"
     world.clock.advance(60_000)
-    assert (await complete(world, provider)).ok()["registration"] is not None
+    assert (await complete_login(world, provider)).ok()["registration"] is not None
 
 
 async def test_a_ticket_is_valid_once_for_its_state_and_for_ten_minutes(
@@ -324,7 +326,7 @@ async def test_a_ticket_is_valid_once_for_its_state_and_for_ten_minutes(
 async def test_a_code_that_the_provider_rejects_is_reported(start_world: StartWorld, provider: OpenIdProvider) -> None:
     world = await start_world()
 
-    assert (await complete(world, provider, code="guessed")).errors("code") == ["PROVIDER_LOGIN_FAILED"]
+    assert (await complete_login(world, provider, code="guessed")).errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
 
 async def test_a_provider_that_does_not_respond_is_reported(start_world: StartWorld, provider: OpenIdProvider) -> None:
@@ -354,14 +356,14 @@ async def test_only_verified_addresses_of_allowed_domains_log_in(
     start_world: StartWorld, provider: OpenIdProvider
 ) -> None:
     world = await start_world(allowed_email_domains=("example.org",))
-    (await complete(world, provider)).ok()
+    (await complete_login(world, provider)).ok()
 
     provider.claims["email_verified"] = False
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_EMAIL_NOT_ALLOWED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_EMAIL_NOT_ALLOWED"]
     provider.claims |= {"email": "mary@sub.example.org", "email_verified": True}
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_EMAIL_NOT_ALLOWED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_EMAIL_NOT_ALLOWED"]
     del provider.claims["email"]
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_EMAIL_NOT_ALLOWED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_EMAIL_NOT_ALLOWED"]
 
 
 async def test_without_registration_only_linked_identities_log_in(
@@ -370,9 +372,9 @@ async def test_without_registration_only_linked_identities_log_in(
     world = await start_world(changes={"allow_registration": False})
     alice = await create_user_with_password(world)
 
-    (await complete(world, provider)).rejected(403, 0)
-    (await link(alice, provider)).ok()
-    assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
+    (await complete_login(world, provider)).rejected(403, 0)
+    (await link_identity(alice, provider)).ok()
+    assert (await complete_login(world, provider)).ok()["user_id"] == str(alice.id)
 
 
 async def test_auto_register_creates_accounts_although_registration_is_disabled(
@@ -384,7 +386,7 @@ async def test_auto_register_creates_accounts_although_registration_is_disabled(
     provider.subject = "subject-2"
     await world.write(lambda call: features.switch(call, Feature.REGISTRATION, is_on=False, message=None))
 
-    (await complete(world, provider)).rejected(400, 40006)
+    (await complete_login(world, provider)).rejected(400, 40006)
 
 
 async def test_the_same_address_does_not_link_an_account_by_default(
@@ -394,7 +396,7 @@ async def test_the_same_address_does_not_link_an_account_by_default(
     alice = await create_user_with_password(world)
     await confirm_email(world, alice)
 
-    result = (await complete(world, provider)).ok()
+    result = (await complete_login(world, provider)).ok()
 
     assert result["token"] is None
     user = await register_at_provider(world, provider)
@@ -410,12 +412,12 @@ async def test_a_trusted_address_links_the_account_that_confirmed_it(
     await confirm_email(world, alice)
 
     provider.claims["email_verified"] = False
-    assert (await complete(world, provider)).ok()["registration"] is not None
+    assert (await complete_login(world, provider)).ok()["registration"] is not None
     provider.claims["email_verified"] = True
-    assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
+    assert (await complete_login(world, provider)).ok()["user_id"] == str(alice.id)
     # The identity is linked by its subject, so a changed address does not matter.
     provider.claims["email"] = "new@example.org"
-    assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
+    assert (await complete_login(world, provider)).ok()["user_id"] == str(alice.id)
 
 
 async def test_the_verification_of_another_address_does_not_count(
@@ -425,10 +427,10 @@ async def test_the_verification_of_another_address_does_not_count(
     alice = await create_user_with_password(world)
     await confirm_email(world, alice)
     provider.claims |= {"upn": "mary@example.org", "email": "attacker@example.com"}
-    assert (await complete(world, provider)).ok()["registration"] is not None
+    assert (await complete_login(world, provider)).ok()["registration"] is not None
 
     provider.claims["email"] = "mary@example.org"
-    assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
+    assert (await complete_login(world, provider)).ok()["user_id"] == str(alice.id)
 
 
 async def test_the_userinfo_endpoint_does_not_verify_another_address_of_the_id_token(
@@ -439,10 +441,10 @@ async def test_the_userinfo_endpoint_does_not_verify_another_address_of_the_id_t
     await confirm_email(world, alice)
     provider.userinfo = {"sub": provider.subject, "email": "attacker@example.com", "email_verified": True}
     provider.claims = {"email": "mary@example.org"}
-    assert (await complete(world, provider)).ok()["registration"] is not None
+    assert (await complete_login(world, provider)).ok()["registration"] is not None
 
     provider.userinfo["email"] = "mary@example.org"
-    assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
+    assert (await complete_login(world, provider)).ok()["user_id"] == str(alice.id)
 
 
 async def test_an_unconfirmed_address_is_never_linked(start_world: StartWorld, provider: OpenIdProvider) -> None:
@@ -467,7 +469,7 @@ async def test_a_trusted_address_does_not_bypass_the_authenticator_of_an_account
     await confirm_email(world, alice)
     await enable_totp(world, alice)
 
-    assert (await complete(world, provider)).errors("code") == ["PROVIDER_LINK_REQUIRED"]
+    assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_LINK_REQUIRED"]
 
 
 # Second factor and suspension
@@ -478,16 +480,16 @@ async def test_the_two_factor_code_is_required_unless_the_operator_trusts_the_me
 ) -> None:
     world = await start_world(second_factor_methods=("mfa",))
     alice = await create_user_with_password(world)
-    (await link(alice, provider)).ok()
+    (await link_identity(alice, provider)).ok()
     secret, _ = await enable_totp(world, alice)
 
     provider.claims["amr"] = ["pwd"]
-    result = (await complete(world, provider)).ok()
+    result = (await complete_login(world, provider)).ok()
     assert (result["token"], result["mfa"]) == (None, True)
     body = {"ticket": result["ticket"], "code": totp_code(world, secret)}
     assert (await world.request("POST", "/auth/mfa/totp", json=body)).ok()["user_id"] == str(alice.id)
     provider.claims["amr"] = ["pwd", "mfa"]
-    assert (await complete(world, provider)).ok()["token"] is not None
+    assert (await complete_login(world, provider)).ok()["token"] is not None
 
 
 async def test_a_suspended_account_cannot_log_in_with_a_provider(
@@ -497,7 +499,7 @@ async def test_a_suspended_account_cannot_log_in_with_a_provider(
     user = await register_at_provider(world, provider)
     await world.write(lambda call: accounts.ban(call, UserId(user.id), reason="spam"))
 
-    assert (await complete(world, provider)).errors("login") == ["ACCOUNT_DISABLED"]
+    assert (await complete_login(world, provider)).errors("login") == ["ACCOUNT_DISABLED"]
 
 
 # Links
@@ -514,9 +516,9 @@ async def test_a_user_links_and_unlinks_an_identity_with_the_password(
     response = await alice.post("/users/@me/login-identities/start", json={"provider_id": "work"})
     assert response.errors("password") == ["BASE_TYPE_REQUIRED"]
 
-    identity = (await link(alice, provider)).ok()
+    identity = (await link_identity(alice, provider)).ok()
     assert (identity["provider_name"], identity["name"]) == ("Work", "mary@example.org")
-    assert (await complete(world, provider)).ok()["user_id"] == str(alice.id)
+    assert (await complete_login(world, provider)).ok()["user_id"] == str(alice.id)
     methods = (await alice.get("/users/@me/login-methods")).ok()
     assert methods["has_password"] is True
     assert [known["id"] for known in methods["identities"]] == [identity["id"]]
@@ -524,7 +526,7 @@ async def test_a_user_links_and_unlinks_an_identity_with_the_password(
     path = f"/users/@me/login-identities/{identity['id']}/delete"
     assert (await alice.post(path, json={})).errors("password") == ["BASE_TYPE_REQUIRED"]
     (await alice.post(path, json={"password": PASSWORD})).ok()
-    assert (await complete(world, provider)).ok()["registration"] is not None
+    assert (await complete_login(world, provider)).ok()["registration"] is not None
 
 
 async def test_an_identity_belongs_to_one_account_and_a_link_to_the_user_who_started_it(
@@ -532,8 +534,8 @@ async def test_an_identity_belongs_to_one_account_and_a_link_to_the_user_who_sta
 ) -> None:
     world = await start_world()
     alice, bob = await create_user_with_password(world), await create_user_with_password(world, "bob")
-    (await link(alice, provider)).ok()
-    assert (await link(bob, provider)).errors("code") == ["IDENTITY_IN_USE"]
+    (await link_identity(alice, provider)).ok()
+    assert (await link_identity(bob, provider)).errors("code") == ["IDENTITY_IN_USE"]
 
     body = {"provider_id": "work", "password": PASSWORD}
     start = (await alice.post("/users/@me/login-identities/start", json=body)).ok()
@@ -562,7 +564,7 @@ async def test_an_account_without_a_password_sets_one_after_a_recent_login_and_t
 
     world.clock.advance(601_000)
     (await user.put("/auth/password", json={"new_password": PASSWORD})).rejected(403, 0)
-    user.token = (await complete(world, provider)).ok()["token"]
+    user.token = (await complete_login(world, provider)).ok()["token"]
     (await user.put("/auth/password", json={"new_password": PASSWORD})).ok()
     (await user.put("/auth/password", json={"new_password": "another password"})).rejected(403, 0)
 
@@ -576,20 +578,20 @@ async def test_deleting_an_account_deletes_its_identities_and_the_export_lists_t
 ) -> None:
     world = await start_world()
     alice = await create_user_with_password(world)
-    (await link(alice, provider)).ok()
+    (await link_identity(alice, provider)).ok()
 
     [exported] = (await alice.get("/users/@me/harvest")).ok()["records"]["login_identities"]
     assert (exported["issuer"], exported["subject"]) == (provider.url, provider.subject)
     (await alice.post("/users/@me/delete", json={"password": PASSWORD})).ok()
 
-    assert (await complete(world, provider)).ok()["registration"] is not None
+    assert (await complete_login(world, provider)).ok()["registration"] is not None
 
 
 async def test_linking_and_unlinking_is_reported_by_mail(start_world: StartWorld, provider: OpenIdProvider) -> None:
     world = await start_world(changes={"mail": MailConfig(keep_in_memory=True)})
     alice = await create_user_with_password(world)
     await confirm_email(world, alice)
-    identity = (await link(alice, provider)).ok()
+    identity = (await link_identity(alice, provider)).ok()
     (await alice.post(f"/users/@me/login-identities/{identity['id']}/delete", json={"password": PASSWORD})).ok()
 
     assert world.app.worker is not None

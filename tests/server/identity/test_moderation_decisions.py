@@ -33,7 +33,7 @@ async def log_in_and_get_error(world: World, name: str) -> str:
 
 
 async def warn(operator: Actor, reporter: Actor, user: Actor) -> dict[str, Any]:
-    """Report a user, warn the user as an operator, and return the decision as the user sees it."""
+    """Report a user, warn the user as an operator, and return the decision that the user receives."""
     await report(reporter, "user", user.id)
     [case] = await list_cases(operator, state="open")
     await decide(operator, case, "warn", note="Stay polite")

@@ -252,12 +252,12 @@ async def test_users_cannot_create_invites_by_default(start_world: StartWorld) -
 async def test_invites_and_requests_are_only_for_operators(start_world: StartWorld) -> None:
     world = await start_world("approval")
     alice, auditor = await create_user_with_password(world), await create_operator(world, "adam", OperatorRole.AUDITOR)
-    mary = (await request_registration(world)).ok()["user_id"]
+    mary_id = (await request_registration(world)).ok()["user_id"]
 
     for path in (INVITES_PATH, REQUESTS_PATH):
         (await alice.get(path)).rejected(403, 0)
         (await auditor.get(path)).ok()
-    for path in (INVITES_PATH, f"{REQUESTS_PATH}/{mary}/approve", f"{REQUESTS_PATH}/{mary}/reject"):
+    for path in (INVITES_PATH, f"{REQUESTS_PATH}/{mary_id}/approve", f"{REQUESTS_PATH}/{mary_id}/reject"):
         (await alice.post(path, json={})).rejected(403, 0)
         (await auditor.post(path, json={})).rejected(403, 0)
 
@@ -495,7 +495,7 @@ async def test_the_invite_of_the_link_is_kept_while_the_visitor_logs_in_at_a_pro
     page = await browser.submit(page, "Create account", username="m", password=PASSWORD)
     [path] = [path for label, path in page.links if label == "Continue with Work"]
     redirect = await browser.request("GET", path)
-    page = await browser.open(await provider.redirect(redirect.location))
+    page = await browser.open(await provider.request_redirect(redirect.location))
     page = await browser.submit(page, "Create account", username="m")
     assert page.status == 400
     done = await browser.submit(page, "Create account", username="mary", follows_redirects=False)

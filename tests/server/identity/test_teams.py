@@ -1,4 +1,4 @@
-"""Teams of developers: members, roles, and the rights on the applications of the team."""
+"""Teams of developers: members, roles, and the permissions for the applications of the team."""
 
 from typing import Any
 
@@ -102,13 +102,13 @@ async def test_only_admins_manage_members_and_only_the_owner_the_team(world: Wor
         (None, False, False, False),
     ],
 )
-async def test_a_role_decides_the_rights_on_the_applications_of_a_team(
+async def test_a_role_decides_the_permissions_for_the_applications_of_a_team(
     world: World, role: str | None, can_read: bool, can_write: bool, can_see_log: bool
 ) -> None:
     client, team = await create_team_application(world)
     bob = await world.user("bob")
     path = f"/applications/{client.id}"
-    # An invitation gives no rights.
+    # An invitation gives no permissions.
     (await client.owner.post(f"/teams/{team['id']}/members", json={"username": "bob", "role": role or "admin"})).ok()
     (await bob.get(path)).rejected(403, 20012)
     if role is not None:
@@ -237,5 +237,5 @@ async def test_teams_are_managed_in_the_portal(world: World) -> None:
     page = await owner.submit(page, "Transfer team", user_id=str(bob.id))
     assert "You are now an admin of it." in page.text
     left = await owner.submit(page, "Leave team")
-    assert "You are not a member of this team." in left.text
+    assert "You left the team." in left.text
     assert (await owner.open(application_path)).status == 404

@@ -390,11 +390,17 @@ async def test_settings_are_part_of_the_data_export(world: World) -> None:
 
 async def test_folders_of_guilds_are_stored_and_reach_other_clients(world: World) -> None:
     alice = await world.user()
-    first, second, third = [(await world.guild(None, alice)).id for _ in range(3)]
+    first_guild_id, second_guild_id, third_guild_id = [(await world.guild(None, alice)).id for _ in range(3)]
     session = await alice.connect()
     folders = [
-        {"id": None, "guild_ids": [str(third)], "name": None, "color": None, "collapsed": False},
-        {"id": 7, "guild_ids": [str(second), str(first)], "name": "Work", "color": 0x0D6B62, "collapsed": True},
+        {"id": None, "guild_ids": [str(third_guild_id)], "name": None, "color": None, "collapsed": False},
+        {
+            "id": 7,
+            "guild_ids": [str(second_guild_id), str(first_guild_id)],
+            "name": "Work",
+            "color": 0x0D6B62,
+            "collapsed": True,
+        },
     ]
 
     changed = await change_settings(alice, guild_folders=folders)
@@ -403,26 +409,26 @@ async def test_folders_of_guilds_are_stored_and_reach_other_clients(world: World
     assert (await session.next("USER_SETTINGS_UPDATE"))["guild_folders"] == folders
     assert (await alice.connect()).ready["user_settings"]["guild_folders"] == folders
     # A guild stays in its folder after the user left it, and other settings do not change the order.
-    (await alice.delete(f"/users/@me/guilds/{first}")).ok()
+    (await alice.delete(f"/users/@me/guilds/{first_guild_id}")).ok()
     assert (await change_settings(alice, theme="dark"))["guild_folders"] == folders
     assert (await change_settings(alice, guild_folders=folders[1:]))["guild_folders"] == folders[1:]
 
 
 async def test_wrong_folders_are_rejected_with_the_path_of_the_field(world: World) -> None:
     alice = await world.user()
-    own, foreign = (await world.guild(alice)).id, (await world.guild()).id
-    other = (await world.guild(alice)).id
+    own_guild_id, foreign_guild_id = (await world.guild(alice)).id, (await world.guild()).id
+    other_guild_id = (await world.guild(alice)).id
 
     async def errors_of(path: str, *folders: dict[str, Any]) -> list[str]:
         return (await alice.patch(SETTINGS_PATH, json={"guild_folders": list(folders)})).errors(path)
 
-    ids = [str(own), str(other)]
+    ids = [str(own_guild_id), str(other_guild_id)]
     assert await errors_of("guild_folders.0.id", {"guild_ids": ids}) == ["FOLDER_ID_REQUIRED"]
     same = [{"id": 1, "guild_ids": [guild_id]} for guild_id in ids]
     assert await errors_of("guild_folders.1.id", *same) == ["FOLDER_DUPLICATE"]
     twice = [{"guild_ids": ids[:1]}, {"id": 1, "guild_ids": ids}]
     assert await errors_of("guild_folders.1.guild_ids.0", *twice) == ["GUILD_DUPLICATE"]
-    assert await errors_of("guild_folders.0.guild_ids.0", {"guild_ids": [str(foreign)]}) == ["GUILD_UNKNOWN"]
+    assert await errors_of("guild_folders.0.guild_ids.0", {"guild_ids": [str(foreign_guild_id)]}) == ["GUILD_UNKNOWN"]
     assert await errors_of("guild_folders.0.guild_ids", {"id": 1, "guild_ids": []})
     assert await errors_of("guild_folders.0.name", {"id": 1, "guild_ids": ids, "name": "x" * 33})
     assert await errors_of("guild_folders.0.color", {"id": 1, "guild_ids": ids, "color": 0x1000000})

@@ -7,9 +7,9 @@ import aiohttp
 from tests.world import Actor, Guild
 
 
-async def create_invite(actor: Actor, channel: int, **body: Any) -> Any:
-    """Create an invite to a channel and return it; `unique` is set unless `body` says otherwise."""
-    return (await actor.post(f"/channels/{channel}/invites", json={"unique": True, **body})).ok()
+async def create_invite(actor: Actor, channel_id: int, **body: Any) -> Any:
+    """Create an invite to a channel and return it; `unique` is true unless `body` contains it."""
+    return (await actor.post(f"/channels/{channel_id}/invites", json={"unique": True, **body})).ok()
 
 
 def csv_form(text: str | bytes, **fields: str) -> aiohttp.FormData:

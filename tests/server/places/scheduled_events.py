@@ -27,13 +27,13 @@ def external_event(**overrides: Any) -> dict[str, Any]:
     }
 
 
-def channel_event(channel: int, entity_type: int = EventEntityType.VOICE, **overrides: Any) -> dict[str, Any]:
+def channel_event(channel_id: int, entity_type: int = EventEntityType.VOICE, **overrides: Any) -> dict[str, Any]:
     """Return the body of an event in a channel that starts one hour after NOW_MS."""
     return {
         "name": "talk",
         "entity_type": entity_type,
         "privacy_level": EventPrivacyLevel.GUILD_ONLY,
-        "channel_id": str(channel),
+        "channel_id": str(channel_id),
         "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
         **overrides,
     }

@@ -24,9 +24,9 @@ class ActivitySetup:
         self.world, self.guild, self.bot, self.bot_session = world, guild, bot, bot_session
         (self.alice, self.alice_session), (self.bob, self.bob_session) = users
 
-    async def launch(self, actor: Actor, session: Session, channel: int | None = None, **body: Any) -> ApiResponse:
+    async def launch(self, actor: Actor, session: Session, channel_id: int | None = None, **body: Any) -> ApiResponse:
         """Launch or join the activity."""
-        path = f"/activities/{channel or self.guild.general}/{self.bot.application_id}"
+        path = f"/activities/{channel_id or self.guild.general}/{self.bot.application_id}"
         return await actor.post(path, json={"session_id": session.ready["session_id"], **body})
 
     async def leave(self, actor: Actor, session: Session, event: dict[str, Any]) -> ApiResponse:
@@ -57,8 +57,13 @@ async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(setup:
     assert (await setup.launch(setup.alice, setup.alice_session)).status == 204
     event = await setup.bot_session.next(UPDATE_EVENT)
 
-    general, guild_id = str(setup.guild.general), str(setup.guild.id)
-    location = {"id": f"gc-{guild_id}-{general}", "kind": "gc", "channel_id": general, "guild_id": guild_id}
+    general_channel_id, guild_id = str(setup.guild.general), str(setup.guild.id)
+    location = {
+        "id": f"gc-{guild_id}-{general_channel_id}",
+        "kind": "gc",
+        "channel_id": general_channel_id,
+        "guild_id": guild_id,
+    }
     assert event["location"] == location
     assert event["composite_instance_id"] == f"i-{event['instance_id']}-{location['id']}"
     (first,) = event["participants"]
@@ -139,10 +144,10 @@ async def test_a_session_participates_in_one_activity(setup: ActivitySetup) -> N
 
 
 async def test_an_instance_ends_with_its_channel_and_with_the_membership(setup: ActivitySetup) -> None:
-    channel = await setup.guild.channel("room")
-    (await setup.launch(setup.alice, setup.alice_session, channel)).ok()
+    channel_id = await setup.guild.channel("room")
+    (await setup.launch(setup.alice, setup.alice_session, channel_id)).ok()
     event = await setup.bot_session.next(UPDATE_EVENT)
-    (await setup.guild.owner.delete(f"/channels/{channel}")).ok()
+    (await setup.guild.owner.delete(f"/channels/{channel_id}")).ok()
     assert (await setup.bot_session.next(UPDATE_EVENT))["participants"] == []
     (await setup.read(event["composite_instance_id"])).rejected(404, 0)
 
@@ -153,10 +158,10 @@ async def test_an_instance_ends_with_its_channel_and_with_the_membership(setup: 
 
 
 async def test_guild_create_lists_the_instances_in_visible_channels(setup: ActivitySetup) -> None:
-    hidden = await setup.guild.channel("hidden")
-    await setup.guild.overwrite(hidden, setup.bot.id, deny=Permissions.VIEW_CHANNEL)
+    hidden_channel_id = await setup.guild.channel("hidden")
+    await setup.guild.overwrite(hidden_channel_id, setup.bot.id, deny=Permissions.VIEW_CHANNEL)
     (await setup.launch(setup.alice, setup.alice_session)).ok()
-    (await setup.launch(setup.bob, setup.bob_session, hidden)).ok()
+    (await setup.launch(setup.bob, setup.bob_session, hidden_channel_id)).ok()
 
     instances = (await setup.bot.connect(setup.bot_session.intents)).guilds[str(setup.guild.id)]["activity_instances"]
 
@@ -178,10 +183,10 @@ async def test_an_activity_can_be_launched_in_a_direct_message_channel(setup: Ac
 
 
 async def test_launching_requires_permissions_and_a_suitable_channel(setup: ActivitySetup) -> None:
-    general = setup.guild.general
-    await setup.guild.overwrite(general, setup.alice.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES)
+    general_channel_id = setup.guild.general
+    await setup.guild.overwrite(general_channel_id, setup.alice.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES)
     (await setup.launch(setup.alice, setup.alice_session)).rejected(403, 50013)
-    await setup.guild.overwrite(general, setup.alice.id, deny=Permissions.VIEW_CHANNEL)
+    await setup.guild.overwrite(general_channel_id, setup.alice.id, deny=Permissions.VIEW_CHANNEL)
     (await setup.launch(setup.alice, setup.alice_session)).rejected(403, 50001)
     (await setup.launch(setup.bob, setup.bob_session, 1)).rejected(404, 10003)
     (
@@ -192,15 +197,15 @@ async def test_launching_requires_permissions_and_a_suitable_channel(setup: Acti
     assert (await setup.launch(setup.bob, setup.alice_session)).errors("session_id") == ["SESSION_UNKNOWN"]
     assert (await setup.launch(setup.bob, setup.bob_session, session_id="")).errors("session_id")
     session = {"session_id": setup.bob_session.ready["session_id"]}
-    (await setup.bob.post(f"/activities/{general}/1", json=session)).rejected(404, 10002)
+    (await setup.bob.post(f"/activities/{general_channel_id}/1", json=session)).rejected(404, 10002)
     app_without_activities = await setup.world.bot(setup.guild, flags=0)
-    (await setup.bob.post(f"/activities/{general}/{app_without_activities.application_id}", json=session)).rejected(
-        400, 50039
-    )
+    (
+        await setup.bob.post(f"/activities/{general_channel_id}/{app_without_activities.application_id}", json=session)
+    ).rejected(400, 50039)
     external_app = await setup.world.bot(flags=ApplicationFlags.EMBEDDED)
-    path = f"/activities/{general}/{external_app.application_id}"
+    path = f"/activities/{general_channel_id}/{external_app.application_id}"
     (await setup.bob.post(path, json=session)).ok()
-    await setup.guild.overwrite(general, setup.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
+    await setup.guild.overwrite(general_channel_id, setup.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
     (await setup.bob.post(path, json=session)).rejected(403, 50013)
     # An application installed with commands only, without its bot, counts as installed.
     authorize = (
@@ -209,9 +214,9 @@ async def test_launching_requires_permissions_and_a_suitable_channel(setup: Acti
     consent = {"authorize": True, "guild_id": str(setup.guild.id)}
     (await setup.guild.owner.post(authorize, json=consent)).ok()
     (await setup.bob.post(path, json=session)).ok()
-    afk = await setup.guild.channel("afk", type=ChannelType.GUILD_VOICE)
-    (await setup.guild.owner.patch(f"/guilds/{setup.guild.id}", json={"afk_channel_id": str(afk)})).ok()
-    (await setup.launch(setup.bob, setup.bob_session, afk)).rejected(400, 50039)
+    afk_channel_id = await setup.guild.channel("afk", type=ChannelType.GUILD_VOICE)
+    (await setup.guild.owner.patch(f"/guilds/{setup.guild.id}", json={"afk_channel_id": str(afk_channel_id)})).ok()
+    (await setup.launch(setup.bob, setup.bob_session, afk_channel_id)).rejected(400, 50039)
 
 
 async def test_max_participants_limits_an_instance(setup: ActivitySetup) -> None:

@@ -55,18 +55,18 @@ async def test_before_and_after_page_in_both_directions(world: World) -> None:
 async def test_entries_are_filtered_by_user_action_and_target(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.MANAGE_ROLES)
-    role = await guild.role("one")
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"name": "two"})).ok()
+    role_id = await guild.role("one")
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"name": "two"})).ok()
     created = (await bot.post(f"/guilds/{guild.id}/roles", json={})).ok()
 
     assert [entry["target_id"] for entry in await list_entries(guild, f"?user_id={bot.id}")] == [created["id"]]
-    assert [entry["action_type"] for entry in await list_entries(guild, f"?target_id={role}")] == [
+    assert [entry["action_type"] for entry in await list_entries(guild, f"?target_id={role_id}")] == [
         AuditLogAction.ROLE_UPDATE,
         AuditLogAction.ROLE_CREATE,
     ]
     assert [
         entry["target_id"] for entry in await list_entries(guild, f"?action_type={AuditLogAction.ROLE_UPDATE:d}")
-    ] == [str(role)]
+    ] == [str(role_id)]
     assert await list_entries(guild, f"?action_type={AuditLogAction.ROLE_UPDATE:d}&user_id={bot.id}") == []
     assert await list_entries(guild, "?action_type=9999") == []
 

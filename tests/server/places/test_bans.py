@@ -79,9 +79,9 @@ async def test_the_owner_the_caller_and_members_whose_role_is_not_lower_cannot_b
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
-    high = await guild.role("high")
-    (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high), "position": 2}])).ok()
-    await guild.add_role(bob, high)
+    high_role_id = await guild.role("high")
+    (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high_role_id), "position": 2}])).ok()
+    await guild.add_role(bob, high_role_id)
 
     for user in (alice, bob, bot):
         (await bot.put(f"/guilds/{guild.id}/bans/{user.id}")).rejected(403, 50013)

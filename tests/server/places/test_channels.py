@@ -23,7 +23,7 @@ from tests.media import data_uri, png
 from tests.oauth import create_application
 from tests.world import World, small_config
 
-HIDDEN = {"allow": "0", "deny": str(Permissions.VIEW_CHANNEL)}
+HIDING_OVERWRITE = {"allow": "0", "deny": str(Permissions.VIEW_CHANNEL)}
 
 
 # Creating
@@ -139,7 +139,7 @@ async def test_an_invalid_channel_names_the_invalid_field(
 
 async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel(
+    forum_id = await guild.channel(
         "ideas",
         type=ChannelType.GUILD_FORUM,
         topic="x" * 4096,
@@ -149,7 +149,7 @@ async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> No
         default_tag_setting="match_all",
         flags=ChannelFlags.REQUIRE_TAG,
     )
-    created = await guild.get_channel(forum)
+    created = await guild.get_channel(forum_id)
     assert [(tag["name"], tag["moderated"], tag["emoji_name"]) for tag in created["available_tags"]] == [
         ("bug", True, None),
         ("wish", False, "🌟"),
@@ -160,9 +160,9 @@ async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> No
 
     existing = created["available_tags"][1]
     tags = [existing, {"name": "new"}]
-    edited = (await guild.owner.patch(f"/channels/{forum}", json={"available_tags": tags})).ok()
+    edited = (await guild.owner.patch(f"/channels/{forum_id}", json={"available_tags": tags})).ok()
     assert edited["available_tags"][0] == existing
-    path = f"/channels/{forum}"
+    path = f"/channels/{forum_id}"
     (await guild.owner.patch(path, json={"available_tags": [{"name": "a"}, {"name": "a"}]})).rejected(400, 40061)
     too_many_tags = [{"name": str(number)} for number in range(21)]
     (await guild.owner.patch(path, json={"available_tags": too_many_tags})).rejected(400, 30048)
@@ -188,10 +188,10 @@ async def test_the_bitrate_limit_depends_on_guild_and_channel_type(world: World)
 
 async def test_a_channel_inherits_its_categorys_overwrites_by_default(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    inherited = await guild.get_channel(await guild.channel("a", parent_id=str(category)))
-    own = await guild.get_channel(await guild.channel("b", parent_id=str(category), permission_overwrites=[]))
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+    inherited = await guild.get_channel(await guild.channel("a", parent_id=str(category_id)))
+    own = await guild.get_channel(await guild.channel("b", parent_id=str(category_id), permission_overwrites=[]))
     assert inherited["permission_overwrites"] == [
         {"id": str(guild.id), "type": OverwriteType.ROLE, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
     ]
@@ -200,7 +200,7 @@ async def test_a_channel_inherits_its_categorys_overwrites_by_default(world: Wor
 
 async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Full", type=ChannelType.GUILD_CATEGORY)
+    category_id = await guild.channel("Full", type=ChannelType.GUILD_CATEGORY)
 
     def insert_channels(count: int, parent_id: int | None) -> Any:
         def step(call: Any) -> None:
@@ -210,8 +210,8 @@ async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) 
 
         return step
 
-    await world.write(insert_channels(50, category))
-    response = await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x", "parent_id": str(category)})
+    await world.write(insert_channels(50, category_id))
+    response = await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x", "parent_id": str(category_id)})
     assert response.errors("parent_id") == ["CHANNEL_PARENT_MAX_CHANNELS"]
     existing_count = len((await guild.owner.get(f"/guilds/{guild.id}/channels")).ok())
     await world.write(insert_channels(500 - existing_count, None))
@@ -247,9 +247,9 @@ async def test_creating_a_channel_requires_manage_channels_and_held_permissions(
 async def test_hidden_and_unknown_channels_cannot_be_read(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    (await bob.get(f"/channels/{secret}")).rejected(403, 50001)
+    secret_channel_id = await guild.channel("secret")
+    await guild.overwrite(secret_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    (await bob.get(f"/channels/{secret_channel_id}")).rejected(403, 50001)
     (await bob.get("/channels/1")).rejected(404, 10003)
     assert (await bob.get(f"/channels/{guild.general}")).ok()["name"] == "general"
 
@@ -258,14 +258,14 @@ async def test_hidden_and_unknown_channels_cannot_be_read(world: World) -> None:
 async def test_hidden_channels_are_not_listed_for_users_and_from_the_date_for_bots(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    secret_channel_id = await guild.channel("secret")
+    await guild.overwrite(secret_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     member = await guild.member()
     application = await world.bearer(member, (await create_application(world)).id, "guilds.channels.read")
     for is_before, reader in itertools.product((True, False), (bot, member, application)):
         world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - is_before)
         channel_ids = {int(channel["id"]) for channel in (await reader.get(f"/guilds/{guild.id}/channels")).ok()}
-        assert (secret in channel_ids) is (is_before and reader is bot)
+        assert (secret_channel_id in channel_ids) is (is_before and reader is bot)
         assert guild.general in channel_ids
 
 
@@ -274,20 +274,20 @@ async def test_a_hidden_category_is_listed_for_users_with_a_visible_channel_in_i
     member = await world.user()
     guild = await world.guild(await world.user(), member)
     bot = await world.bot(guild)
-    category = await guild.channel(
+    category_id = await guild.channel(
         "Rooms",
         type=ChannelType.GUILD_CATEGORY,
-        permission_overwrites=[{"id": str(guild.id), "type": OverwriteType.ROLE, **HIDDEN}],
+        permission_overwrites=[{"id": str(guild.id), "type": OverwriteType.ROLE, **HIDING_OVERWRITE}],
     )
-    visible_channel = await guild.channel("visible", parent_id=str(category), permission_overwrites=[])
+    visible_channel_id = await guild.channel("visible", parent_id=str(category_id), permission_overwrites=[])
     for is_before, reader in itertools.product((True, False), (bot, member)):
         world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - is_before)
         listed = (await reader.get(f"/guilds/{guild.id}/channels")).ok()
         channel_ids = {int(channel["id"]) for channel in listed}
-        assert visible_channel in channel_ids
+        assert visible_channel_id in channel_ids
         # From the date on, a bot lists exactly the channels that it can get (decisions/0080).
-        assert (category in channel_ids) is (is_before or reader is member)
-        (await reader.get(f"/channels/{category}")).rejected(403, 50001)
+        assert (category_id in channel_ids) is (is_before or reader is member)
+        (await reader.get(f"/channels/{category_id}")).rejected(403, 50001)
 
 
 async def test_an_obfuscated_channel_reveals_only_its_type_parent_and_position() -> None:
@@ -410,7 +410,7 @@ class TestRateLimits:
 
     async def test_name_and_topic_change_twice_in_ten_minutes(self, world: World) -> None:
         guild = await world.guild()
-        other = await guild.channel("other")
+        other_channel_id = await guild.channel("other")
         path = f"/channels/{guild.general}"
         (await guild.owner.patch(path, json={"name": "a"})).ok()
         world.clock.advance(60_000)
@@ -418,7 +418,7 @@ class TestRateLimits:
         response = await guild.owner.patch(path, json={"name": "c"})
         assert response.rejected(429, 20028)["retry_after"] == 540
         (await guild.owner.patch(path, json={"name": "a", "nsfw": True})).ok()
-        (await guild.owner.patch(f"/channels/{other}", json={"name": "c"})).ok()
+        (await guild.owner.patch(f"/channels/{other_channel_id}", json={"name": "c"})).ok()
         world.clock.advance(540_000)
         (await guild.owner.patch(path, json={"name": "c"})).ok()
         (await guild.owner.patch(path, json={"name": "d"})).rejected(429, 20028)
@@ -427,12 +427,12 @@ class TestRateLimits:
 async def test_moving_into_a_category_requires_its_permission(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member(Permissions.MANAGE_CHANNELS)
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, bob.id, deny=Permissions.MANAGE_CHANNELS)
-    body = {"parent_id": str(category)}
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category_id, bob.id, deny=Permissions.MANAGE_CHANNELS)
+    body = {"parent_id": str(category_id)}
     (await bob.patch(f"/channels/{guild.general}", json=body)).rejected(403, 50013)
-    assert (await guild.owner.patch(f"/channels/{guild.general}", json=body)).ok()["parent_id"] == str(category)
-    response = await guild.owner.patch(f"/channels/{category}", json=body)
+    assert (await guild.owner.patch(f"/channels/{guild.general}", json=body)).ok()["parent_id"] == str(category_id)
+    response = await guild.owner.patch(f"/channels/{category_id}", json=body)
     assert response.errors("parent_id") == ["CHANNEL_PARENT_INVALID_TYPE"]
 
 
@@ -441,15 +441,15 @@ async def test_moving_into_a_category_requires_its_permission(world: World) -> N
 
 async def test_an_overwrite_is_created_updated_and_deleted(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role("mods")
+    role_id = await guild.role("mods")
     session = await (await world.bot(guild)).connect()
-    path = f"/channels/{guild.general}/permissions/{role}"
+    path = f"/channels/{guild.general}/permissions/{role_id}"
     body = {"type": OverwriteType.ROLE, "allow": str(Permissions.MANAGE_MESSAGES), "deny": "0"}
     assert (await guild.owner.put(path, json=body)).status == 204
     event = await session.next("CHANNEL_UPDATE")
-    assert event["permission_overwrites"] == [{"id": str(role), **body}]
+    assert event["permission_overwrites"] == [{"id": str(role_id), **body}]
     entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_OVERWRITE_CREATE)
-    assert entry["options"] == {"id": str(role), "type": "0", "role_name": "mods"}
+    assert entry["options"] == {"id": str(role_id), "type": "0", "role_name": "mods"}
     assert {"key": "allow", "new_value": str(Permissions.MANAGE_MESSAGES)} in entry["changes"]
 
     (await guild.owner.put(path, json=body)).ok()
@@ -497,29 +497,29 @@ async def test_overwrites_require_an_existing_target_and_held_permissions(world:
 
 async def test_synced_channels_follow_the_overwrites_of_their_category(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    synced = await guild.channel("synced", parent_id=str(category))
-    unsynced = await guild.channel("apart", parent_id=str(category))
-    await guild.overwrite(unsynced, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    synced_channel_id = await guild.channel("synced", parent_id=str(category_id))
+    unsynced_channel_id = await guild.channel("apart", parent_id=str(category_id))
+    await guild.overwrite(unsynced_channel_id, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
     session = await (await world.bot(guild)).connect()
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+    await guild.overwrite(category_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     updated = {(await session.next("CHANNEL_UPDATE"))["id"], (await session.next("CHANNEL_UPDATE"))["id"]}
-    assert updated == {str(category), str(synced)}
+    assert updated == {str(category_id), str(synced_channel_id)}
     await session.assert_not_received("CHANNEL_UPDATE")
-    assert (await guild.get_channel(synced))["permission_overwrites"] == (await guild.get_channel(category))[
-        "permission_overwrites"
-    ]
-    assert [overwrite["id"] for overwrite in (await guild.get_channel(unsynced))["permission_overwrites"]] == [
-        str(guild.owner.id)
-    ]
+    assert (await guild.get_channel(synced_channel_id))["permission_overwrites"] == (
+        await guild.get_channel(category_id)
+    )["permission_overwrites"]
+    assert [
+        overwrite["id"] for overwrite in (await guild.get_channel(unsynced_channel_id))["permission_overwrites"]
+    ] == [str(guild.owner.id)]
 
 
 async def test_deleting_a_role_removes_its_overwrites(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role("mods")
-    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    role_id = await guild.role("mods")
+    await guild.overwrite(guild.general, role_id, allow=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     session = await (await world.bot(guild)).connect()
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).ok()
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"] == []
 
 
@@ -535,13 +535,16 @@ async def test_a_channel_has_at_most_a_thousand_overwrites() -> None:
 
 async def test_positions_change_together(world: World) -> None:
     guild = await world.guild()
-    one, two = await guild.channel("one"), await guild.channel("two")
+    first_channel_id, second_channel_id = await guild.channel("one"), await guild.channel("two")
     session = await (await world.bot(guild)).connect()
-    body = [{"id": str(one), "position": 7}, {"id": str(two), "position": 6}]
+    body = [{"id": str(first_channel_id), "position": 7}, {"id": str(second_channel_id), "position": 6}]
     assert (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).status == 204
     moved = [await session.next("CHANNEL_UPDATE"), await session.next("CHANNEL_UPDATE")]
-    assert [(channel["id"], channel["position"]) for channel in moved] == [(str(one), 7), (str(two), 6)]
-    assert (await guild.last_audit_entry(AuditLogAction.CHANNEL_UPDATE))["target_id"] == str(two)
+    assert [(channel["id"], channel["position"]) for channel in moved] == [
+        (str(first_channel_id), 7),
+        (str(second_channel_id), 6),
+    ]
+    assert (await guild.last_audit_entry(AuditLogAction.CHANNEL_UPDATE))["target_id"] == str(second_channel_id)
     (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).ok()
     await session.assert_not_received("CHANNEL_UPDATE")
 
@@ -549,13 +552,13 @@ async def test_positions_change_together(world: World) -> None:
 async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member(Permissions.MANAGE_CHANNELS)
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    secret = await guild.channel("secret")
-    await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    secret_channel_id = await guild.channel("secret")
+    await guild.overwrite(secret_channel_id, bob.id, deny=Permissions.VIEW_CHANNEL)
     path = f"/guilds/{guild.id}/channels"
-    (await bob.patch(path, json=[{"id": str(secret), "position": 9}])).ok()
-    (await bob.patch(path, json=[{"id": str(secret), "parent_id": str(category)}])).rejected(403, 50001)
-    (await bob.patch(path, json=[{"id": str(guild.general), "parent_id": str(category)}])).ok()
+    (await bob.patch(path, json=[{"id": str(secret_channel_id), "position": 9}])).ok()
+    (await bob.patch(path, json=[{"id": str(secret_channel_id), "parent_id": str(category_id)}])).rejected(403, 50001)
+    (await bob.patch(path, json=[{"id": str(guild.general), "parent_id": str(category_id)}])).ok()
     locked = [{"id": str(guild.general), "lock_permissions": True}]
     (await bob.patch(path, json=locked)).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": "1", "position": 1}])).rejected(404, 10003)
@@ -563,18 +566,20 @@ async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(wo
 
 async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    one, two = await guild.channel("one"), await guild.channel("two")
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+    first_channel_id, second_channel_id = await guild.channel("one"), await guild.channel("two")
     path = f"/guilds/{guild.id}/channels"
-    both = [{"id": str(channel_id), "parent_id": str(category)} for channel_id in (one, two)]
+    both = [
+        {"id": str(channel_id), "parent_id": str(category_id)} for channel_id in (first_channel_id, second_channel_id)
+    ]
     (await guild.owner.patch(path, json=both)).rejected(400, 40009)
     (await guild.owner.patch(path, json=[{**both[0], "lock_permissions": True}])).ok()
-    assert (await guild.get_channel(one))["permission_overwrites"] == (await guild.get_channel(category))[
-        "permission_overwrites"
-    ]
-    assert (await guild.get_channel(two))["parent_id"] is None
-    response = await guild.owner.patch(path, json=[{"id": str(two), "parent_id": str(one)}])
+    assert (await guild.get_channel(first_channel_id))["permission_overwrites"] == (
+        await guild.get_channel(category_id)
+    )["permission_overwrites"]
+    assert (await guild.get_channel(second_channel_id))["parent_id"] is None
+    response = await guild.owner.patch(path, json=[{"id": str(second_channel_id), "parent_id": str(first_channel_id)}])
     assert response.errors("0.parent_id") == ["CHANNEL_PARENT_INVALID_TYPE"]
 
 
@@ -582,13 +587,13 @@ async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(worl
 async def test_syncing_overwrites_requires_the_bits_that_change(world: World, bit: int) -> None:
     guild = await world.guild()
     bob = await guild.member(Permissions.MANAGE_CHANNELS | Permissions.MANAGE_ROLES)
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    await guild.overwrite(category, guild.id, allow=bit, target_type=OverwriteType.ROLE)
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category_id, guild.id, allow=bit, target_type=OverwriteType.ROLE)
     path = f"/guilds/{guild.id}/channels"
-    entry = {"id": str(guild.general), "parent_id": str(category), "lock_permissions": True}
+    entry = {"id": str(guild.general), "parent_id": str(category_id), "lock_permissions": True}
     (await bob.patch(path, json=[entry])).rejected(403, 50013)
-    assert (await guild.get_channel(guild.general))["parent_id"] != str(category)
-    await guild.overwrite(category, guild.id, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+    assert (await guild.get_channel(guild.general))["parent_id"] != str(category_id)
+    await guild.overwrite(category_id, guild.id, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     (await bob.patch(path, json=[entry])).ok()
     # A sync that removes an overwrite also changes the bits of the overwrite.
     await guild.overwrite(guild.general, bob.id, deny=bit)
@@ -601,28 +606,28 @@ async def test_syncing_overwrites_requires_the_bits_that_change(world: World, bi
 
 async def test_deleting_a_channel_publishes_an_event_and_an_audit_entry(world: World) -> None:
     guild = await world.guild()
-    channel = await guild.channel("gone")
+    channel_id = await guild.channel("gone")
     session = await (await world.bot(guild)).connect()
     bob = await guild.member()
-    (await bob.delete(f"/channels/{channel}")).rejected(403, 50013)
-    response = await guild.owner.delete(f"/channels/{channel}")
-    assert (response.status, response.ok()["id"]) == (200, str(channel))
-    assert (await session.next("CHANNEL_DELETE"))["id"] == str(channel)
+    (await bob.delete(f"/channels/{channel_id}")).rejected(403, 50013)
+    response = await guild.owner.delete(f"/channels/{channel_id}")
+    assert (response.status, response.ok()["id"]) == (200, str(channel_id))
+    assert (await session.next("CHANNEL_DELETE"))["id"] == str(channel_id)
     assert {"key": "name", "old_value": "gone"} in (await guild.last_audit_entry(AuditLogAction.CHANNEL_DELETE))[
         "changes"
     ]
-    (await guild.owner.get(f"/channels/{channel}")).rejected(404, 10003)
+    (await guild.owner.get(f"/channels/{channel_id}")).rejected(404, 10003)
 
 
 async def test_deleting_a_category_keeps_its_channels(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
-    child = await guild.channel("child", parent_id=str(category))
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    child_channel_id = await guild.channel("child", parent_id=str(category_id))
     session = await (await world.bot(guild)).connect()
-    (await guild.owner.delete(f"/channels/{category}")).ok()
-    assert (await session.next("CHANNEL_DELETE"))["id"] == str(category)
+    (await guild.owner.delete(f"/channels/{category_id}")).ok()
+    assert (await session.next("CHANNEL_DELETE"))["id"] == str(category_id)
     event = await session.next("CHANNEL_UPDATE")
-    assert (event["id"], event["parent_id"]) == (str(child), None)
+    assert (event["id"], event["parent_id"]) == (str(child_channel_id), None)
 
 
 async def test_deleting_a_channel_clears_references_of_the_guild(world: World) -> None:
@@ -672,7 +677,7 @@ async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -
 async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     image = {"name": "wave", "image": data_uri(png())}
-    own, foreign = [
+    own_emoji_id, foreign_emoji_id = [
         (await emoji_guild.owner.post(f"/guilds/{emoji_guild.id}/emojis", json=image)).ok()["id"]
         for emoji_guild in (guild, other)
     ]
@@ -682,24 +687,29 @@ async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> Non
         response = await guild.owner.post(path, json={"name": "forum", "type": ChannelType.GUILD_FORUM, **body})
         assert response.errors(field) == ["EMOJI_UNKNOWN"]
 
-    await assert_unknown_emoji("available_tags.0.emoji_id", available_tags=[{"name": "a", "emoji_id": foreign}])
+    await assert_unknown_emoji(
+        "available_tags.0.emoji_id", available_tags=[{"name": "a", "emoji_id": foreign_emoji_id}]
+    )
     await assert_unknown_emoji(
         "available_tags.1.emoji_name", available_tags=[{"name": "a"}, {"name": "b", "emoji_name": "words"}]
     )
     await assert_unknown_emoji("default_reaction_emoji.emoji_id", default_reaction_emoji={"emoji_id": "1"})
     await assert_unknown_emoji("default_reaction_emoji.emoji_name", default_reaction_emoji={"emoji_name": "x"})
-    body = {"available_tags": [{"name": "a", "emoji_id": own}], "default_reaction_emoji": {"emoji_id": own}}
+    body = {
+        "available_tags": [{"name": "a", "emoji_id": own_emoji_id}],
+        "default_reaction_emoji": {"emoji_id": own_emoji_id},
+    }
     created = (await guild.owner.post(path, json={"name": "forum", "type": ChannelType.GUILD_FORUM, **body})).ok()
-    assert created["default_reaction_emoji"] == {"emoji_id": own, "emoji_name": None}
+    assert created["default_reaction_emoji"] == {"emoji_id": own_emoji_id, "emoji_name": None}
     (tag,) = created["available_tags"]
-    assert (tag["emoji_id"], tag["emoji_name"]) == (own, None)
+    assert (tag["emoji_id"], tag["emoji_name"]) == (own_emoji_id, None)
 
     # A tag list is always sent whole, so an existing tag may keep a deleted emoji.
-    (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{own}")).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{own_emoji_id}")).ok()
     tags = [tag, {"name": "b", "emoji_name": "👍"}]
     changed = (await guild.owner.patch(f"/channels/{created['id']}", json={"available_tags": tags})).ok()
-    assert [tag["emoji_id"] for tag in changed["available_tags"]] == [own, None]
-    reaction = {"default_reaction_emoji": {"emoji_id": foreign}}
+    assert [tag["emoji_id"] for tag in changed["available_tags"]] == [own_emoji_id, None]
+    reaction = {"default_reaction_emoji": {"emoji_id": foreign_emoji_id}}
     response = await guild.owner.patch(f"/channels/{created['id']}", json=reaction)
     assert response.errors("default_reaction_emoji.emoji_id") == ["EMOJI_UNKNOWN"]
 

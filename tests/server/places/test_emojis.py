@@ -77,13 +77,13 @@ async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: 
 
 async def test_an_animated_emoji_is_served_animated_and_as_a_still_png(world: World) -> None:
     guild = await world.guild()
-    for data in (media.animated_image("GIF", frames=3), media.animated_image("WEBP", frames=3)):
+    for data in (media.animated_image("GIF", frame_count=3), media.animated_image("WEBP", frame_count=3)):
         emoji = await create_emoji(guild.owner, guild, image=media.data_uri(data))
         assert emoji["animated"] is True
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.gif")).n_frames == 3
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?animated=true")).n_frames == 3
         assert getattr(await open_cdn_image(world, f"/emojis/{emoji['id']}.png"), "n_frames", 1) == 1
-    still_emoji = await create_emoji(guild.owner, guild, image=media.data_uri(media.animated_image(frames=1)))
+    still_emoji = await create_emoji(guild.owner, guild, image=media.data_uri(media.animated_image(frame_count=1)))
     assert still_emoji["animated"] is False
 
 
@@ -110,16 +110,16 @@ async def test_the_creator_of_an_emoji_is_visible_with_the_permission(world: Wor
 
 async def test_an_update_publishes_an_event_only_if_something_changed(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role("holders")
+    role_id = await guild.role("holders")
     emoji = await create_emoji(guild.owner, guild)
     session = await (await world.bot(guild)).connect()
     path = f"/guilds/{guild.id}/emojis/{emoji['id']}"
 
-    changed = (await guild.owner.patch(path, json={"name": "Feast_2", "roles": [str(role), None]})).ok()
+    changed = (await guild.owner.patch(path, json={"name": "Feast_2", "roles": [str(role_id), None]})).ok()
 
-    assert (changed["name"], changed["roles"]) == ("Feast_2", [str(role)])
+    assert (changed["name"], changed["roles"]) == ("Feast_2", [str(role_id)])
     [event] = (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"]
-    assert (event["name"], event["roles"]) == ("Feast_2", [str(role)])
+    assert (event["name"], event["roles"]) == ("Feast_2", [str(role_id)])
     entry = await guild.last_audit_entry(AuditLogAction.EMOJI_UPDATE)
     assert {"key": "name", "old_value": "party", "new_value": "Feast_2"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "Feast_2"})).ok()
@@ -193,8 +193,8 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
             response.rejected(403, 50013)
     stranger = await world.user()
     for action in ACTIONS:
-        emoji = (await create_emoji(guild.owner, guild))["id"]
-        (await send_emoji_request(stranger, guild, action, emoji, emoji)).rejected(403, 50001)
+        emoji_id = (await create_emoji(guild.owner, guild))["id"]
+        (await send_emoji_request(stranger, guild, action, emoji_id, emoji_id)).rejected(403, 50001)
     (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG})).rejected(404, 10004)
 
 
@@ -227,8 +227,8 @@ async def test_an_invalid_emoji_names_the_invalid_field(world: World, body: Any,
 
 async def test_an_emoji_cannot_be_limited_to_an_unknown_role(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
-    foreign_role = await other.role("foreign")
-    body = {"name": "party", "image": PNG, "roles": [str(foreign_role)]}
+    foreign_role_id = await other.role("foreign")
+    body = {"name": "party", "image": PNG, "roles": [str(foreign_role_id)]}
     (await guild.owner.post(f"/guilds/{guild.id}/emojis", json=body)).rejected(404, 10011)
     emoji = await create_emoji(guild.owner, guild, roles=[str(guild.id)])
     assert emoji["roles"] == []
@@ -252,14 +252,14 @@ async def test_slots_grow_with_the_tier_and_are_counted_per_kind(world: World) -
 
 async def test_deleting_a_role_removes_it_from_its_emoji(world: World) -> None:
     guild = await world.guild()
-    role, other = await guild.role("holders"), await guild.role("others")
-    emoji = await create_emoji(guild.owner, guild, roles=[str(role), str(other)])
+    role_id, other_role_id = await guild.role("holders"), await guild.role("others")
+    emoji = await create_emoji(guild.owner, guild, roles=[str(role_id), str(other_role_id)])
     session = await (await world.bot(guild)).connect()
 
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).ok()
 
-    assert (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"][0]["roles"] == [str(other)]
-    assert (await guild.owner.get(f"/guilds/{guild.id}/emojis/{emoji['id']}")).ok()["roles"] == [str(other)]
+    assert (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"][0]["roles"] == [str(other_role_id)]
+    assert (await guild.owner.get(f"/guilds/{guild.id}/emojis/{emoji['id']}")).ok()["roles"] == [str(other_role_id)]
 
 
 # Reactions
@@ -303,12 +303,12 @@ async def test_an_external_emoji_requires_membership_and_the_permission(world: W
 async def test_an_emoji_limited_to_a_role_requires_that_role(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    role = await guild.role("holders")
-    emoji = await create_emoji(guild.owner, guild, roles=[str(role)])
+    role_id = await guild.role("holders")
+    emoji = await create_emoji(guild.owner, guild, roles=[str(role_id)])
     message = await guild.send_message(bob)
 
     (await react_with_emoji(bob, guild, emoji, message)).rejected(403, 50013)
-    await guild.add_role(bob, role)
+    await guild.add_role(bob, role_id)
     (await react_with_emoji(bob, guild, emoji, message)).ok()
 
 

@@ -43,8 +43,8 @@ async def test_a_guild_is_shown_with_the_amount_of_its_data(world: World) -> Non
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     guild = await world.guild(name="Harbor")
     await guild.member()
-    channel = await guild.channel("files")
-    await guild.owner.post(f"/channels/{channel}/messages", json={"content": "hello"})
+    channel_id = await guild.channel("files")
+    await guild.owner.post(f"/channels/{channel_id}/messages", json={"content": "hello"})
 
     shown = (await ann.get(f"/admin/guilds/{guild.id}")).ok()
 
@@ -59,11 +59,11 @@ async def test_a_guild_is_shown_with_the_amount_of_its_data(world: World) -> Non
 async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     guild = await world.guild()
-    channel = await guild.channel("general")
+    channel_id = await guild.channel("general")
     bob, stranger = await guild.member(), await world.user()
     bot = await world.bot(guild)
-    invite = (await guild.owner.post(f"/channels/{channel}/invites", json={})).ok()["code"]
-    webhook = (await guild.owner.post(f"/channels/{channel}/webhooks", json={"name": "news"})).ok()
+    invite = (await guild.owner.post(f"/channels/{channel_id}/invites", json={})).ok()["code"]
+    webhook = (await guild.owner.post(f"/channels/{channel_id}/webhooks", json={"name": "news"})).ok()
     session = await bob.connect()
 
     suspended = await act(ann, guild, "suspend", reason="Spam")
@@ -72,9 +72,9 @@ async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(w
     assert await session.next("GUILD_DELETE") == {"id": str(guild.id), "unavailable": True}
     message = "The operators of this server suspended this guild. Reason: Spam"
     for caller in (guild.owner, bob, bot):
-        for path in (f"/guilds/{guild.id}", f"/channels/{channel}/messages", f"/guilds/{guild.id}/members"):
+        for path in (f"/guilds/{guild.id}", f"/channels/{channel_id}/messages", f"/guilds/{guild.id}/members"):
             assert (await caller.get(path)).rejected(403, 50001)["message"] == message, path
-        response = await caller.post(f"/channels/{channel}/messages", json={"content": "hi"})
+        response = await caller.post(f"/channels/{channel_id}/messages", json={"content": "hi"})
         assert response.rejected(403, 50001)["message"] == message
     assert (await stranger.get(f"/guilds/{guild.id}")).rejected(403, 50001)["message"] == "Missing Access"
     joined = await stranger.post(f"/invites/{invite}", json={})
@@ -88,31 +88,33 @@ async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(w
 async def test_a_suspended_guild_becomes_available_again(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     guild = await world.guild()
-    early = await guild.owner.connect()
+    early_session = await guild.owner.connect()
     await act(ann, guild, "suspend", reason="Spam")
     # `connect` returns when every guild of READY is available.
-    opening = asyncio.create_task(guild.owner.connect())
-    await early.next("SESSIONS_REPLACE")
+    opening_task = asyncio.create_task(guild.owner.connect())
+    await early_session.next("SESSIONS_REPLACE")
 
     unsuspended = await act(ann, guild, "unsuspend")
 
-    late = await opening
+    late = await opening_task
     assert unsuspended["suspension"] is None
     assert late.ready["guilds"] == [{"id": str(guild.id), "unavailable": True}]
-    for created in (await early.next("GUILD_CREATE"), late.guilds[str(guild.id)]):
+    for created in (await early_session.next("GUILD_CREATE"), late.guilds[str(guild.id)]):
         assert (created["id"], created["unavailable"]) == (str(guild.id), False)
     (await guild.owner.get(f"/guilds/{guild.id}")).ok()
-    channel = await guild.channel("after")
-    for session in (early, late):
-        assert (await session.next("CHANNEL_CREATE"))["id"] == str(channel)
+    channel_id = await guild.channel("after")
+    for session in (early_session, late):
+        assert (await session.next("CHANNEL_CREATE"))["id"] == str(channel_id)
 
 
 async def test_a_suspension_ends_the_calls_of_a_guild(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     guild = await world.guild()
-    voice = await guild.channel("voice", type=2)
+    voice_channel_id = await guild.channel("voice", type=2)
     session = await guild.owner.connect()
-    await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": False, "self_deaf": False})
+    await session.send(
+        4, {"guild_id": str(guild.id), "channel_id": str(voice_channel_id), "self_mute": False, "self_deaf": False}
+    )
     await session.next("VOICE_STATE_UPDATE")
 
     await act(ann, guild, "suspend", reason="Spam")

@@ -115,8 +115,8 @@ async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: W
     bob = await guild.member()
     empty = {"guild_id": str(guild.id), "prompts": [], "default_channel_ids": [], "enabled": False, "mode": 0}
     assert (await bob.get(path)).ok() == empty
-    role, channels = await guild.role("chess"), await create_channels(guild)
-    option = {"title": "chess", "description": "a game", "role_ids": [str(role)], "channel_ids": channels[:1]}
+    role_id, channels = await guild.role("chess"), await create_channels(guild)
+    option = {"title": "chess", "description": "a game", "role_ids": [str(role_id)], "channel_ids": channels[:1]}
     prompt = {"id": "0", "title": "What do you like?", "options": [{**option, "emoji_name": "♟"}], "required": True}
     body = {"prompts": [prompt], "default_channel_ids": channels, "enabled": True, "mode": 0}
 
@@ -215,9 +215,9 @@ async def test_updating_onboarding_requires_manage_guild_and_manage_roles(world:
         (await (await guild.member(permissions)).put(path, json={})).rejected(403, 50013)
     manager = await guild.member(Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await manager.put(path, json={})).ok()
-    above = await guild.role("above")
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(above), "position": 9}])).ok()
-    body = {"prompts": [{"id": "0", "title": "x", "options": [{"title": "x", "role_ids": [str(above)]}]}]}
+    above_role_id = await guild.role("above")
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(above_role_id), "position": 9}])).ok()
+    body = {"prompts": [{"id": "0", "title": "x", "options": [{"title": "x", "role_ids": [str(above_role_id)]}]}]}
     assert (await manager.put(path, json=body)).errors("prompts.0.options.0.role_ids.0")
 
 
@@ -277,10 +277,10 @@ async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
     session = await guild.owner.connect(presence={"status": "idle", "activities": [{"name": "chess", "type": 0}]})
     (await guild.owner.patch(path, json={"enabled": True})).ok()
     assert (await session.next("GUILD_UPDATE"))["widget_enabled"] is True
-    lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
-    hidden = await guild.channel("Den", type=ChannelType.GUILD_VOICE)
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    state = {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": True, "self_deaf": False}
+    lounge_id = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+    hidden_channel_id = await guild.channel("Den", type=ChannelType.GUILD_VOICE)
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    state = {"guild_id": str(guild.id), "channel_id": str(lounge_id), "self_mute": True, "self_deaf": False}
     await session.send(GatewayOpcode.VOICE_STATE_UPDATE, state)
     await session.next("VOICE_STATE_UPDATE")
 
@@ -293,7 +293,7 @@ async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
     assert (member["id"], member["discriminator"], member["avatar"], member["status"]) == ("0", "0000", None, "idle")
     assert member["username"] == guild.owner.name
     assert member["activity"] == {"name": "chess"}
-    assert (member["channel_id"], member["self_mute"], member["mute"]) == (str(lounge), True, False)
+    assert (member["channel_id"], member["self_mute"], member["mute"]) == (str(lounge_id), True, False)
     avatar = await world.request("GET", member["avatar_url"])
     assert avatar.headers["Content-Type"] == "image/png"
 
@@ -321,12 +321,15 @@ async def test_a_manager_can_only_choose_channels_they_can_view(world: World) ->
     bob = await world.user()
     guild = await world.guild(None, bob)
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
-    hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    hidden_channel_id = await guild.channel("hidden")
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     base = f"/guilds/{guild.id}"
-    screen = {"welcome_channels": [{"channel_id": str(hidden), "description": "x"}]}
-    guide = {"resource_channels": [{"channel_id": str(hidden), "title": "x"}]}
-    settings = [("/widget", {"enabled": True, "channel_id": str(hidden)}), ("", {"system_channel_id": str(hidden)})]
+    screen = {"welcome_channels": [{"channel_id": str(hidden_channel_id), "description": "x"}]}
+    guide = {"resource_channels": [{"channel_id": str(hidden_channel_id), "title": "x"}]}
+    settings = [
+        ("/widget", {"enabled": True, "channel_id": str(hidden_channel_id)}),
+        ("", {"system_channel_id": str(hidden_channel_id)}),
+    ]
 
     for path, body in settings:
         (await bob.patch(base + path, json=body)).rejected(403, 50001)
@@ -351,8 +354,8 @@ async def test_widget_settings_require_manage_guild(world: World) -> None:
         (await actor.get(path)).rejected(403, code)
         (await actor.patch(path, json={})).rejected(403, code)
     (await guild.owner.patch(path, json={"channel_id": str(other.general)})).rejected(404, 10003)
-    category = guild.channels["Text Channels"]
-    (await guild.owner.patch(path, json={"channel_id": str(category)})).rejected(400, 50024)
+    category_id = guild.channels["Text Channels"]
+    (await guild.owner.patch(path, json={"channel_id": str(category_id)})).rejected(400, 50024)
     assert (await guild.owner.patch(path, json={"enabled": 3})).errors("enabled")
     (await world.request("GET", "/guilds/1/widget.json")).rejected(404, 10004)
 

@@ -340,18 +340,20 @@ async def test_referenced_channels_must_be_in_the_guild_and_of_the_right_type(wo
     guild = await world.guild()
     other = await world.guild(guild.owner)
     path = f"/guilds/{guild.id}"
-    voice = guild.channels["General"]
+    voice_channel_id = guild.channels["General"]
 
     changed = (
-        await guild.owner.patch(path, json={"afk_channel_id": str(voice), "rules_channel_id": str(guild.general)})
+        await guild.owner.patch(
+            path, json={"afk_channel_id": str(voice_channel_id), "rules_channel_id": str(guild.general)}
+        )
     ).ok()
 
-    assert (changed["afk_channel_id"], changed["rules_channel_id"]) == (str(voice), str(guild.general))
+    assert (changed["afk_channel_id"], changed["rules_channel_id"]) == (str(voice_channel_id), str(guild.general))
     (await guild.owner.patch(path, json={"afk_channel_id": str(other.general)})).rejected(404, 10003)
     (await guild.owner.patch(path, json={"system_channel_id": "1"})).rejected(404, 10003)
     (await guild.owner.patch(path, json={"afk_channel_id": str(guild.general)})).rejected(400, 50024)
-    (await guild.owner.patch(path, json={"system_channel_id": str(voice)})).rejected(400, 50024)
-    (await guild.owner.patch(path, json={"rules_channel_id": str(voice)})).rejected(400, 50086)
+    (await guild.owner.patch(path, json={"system_channel_id": str(voice_channel_id)})).rejected(400, 50024)
+    (await guild.owner.patch(path, json={"rules_channel_id": str(voice_channel_id)})).rejected(400, 50086)
 
 
 async def test_features_are_changed_with_the_required_permission(world: World) -> None:
@@ -486,26 +488,28 @@ async def test_the_owner_deletes_a_guild(world: World) -> None:
 async def test_the_gateway_state_contains_roles_channels_and_members(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    role = await guild.role("mods", Permissions.KICK_MEMBERS)
-    await guild.add_role(bob, role)
+    role_id = await guild.role("mods", Permissions.KICK_MEMBERS)
+    await guild.add_role(bob, role_id)
     await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
 
-    state = await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, guild.id))
-    member_states = await world.app.database.read(lambda tx: guild_state.read_member_states(tx, guild.id, [bob.id, 1]))
+    state = await world.app.database.read(lambda tx: guild_state.views.read_guild_state(tx, guild.id))
+    member_states = await world.app.database.read(
+        lambda tx: guild_state.views.read_member_states(tx, guild.id, [bob.id, 1])
+    )
 
     assert state is not None
-    assert state.roles == {guild.id: Permissions.DEFAULT_EVERYONE, role: Permissions.KICK_MEMBERS}
+    assert state.roles == {guild.id: Permissions.DEFAULT_EVERYONE, role_id: Permissions.KICK_MEMBERS}
     assert (state.owner_id, state.member_count) == (guild.owner.id, 2)
     assert state.channels[guild.general].overwrites == {guild.id: (0, Permissions.VIEW_CHANNEL)}
     assert b"___hidden___" in state.channels[guild.general].obfuscated_body
     assert b'"general"' in state.channels[guild.general].body
     assert member_states.keys() == {bob.id}
-    assert member_states[bob.id].roles == (role,)
+    assert member_states[bob.id].roles == (role_id,)
     assert datetime.fromisoformat(member_states[bob.id].joined_at) == datetime.fromtimestamp(
         world.clock.now_ms() / 1000, UTC
     )
-    assert await world.app.database.read(lambda tx: guild_state.read_guild_state(tx, 1)) is None
-    assert await world.app.database.read(lambda tx: guild_state.list_guild_ids(tx, bob.id)) == [guild.id]
+    assert await world.app.database.read(lambda tx: guild_state.views.read_guild_state(tx, 1)) is None
+    assert await world.app.database.read(lambda tx: guild_state.views.list_guild_ids(tx, bob.id)) == [guild.id]
 
 
 # Operator grants
@@ -580,7 +584,7 @@ class TestBlockedNames:
     async def test_names_descriptions_and_topics_must_not_contain_blocked_terms(self, world: World) -> None:
         guild = await world.guild()
         owner, path = guild.owner, f"/guilds/{guild.id}"
-        stage = await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
+        stage_channel_id = await guild.channel("stage", type=ChannelType.GUILD_STAGE_VOICE)
         for response in (
             await owner.post("/guilds", json={"name": "Villainous"}),
             await owner.post("/guilds", json={"name": "Fine", "channels": [{"id": 1, "name": "villains"}]}),
@@ -588,10 +592,12 @@ class TestBlockedNames:
             await owner.patch(path, json={"description": "our evil plan"}),
             await owner.post(f"{path}/channels", json={"name": "evil plan"}),
             await owner.patch(f"/channels/{guild.general}", json={"name": "the-evil-plan"}),
-            await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "A villain speaks"}),
+            await owner.post(
+                "/stage-instances", json={"channel_id": str(stage_channel_id), "topic": "A villain speaks"}
+            ),
         ):
             response.rejected(400, 20031)
         assert (await owner.get(path)).ok()["name"] == "Guild"
-        (await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "evil plans"})).ok()
-        (await owner.patch(f"/stage-instances/{stage}", json={"topic": "villain"})).rejected(400, 20031)
+        (await owner.post("/stage-instances", json={"channel_id": str(stage_channel_id), "topic": "evil plans"})).ok()
+        (await owner.patch(f"/stage-instances/{stage_channel_id}", json={"topic": "villain"})).rejected(400, 20031)
         (await owner.patch(path, json={"name": "Devil planet"})).ok()

@@ -77,8 +77,8 @@ async def test_an_invite_lasts_a_day_by_default_and_forever_with_0(world: World)
 
 async def test_invite_events_require_manage_channels(world: World) -> None:
     guild = await world.guild()
-    bystander = await world.bot(guild)
-    session = await bystander.connect(Intents.GUILDS | Intents.GUILD_INVITES)
+    other_bot = await world.bot(guild)
+    session = await other_bot.connect(Intents.GUILDS | Intents.GUILD_INVITES)
     created = await create_invite(guild.owner, guild.general)
     (await guild.owner.delete(f"/invites/{created['code']}")).ok()
     await session.assert_not_received("INVITE_CREATE", "INVITE_DELETE")
@@ -110,8 +110,8 @@ async def test_invites_require_the_permission_and_a_suitable_channel(world: Worl
     await guild.overwrite(guild.general, bob.id, deny=Permissions.CREATE_INSTANT_INVITE)
     (await bob.post(f"/channels/{guild.general}/invites", json={})).rejected(403, 50013)
     (await guild.owner.post("/channels/1/invites", json={})).rejected(404, 10003)
-    category = await guild.channel("Stuff", type=ChannelType.GUILD_CATEGORY)
-    (await guild.owner.post(f"/channels/{category}/invites", json={})).rejected(400, 50024)
+    category_id = await guild.channel("Stuff", type=ChannelType.GUILD_CATEGORY)
+    (await guild.owner.post(f"/channels/{category_id}/invites", json={})).rejected(400, 50024)
     stranger = await world.user("stranger")
     (await stranger.post(f"/channels/{guild.general}/invites", json={})).rejected(403, 50001)
     direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(stranger.id)})).ok()
@@ -120,11 +120,11 @@ async def test_invites_require_the_permission_and_a_suitable_channel(world: Worl
 
 async def test_an_invite_can_target_an_activity_in_a_voice_channel(world: World) -> None:
     guild = await world.guild()
-    voice = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+    voice_channel_id = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     app = await world.bot(guild, flags=PRIVILEGED_INTENT_FLAGS | ApplicationFlags.EMBEDDED)
     created = await create_invite(
         guild.owner,
-        voice,
+        voice_channel_id,
         target_type=InviteTargetType.EMBEDDED_APPLICATION,
         target_application_id=str(app.application_id),
     )
@@ -169,10 +169,10 @@ async def test_a_guild_has_at_most_1000_invites(world: World) -> None:
 async def test_an_invite_gives_its_roles_to_new_and_existing_members(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(None, alice)
-    role = await guild.role("players")
+    role_id = await guild.role("players")
     session = await bob.connect()
 
-    created = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
+    created = await create_invite(guild.owner, guild.general, role_ids=[str(role_id)])
 
     assert [set(partial_role) for partial_role in created["roles"]] == [PARTIAL_ROLE_KEYS]
     invite = (await bob.get(f"/invites/{created['code']}")).ok()
@@ -180,9 +180,9 @@ async def test_an_invite_gives_its_roles_to_new_and_existing_members(world: Worl
     assert set(invite["roles"][0]) == PARTIAL_ROLE_KEYS
     (await bob.post(f"/invites/{created['code']}")).ok()
     assert (await session.next("GUILD_CREATE"))["id"] == str(guild.id)
-    assert await list_member_roles(bob, guild) == [str(role)]
+    assert await list_member_roles(bob, guild) == [str(role_id)]
     (await alice.post(f"/invites/{created['code']}")).ok()
-    assert await list_member_roles(alice, guild) == [str(role)]
+    assert await list_member_roles(alice, guild) == [str(role_id)]
     # Accepting an invite without effect does not count as a use.
     (await alice.post(f"/invites/{created['code']}")).ok()
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()[0]["uses"] == 2
@@ -200,28 +200,32 @@ async def test_a_single_use_invite_gives_its_roles_to_one_member(world: World) -
 async def test_roles_on_an_invite_require_manage_roles_and_a_higher_role(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    low, high = await guild.role("low"), await guild.role("high")
+    low_role_id, high_role_id = await guild.role("low"), await guild.role("high")
     path = f"/channels/{guild.general}/invites"
-    (await bob.post(path, json={"role_ids": [str(low)]})).rejected(403, 50013)
-    manager = await guild.role("manager", Permissions.MANAGE_ROLES)
-    await guild.add_role(bob, manager)
-    order = [{"id": str(low), "position": 1}, {"id": str(manager), "position": 2}, {"id": str(high), "position": 3}]
+    (await bob.post(path, json={"role_ids": [str(low_role_id)]})).rejected(403, 50013)
+    manager_role_id = await guild.role("manager", Permissions.MANAGE_ROLES)
+    await guild.add_role(bob, manager_role_id)
+    order = [
+        {"id": str(low_role_id), "position": 1},
+        {"id": str(manager_role_id), "position": 2},
+        {"id": str(high_role_id), "position": 3},
+    ]
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=order)).ok()
-    (await bob.post(path, json={"role_ids": [str(high)]})).rejected(403, 50013)
+    (await bob.post(path, json={"role_ids": [str(high_role_id)]})).rejected(403, 50013)
     (await bob.post(path, json={"role_ids": ["1"]})).rejected(404, 10011)
     (await guild.owner.post(path, json={"role_ids": [str(guild.id)]})).rejected(400, 50028)
-    assert (await bob.post(path, json={"role_ids": [str(low)]})).ok()["roles"][0]["id"] == str(low)
-    form = await bob.post(path, data={"role_ids": f"{low}, {low}", "max_age": "60", "unique": "true"})
-    assert [role["id"] for role in form.ok()["roles"]] == [str(low)]
+    assert (await bob.post(path, json={"role_ids": [str(low_role_id)]})).ok()["roles"][0]["id"] == str(low_role_id)
+    form = await bob.post(path, data={"role_ids": f"{low_role_id}, {low_role_id}", "max_age": "60", "unique": "true"})
+    assert [role["id"] for role in form.ok()["roles"]] == [str(low_role_id)]
     assert form.json["max_age"] == 60
 
 
 async def test_a_deleted_role_is_neither_shown_nor_given(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild()
-    role = await guild.role()
-    created = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
+    role_id = await guild.role()
+    created = await create_invite(guild.owner, guild.general, role_ids=[str(role_id)])
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).ok()
     assert "roles" not in (await bob.get(f"/invites/{created['code']}")).ok()
     (await bob.post(f"/invites/{created['code']}")).ok()
     assert await list_member_roles(bob, guild) == []
@@ -233,16 +237,16 @@ async def test_a_deleted_role_is_neither_shown_nor_given(world: World) -> None:
 async def test_roles_and_target_users_of_invites_change_by_date(world: World) -> None:
     guild = await world.guild()
     bob = await world.user("bob")
-    role = await guild.role()
+    role_id = await guild.role()
     world.clock.set(changes.INVITE_TARGET_USERS.at_ms - 1)
     early_response = await guild.owner.post(
-        f"/channels/{guild.general}/invites", data=csv_form(str(bob.id), role_ids=str(role), unique="true")
+        f"/channels/{guild.general}/invites", data=csv_form(str(bob.id), role_ids=str(role_id), unique="true")
     )
     assert "roles" not in early_response.ok()
     (await guild.owner.get(f"/invites/{early_response.json['code']}/target-users")).rejected(404, 0)
     world.clock.set(changes.TARGET_USERS_HEADER.at_ms - 1)
     created = await guild.owner.post(
-        f"/channels/{guild.general}/invites", data=csv_form(f"header\n{bob.id}", role_ids=str(role))
+        f"/channels/{guild.general}/invites", data=csv_form(f"header\n{bob.id}", role_ids=str(role_id))
     )
     assert "permissions" in created.ok()["roles"][0]
     targets_path = f"/invites/{created.json['code']}/target-users"
@@ -273,9 +277,16 @@ async def test_an_invite_is_public_and_contains_counts_on_request(world: World) 
 
 async def test_an_invite_shows_events_outside_other_channels(world: World) -> None:
     guild = await world.guild()
-    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=ChannelType.GUILD_VOICE)
-    created = await create_invite(guild.owner, lounge)
-    bodies = external_event(name="boats"), channel_event(lounge, name="songs"), channel_event(cellar, name="secrets")
+    lounge_id, cellar_channel_id = (
+        guild.channels["General"],
+        await guild.channel("cellar", type=ChannelType.GUILD_VOICE),
+    )
+    created = await create_invite(guild.owner, lounge_id)
+    bodies = (
+        external_event(name="boats"),
+        channel_event(lounge_id, name="songs"),
+        channel_event(cellar_channel_id, name="secrets"),
+    )
     events = [await create_event(guild.owner, guild, body) for body in bodies]
 
     async def find_event_name(event_id: str) -> Any | None:
@@ -291,9 +302,9 @@ async def test_an_invite_shows_events_outside_other_channels(world: World) -> No
 async def test_listing_invites_requires_manage_guild_or_view_audit_log(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     first = await create_invite(guild.owner, guild.general, role_ids=[str(await guild.role())])
-    second = await create_invite(guild.owner, other)
+    second = await create_invite(guild.owner, other_channel_id)
     invites = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
     assert {invite["code"] for invite in invites} == {first["code"], second["code"]}
     assert all(invite["max_age"] == 86_400 for invite in invites)
@@ -429,10 +440,10 @@ async def test_an_invite_expires(world: World) -> None:
 async def test_deleting_a_channel_deletes_its_invites(world: World) -> None:
     guild = await world.guild()
     owner_session = await guild.owner.connect()
-    other = await guild.channel("other")
-    created = await create_invite(guild.owner, other)
+    other_channel_id = await guild.channel("other")
+    created = await create_invite(guild.owner, other_channel_id)
     remaining = await create_invite(guild.owner, guild.general)
-    (await guild.owner.delete(f"/channels/{other}")).ok()
+    (await guild.owner.delete(f"/channels/{other_channel_id}")).ok()
     assert (await owner_session.next("INVITE_DELETE"))["code"] == created["code"]
     await owner_session.next("CHANNEL_DELETE")
     (await guild.owner.get(f"/invites/{created['code']}")).rejected(404, 10006)

@@ -251,9 +251,9 @@ async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> N
     session = await moderator.connect()
     (await moderator.patch(f"/guilds/{guild.id}/requests/{request['id']}", json={"action": "APPROVED"})).ok()
     assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is False
-    banned = await world.user()
-    (await guild.owner.put(f"/guilds/{guild.id}/bans/{banned.id}", json={})).ok()
-    (await submit_form(banned, guild, form, "chess")).rejected(403, 40007)
+    banned_user = await world.user()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{banned_user.id}", json={})).ok()
+    (await submit_form(banned_user, guild, form, "chess")).rejected(403, 40007)
 
 
 async def test_requests_are_paged(world: World) -> None:

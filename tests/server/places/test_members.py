@@ -84,14 +84,14 @@ async def issue_token(world: World, bot: Actor, user: Actor, scopes: str = "guil
 async def test_a_member_view_contains_every_key_that_libraries_read(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
-    role = await guild.role("mods")
-    await guild.add_role(bob, role)
+    role_id = await guild.role("mods")
+    await guild.add_role(bob, role_id)
 
     member = (await alice.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()
 
     assert member["user"]["id"] == str(bob.id)
     assert member["user"]["username"] == "bob"
-    assert member["roles"] == [str(role)]
+    assert member["roles"] == [str(role_id)]
     assert member["joined_at"] == codec.timestamp(NOW_MS)
     assert member["communication_disabled_until"] is None
     assert {
@@ -206,17 +206,17 @@ async def test_a_bot_adds_a_user_who_consented(world: World) -> None:
     bot = await world.bot(
         guild, permissions=Permissions.CREATE_INSTANT_INVITE | Permissions.MANAGE_NICKNAMES | Permissions.MANAGE_ROLES
     )
-    low = await guild.role("low")
+    low_role_id = await guild.role("low")
     token = await issue_token(world, bot, bob)
     session = await bot.connect()
     user_session = await bob.connect()
 
-    body = {"access_token": token, "nick": "Bobby", "roles": [str(low)]}
+    body = {"access_token": token, "nick": "Bobby", "roles": [str(low_role_id)]}
     response = await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json=body)
 
     assert response.status == 201
     assert response.json["nick"] == "Bobby"
-    assert response.json["roles"] == [str(low)]
+    assert response.json["roles"] == [str(low_role_id)]
     joined = await session.next("GUILD_MEMBER_ADD")
     assert (joined["guild_id"], joined["user"]["id"], joined["pending"]) == (str(guild.id), str(bob.id), False)
     created = await user_session.next("GUILD_CREATE")
@@ -246,14 +246,14 @@ async def test_each_field_of_an_added_member_requires_its_permission(world: Worl
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice)
     bot = await world.bot(guild)
-    high = await guild.role("high")
+    high_role_id = await guild.role("high")
     path, token = f"/guilds/{guild.id}/members/{bob.id}", await issue_token(world, bot, bob)
 
     for key, value in {
         "nick": "x",
         "mute": True,
         "deaf": True,
-        "roles": [str(high)],
+        "roles": [str(high_role_id)],
         "flags": MemberFlags.BYPASSES_VERIFICATION,
     }.items():
         (await bot.put(path, json={"access_token": token, key: value})).rejected(403, 50013)
@@ -412,9 +412,9 @@ async def test_members_with_an_equal_or_higher_role_cannot_be_renamed_or_timed_o
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_NICKNAMES | Permissions.MODERATE_MEMBERS)
     until = codec.timestamp(NOW_MS + DAY_MS)
-    high = await guild.role("high")
-    (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high), "position": 2}])).ok()
-    await guild.add_role(bob, high)
+    high_role_id = await guild.role("high")
+    (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high_role_id), "position": 2}])).ok()
+    await guild.add_role(bob, high_role_id)
 
     for target in (alice, bob, bot):
         if target is not bot:
@@ -486,21 +486,21 @@ async def test_administrators_cannot_be_timed_out(world: World) -> None:
 async def test_a_role_list_replaces_roles_and_audits_added_and_removed(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    red, blue = await guild.role("red"), await guild.role("blue")
+    red_role_id, blue_role_id = await guild.role("red"), await guild.role("blue")
     path = f"/guilds/{guild.id}/members/{bob.id}"
     session = await alice.connect()
-    (await alice.patch(path, json={"roles": [str(red)]})).ok()
+    (await alice.patch(path, json={"roles": [str(red_role_id)]})).ok()
 
-    member = (await alice.patch(path, json={"roles": [str(blue)]})).ok()
+    member = (await alice.patch(path, json={"roles": [str(blue_role_id)]})).ok()
 
-    assert member["roles"] == [str(blue)]
+    assert member["roles"] == [str(blue_role_id)]
     await session.next("GUILD_MEMBER_UPDATE")
-    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(blue)]
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(blue_role_id)]
     entry = await last_stored_entry(world, guild, AuditLogAction.MEMBER_ROLE_UPDATE)
     assert entry.target_id == bob.id
     assert entry.changes == [
-        {"key": "$add", "new_value": [{"id": str(blue), "name": "blue"}]},
-        {"key": "$remove", "new_value": [{"id": str(red), "name": "red"}]},
+        {"key": "$add", "new_value": [{"id": str(blue_role_id), "name": "blue"}]},
+        {"key": "$remove", "new_value": [{"id": str(red_role_id), "name": "red"}]},
     ]
     assert (await alice.patch(path, json={"roles": None})).ok()["roles"] == []
 
@@ -510,11 +510,11 @@ async def test_roles_are_added_and_removed_one_by_one(world: World) -> None:
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
     session = await bot.connect()
-    red = await guild.role("red")
-    path = f"/guilds/{guild.id}/members/{bob.id}/roles/{red}"
+    red_role_id = await guild.role("red")
+    path = f"/guilds/{guild.id}/members/{bob.id}/roles/{red_role_id}"
 
     assert (await alice.put(path)).status == 204
-    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(red)]
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(red_role_id)]
     assert (await alice.put(path)).status == 204
     assert (await alice.delete(path)).status == 204
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
@@ -528,38 +528,38 @@ async def test_higher_managed_and_foreign_roles_cannot_be_assigned(world: World)
     alice, bob, stranger = await world.user(), await world.user(), await world.user()
     guild, elsewhere = await world.guild(alice, bob), await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_ROLES)
-    managed = await guild.role("managed")
-    await world.write(lambda call: call.tx.run("UPDATE roles SET managed = 1 WHERE id = ?", managed))
-    foreign = await elsewhere.role("foreign")
-    top = await guild.role("top")
-    (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(top), "position": 3}])).ok()
+    managed_role_id = await guild.role("managed")
+    await world.write(lambda call: call.tx.run("UPDATE roles SET managed = 1 WHERE id = ?", managed_role_id))
+    foreign_role_id = await elsewhere.role("foreign")
+    top_role_id = await guild.role("top")
+    (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(top_role_id), "position": 3}])).ok()
     path = f"/guilds/{guild.id}/members"
 
-    (await bot.put(f"{path}/{bob.id}/roles/{top}")).rejected(403, 50013)
-    (await bot.put(f"{path}/{bob.id}/roles/{foreign}")).rejected(404, 10011)
-    (await alice.put(f"{path}/{bob.id}/roles/{managed}")).rejected(400, 50028)
+    (await bot.put(f"{path}/{bob.id}/roles/{top_role_id}")).rejected(403, 50013)
+    (await bot.put(f"{path}/{bob.id}/roles/{foreign_role_id}")).rejected(404, 10011)
+    (await alice.put(f"{path}/{bob.id}/roles/{managed_role_id}")).rejected(400, 50028)
     (await alice.put(f"{path}/{bob.id}/roles/{guild.id}")).rejected(400, 50028)
-    (await alice.put(f"{path}/{stranger.id}/roles/{top}")).rejected(404, 10007)
-    (await bob.put(f"{path}/{bob.id}/roles/{top}")).rejected(403, 50013)
-    (await alice.patch(f"{path}/{bob.id}", json={"roles": [str(foreign)]})).rejected(404, 10011)
+    (await alice.put(f"{path}/{stranger.id}/roles/{top_role_id}")).rejected(404, 10007)
+    (await bob.put(f"{path}/{bob.id}/roles/{top_role_id}")).rejected(403, 50013)
+    (await alice.patch(f"{path}/{bob.id}", json={"roles": [str(foreign_role_id)]})).rejected(404, 10011)
 
 
 async def test_mute_deafen_and_move_need_a_member_in_voice(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    lounge, den = (
+    lounge_id, den_channel_id = (
         await guild.channel("lounge", type=ChannelType.GUILD_VOICE),
         await guild.channel("den", type=ChannelType.GUILD_VOICE),
     )
     path = f"/guilds/{guild.id}/members/{bob.id}"
     (await alice.patch(path, json={"mute": True})).rejected(400, 40032)
-    (await alice.patch(path, json={"channel_id": str(lounge)})).rejected(400, 40032)
-    await insert_voice_state(world, guild, bob, lounge)
+    (await alice.patch(path, json={"channel_id": str(lounge_id)})).rejected(400, 40032)
+    await insert_voice_state(world, guild, bob, lounge_id)
 
     assert (await alice.patch(path, json={"mute": True, "deaf": True})).ok()["mute"] is True
     (await alice.patch(path, json={"channel_id": "1"})).rejected(404, 10003)
     (await alice.patch(path, json={"channel_id": str(guild.general)})).rejected(400, 50024)
-    (await alice.patch(path, json={"channel_id": str(den)})).ok()
+    (await alice.patch(path, json={"channel_id": str(den_channel_id)})).ok()
     moved = await last_stored_entry(world, guild, AuditLogAction.MEMBER_MOVE)
     (await alice.patch(path, json={"channel_id": None})).ok()
 
@@ -567,7 +567,7 @@ async def test_mute_deafen_and_move_need_a_member_in_voice(world: World) -> None
         {"key": "mute", "old_value": False, "new_value": True},
         {"key": "deaf", "old_value": False, "new_value": True},
     ]
-    assert moved.options == {"channel_id": str(den), "count": "1"}
+    assert moved.options == {"channel_id": str(den_channel_id), "count": "1"}
     assert (await last_stored_entry(world, guild, AuditLogAction.MEMBER_DISCONNECT)).options == {"count": "1"}
 
 
@@ -606,13 +606,13 @@ async def test_changing_your_own_nick_requires_change_nickname_on_both_routes(wo
 
 async def test_a_new_display_name_is_published_in_every_guild_of_the_user(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    first, second = await world.guild(alice, bob), await world.guild(bob, alice)
+    first_guild, second_guild = await world.guild(alice, bob), await world.guild(bob, alice)
     session = await alice.connect()
 
     (await bob.patch("/users/@me", json={"global_name": "Robert"})).ok()
 
     events = [await session.next("GUILD_MEMBER_UPDATE"), await session.next("GUILD_MEMBER_UPDATE")]
-    assert {event["guild_id"] for event in events} == {str(first.id), str(second.id)}
+    assert {event["guild_id"] for event in events} == {str(first_guild.id), str(second_guild.id)}
     assert {event["user"]["global_name"] for event in events} == {"Robert"}
 
 
@@ -671,12 +671,12 @@ async def test_temporary_members_leave_with_their_last_session_unless_they_have_
             lambda call, guest=guest: members.membership.add(call, guild.id, guest.id, is_temporary=True), alice.id
         )
     await guild.add_role(carol, await guild.role())
-    owner_session, first, second = await alice.connect(), await bob.connect(), await bob.connect()
+    owner_session, first_session, second_session = await alice.connect(), await bob.connect(), await bob.connect()
     await (await carol.connect()).close()
 
-    await first.close()
+    await first_session.close()
     await owner_session.assert_not_received("GUILD_MEMBER_REMOVE")
-    await second.close()
+    await second_session.close()
 
     assert (await owner_session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
     (await alice.get(f"/guilds/{guild.id}/members/{carol.id}")).ok()
@@ -690,8 +690,8 @@ async def create_guild_with_inactive_members(world: World) -> tuple[Guild, dict[
     names = ("owner", "quiet", "chatty", "fresh", "red")
     users = {name: await world.user(name) for name in names}
     guild = await world.guild(users["owner"], *(users[name] for name in names[1:]))
-    role = await guild.role("red")
-    await guild.add_role(users["red"], role)
+    role_id = await guild.role("red")
+    await guild.add_role(users["red"], role_id)
 
     def set_join_times(call: Call) -> None:
         call.tx.run("UPDATE members SET joined_ms = ?", NOW_MS - 10 * DAY_MS)
@@ -705,7 +705,7 @@ async def create_guild_with_inactive_members(world: World) -> tuple[Guild, dict[
             )
 
     await world.write(set_join_times)
-    return guild, users, role
+    return guild, users, role_id
 
 
 async def test_a_prune_removes_inactive_members_without_roles(world: World) -> None:
@@ -752,8 +752,8 @@ async def test_guild_create_of_a_small_guild_lists_members_by_intent(world: Worl
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, bob, carol)
     bot = await world.bot(guild)
-    voice = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    await insert_voice_state(world, guild, carol, voice)
+    voice_channel_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    await insert_voice_state(world, guild, carol, voice_channel_id)
 
     async def list_user_ids(intents: int) -> tuple[set[str], set[str]]:
         created = (await bot.connect(intents)).guilds[str(guild.id)]
@@ -839,7 +839,7 @@ async def test_members_are_requested_by_name_or_id(world: World) -> None:
 
 async def test_invalid_member_requests_are_ignored(world: World) -> None:
     alice = await world.user("alice")
-    guild, hidden = await world.guild(alice), await world.guild()
+    guild, hidden_guild = await world.guild(alice), await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
 
@@ -847,8 +847,8 @@ async def test_invalid_member_requests_are_ignored(world: World) -> None:
         {"guild_id": str(guild.id)},
         {"guild_id": str(guild.id), "query": "a", "limit": 1, "user_ids": ["1"]},
         {"guild_id": str(guild.id), "query": "a", "limit": 0},
-        {"guild_id": [str(guild.id), str(hidden.id)], "query": "a", "limit": 1},
-        {"guild_id": str(hidden.id), "query": "a", "limit": 1},
+        {"guild_id": [str(guild.id), str(hidden_guild.id)], "query": "a", "limit": 1},
+        {"guild_id": str(hidden_guild.id), "query": "a", "limit": 1},
     ):
         await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, request)
     await session.send(
@@ -864,12 +864,17 @@ async def test_invalid_member_requests_are_ignored(world: World) -> None:
 async def test_granting_roles_keeps_existing_roles(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    red, blue = await guild.role("red"), await guild.role("blue")
-    await guild.add_role(bob, red)
+    red_role_id, blue_role_id = await guild.role("red"), await guild.role("blue")
+    await guild.add_role(bob, red_role_id)
 
-    await world.write(lambda call: members.membership.grant_roles(call, guild.id, bob.id, [blue]), actor=alice.id)
+    await world.write(
+        lambda call: members.membership.grant_roles(call, guild.id, bob.id, [blue_role_id]), actor=alice.id
+    )
 
-    assert (await alice.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == [str(red), str(blue)]
+    assert (await alice.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == [
+        str(red_role_id),
+        str(blue_role_id),
+    ]
 
 
 async def test_members_are_loaded_in_batches_of_any_size(world: World) -> None:

@@ -117,15 +117,17 @@ async def test_changing_responses_replaces_only_the_roles_of_earlier_responses(
     world: World, onboarding: OnboardingGuild
 ) -> None:
     bob = await onboarding.guild.invited_member()
-    other = await onboarding.guild.role("other")
-    await onboarding.guild.add_role(bob, other)
+    other_role_id = await onboarding.guild.role("other")
+    await onboarding.guild.add_role(bob, other_role_id)
     (await onboarding.respond(bob, "white", "chess", "more")).ok()
     session = await bob.connect()
 
     responses = (await onboarding.respond(bob, "black", "go")).ok()
 
     event = await session.next("GUILD_MEMBER_UPDATE")
-    assert sorted(event["roles"], key=int) == sorted([*onboarding.granted_roles("black", "go"), str(other)], key=int)
+    assert sorted(event["roles"], key=int) == sorted(
+        [*onboarding.granted_roles("black", "go"), str(other_role_id)], key=int
+    )
     assert responses["channel_ids"] == [*onboarding.channels[:7], onboarding.channels[8]]
     (await onboarding.respond(bob, "black", "go")).ok()
     await session.assert_not_received("GUILD_MEMBER_UPDATE")

@@ -197,9 +197,11 @@ async def test_a_role_connection_requires_its_application_and_scope(world: World
 # Linked roles
 
 
-async def link_role(guild: Guild, role: int, *alternatives: list[dict[str, Any]]) -> ApiResponse:
+async def link_role(guild: Guild, role_id: int, *alternatives: list[dict[str, Any]]) -> ApiResponse:
     """Set the requirements of a linked role as the owner of the guild."""
-    return await guild.owner.put(f"/guilds/{guild.id}/roles/{role}/connections/configuration", json=list(alternatives))
+    return await guild.owner.put(
+        f"/guilds/{guild.id}/roles/{role_id}/connections/configuration", json=list(alternatives)
+    )
 
 
 def requirement(bot: Actor, key: str | None = None, value: str | None = None) -> dict[str, Any]:
@@ -212,21 +214,21 @@ async def test_linked_roles_follow_the_role_connection(world: World) -> None:
     guild = await world.guild(None, alice)
     observer_bot = await world.bot(guild)
     (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
-    role = await guild.role("veterans")
+    role_id = await guild.role("veterans")
     session = await observer_bot.connect()
 
-    (await link_role(guild, role, [requirement(bot, "level", "10")])).ok()
+    (await link_role(guild, role_id, [requirement(bot, "level", "10")])).ok()
 
     assert (await session.next("GUILD_ROLE_UPDATE"))["role"]["tags"] == {"guild_connections": None}
     connected_user = await connect_user(world, alice, bot)
     (await connected_user.request("PUT", json={"metadata": {"level": "9"}})).ok()
     (await connected_user.request("PUT", json={"metadata": {"level": "10"}})).ok()
     member = await session.next("GUILD_MEMBER_UPDATE")
-    assert (member["user"]["id"], member["roles"]) == (str(alice.id), [str(role)])
+    assert (member["user"]["id"], member["roles"]) == (str(alice.id), [str(role_id)])
     (await connected_user.request("PUT", json={"metadata": {"level": "1"}})).ok()
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
     (await connected_user.request("PUT", json={"metadata": {"level": "11"}})).ok()
-    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(role)]
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(role_id)]
     (await connected_user.request("DELETE")).ok()
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
     log = (
@@ -240,33 +242,33 @@ async def test_linked_roles_follow_the_role_connection(world: World) -> None:
 async def test_removing_linked_roles_keeps_other_roles(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
-    unlinked_role, role = await guild.role("plain"), await guild.role("linked")
-    await guild.add_role(alice, unlinked_role)
-    (await link_role(guild, role, [requirement(bot)])).ok()
+    unlinked_role_id, role_id = await guild.role("plain"), await guild.role("linked")
+    await guild.add_role(alice, unlinked_role_id)
+    (await link_role(guild, role_id, [requirement(bot)])).ok()
     connected_user = await connect_user(world, alice, bot)
 
     (await connected_user.request("PUT", json={})).ok()
     roles = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
-    assert roles == [str(unlinked_role), str(role)]
+    assert roles == [str(unlinked_role_id), str(role_id)]
     (await connected_user.request("DELETE")).ok()
-    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(unlinked_role)]
+    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(unlinked_role_id)]
 
 
 async def test_a_qualified_member_assigns_and_unassigns_a_linked_role(world: World) -> None:
     alice, bob, bot = await world.user(), await world.user(), await world.bot()
     guild = await world.guild(None, alice, bob)
-    role, unlinked_role = await guild.role("linked"), await guild.role("plain")
+    role_id, unlinked_role_id = await guild.role("linked"), await guild.role("plain")
     connected_user = await connect_user(world, alice, bot)
     (await connected_user.request("PUT", json={})).ok()
-    (await link_role(guild, role, [requirement(bot)])).ok()
-    path = f"/guilds/{guild.id}/roles/{role}/connections"
+    (await link_role(guild, role_id, [requirement(bot)])).ok()
+    path = f"/guilds/{guild.id}/roles/{role_id}/connections"
 
     assert (await alice.post(f"{path}/assign")).status == 204
-    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(role)]
+    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(role_id)]
     assert (await alice.post(f"{path}/unassign")).status == 204
     assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == []
     (await bob.post(f"{path}/assign")).rejected(403, 50013)
-    (await alice.post(f"/guilds/{guild.id}/roles/{unlinked_role}/connections/assign")).rejected(400, 50028)
+    (await alice.post(f"/guilds/{guild.id}/roles/{unlinked_role_id}/connections/assign")).rejected(400, 50028)
     stranger = await world.user()
     (await stranger.post(f"{path}/assign")).rejected(403, 50001)
 
@@ -275,11 +277,11 @@ async def test_one_alternative_with_all_its_requirements_suffices(world: World) 
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     (await bot.put(metadata_path(bot), json=[LEVEL, PAID])).ok()
-    role = await guild.role("linked")
+    role_id = await guild.role("linked")
     (
         await link_role(
             guild,
-            role,
+            role_id,
             [requirement(bot, "level", "50")],
             [requirement(bot, "level", "5"), requirement(bot, "paid", "1")],
         )
@@ -294,20 +296,22 @@ async def test_one_alternative_with_all_its_requirements_suffices(world: World) 
     ):
         (await connected_user.request("PUT", json={"metadata": metadata})).ok()
         roles = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
-        assert (roles == [str(role)]) is qualifies, metadata
+        assert (roles == [str(role_id)]) is qualifies, metadata
 
 
 async def test_linking_a_role_requires_permissions_and_valid_requirements(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
-    managers, role = await guild.role("managers", Permissions.MANAGE_ROLES), await guild.role("linked")
-    path = f"/guilds/{guild.id}/roles/{role}/connections/configuration"
+    manager_role_id, role_id = await guild.role("managers", Permissions.MANAGE_ROLES), await guild.role("linked")
+    path = f"/guilds/{guild.id}/roles/{role_id}/connections/configuration"
     body = [[requirement(bot)]]
 
     (await alice.put(path, json=body)).rejected(403, 50013)
-    await guild.add_role(alice, managers)
-    (await alice.put(f"/guilds/{guild.id}/roles/{managers}/connections/configuration", json=body)).rejected(403, 50013)
+    await guild.add_role(alice, manager_role_id)
+    (await alice.put(f"/guilds/{guild.id}/roles/{manager_role_id}/connections/configuration", json=body)).rejected(
+        403, 50013
+    )
     assert (await alice.put(path, json=[[requirement(bot, "speed", "1")]])).errors("0.0.connection_metadata_field")
     assert (await alice.put(path, json=[[requirement(bot, "level")]])).errors("0.0.value") == ["BASE_TYPE_REQUIRED"]
     assert (await alice.put(path, json=[[requirement(bot, "level", "x")]])).errors("0.0.value")
@@ -319,9 +323,9 @@ async def test_linking_a_role_requires_permissions_and_valid_requirements(world:
     assert stored[0][0]["application_id"] == str(bot.application_id)
     (await alice.put(path, json=[])).ok()
     assert (await alice.get(path)).ok() == []
-    assert "tags" not in (await alice.get(f"/guilds/{guild.id}/roles/{role}")).ok()
-    (await link_role(guild, role, [requirement(bot)])).ok()
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
+    assert "tags" not in (await alice.get(f"/guilds/{guild.id}/roles/{role_id}")).ok()
+    (await link_role(guild, role_id, [requirement(bot)])).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).ok()
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM linked_roles")) == 0
 
 

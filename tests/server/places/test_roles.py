@@ -25,9 +25,9 @@ async def list_role_ids(guild: Guild) -> list[int]:
 async def create_manager(world: World, guild: Guild, permissions: int = 0) -> tuple[Actor, int]:
     """Create a member with MANAGE_ROLES and these permissions; return the member and the role ID."""
     bob = await guild.member()
-    role = await guild.role("managers", Permissions.MANAGE_ROLES | permissions)
-    await guild.add_role(bob, role)
-    return bob, role
+    role_id = await guild.role("managers", Permissions.MANAGE_ROLES | permissions)
+    await guild.add_role(bob, role_id)
+    return bob, role_id
 
 
 async def test_a_new_role_has_defaults_and_is_published_and_audited(world: World) -> None:
@@ -72,12 +72,12 @@ async def test_roles_are_fetched_and_listed(world: World) -> None:
 async def test_members_of_each_role_are_counted_without_everyone(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    assigned, unassigned = await guild.role("assigned"), await guild.role("unassigned")
-    await guild.add_role(bob, assigned)
+    assigned_role_id, unassigned_role_id = await guild.role("assigned"), await guild.role("unassigned")
+    await guild.add_role(bob, assigned_role_id)
 
     counts = (await bob.get(f"/guilds/{guild.id}/roles/member-counts")).ok()
 
-    assert counts == {str(assigned): 1, str(unassigned): 0}
+    assert counts == {str(assigned_role_id): 1, str(unassigned_role_id): 0}
 
 
 @pytest.mark.dated(changes.ROLE_MEMBER_COUNTS, changes.GET_GUILD_ROLE)
@@ -96,11 +96,11 @@ async def test_get_role_and_member_counts_are_unknown_before_their_dates(world: 
 async def test_a_role_update_is_published_and_audited(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    role = await guild.role("old", 0)
+    role_id = await guild.role("old", 0)
     session = await bot.connect()
 
     body = {"name": "new", "permissions": str(Permissions.KICK_MEMBERS), "color": 255, "hoist": True}
-    changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=body)).ok()
+    changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=body)).ok()
 
     assert {key: changed[key] for key in body} == body
     assert changed["colors"]["primary_color"] == 255
@@ -109,9 +109,9 @@ async def test_a_role_update_is_published_and_audited(world: World) -> None:
     assert {"key": "name", "old_value": "old", "new_value": "new"} in entry["changes"]
     assert {"key": "permissions", "old_value": "0", "new_value": "2"} in entry["changes"]
     assert {change["key"] for change in entry["changes"]} == {"name", "permissions", "color", "colors", "hoist"}
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=body)).ok()
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=body)).ok()
     await session.assert_not_received("GUILD_ROLE_UPDATE")
-    reset = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=dict.fromkeys(body))).ok()
+    reset = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=dict.fromkeys(body))).ok()
     assert (reset["name"], reset["color"], reset["hoist"]) == ("new role", 0, False)
     assert reset["permissions"] == str(Permissions.DEFAULT_EVERYONE)
 
@@ -134,10 +134,10 @@ async def test_a_role_update_is_published_and_audited(world: World) -> None:
 )
 async def test_invalid_role_fields_are_rejected(world: World, body: dict[str, Any], path: str) -> None:
     guild = await world.guild()
-    role = await guild.role()
+    role_id = await guild.role()
 
     assert (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).errors(path)
-    assert (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=body)).errors(path)
+    assert (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=body)).errors(path)
 
 
 async def test_unknown_permission_bits_are_dropped(world: World) -> None:
@@ -191,14 +191,14 @@ async def test_gradients_are_ignored_before_july_2025(world: World) -> None:
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
 async def test_every_role_view_omits_colors_before_gradients(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role("blue", color=255)
+    role_id = await guild.role("blue", color=255)
     template = (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "copy"})).ok()
     bot = await world.bot(guild)
     session = await bot.connect()
 
     async def role_views() -> list[dict[str, Any]]:
-        await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"hoist": True})
-        await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"hoist": False})
+        await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"hoist": True})
+        await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"hoist": False})
         await session.next("GUILD_ROLE_UPDATE")
         event = await session.next("GUILD_ROLE_UPDATE")
         created = (await bot.connect()).guilds[str(guild.id)]
@@ -223,15 +223,15 @@ async def test_every_role_view_omits_colors_before_gradients(world: World) -> No
 
 async def test_role_icons_require_the_guild_feature(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role()
+    role_id = await guild.role()
     path = f"/guilds/{guild.id}/roles"
     for body in ({"icon": PNG}, {"unicode_emoji": "🦊"}):
         (await guild.owner.post(path, json=body)).rejected(403, 50101)
-        (await guild.owner.patch(f"{path}/{role}", json=body)).rejected(403, 50101)
+        (await guild.owner.patch(f"{path}/{role_id}", json=body)).rejected(403, 50101)
 
     await world.grant_to_guild(guild, "ROLE_ICONS")
 
-    changed = (await guild.owner.patch(f"{path}/{role}", json={"icon": PNG, "unicode_emoji": "🦊"})).ok()
+    changed = (await guild.owner.patch(f"{path}/{role_id}", json={"icon": PNG, "unicode_emoji": "🦊"})).ok()
     assert (len(changed["icon"]), changed["unicode_emoji"]) == (32, "🦊")
 
 
@@ -241,19 +241,19 @@ async def test_role_icons_require_the_guild_feature(world: World) -> None:
 async def test_changing_roles_requires_manage_roles(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    role = await guild.role()
+    role_id = await guild.role()
     path = f"/guilds/{guild.id}/roles"
 
     (await bob.post(path, json={})).rejected(403, 50013)
     (await bob.patch(path, json=[])).rejected(403, 50013)
-    (await bob.patch(f"{path}/{role}", json={})).rejected(403, 50013)
-    (await bob.delete(f"{path}/{role}")).rejected(403, 50013)
+    (await bob.patch(f"{path}/{role_id}", json={})).rejected(403, 50013)
+    (await bob.delete(f"{path}/{role_id}")).rejected(403, 50013)
 
 
 async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> None:
     guild = await world.guild()
     bob, _ = await create_manager(world, guild, Permissions.KICK_MEMBERS)
-    strong = await guild.role("strong", Permissions.BAN_MEMBERS)
+    strong_role_id = await guild.role("strong", Permissions.BAN_MEMBERS)
     path = f"/guilds/{guild.id}/roles"
 
     (await bob.post(path, json={"permissions": str(Permissions.BAN_MEMBERS)})).rejected(403, 50013)
@@ -263,30 +263,30 @@ async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> No
     )
     # Permissions that the actor lacks can stay on a role, but cannot be added or removed.
     both = str(Permissions.BAN_MEMBERS | Permissions.KICK_MEMBERS)
-    assert (await bob.patch(f"{path}/{strong}", json={"permissions": both})).ok()["permissions"] == both
-    (await bob.patch(f"{path}/{strong}", json={"permissions": "0"})).rejected(403, 50013)
+    assert (await bob.patch(f"{path}/{strong_role_id}", json={"permissions": both})).ok()["permissions"] == both
+    (await bob.patch(f"{path}/{strong_role_id}", json={"permissions": "0"})).rejected(403, 50013)
 
 
 async def test_roles_at_or_above_the_actors_own_cannot_be_changed(world: World) -> None:
     guild = await world.guild()
-    above = await guild.role("above")
+    above_role_id = await guild.role("above")
     bob, own = await create_manager(world, guild, Permissions.ADMINISTRATOR)
-    below = await guild.role("below")
+    below_role_id = await guild.role("below")
     path = f"/guilds/{guild.id}/roles"
-    assert await list_role_ids(guild) == [below, own, above]
+    assert await list_role_ids(guild) == [below_role_id, own, above_role_id]
 
-    for role in (own, above):
+    for role in (own, above_role_id):
         (await bob.patch(f"{path}/{role}", json={"name": "mine"})).rejected(403, 50013)
         (await bob.delete(f"{path}/{role}")).rejected(403, 50013)
-    (await bob.patch(f"{path}/{below}", json={"name": "mine"})).ok()
-    (await bob.delete(f"{path}/{below}")).ok()
+    (await bob.patch(f"{path}/{below_role_id}", json={"name": "mine"})).ok()
+    (await bob.delete(f"{path}/{below_role_id}")).ok()
     (await bob.patch(f"{path}/1", json={})).rejected(404, 10011)
     (await bob.delete(f"{path}/1")).rejected(404, 10011)
 
 
 async def test_a_guild_has_250_roles_at_most(world: World) -> None:
     guild = await world.guild()
-    first = await guild.role()
+    first_role_id = await guild.role()
 
     def insert_roles(call: Any) -> None:
         call.tx.run_many(
@@ -297,7 +297,7 @@ async def test_a_guild_has_250_roles_at_most(world: World) -> None:
     await world.write(insert_roles)
 
     (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).rejected(400, 30005)
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{first}")).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{first_role_id}")).ok()
     (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).ok()
 
 
@@ -317,13 +317,13 @@ async def test_only_permissions_of_the_everyone_role_can_be_changed(world: World
 
 async def test_a_managed_role_cannot_be_deleted(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role()
+    role_id = await guild.role()
     await world.write(
-        lambda call: call.tx.run("UPDATE roles SET managed = 1, tags = ? WHERE id = ?", '{"bot_id":"5"}', role)
+        lambda call: call.tx.run("UPDATE roles SET managed = 1, tags = ? WHERE id = ?", '{"bot_id":"5"}', role_id)
     )
 
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).rejected(400, 50028)
-    changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"name": "its own"})).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).rejected(400, 50028)
+    changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"name": "its own"})).ok()
     assert (changed["managed"], changed["tags"], changed["name"]) == (True, {"bot_id": "5"}, "its own")
 
 
@@ -334,22 +334,22 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
-    role = await guild.role("deleted", Permissions.KICK_MEMBERS)
-    await guild.add_role(bob, role)
-    await guild.overwrite(guild.general, role, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+    role_id = await guild.role("deleted", Permissions.KICK_MEMBERS)
+    await guild.add_role(bob, role_id)
+    await guild.overwrite(guild.general, role_id, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     session = await bot.connect()
 
-    assert (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).status == 204
+    assert (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).status == 204
 
-    assert await session.next("GUILD_ROLE_DELETE") == {"guild_id": str(guild.id), "role_id": str(role)}
+    assert await session.next("GUILD_ROLE_DELETE") == {"guild_id": str(guild.id), "role_id": str(role_id)}
     updated = await session.next("CHANNEL_UPDATE")
     assert (updated["id"], updated["permission_overwrites"]) == (str(guild.general), [])
     await session.assert_not_received("GUILD_MEMBER_UPDATE")
     assert (await bob.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == []
     entry = await guild.last_audit_entry(AuditLogAction.ROLE_DELETE)
-    assert entry["target_id"] == str(role)
+    assert entry["target_id"] == str(role_id)
     assert {"key": "name", "old_value": "deleted"} in entry["changes"]
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).rejected(404, 10011)
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).rejected(404, 10011)
 
 
 # Order
@@ -358,45 +358,52 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
 async def test_moved_roles_are_published_and_audited(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    first, second, third = [await guild.role(name) for name in ("first", "second", "third")]
-    assert await list_role_ids(guild) == [third, second, first]
+    first_role_id, second_role_id, third_role_id = [await guild.role(name) for name in ("first", "second", "third")]
+    assert await list_role_ids(guild) == [third_role_id, second_role_id, first_role_id]
     session = await bot.connect()
 
-    moved = (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(first), "position": 1}])).ok()
+    moved = (
+        await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(first_role_id), "position": 1}])
+    ).ok()
 
-    assert [role["id"] for role in moved] == [str(guild.id), str(first), str(third), str(second)]
+    assert [role["id"] for role in moved] == [
+        str(guild.id),
+        str(first_role_id),
+        str(third_role_id),
+        str(second_role_id),
+    ]
     assert [role["position"] for role in moved] == [0, 1, 2, 3]
-    assert await list_role_ids(guild) == [first, third, second]
+    assert await list_role_ids(guild) == [first_role_id, third_role_id, second_role_id]
     updated_ids = [(await session.next("GUILD_ROLE_UPDATE"))["role"]["id"] for _ in range(2)]
-    assert updated_ids == [str(third), str(second)]
+    assert updated_ids == [str(third_role_id), str(second_role_id)]
     entry = await guild.last_audit_entry(AuditLogAction.ROLE_UPDATE)
     assert entry["changes"] == [{"key": "position", "old_value": 1, "new_value": 3}]
 
 
 async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> None:
     guild = await world.guild()
-    above = await guild.role("above")
+    above_role_id = await guild.role("above")
     bob, own = await create_manager(world, guild)
-    high, low = await guild.role("high"), await guild.role("low")
+    high_role_id, low_role_id = await guild.role("high"), await guild.role("low")
     path = f"/guilds/{guild.id}/roles"
-    assert await list_role_ids(guild) == [low, high, own, above]
+    assert await list_role_ids(guild) == [low_role_id, high_role_id, own, above_role_id]
 
-    (await bob.patch(path, json=[{"id": str(low), "position": 3}])).rejected(403, 50013)
+    (await bob.patch(path, json=[{"id": str(low_role_id), "position": 3}])).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": str(own), "position": 1}])).rejected(403, 50013)
-    (await bob.patch(path, json=[{"id": str(above), "position": 3}])).rejected(403, 50013)
-    (await bob.patch(path, json=[{"id": str(low), "position": 2}])).ok()
-    assert await list_role_ids(guild) == [high, low, own, above]
+    (await bob.patch(path, json=[{"id": str(above_role_id), "position": 3}])).rejected(403, 50013)
+    (await bob.patch(path, json=[{"id": str(low_role_id), "position": 2}])).ok()
+    assert await list_role_ids(guild) == [high_role_id, low_role_id, own, above_role_id]
     # discord.js sends every role, with unchanged positions for the higher ones.
-    all_role_ids = [guild.id, low, high, own, above]
+    all_role_ids = [guild.id, low_role_id, high_role_id, own, above_role_id]
     (
         await bob.patch(
             path, json=[{"id": str(role), "position": position} for position, role in enumerate(all_role_ids)]
         )
     ).ok()
-    assert await list_role_ids(guild) == [low, high, own, above]
+    assert await list_role_ids(guild) == [low_role_id, high_role_id, own, above_role_id]
     (await bob.patch(path, json=[{"id": "1", "position": 1}])).rejected(404, 10011)
     assert (await bob.patch(path, json=[{"id": "nonsense", "position": 1}])).errors("0.id")
-    (await bob.patch(path, json=[{"id": str(low), "position": None}])).ok()
+    (await bob.patch(path, json=[{"id": str(low_role_id), "position": None}])).ok()
 
 
 def role_row(number: int, position: int) -> RoleRow:

@@ -116,21 +116,27 @@ async def test_the_channel_must_match_the_guild_and_entity_type(world: World, gu
 
 
 async def test_creating_an_event_requires_permissions_in_its_channel(world: World, guild: Guild) -> None:
-    stage, lounge = guild.channels["stage"], guild.channels["Lounge"]
+    stage_channel_id, lounge_id = guild.channels["stage"], guild.channels["Lounge"]
     path = f"/guilds/{guild.id}/scheduled-events"
-    unprivileged = await guild.member()
-    for body in (external_event(), channel_event(lounge), channel_event(stage, EventEntityType.STAGE_INSTANCE)):
-        (await unprivileged.post(path, json=body)).rejected(403, 50013)
+    unprivileged_member = await guild.member()
+    for body in (
+        external_event(),
+        channel_event(lounge_id),
+        channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE),
+    ):
+        (await unprivileged_member.post(path, json=body)).rejected(403, 50013)
     planner = await guild.member(Permissions.CREATE_EVENTS)
     (await planner.post(path, json=external_event())).ok()
-    (await planner.post(path, json=channel_event(lounge))).ok()
-    (await planner.post(path, json=channel_event(stage, EventEntityType.STAGE_INSTANCE))).rejected(403, 50013)
-    await guild.overwrite(stage, planner.id, allow=STAGE_MODERATOR_PERMISSIONS)
-    (await planner.post(path, json=channel_event(stage, EventEntityType.STAGE_INSTANCE))).ok()
-    await guild.overwrite(lounge, planner.id, deny=Permissions.CONNECT)
-    (await planner.post(path, json=channel_event(lounge))).rejected(403, 50013)
-    await guild.overwrite(lounge, planner.id, deny=Permissions.VIEW_CHANNEL)
-    (await planner.post(path, json=channel_event(lounge))).rejected(403, 50001)
+    (await planner.post(path, json=channel_event(lounge_id))).ok()
+    (await planner.post(path, json=channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))).rejected(
+        403, 50013
+    )
+    await guild.overwrite(stage_channel_id, planner.id, allow=STAGE_MODERATOR_PERMISSIONS)
+    (await planner.post(path, json=channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))).ok()
+    await guild.overwrite(lounge_id, planner.id, deny=Permissions.CONNECT)
+    (await planner.post(path, json=channel_event(lounge_id))).rejected(403, 50013)
+    await guild.overwrite(lounge_id, planner.id, deny=Permissions.VIEW_CHANNEL)
+    (await planner.post(path, json=channel_event(lounge_id))).rejected(403, 50001)
     (await (await world.user()).post(path, json=external_event())).rejected(403, 50001)
 
 
@@ -230,26 +236,26 @@ async def test_status_transitions_are_validated(world: World, guild: Guild) -> N
 
 
 async def test_a_channel_event_is_visible_only_to_channel_viewers(world: World, guild: Guild) -> None:
-    stage, lounge = guild.channels["stage"], guild.channels["Lounge"]
+    stage_channel_id, lounge_id = guild.channels["stage"], guild.channels["Lounge"]
     bot = await world.bot(guild)
-    await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(stage_channel_id, bot.id, deny=Permissions.VIEW_CHANNEL)
     session = await bot.connect()
-    event = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
+    event = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
     await session.assert_not_received("GUILD_SCHEDULED_EVENT_CREATE")
     (await bot.get(event_path(guild, event))).rejected(403, 50001)
     assert (await bot.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
     assert (await bot.connect()).guilds[str(guild.id)]["guild_scheduled_events"] == []
     (
         await guild.owner.patch(
-            event_path(guild, event), json={"entity_type": EventEntityType.VOICE, "channel_id": str(lounge)}
+            event_path(guild, event), json={"entity_type": EventEntityType.VOICE, "channel_id": str(lounge_id)}
         )
     ).ok()
-    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["channel_id"] == str(lounge)
-    stage_body = {"entity_type": EventEntityType.STAGE_INSTANCE, "channel_id": str(stage)}
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["channel_id"] == str(lounge_id)
+    stage_body = {"entity_type": EventEntityType.STAGE_INSTANCE, "channel_id": str(stage_channel_id)}
     (await guild.owner.patch(event_path(guild, event), json=stage_body)).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
     await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
-    await guild.overwrite(stage, bot.id, allow=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(stage_channel_id, bot.id, allow=Permissions.VIEW_CHANNEL)
     assert (await session.next("GUILD_SCHEDULED_EVENT_CREATE"))["id"] == event["id"]
 
 
@@ -277,35 +283,35 @@ async def test_an_event_that_is_not_started_is_canceled(world: World, guild: Gui
 
 
 async def test_a_stage_event_starts_a_stage_instance_and_ends_with_it(world: World, guild: Guild) -> None:
-    stage = guild.channels["stage"]
+    stage_channel_id = guild.channels["stage"]
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
+    event = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
     started = (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.ACTIVE})).ok()
     opened = await session.next("STAGE_INSTANCE_CREATE")
     assert (opened["topic"], opened["guild_scheduled_event_id"]) == ("talk", event["id"])
     assert started["entity_id"] == opened["id"]
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(started)
-    (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
+    (await guild.owner.delete(f"/stage-instances/{stage_channel_id}")).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.COMPLETED
 
-    second = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
+    second = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
     (await guild.owner.patch(event_path(guild, second), json={"status": EventStatus.ACTIVE})).ok()
     ended = (await guild.owner.patch(event_path(guild, second), json={"status": EventStatus.COMPLETED})).ok()
     assert (ended["status"], ended["entity_id"]) == (EventStatus.COMPLETED, None)
     await session.next("STAGE_INSTANCE_DELETE")
-    (await guild.owner.get(f"/stage-instances/{stage}")).rejected(404, 10067)
+    (await guild.owner.get(f"/stage-instances/{stage_channel_id}")).rejected(404, 10067)
 
-    third = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
-    (await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "x"})).ok()
+    third = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
+    (await guild.owner.post("/stage-instances", json={"channel_id": str(stage_channel_id), "topic": "x"})).ok()
     (await guild.owner.patch(event_path(guild, third), json={"status": EventStatus.ACTIVE})).rejected(400, 180002)
 
 
 async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -> None:
-    stage = guild.channels["stage"]
+    stage_channel_id = guild.channels["stage"]
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, channel_event(stage, EventEntityType.STAGE_INSTANCE))
+    event = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
     other = await create_event(guild.owner, guild, external_event())
-    body = {"channel_id": str(stage), "topic": "x"}
+    body = {"channel_id": str(stage_channel_id), "topic": "x"}
     path = "/stage-instances"
     (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": "1"})).rejected(404, 10070)
     (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": other["id"]})).rejected(400, 50091)
@@ -317,12 +323,12 @@ async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -
 
 
 async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild: Guild) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, channel_event(lounge))
+    event = await create_event(guild.owner, guild, channel_event(lounge_id))
     (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.ACTIVE})).ok()
     await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
-    await session.join_voice(guild, lounge)
+    await session.join_voice(guild, lounge_id)
     await session.join_voice(guild, None)
     world.clock.advance(EVENT_IDLE_MS - 1)
     await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
@@ -331,10 +337,10 @@ async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild:
 
 
 async def test_deleting_a_channel_cancels_its_events(world: World, guild: Guild) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     session = await guild.owner.connect()
-    event = await create_event(guild.owner, guild, channel_event(lounge))
-    (await guild.owner.delete(f"/channels/{lounge}")).ok()
+    event = await create_event(guild.owner, guild, channel_event(lounge_id))
+    (await guild.owner.delete(f"/channels/{lounge_id}")).ok()
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(
         event, status=EventStatus.CANCELED, channel_id=None
     )
@@ -567,10 +573,10 @@ async def test_exceptions_require_an_occurrence_and_permissions(world: World, gu
     assert (await guild.owner.post(path, json={field: timestamp(MONDAY_MS)})).errors(field) == [
         "SET_TYPE_ALREADY_CONTAINS_VALUE"
     ]
-    unprivileged = await guild.member()
-    (await unprivileged.post(path, json={field: timestamp(MONDAY_MS + 7 * DAY_MS)})).rejected(403, 50013)
-    (await unprivileged.patch(f"{path}/{int(Snowflake.at(MONDAY_MS))}", json={})).rejected(403, 50013)
-    (await unprivileged.delete(f"{path}/{int(Snowflake.at(MONDAY_MS))}")).rejected(403, 50013)
+    unprivileged_member = await guild.member()
+    (await unprivileged_member.post(path, json={field: timestamp(MONDAY_MS + 7 * DAY_MS)})).rejected(403, 50013)
+    (await unprivileged_member.patch(f"{path}/{int(Snowflake.at(MONDAY_MS))}", json={})).rejected(403, 50013)
+    (await unprivileged_member.delete(f"{path}/{int(Snowflake.at(MONDAY_MS))}")).rejected(403, 50013)
 
 
 # Subscribers

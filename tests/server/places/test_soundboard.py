@@ -254,25 +254,30 @@ async def test_the_default_sounds_are_served(world: World) -> None:
 # Playing
 
 
-async def connect_to_voice(actor: Actor, guild: Guild, channel: int, **state: Any) -> Session:
+async def connect_to_voice(actor: Actor, guild: Guild, channel_id: int, **state: Any) -> Session:
     session = await actor.connect()
-    await session.join_voice(guild, channel, **state)
+    await session.join_voice(guild, channel_id, **state)
     return session
 
 
 async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
-    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     sound = await create_sound(guild.owner, guild, volume=0.5, emoji_name="📣")
-    speaker, listener = await connect_to_voice(bob, guild, voice), await connect_to_voice(guild.owner, guild, voice)
+    speaker, listener = (
+        await connect_to_voice(bob, guild, voice_channel_id),
+        await connect_to_voice(guild.owner, guild, voice_channel_id),
+    )
     outside_session = await carol.connect()
 
-    response = await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": sound["sound_id"]})
+    response = await bob.post(
+        f"/channels/{voice_channel_id}/send-soundboard-sound", json={"sound_id": sound["sound_id"]}
+    )
 
     assert response.status == 204
     effect = {
-        "channel_id": str(voice),
+        "channel_id": str(voice_channel_id),
         "guild_id": str(guild.id),
         "user_id": str(bob.id),
         "emoji": {"id": None, "name": "📣"},
@@ -282,37 +287,37 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
     for session in (speaker, listener):
         assert await session.next("VOICE_CHANNEL_EFFECT_SEND") == effect
     await outside_session.assert_not_received("VOICE_CHANNEL_EFFECT_SEND")
-    (await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": "1"})).ok()
+    (await bob.post(f"/channels/{voice_channel_id}/send-soundboard-sound", json={"sound_id": "1"})).ok()
     # The ID of a default sound is a number.
     assert (await listener.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == 1
     for body in ({"sound_id": "2000"}, {"sound_id": sound["sound_id"], "source_guild_id": "5"}):
-        (await bob.post(f"/channels/{voice}/send-soundboard-sound", json=body)).rejected(404, 10097)
+        (await bob.post(f"/channels/{voice_channel_id}/send-soundboard-sound", json=body)).rejected(404, 10097)
 
 
 async def test_playing_requires_a_connected_member_who_is_not_deafened_or_server_muted(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    voice, other = (
+    voice_channel_id, other_channel_id = (
         await guild.channel("voice", type=ChannelType.GUILD_VOICE),
         await guild.channel("other", type=ChannelType.GUILD_VOICE),
     )
-    path = f"/channels/{voice}/send-soundboard-sound"
+    path = f"/channels/{voice_channel_id}/send-soundboard-sound"
 
     (await bob.post(path, json={"sound_id": "1"})).rejected(400, 40032)
     (await bob.post("/channels/1/send-soundboard-sound", json={"sound_id": "1"})).rejected(404, 10003)
     response = await guild.owner.post(f"/channels/{guild.general}/send-soundboard-sound", json={"sound_id": "1"})
     response.rejected(400, 50024)
-    session = await connect_to_voice(bob, guild, other)
+    session = await connect_to_voice(bob, guild, other_channel_id)
     (await bob.post(path, json={"sound_id": "1"})).rejected(400, 40032)
     await session.send(
         GatewayOpcode.VOICE_STATE_UPDATE,
-        {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": False, "self_deaf": True},
+        {"guild_id": str(guild.id), "channel_id": str(voice_channel_id), "self_mute": False, "self_deaf": True},
     )
     await session.next("VOICE_STATE_UPDATE", lambda voice_state: voice_state["self_deaf"])
     (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50167)
     await session.send(
         GatewayOpcode.VOICE_STATE_UPDATE,
-        {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": True, "self_deaf": False},
+        {"guild_id": str(guild.id), "channel_id": str(voice_channel_id), "self_mute": True, "self_deaf": False},
     )
     await session.next("VOICE_STATE_UPDATE", lambda voice_state: not voice_state["self_deaf"])
     (await bob.post(path, json={"sound_id": "1"})).ok()
@@ -328,11 +333,11 @@ async def test_playing_requires_a_connected_member_who_is_not_deafened_or_server
 async def test_playing_requires_both_permissions(world: World, missing: int) -> None:
     bob, stranger = await world.user(), await world.user()
     guild = await world.guild(None, bob)
-    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
-    await connect_to_voice(bob, guild, voice)
-    path = f"/channels/{voice}/send-soundboard-sound"
+    voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    await connect_to_voice(bob, guild, voice_channel_id)
+    path = f"/channels/{voice_channel_id}/send-soundboard-sound"
     (await bob.post(path, json={"sound_id": "1"})).ok()
-    await guild.overwrite(voice, bob.id, deny=missing)
+    await guild.overwrite(voice_channel_id, bob.id, deny=missing)
     (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50013)
     (await stranger.post(path, json={"sound_id": "1"})).rejected(403, 50001)
 
@@ -340,15 +345,15 @@ async def test_playing_requires_both_permissions(world: World, missing: int) -> 
 async def test_an_external_sound_requires_membership_and_permission(world: World) -> None:
     bob = await world.user()
     guild, other_guild = await world.guild(None, bob), await world.guild(None, bob)
-    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     sound = await create_sound(other_guild.owner, other_guild)
-    session = await connect_to_voice(bob, guild, voice)
-    await connect_to_voice(guild.owner, guild, voice)
-    path = f"/channels/{voice}/send-soundboard-sound"
+    session = await connect_to_voice(bob, guild, voice_channel_id)
+    await connect_to_voice(guild.owner, guild, voice_channel_id)
+    path = f"/channels/{voice_channel_id}/send-soundboard-sound"
     body = {"sound_id": sound["sound_id"], "source_guild_id": str(other_guild.id)}
 
     (await bob.post(path, json=body)).ok()
     assert (await session.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == sound["sound_id"]
     (await guild.owner.post(path, json=body)).rejected(404, 10097)
-    await guild.overwrite(voice, bob.id, deny=Permissions.USE_EXTERNAL_SOUNDS)
+    await guild.overwrite(voice_channel_id, bob.id, deny=Permissions.USE_EXTERNAL_SOUNDS)
     (await bob.post(path, json=body)).rejected(403, 50013)

@@ -106,7 +106,9 @@ async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
     owner = guild.owner
     (await upload_sticker(owner, guild, media.jpeg())).rejected(400, 50123)
     (await upload_sticker(owner, guild, b"hello")).rejected(400, 50123)
-    (await upload_sticker(owner, guild, media.animated_image("GIF", frames=51, frame_ms=100))).rejected(400, 170007)
+    (await upload_sticker(owner, guild, media.animated_image("GIF", frame_count=51, frame_ms=100))).rejected(
+        400, 170007
+    )
     assert (await upload_sticker(owner, guild, b"")).errors("file") == ["BASE_TYPE_REQUIRED"]
     assert (await upload_sticker(owner, guild, media.png()[:50])).errors("file") == ["IMAGE_INVALID"]
     assert (await upload_sticker(owner, guild, media.decompression_bomb(30_000))).errors("file") == ["IMAGE_INVALID"]

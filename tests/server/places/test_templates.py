@@ -103,11 +103,11 @@ async def test_invalid_template_fields_are_rejected(world: World, body: dict[str
 
 async def test_a_guild_is_created_from_a_template(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role("mods", Permissions.KICK_MEMBERS, color=255)
+    role_id = await guild.role("mods", Permissions.KICK_MEMBERS, color=255)
     await guild.channel(
         "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "new"}], default_auto_archive_duration=60
     )
-    await guild.overwrite(guild.general, role, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+    await guild.overwrite(guild.general, role_id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     created = await create_template(guild)
     bob = await world.user("bob")
     session = await bob.connect()

@@ -15,9 +15,9 @@ from tests.world import NOW_MS, Actor, Guild, Session, World
 VOICE_INTENTS = Intents.GUILDS | Intents.GUILD_VOICE_STATES
 
 
-async def assert_join_ignored(session: Session, guild: Guild, channel: int) -> None:
+async def assert_join_ignored(session: Session, guild: Guild, channel_id: int) -> None:
     """Send a request to join a voice channel and assert that the server ignores it."""
-    await session.send_voice_state(guild, channel)
+    await session.send_voice_state(guild, channel_id)
     # Commands of a connection are handled in order, so the response to this one comes after the ignored join.
     await session.send(GatewayOpcode.REQUEST_CHANNEL_INFO, {"guild_id": str(guild.id), "fields": []})
     await session.next("CHANNEL_INFO")
@@ -61,11 +61,11 @@ async def guild(world: World, bob: Actor) -> Guild:
 
 
 async def test_joining_publishes_the_state_and_returns_the_voice_server(world: World, guild: Guild, bob: Actor) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     bot = await world.bot(guild)
     observer_session, session = await bot.connect(VOICE_INTENTS), await bob.connect()
-    state = await session.join_voice(guild, lounge, self_mute=True)
-    assert (state["channel_id"], state["guild_id"]) == (str(lounge), str(guild.id))
+    state = await session.join_voice(guild, lounge_id, self_mute=True)
+    assert (state["channel_id"], state["guild_id"]) == (str(lounge_id), str(guild.id))
     assert (state["self_mute"], state["self_deaf"], state["mute"], state["deaf"], state["suppress"]) == (
         True,
         False,
@@ -82,7 +82,7 @@ async def test_joining_publishes_the_state_and_returns_the_voice_server(world: W
     assert server["endpoint"] is None
     assert await observer_session.next("VOICE_STATE_UPDATE") == state
     started = await observer_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    assert started == {"id": str(lounge), "guild_id": str(guild.id), "voice_start_time": NOW_MS // 1000}
+    assert started == {"id": str(lounge_id), "guild_id": str(guild.id), "voice_start_time": NOW_MS // 1000}
     await observer_session.assert_not_received("VOICE_SERVER_UPDATE")
 
 
@@ -97,11 +97,11 @@ async def test_rejoining_the_same_channel_only_updates_the_state(guild: Guild, b
 
 
 async def test_leaving_is_published_and_clears_the_channel_status(world: World, guild: Guild, bob: Actor) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     observer_session = await (await world.bot(guild)).connect(VOICE_INTENTS)
     session = await bob.connect()
-    await session.join_voice(guild, lounge)
-    (await guild.owner.put(f"/channels/{lounge}/voice-status", json={"status": "chess"})).ok()
+    await session.join_voice(guild, lounge_id)
+    (await guild.owner.put(f"/channels/{lounge_id}/voice-status", json={"status": "chess"})).ok()
     await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE")
     await session.send_voice_state(guild, None)
     state = await observer_session.next("VOICE_STATE_UPDATE")
@@ -112,17 +112,17 @@ async def test_leaving_is_published_and_clears_the_channel_status(world: World, 
 
 
 async def test_moving_sends_one_state_update_to_each_viewer(world: World, guild: Guild, bob: Actor) -> None:
-    lounge, den = guild.channels["Lounge"], guild.channels["Den"]
+    lounge_id, den_channel_id = guild.channels["Lounge"], guild.channels["Den"]
     viewer, other_bot = await world.bot(guild), await world.bot(guild)
-    await guild.overwrite(den, other_bot.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(den_channel_id, other_bot.id, deny=Permissions.VIEW_CHANNEL)
     viewer_session, other_session = await viewer.connect(VOICE_INTENTS), await other_bot.connect(VOICE_INTENTS)
     session = await bob.connect()
-    await session.join_voice(guild, lounge)
+    await session.join_voice(guild, lounge_id)
     for observer_session in (viewer_session, other_session):
         await observer_session.next("VOICE_STATE_UPDATE")
-    moved = await session.join_voice(guild, den)
-    assert moved["channel_id"] == str(den)
-    assert (await viewer_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
+    moved = await session.join_voice(guild, den_channel_id)
+    assert moved["channel_id"] == str(den_channel_id)
+    assert (await viewer_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den_channel_id)
     assert (await other_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
     for observer_session in (viewer_session, other_session, session):
@@ -130,12 +130,12 @@ async def test_moving_sends_one_state_update_to_each_viewer(world: World, guild:
 
 
 async def test_voice_events_of_a_hidden_channel_are_not_sent(world: World, guild: Guild, bob: Actor) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     other_bot = await world.bot(guild)
-    await guild.overwrite(lounge, other_bot.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(lounge_id, other_bot.id, deny=Permissions.VIEW_CHANNEL)
     observer_session = await other_bot.connect(VOICE_INTENTS)
     session = await bob.connect()
-    await session.join_voice(guild, lounge)
+    await session.join_voice(guild, lounge_id)
     await session.send_voice_state(guild, None)
     await session.next("VOICE_STATE_UPDATE")
     await observer_session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
@@ -157,10 +157,10 @@ async def test_a_bot_without_the_intent_receives_its_own_state(world: World, gui
 @pytest.mark.parametrize("denied", [Permissions.CONNECT, Permissions.VIEW_CHANNEL])
 async def test_connecting_without_permission_is_ignored(guild: Guild, bob: Actor, denied: int) -> None:
     session = await bob.connect()
-    lounge = guild.channels["Lounge"]
-    await guild.overwrite(lounge, bob.id, deny=denied)
+    lounge_id = guild.channels["Lounge"]
+    await guild.overwrite(lounge_id, bob.id, deny=denied)
     await session.next("CHANNEL_UPDATE")
-    await assert_join_ignored(session, guild, lounge)
+    await assert_join_ignored(session, guild, lounge_id)
 
 
 async def test_connecting_to_a_text_or_foreign_channel_is_ignored(world: World, guild: Guild, bob: Actor) -> None:
@@ -171,17 +171,17 @@ async def test_connecting_to_a_text_or_foreign_channel_is_ignored(world: World, 
 
 
 async def test_a_full_channel_admits_only_members_with_move_members(guild: Guild, bob: Actor) -> None:
-    small = await guild.channel("Small", type=ChannelType.GUILD_VOICE, user_limit=1)
+    small_channel_id = await guild.channel("Small", type=ChannelType.GUILD_VOICE, user_limit=1)
     bob_session, owner_session = await bob.connect(), await guild.owner.connect()
-    await owner_session.join_voice(guild, small)
+    await owner_session.join_voice(guild, small_channel_id)
     await bob_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    await assert_join_ignored(bob_session, guild, small)
+    await assert_join_ignored(bob_session, guild, small_channel_id)
     await owner_session.send_voice_state(guild, None)
     await bob_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    await bob_session.join_voice(guild, small)
+    await bob_session.join_voice(guild, small_channel_id)
     # A connected member stays, and the owner, who has MOVE_MEMBERS, may exceed the limit.
-    await bob_session.join_voice(guild, small, self_mute=True)
-    await owner_session.join_voice(guild, small)
+    await bob_session.join_voice(guild, small_channel_id, self_mute=True)
+    await owner_session.join_voice(guild, small_channel_id)
 
 
 async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Guild, bob: Actor) -> None:
@@ -190,13 +190,13 @@ async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Gu
             f"/guilds/{guild.id}", json={"features": ["COMMUNITY"], **(await community_settings(guild))}
         )
     ).ok()
-    stage = await guild.channel("Stage", type=ChannelType.GUILD_STAGE_VOICE)
+    stage_channel_id = await guild.channel("Stage", type=ChannelType.GUILD_STAGE_VOICE)
     session, owner_session = await bob.connect(), await guild.owner.connect()
-    assert (await session.join_voice(guild, stage))["suppress"] is True
-    assert (await owner_session.join_voice(guild, stage))["suppress"] is False
-    lounge = guild.channels["Lounge"]
-    await guild.overwrite(lounge, bob.id, deny=Permissions.SPEAK)
-    assert (await session.join_voice(guild, lounge))["suppress"] is True
+    assert (await session.join_voice(guild, stage_channel_id))["suppress"] is True
+    assert (await owner_session.join_voice(guild, stage_channel_id))["suppress"] is False
+    lounge_id = guild.channels["Lounge"]
+    await guild.overwrite(lounge_id, bob.id, deny=Permissions.SPEAK)
+    assert (await session.join_voice(guild, lounge_id))["suppress"] is True
 
 
 async def community_settings(guild: Guild) -> dict[str, str]:
@@ -205,16 +205,16 @@ async def community_settings(guild: Guild) -> dict[str, str]:
 
 
 async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Actor) -> None:
-    lounge = guild.channels["Lounge"]
-    first, second = await bob.connect(), await bob.connect()
-    before = await first.join_voice(guild, lounge)
-    await second.next("VOICE_STATE_UPDATE")
-    after = await second.join_voice(guild, lounge)
+    lounge_id = guild.channels["Lounge"]
+    first_session, second_session = await bob.connect(), await bob.connect()
+    before = await first_session.join_voice(guild, lounge_id)
+    await second_session.next("VOICE_STATE_UPDATE")
+    after = await second_session.join_voice(guild, lounge_id)
     assert after["session_id"] != before["session_id"]
-    await second.next("VOICE_SERVER_UPDATE")
-    assert (await first.next("VOICE_STATE_UPDATE"))["session_id"] == after["session_id"]
-    await first.close()
-    await second.assert_not_received("VOICE_STATE_UPDATE")
+    await second_session.next("VOICE_SERVER_UPDATE")
+    assert (await first_session.next("VOICE_STATE_UPDATE"))["session_id"] == after["session_id"]
+    await first_session.close()
+    await second_session.assert_not_received("VOICE_STATE_UPDATE")
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).ok()
 
 
@@ -243,19 +243,19 @@ async def test_guild_create_contains_visible_voice_states(world: World, guild: G
 
 
 async def test_a_moderator_moves_mutes_and_disconnects(guild: Guild, bob: Actor) -> None:
-    lounge, den = guild.channels["Lounge"], guild.channels["Den"]
+    lounge_id, den_channel_id = guild.channels["Lounge"], guild.channels["Den"]
     session, observer_session = await bob.connect(), await guild.owner.connect()
-    await session.join_voice(guild, lounge)
+    await session.join_voice(guild, lounge_id)
     await session.next("VOICE_SERVER_UPDATE")
     await observer_session.next("VOICE_STATE_UPDATE")
     path = f"/guilds/{guild.id}/members/{bob.id}"
-    (await guild.owner.patch(path, json={"channel_id": str(den)})).ok()
-    assert (await session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
+    (await guild.owner.patch(path, json={"channel_id": str(den_channel_id)})).ok()
+    assert (await session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den_channel_id)
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
-    assert (await observer_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
+    assert (await observer_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den_channel_id)
     (await guild.owner.patch(path, json={"mute": True, "deaf": True})).ok()
     state = await observer_session.next("VOICE_STATE_UPDATE")
-    assert (state["mute"], state["deaf"], state["channel_id"]) == (True, True, str(den))
+    assert (state["mute"], state["deaf"], state["channel_id"]) == (True, True, str(den_channel_id))
     (await guild.owner.patch(path, json={"channel_id": None})).ok()
     assert (await observer_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
     assert (await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None))["mute"] is True
@@ -273,11 +273,11 @@ async def test_a_kicked_member_is_disconnected(guild: Guild, bob: Actor) -> None
 
 
 async def test_deleting_a_channel_disconnects_its_members(guild: Guild, bob: Actor) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     session, observer_session = await bob.connect(), await guild.owner.connect()
-    await session.join_voice(guild, lounge)
-    await observer_session.join_voice(guild, lounge)
-    (await guild.owner.delete(f"/channels/{lounge}")).ok()
+    await session.join_voice(guild, lounge_id)
+    await observer_session.join_voice(guild, lounge_id)
+    (await guild.owner.delete(f"/channels/{lounge_id}")).ok()
     states = [await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None) for _ in range(2)]
     assert {state["user_id"] for state in states} == {str(bob.id), str(guild.owner.id)}
     await session.next("CHANNEL_DELETE")
@@ -300,13 +300,13 @@ async def test_voice_states_can_be_read_without_a_connection(world: World, guild
 
 
 async def test_another_members_state_requires_connect_in_its_channel(guild: Guild, bob: Actor) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     session = await guild.owner.connect()
-    await session.join_voice(guild, lounge)
+    await session.join_voice(guild, lounge_id)
     path = f"/guilds/{guild.id}/voice-states/{guild.owner.id}"
-    await guild.overwrite(lounge, bob.id, deny=Permissions.CONNECT)
+    await guild.overwrite(lounge_id, bob.id, deny=Permissions.CONNECT)
     (await bob.get(path)).rejected(403, 50013)
-    await guild.overwrite(lounge, bob.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(lounge_id, bob.id, deny=Permissions.VIEW_CHANNEL)
     (await bob.get(path)).rejected(403, 50001)
 
 
@@ -314,28 +314,28 @@ async def test_another_members_state_requires_connect_in_its_channel(guild: Guil
 
 
 async def test_a_connected_member_with_the_permission_sets_the_status(world: World, guild: Guild, bob: Actor) -> None:
-    lounge = guild.channels["Lounge"]
-    path = f"/channels/{lounge}/voice-status"
+    lounge_id = guild.channels["Lounge"]
+    path = f"/channels/{lounge_id}/voice-status"
     observer_session = await (await world.bot(guild)).connect(Intents.GUILDS)
     session = await bob.connect()
     (await bob.put(path, json={"status": "chess"})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.SET_VOICE_CHANNEL_STATUS)
     # A member who is not connected also needs MANAGE_CHANNELS.
     (await bob.put(path, json={"status": "chess"})).rejected(403, 50013)
-    await session.join_voice(guild, lounge)
+    await session.join_voice(guild, lounge_id)
     response = await bob.put(path, json={"status": "chess"}, headers={"X-Audit-Log-Reason": "fun"})
     assert response.status == 204
     event = await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE")
-    assert event == {"id": str(lounge), "guild_id": str(guild.id), "status": "chess"}
+    assert event == {"id": str(lounge_id), "guild_id": str(guild.id), "status": "chess"}
     (await bob.put(path, json={"status": "chess"})).ok()
     await observer_session.assert_not_received("VOICE_CHANNEL_STATUS_UPDATE")
     (await bob.put(path, json={"status": ""})).ok()
     assert (await observer_session.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
     assert await list_status_entries(world, guild) == [
-        (AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, lounge, {"channel_id": str(lounge), "status": "chess"}),
-        (AuditLogAction.VOICE_CHANNEL_STATUS_DELETE, lounge, {"channel_id": str(lounge)}),
+        (AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, lounge_id, {"channel_id": str(lounge_id), "status": "chess"}),
+        (AuditLogAction.VOICE_CHANNEL_STATUS_DELETE, lounge_id, {"channel_id": str(lounge_id)}),
     ]
-    assert "status" not in (await bob.get(f"/channels/{lounge}")).ok()
+    assert "status" not in (await bob.get(f"/channels/{lounge_id}")).ok()
 
 
 async def test_a_member_with_manage_channels_sets_the_status_without_being_connected(guild: Guild, bob: Actor) -> None:
@@ -354,10 +354,10 @@ async def test_a_status_has_at_most_500_characters_and_needs_a_voice_channel(gui
 async def test_channel_info_contains_only_requested_fields_of_visible_channels(
     world: World, guild: Guild, bob: Actor
 ) -> None:
-    lounge, den = guild.channels["Lounge"], guild.channels["Den"]
+    lounge_id, den_channel_id = guild.channels["Lounge"], guild.channels["Den"]
     owner_session = await guild.owner.connect()
-    await owner_session.join_voice(guild, lounge)
-    (await guild.owner.put(f"/channels/{den}/voice-status", json={"status": "quiet"})).ok()
+    await owner_session.join_voice(guild, lounge_id)
+    (await guild.owner.put(f"/channels/{den_channel_id}/voice-status", json={"status": "quiet"})).ok()
     bot = await world.bot(guild)
     session = await bot.connect(Intents.GUILDS)
 
@@ -368,12 +368,12 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
 
     start = NOW_MS // 1000
     assert await channel_info(guild.id, "status", "voice_start_time", "weather") == [
-        {"id": str(lounge), "status": None, "voice_start_time": start},
-        {"id": str(den), "status": "quiet", "voice_start_time": None},
+        {"id": str(lounge_id), "status": None, "voice_start_time": start},
+        {"id": str(den_channel_id), "status": "quiet", "voice_start_time": None},
     ]
-    assert await channel_info(guild.id, "voice_start_time") == [{"id": str(lounge), "voice_start_time": start}]
-    assert await channel_info(guild.id, "status") == [{"id": str(den), "status": "quiet"}]
-    await guild.overwrite(den, bot.id, deny=Permissions.VIEW_CHANNEL)
+    assert await channel_info(guild.id, "voice_start_time") == [{"id": str(lounge_id), "voice_start_time": start}]
+    assert await channel_info(guild.id, "status") == [{"id": str(den_channel_id), "status": "quiet"}]
+    await guild.overwrite(den_channel_id, bot.id, deny=Permissions.VIEW_CHANNEL)
     assert await channel_info(guild.id, "status") == []
     # The server does not respond for a guild that the bot is not in, so the next event is for the guild of the bot.
     await session.send(
@@ -387,40 +387,40 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
 
 
 async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild: Guild, bob: Actor) -> None:
-    afk = await guild.channel("away", type=ChannelType.GUILD_VOICE)
-    body = {"afk_channel_id": str(afk), "afk_timeout": 60}
+    afk_channel_id = await guild.channel("away", type=ChannelType.GUILD_VOICE)
+    body = {"afk_channel_id": str(afk_channel_id), "afk_timeout": 60}
     (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
     session = await bob.connect()
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
 
-    await session.join_voice(guild, lounge, self_deaf=True)
+    await session.join_voice(guild, lounge_id, self_deaf=True)
     world.clock.advance(50_000)
-    await session.join_voice(guild, lounge, self_deaf=True, self_mute=True)
+    await session.join_voice(guild, lounge_id, self_deaf=True, self_mute=True)
     world.clock.advance(59_999)
     await session.assert_not_received("VOICE_STATE_UPDATE")
     world.clock.advance(1)
 
     moved = await session.next("VOICE_STATE_UPDATE")
-    assert (moved["user_id"], moved["channel_id"]) == (str(bob.id), str(afk))
+    assert (moved["user_id"], moved["channel_id"]) == (str(bob.id), str(afk_channel_id))
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
 
 
 async def test_members_are_not_moved_while_listening_after_leaving_or_without_an_afk_channel(
     world: World, guild: Guild, bob: Actor
 ) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     session = await bob.connect()
-    await session.join_voice(guild, lounge, self_deaf=True)
+    await session.join_voice(guild, lounge_id, self_deaf=True)
     world.clock.advance(300_000)
     await session.assert_not_received("VOICE_STATE_UPDATE")
 
-    afk = await guild.channel("away", type=ChannelType.GUILD_VOICE)
-    body = {"afk_channel_id": str(afk), "afk_timeout": 60}
+    afk_channel_id = await guild.channel("away", type=ChannelType.GUILD_VOICE)
+    body = {"afk_channel_id": str(afk_channel_id), "afk_timeout": 60}
     (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
-    await session.join_voice(guild, lounge, self_mute=True)
+    await session.join_voice(guild, lounge_id, self_mute=True)
     world.clock.advance(60_000)
     await session.assert_not_received("VOICE_STATE_UPDATE")
-    await session.join_voice(guild, lounge, self_deaf=True)
+    await session.join_voice(guild, lounge_id, self_deaf=True)
     await session.send_voice_state(guild, None)
     await session.next("VOICE_STATE_UPDATE")
     world.clock.advance(60_000)
@@ -429,13 +429,13 @@ async def test_members_are_not_moved_while_listening_after_leaving_or_without_an
 
 async def test_a_user_has_one_voice_state_and_a_bot_one_per_guild(world: World, guild: Guild, bob: Actor) -> None:
     other = await world.guild(guild.owner, bob)
-    lounge, other_lounge = guild.channels["Lounge"], await other.channel("Parlour", type=ChannelType.GUILD_VOICE)
+    lounge_id, other_lounge_id = guild.channels["Lounge"], await other.channel("Parlour", type=ChannelType.GUILD_VOICE)
     bot = await world.bot(guild)
     await world.write(lambda call: members.membership.add(call, other.id, bot.id), actor=guild.owner.id)
     session, bot_session = await bob.connect(), await bot.connect()
     for voice_session in (session, bot_session):
-        await voice_session.join_voice(guild, lounge)
-        await voice_session.join_voice(other, other_lounge)
+        await voice_session.join_voice(guild, lounge_id)
+        await voice_session.join_voice(other, other_lounge_id)
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
     (await bob.get(f"/guilds/{other.id}/voice-states/@me")).ok()
     for voice_guild in (guild, other):

@@ -18,7 +18,7 @@ class InteractionSetup:
         self.world, self.guild, self.user, self.bot = world, guild, user, bot
         self.app_session: Session
         self.user_session: Session
-        self.channel = guild.general
+        self.channel_id = guild.general
         """ID of the channel in which the user creates interactions."""
 
     @property
@@ -43,7 +43,7 @@ class InteractionSetup:
         interaction = {
             "type": interaction_type,
             "application_id": str(self.bot.application_id),
-            "channel_id": str(self.channel),
+            "channel_id": str(self.channel_id),
             "nonce": "n1",
             "data": data,
             **body,
@@ -104,7 +104,7 @@ async def select_guild_without_app(setup: InteractionSetup) -> Guild:
     """Install the app for the user and select a channel in a new guild without the app; return the guild."""
     guild = await setup.world.guild(None, setup.user)
     await install_for_user(setup)
-    setup.channel = guild.general
+    setup.channel_id = guild.general
     return guild
 
 

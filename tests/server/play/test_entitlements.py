@@ -76,17 +76,20 @@ async def test_an_application_cannot_mix_user_and_guild_subscriptions(world: Wor
 
 async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) -> None:
     bot = await world.bot()
-    gold, hat, deleted = (
+    gold_sku_id, hat_sku_id, deleted_sku_id = (
         await publish_sku(bot, name="Gold"),
         await publish_sku(bot, SkuType.DURABLE, published=False),
         await publish_sku(bot, SkuType.DURABLE),
     )
-    (await bot.delete(f"/applications/{bot.application_id}/skus/{deleted}")).ok()
+    (await bot.delete(f"/applications/{bot.application_id}/skus/{deleted_sku_id}")).ok()
     path = f"/applications/{bot.application_id}/store/skus"
 
     skus = (await bot.get(path)).ok()
 
-    assert [(sku["id"], sku["state"]) for sku in skus] == [(str(gold), "published"), (str(hat), "unpublished")]
+    assert [(sku["id"], sku["state"]) for sku in skus] == [
+        (str(gold_sku_id), "published"),
+        (str(hat_sku_id), "unpublished"),
+    ]
     assert (await (await sign_in_owner(world, bot)).get(path)).ok() == skus
     (await (await world.user()).get(path)).rejected(403, 20012)
     (await bot.get("/applications/1/store/skus")).rejected(404, 10002)
@@ -207,21 +210,25 @@ async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
 async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
     guild = await world.guild()
-    sku, hat, other_sku = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE), await publish_sku(other)
+    own_sku_id, hat_sku_id, other_sku_id = (
+        await publish_sku(bot),
+        await publish_sku(bot, SkuType.DURABLE),
+        await publish_sku(other),
+    )
     path = f"/applications/{bot.application_id}/entitlements"
 
     def body(sku_id: int, owner: int, owner_type: int = EntitlementOwnerType.USER) -> dict[str, Any]:
         return {"sku_id": str(sku_id), "owner_id": str(owner), "owner_type": owner_type}
 
-    (await bot.post(path, json=body(other_sku, alice.id))).rejected(404, 10027)
-    (await bot.post(path, json=body(hat, alice.id))).rejected(400, 50057)
-    (await bot.post(path, json=body(sku, 1))).rejected(404, 10013)
-    assert (await bot.post(path, json=body(sku, guild.id, EntitlementOwnerType.GUILD))).errors("owner_type")
-    assert (await bot.post(path, json=body(sku, alice.id, 3))).errors("owner_type")
+    (await bot.post(path, json=body(other_sku_id, alice.id))).rejected(404, 10027)
+    (await bot.post(path, json=body(hat_sku_id, alice.id))).rejected(400, 50057)
+    (await bot.post(path, json=body(own_sku_id, 1))).rejected(404, 10013)
+    assert (await bot.post(path, json=body(own_sku_id, guild.id, EntitlementOwnerType.GUILD))).errors("owner_type")
+    assert (await bot.post(path, json=body(own_sku_id, alice.id, 3))).errors("owner_type")
     assert (await bot.post(path, json={})).errors("sku_id")
-    await create_test_entitlement(bot, sku, alice.id)
-    (await bot.post(path, json=body(sku, alice.id))).rejected(400, 40074)
-    (await other.post(path, json=body(sku, alice.id))).rejected(403, 20012)
+    await create_test_entitlement(bot, own_sku_id, alice.id)
+    (await bot.post(path, json=body(own_sku_id, alice.id))).rejected(400, 40074)
+    (await other.post(path, json=body(own_sku_id, alice.id))).rejected(403, 20012)
 
 
 # Lists
@@ -248,15 +255,15 @@ async def test_pages_ascend_in_both_directions(world: World) -> None:
 
 async def test_entitlement_lists_are_filtered(world: World) -> None:
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
-    gold, silver = await publish_sku(bot), await publish_sku(bot, name="Silver")
-    hat, potion = await publish_sku(bot, SkuType.DURABLE), await publish_sku(bot, SkuType.CONSUMABLE)
+    gold_sku_id, silver_sku_id = await publish_sku(bot), await publish_sku(bot, name="Silver")
+    hat_sku_id, potion_sku_id = await publish_sku(bot, SkuType.DURABLE), await publish_sku(bot, SkuType.CONSUMABLE)
     first, second, third = (
-        await create_test_entitlement(bot, gold, alice.id),
-        await create_test_entitlement(bot, silver, alice.id),
-        await create_test_entitlement(bot, gold, bob.id),
+        await create_test_entitlement(bot, gold_sku_id, alice.id),
+        await create_test_entitlement(bot, silver_sku_id, alice.id),
+        await create_test_entitlement(bot, gold_sku_id, bob.id),
     )
-    consumed = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion)})).ok()["entitlement"]
-    durable = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()["entitlement"]
+    consumed = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion_sku_id)})).ok()["entitlement"]
+    durable = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat_sku_id)})).ok()["entitlement"]
     path = f"/applications/{bot.application_id}/entitlements"
     (await bot.post(f"{path}/{consumed['id']}/consume")).ok()
 
@@ -264,8 +271,8 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
         return [entitlement["id"] for entitlement in (await bot.get(f"{path}?{query}")).ok()]
 
     assert await entitlement_ids(f"user_id={alice.id}") == [first["id"], second["id"], consumed["id"]]
-    assert await entitlement_ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], durable["id"]]
-    assert await entitlement_ids(f"sku_ids={silver}&user_id={bob.id}") == []
+    assert await entitlement_ids(f"sku_ids={gold_sku_id},{hat_sku_id}") == [first["id"], third["id"], durable["id"]]
+    assert await entitlement_ids(f"sku_ids={silver_sku_id}&user_id={bob.id}") == []
     assert await entitlement_ids(f"user_id={alice.id}&only_active=true") == [first["id"], second["id"]]
     assert await entitlement_ids("guild_id=1") == []
 
@@ -276,7 +283,7 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
         second["id"],
     ]
     assert len((await alice.get(f"{own_path}?exclude_consumed=false")).ok()) == 3
-    assert len((await alice.get(f"{own_path}?sku_ids={gold}")).ok()) == 1
+    assert len((await alice.get(f"{own_path}?sku_ids={gold_sku_id}")).ok()) == 1
     (await bot.get(own_path)).rejected(403, 20001)
     other = await world.bot()
     other_path = f"/users/@me/applications/{other.application_id}/entitlements"
@@ -302,9 +309,9 @@ async def test_an_access_token_manages_entitlements_for_the_owner_only(world: Wo
 
 async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    potion = await publish_sku(bot, SkuType.CONSUMABLE)
+    potion_sku_id = await publish_sku(bot, SkuType.CONSUMABLE)
     session = await bot.connect(intents=0)
-    body = {"sku_id": str(potion)}
+    body = {"sku_id": str(potion_sku_id)}
 
     entitlement = (await alice.post("/users/@me/purchases", json=body)).ok()["entitlement"]
     assert (entitlement["type"], entitlement["ends_at"], entitlement["consumed"]) == (1, None, False)
@@ -331,11 +338,11 @@ async def test_only_consumables_are_consumed(world: World) -> None:
 
 async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await publish_sku(bot, SkuType.DURABLE)
+    hat_sku_id = await publish_sku(bot, SkuType.DURABLE)
     session = await bot.connect(intents=0)
-    purchase = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+    purchase = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat_sku_id)})).ok()
     assert "subscription" not in purchase
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).rejected(400, 40074)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat_sku_id)})).rejected(400, 40074)
     path = f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund"
 
     (await alice.post(path)).rejected(403, 20012)
@@ -344,19 +351,19 @@ async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> N
 
     assert (await session.next("ENTITLEMENT_DELETE"))["deleted"] is True
     (await owner.post(path)).rejected(404, 10029)
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat_sku_id)})).ok()
 
 
 async def test_unpublished_and_unknown_skus_cannot_be_bought(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hidden = await publish_sku(bot, published=False)
+    hidden_sku_id = await publish_sku(bot, published=False)
     group = next(
         sku["id"]
         for sku in (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
         if sku["type"] == SkuType.SUBSCRIPTION_GROUP
     )
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(hidden)})).rejected(400, 50057)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hidden_sku_id)})).rejected(400, 50057)
     (await alice.post("/users/@me/purchases", json={"sku_id": group})).rejected(400, 50057)
     (await alice.post("/users/@me/purchases", json={"sku_id": "1"})).rejected(404, 10027)
     (await bot.post("/users/@me/purchases", json={"sku_id": "1"})).rejected(403, 20001)
@@ -367,10 +374,10 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
     app, guild_app = await world.bot(), await world.bot()
     alice = await world.user()
     guild = await world.guild(alice)
-    hat = await publish_sku(app, SkuType.DURABLE)
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
-    premium = await publish_sku(guild_app, flags=SkuFlags.GUILD_SUBSCRIPTION)
-    body = {"sku_id": str(premium), "guild_id": str(guild.id)}
+    hat_sku_id = await publish_sku(app, SkuType.DURABLE)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat_sku_id)})).ok()
+    premium_sku_id = await publish_sku(guild_app, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    body = {"sku_id": str(premium_sku_id), "guild_id": str(guild.id)}
     (await alice.post("/users/@me/purchases", json=body)).ok()
 
     async def count_active(bot: Actor, user_id: int, guild_id: int | None) -> int:

@@ -101,7 +101,7 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
 
 async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(low_limit_world: World) -> None:
     setup = await create_setup(low_limit_world, PremiumType.TIER_2)
-    path = f"/channels/{setup.channel}/messages"
+    path = f"/channels/{setup.channel_id}/messages"
 
     (await setup.bot.post(path, data=file_form(10 * KIB + 1))).rejected(413, 50045)
     (await setup.user.post(path, data=file_form(48 * KIB))).ok()

@@ -24,7 +24,7 @@ async def setup(world: World, request: pytest.FixtureRequest) -> InteractionSetu
     setup = await create_interaction_setup(world)
     if request.param == "dm":
         dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
-        setup.channel = int(dm["id"])
+        setup.channel_id = int(dm["id"])
     return setup
 
 
@@ -35,7 +35,7 @@ async def create_expired_response(
     interaction = await setup.run_command(await create_global_command(setup))
     message_id = (await interaction.respond(callback_type, data or None)).ok()["interaction"]["response_message_id"]
     setup.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
-    return f"/channels/{setup.channel}/messages/{message_id}", interaction
+    return f"/channels/{setup.channel_id}/messages/{message_id}", interaction
 
 
 async def test_a_bot_edits_its_response(setup: InteractionSetup) -> None:
@@ -56,7 +56,9 @@ async def test_a_bot_edits_its_response(setup: InteractionSetup) -> None:
 
 async def test_a_bot_deletes_its_response(setup: InteractionSetup) -> None:
     path, _ = await create_expired_response(setup, content="hello")
-    (await setup.user.delete(path)).rejected(*((403, 50013) if setup.channel == setup.guild.general else (400, 50003)))
+    (await setup.user.delete(path)).rejected(
+        *((403, 50013) if setup.channel_id == setup.guild.general else (400, 50003))
+    )
 
     (await setup.bot.delete(path)).ok()
 
@@ -70,7 +72,7 @@ async def test_a_bot_ends_the_poll_of_its_response(setup: InteractionSetup) -> N
     setup.world.clock.advance(TOKEN_LIFETIME_MS + 60_000)
 
     async def end_poll(actor: Any) -> ApiResponse:
-        response: ApiResponse = await actor.post(f"/channels/{setup.channel}/polls/{message['id']}/expire")
+        response: ApiResponse = await actor.post(f"/channels/{setup.channel_id}/polls/{message['id']}/expire")
         return response
 
     (await end_poll(setup.user)).rejected(403, 50005)

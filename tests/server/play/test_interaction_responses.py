@@ -44,7 +44,7 @@ async def open_dm(setup: InteractionSetup) -> Actor:
     other = await setup.world.user("other")
     await install_for_user(setup)
     dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()
-    setup.channel = int(dm["id"])
+    setup.channel_id = int(dm["id"])
     return other
 
 
@@ -94,9 +94,9 @@ async def test_a_response_in_a_locked_thread_is_ephemeral_without_manage_threads
     setup: InteractionSetup, other_guild: Guild
 ) -> None:
     command = await create_global_command(setup)
-    setup.channel = await other_guild.owner.create_thread(other_guild.general)
+    setup.channel_id = await other_guild.owner.create_thread(other_guild.general)
     assert not await is_ephemeral(setup, command)
-    (await other_guild.owner.patch(f"/channels/{setup.channel}", json={"locked": True})).ok()
+    (await other_guild.owner.patch(f"/channels/{setup.channel_id}", json={"locked": True})).ok()
 
     assert await is_ephemeral(setup, command)
 
@@ -245,18 +245,18 @@ async def test_a_file_upload_with_max_values_zero_accepts_no_files(setup: Intera
 
 
 async def update_thread(setup: InteractionSetup, **changes: bool) -> None:
-    (await setup.guild.owner.patch(f"/channels/{setup.channel}", json=changes)).ok()
+    (await setup.guild.owner.patch(f"/channels/{setup.channel_id}", json=changes)).ok()
 
 
 async def thread_state(setup: InteractionSetup) -> tuple[bool, bool]:
     """Return whether the thread is archived and whether it is locked."""
-    metadata = (await setup.guild.owner.get(f"/channels/{setup.channel}")).ok()["thread_metadata"]
+    metadata = (await setup.guild.owner.get(f"/channels/{setup.channel_id}")).ok()["thread_metadata"]
     return metadata["archived"], metadata["locked"]
 
 
 async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    setup.channel = await setup.guild.owner.create_thread(setup.guild.general)
+    setup.channel_id = await setup.guild.owner.create_thread(setup.guild.general)
     message_with_button = await (await setup.run_command(command)).respond_with_message(
         content="press", components=[BUTTON_ROW]
     )
@@ -288,7 +288,7 @@ async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup)
 
 async def test_a_response_does_not_unarchive_a_locked_thread(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    setup.channel = await setup.guild.owner.create_thread(setup.guild.general)
+    setup.channel_id = await setup.guild.owner.create_thread(setup.guild.general)
     await update_thread(setup, locked=True, archived=True)
 
     (
@@ -302,7 +302,7 @@ async def test_a_response_does_not_unarchive_a_locked_thread(setup: InteractionS
 
 async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    setup.channel = await setup.guild.owner.create_thread(setup.guild.general)
+    setup.channel_id = await setup.guild.owner.create_thread(setup.guild.general)
     message_with_button = await (await setup.run_command(command)).respond_with_message(
         content="press", components=[BUTTON_ROW]
     )

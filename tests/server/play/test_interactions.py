@@ -82,8 +82,8 @@ async def test_an_app_receives_a_command_with_every_field(setup: InteractionSetu
     assert (event["guild_id"], event["guild"]["id"]) == (str(setup.guild.id), str(setup.guild.id))
     assert (event["guild"]["locale"], event["guild_locale"], event["locale"]) == ("en-US", "en-US", "en-US")
     assert (event["channel_id"], event["channel"]["id"], event["channel"]["type"]) == (
-        str(setup.channel),
-        str(setup.channel),
+        str(setup.channel_id),
+        str(setup.channel_id),
         0,
     )
     # A partial channel leaves out its overwrites, which differs from an empty list.
@@ -135,7 +135,7 @@ async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> No
         "whole": 4,
         "flag": True,
         "user": str(setup.user.id),
-        "channel": str(setup.channel),
+        "channel": str(setup.channel_id),
         "role": str(role_id),
         "any": str(role_id),
         "real": 1.5,
@@ -156,7 +156,7 @@ async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> No
     assert not {"user", "deaf", "mute"} & set(member)
     assert int(member["permissions"]) & Permissions.VIEW_CHANNEL
     assert resolved["roles"][str(role_id)]["name"] == "red"
-    channel = resolved["channels"][str(setup.channel)]
+    channel = resolved["channels"][str(setup.channel_id)]
     assert (channel["name"], channel["type"], channel["guild_id"]) == ("general", 0, str(setup.guild.id))
     assert int(channel["permissions"]) & Permissions.VIEW_CHANNEL
     assert int(channel["app_permissions"]) & Permissions.VIEW_CHANNEL
@@ -310,7 +310,7 @@ async def test_a_command_can_have_attachments(setup: InteractionSetup) -> None:
     body = {
         "type": InteractionType.APPLICATION_COMMAND,
         "application_id": str(setup.bot.application_id),
-        "channel_id": str(setup.channel),
+        "channel_id": str(setup.channel_id),
         "data": {
             "id": command["id"],
             "name": "greet",
@@ -372,24 +372,24 @@ async def test_a_target_message_must_be_readable_by_the_user(setup: InteractionS
     message_command = await setup.create_command("Translate", type=CommandType.MESSAGE)
     guild, user = setup.guild, setup.user
     text_message = await guild.send_message(guild.owner, "before you came")
-    voice_channel = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    voice_message = await guild.send_message(guild.owner, "inside", channel=voice_channel)
+    voice_channel_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    voice_message = await guild.send_message(guild.owner, "inside", channel_id=voice_channel_id)
 
     async def run_on_message(channel: int, message: Any) -> ApiResponse:
-        setup.channel = channel
+        setup.channel_id = channel
         return await setup.create_interaction(
             InteractionType.APPLICATION_COMMAND, {"id": message_command["id"], "name": "x", "target_id": message["id"]}
         )
 
     assert (await run_on_message(guild.general, text_message)).status == 204
-    assert (await run_on_message(voice_channel, voice_message)).status == 204
+    assert (await run_on_message(voice_channel_id, voice_message)).status == 204
     await guild.overwrite(guild.general, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
     (await run_on_message(guild.general, text_message)).rejected(404, 10008)
-    await guild.overwrite(voice_channel, user.id, deny=Permissions.CONNECT)
+    await guild.overwrite(voice_channel_id, user.id, deny=Permissions.CONNECT)
     # A user who cannot connect has no commands in the channel either.
-    (await run_on_message(voice_channel, voice_message)).rejected(403, 50013)
-    await guild.overwrite(voice_channel, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    (await run_on_message(voice_channel, voice_message)).rejected(404, 10008)
+    (await run_on_message(voice_channel_id, voice_message)).rejected(403, 50013)
+    await guild.overwrite(voice_channel_id, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    (await run_on_message(voice_channel_id, voice_message)).rejected(404, 10008)
     [first, second] = [await setup.app_session.next("INTERACTION_CREATE") for _ in range(2)]
     assert [*first["data"]["resolved"]["messages"], *second["data"]["resolved"]["messages"]] == [
         text_message["id"],
@@ -421,15 +421,15 @@ async def test_running_a_command_requires_access_and_permissions(setup: Interact
     world, guild = setup.world, setup.guild
     command = await setup.create_command()
     stranger = await world.user()
-    hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    hidden_channel_id = await guild.channel("hidden")
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     elsewhere = await world.guild(None, setup.user)
     data = {"id": command["id"], "name": "greet"}
 
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, actor=stranger)).rejected(403, 50001)
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(hidden))).rejected(
-        403, 50001
-    )
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(hidden_channel_id))
+    ).rejected(403, 50001)
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id="1")).rejected(404, 10003)
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, guild_id=str(elsewhere.id))).rejected(
         404, 10004
@@ -464,7 +464,7 @@ async def test_command_permissions_are_enforced(setup: InteractionSetup) -> None
     denied = {
         "permissions": [
             *allowed["permissions"],
-            {"id": str(setup.channel), "type": CommandPermissionType.CHANNEL, "permission": False},
+            {"id": str(setup.channel_id), "type": CommandPermissionType.CHANNEL, "permission": False},
         ]
     }
     (await setup.guild.owner.put(path, json=denied)).ok()
@@ -476,7 +476,7 @@ async def test_age_restricted_commands_require_an_age_restricted_channel(setup: 
     data = {"id": command["id"], "name": "greet"}
 
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(404, 10063)
-    (await setup.guild.owner.patch(f"/channels/{setup.channel}", json={"nsfw": True})).ok()
+    (await setup.guild.owner.patch(f"/channels/{setup.channel_id}", json={"nsfw": True})).ok()
     assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).status == 204
 
 
@@ -487,7 +487,7 @@ async def test_age_restricted_commands_in_dms_require_a_user_installation(setup:
         )
     ).ok()
     dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
-    setup.channel = int(dm["id"])
+    setup.channel_id = int(dm["id"])
 
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
         404, 10063
@@ -502,7 +502,7 @@ async def test_age_restricted_commands_in_dms_require_a_user_installation(setup:
 async def test_global_commands_work_in_the_bots_dm(setup: InteractionSetup) -> None:
     created = (await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
     dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
-    setup.channel = int(dm["id"])
+    setup.channel_id = int(dm["id"])
 
     interaction = await setup.run_command(created)
     message = await interaction.respond_with_message(content="hello")
@@ -526,7 +526,7 @@ async def test_global_commands_work_in_the_bots_dm(setup: InteractionSetup) -> N
 async def test_user_installed_apps_work_in_other_guilds(setup: InteractionSetup) -> None:
     created = (await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
     other_guild = await setup.world.guild(None, setup.user)
-    setup.channel = other_guild.general
+    setup.channel_id = other_guild.general
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
         404, 10063
     )
@@ -648,7 +648,7 @@ async def test_a_command_is_answered_with_a_message(setup: InteractionSetup) -> 
         "response_message_id": message["id"],
         "response_message_loading": False,
         "response_message_ephemeral": False,
-        "channel_id": str(setup.channel),
+        "channel_id": str(setup.channel_id),
         "guild_id": str(setup.guild.id),
     }
     application_id = str(setup.bot.application_id)
@@ -669,7 +669,7 @@ async def test_a_command_is_answered_with_a_message(setup: InteractionSetup) -> 
     assert (event["id"], event["guild_id"]) == (message["id"], str(setup.guild.id))
     assert event["interaction"]["member"]["joined_at"]
     assert (await setup.user_session.next("INTERACTION_SUCCESS")) == {"id": interaction.payload["id"], "nonce": "n1"}
-    stored_message = (await setup.user.get(f"/channels/{setup.channel}/messages/{message['id']}")).ok()
+    stored_message = (await setup.user.get(f"/channels/{setup.channel_id}/messages/{message['id']}")).ok()
     assert stored_message["interaction_metadata"] == metadata
     assert stored_message["author"]["username"] == "responder"
 
@@ -776,9 +776,9 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(setup: Inte
     await owner_session.assert_not_received("MESSAGE_CREATE")
     await session_without_content.assert_not_received("MESSAGE_CREATE")
     for reader in (setup.user, setup.bot, setup.guild.owner):
-        (await reader.get(f"/channels/{setup.channel}/messages/{message['id']}")).rejected(404, 10008)
-    assert (await setup.user.get(f"/channels/{setup.channel}/messages")).ok() == []
-    channel = (await setup.user.get(f"/channels/{setup.channel}")).ok()
+        (await reader.get(f"/channels/{setup.channel_id}/messages/{message['id']}")).rejected(404, 10008)
+    assert (await setup.user.get(f"/channels/{setup.channel_id}/messages")).ok() == []
+    channel = (await setup.user.get(f"/channels/{setup.channel_id}")).ok()
     assert channel["last_message_id"] != message["id"]
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["content"] == "psst"
     edited = (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "louder"})).ok()
@@ -786,7 +786,7 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(setup: Inte
     assert (await setup.user_session.next("MESSAGE_UPDATE"))["content"] == "louder"
     assert (await interaction.webhook_request("DELETE", "/messages/@original")).status == 204
     deleted = await setup.user_session.next("MESSAGE_DELETE")
-    assert deleted == {"id": message["id"], "channel_id": str(setup.channel)}
+    assert deleted == {"id": message["id"], "channel_id": str(setup.channel_id)}
     await owner_session.assert_not_received("MESSAGE_UPDATE", "MESSAGE_DELETE")
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10008)
 
@@ -1002,7 +1002,7 @@ async def activity_setup(world: World) -> InteractionSetup:
 
 
 async def list_participants(setup: InteractionSetup, instance_id: str) -> list[str]:
-    """Return the user IDs of an instance's participants, as the bot reads them."""
+    """Return the user IDs of an instance's participants, requested by the bot."""
     instance_view = (await setup.bot.get(f"{setup.application_path}/activity-instances/{instance_id}")).ok()
     user_ids: list[str] = instance_view["users"]
     return user_ids
@@ -1065,7 +1065,7 @@ async def test_an_activity_ends_with_the_session_that_launched_it(activity_setup
 async def test_an_app_cannot_launch_an_activity_without_the_users_permission(activity_setup: InteractionSetup) -> None:
     interaction = await activity_setup.run_command(await activity_setup.create_command())
     await activity_setup.guild.overwrite(
-        activity_setup.channel,
+        activity_setup.channel_id,
         activity_setup.guild.id,
         deny=Permissions.USE_EMBEDDED_ACTIVITIES,
         target_type=OverwriteType.ROLE,
@@ -1114,7 +1114,7 @@ async def test_a_failed_launch_without_permission_is_reported(activity_setup: In
         )
     ).ok()
     await activity_setup.guild.overwrite(
-        activity_setup.channel,
+        activity_setup.channel_id,
         activity_setup.guild.id,
         deny=Permissions.USE_EMBEDDED_ACTIVITIES,
         target_type=OverwriteType.ROLE,
@@ -1155,7 +1155,7 @@ async def test_a_failed_launch_has_a_specific_reason_code(
             },
         )
     ).ok()
-    channel = activity_setup.channel
+    channel = activity_setup.channel_id
     if problem == "afk":
         channel = await activity_setup.guild.channel("away", type=ChannelType.GUILD_VOICE)
         body = {"afk_channel_id": str(channel)}
@@ -1169,7 +1169,7 @@ async def test_a_failed_launch_has_a_specific_reason_code(
         launch_arguments = (
             activity_setup.application_id,
             activity_setup.guild.owner.id,
-            activity_setup.channel,
+            activity_setup.channel_id,
             activity_setup.guild.id,
         )
         await activity_setup.world.write(lambda call: activity_instances.launch(call, *launch_arguments))
@@ -1296,7 +1296,7 @@ async def test_selects_contain_the_chosen_values(setup: InteractionSetup) -> Non
     string_choice = await setup.use_component(message["id"], "w", ComponentType.STRING_SELECT, values=["c", "a"])
     user_choice = await setup.use_component(message["id"], "p", ComponentType.USER_SELECT, values=[str(setup.user.id)])
     channel_choice = await setup.use_component(
-        message["id"], "c", ComponentType.CHANNEL_SELECT, values=[str(setup.channel)]
+        message["id"], "c", ComponentType.CHANNEL_SELECT, values=[str(setup.channel_id)]
     )
     role_choice = await setup.use_component(
         message["id"], "m", ComponentType.MENTIONABLE_SELECT, values=[str(setup.guild.id)]
@@ -1305,9 +1305,9 @@ async def test_selects_contain_the_chosen_values(setup: InteractionSetup) -> Non
     assert string_choice.payload["data"]["values"] == ["c", "a"]
     assert "resolved" not in string_choice.payload["data"]
     assert str(setup.user.id) in user_choice.payload["data"]["resolved"]["members"]
-    assert str(setup.channel) in channel_choice.payload["data"]["resolved"]["channels"]
+    assert str(setup.channel_id) in channel_choice.payload["data"]["resolved"]["channels"]
     assert str(setup.guild.id) in role_choice.payload["data"]["resolved"]["roles"]
-    voice = await setup.guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    voice_channel_id = await setup.guild.channel("voice", type=ChannelType.GUILD_VOICE)
 
     async def submit(custom_id: str, component_type: int, *values: str) -> ApiResponse:
         data = {"component_type": component_type, "custom_id": custom_id, "values": list(values)}
@@ -1323,7 +1323,7 @@ async def test_selects_contain_the_chosen_values(setup: InteractionSetup) -> Non
     ]
     assert (await submit("p", ComponentType.USER_SELECT, "x")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
     assert (await submit("p", ComponentType.USER_SELECT, "1")).errors("data.values.0") == ["NUMBER_TYPE_COERCE"]
-    assert (await submit("c", ComponentType.CHANNEL_SELECT, str(voice))).errors("data.values.0") == [
+    assert (await submit("c", ComponentType.CHANNEL_SELECT, str(voice_channel_id))).errors("data.values.0") == [
         "BASE_TYPE_CHOICES"
     ]
 
@@ -1553,7 +1553,7 @@ async def test_submitted_values_are_validated_against_the_modal(setup: Interacti
         form = aiohttp.FormData()
         interaction_body = {
             "application_id": str(setup.bot.application_id),
-            "channel_id": str(setup.channel),
+            "channel_id": str(setup.channel_id),
             "data": data,
         }
         form.add_field("payload_json", json.dumps({"type": 5, **interaction_body}))
@@ -1616,10 +1616,10 @@ async def test_resolved_channels_contain_app_permissions_from_the_date(setup: In
         setup.world.clock.set(changes.RESOLVED_CHANNEL_PERMISSIONS.at_ms + offset_ms)
 
         interaction = await setup.run_command(
-            command, options=[{"type": CommandOptionType.CHANNEL, "name": "c", "value": str(setup.channel)}]
+            command, options=[{"type": CommandOptionType.CHANNEL, "name": "c", "value": str(setup.channel_id)}]
         )
 
-        channel = interaction.payload["data"]["resolved"]["channels"][str(setup.channel)]
+        channel = interaction.payload["data"]["resolved"]["channels"][str(setup.channel_id)]
         assert ("app_permissions" in channel) is (offset_ms == 0)
 
 
@@ -1678,7 +1678,7 @@ async def test_an_interaction_contains_the_users_entitlements(setup: Interaction
 
 async def available_commands(setup: InteractionSetup, actor: Actor | None = None) -> dict[str, list[str]]:
     """Return the names of the commands in the channel's command index, by application name; assert its version."""
-    index = (await (actor or setup.user).get(f"/channels/{setup.channel}/application-command-index")).ok()
+    index = (await (actor or setup.user).get(f"/channels/{setup.channel_id}/application-command-index")).ok()
     application_names = {application["id"]: application["name"] for application in index["applications"]}
     names_by_application: dict[str, list[str]] = {name: [] for name in application_names.values()}
     for command in index["application_commands"]:
@@ -1705,12 +1705,12 @@ async def test_the_command_index_lists_the_usable_commands(setup: InteractionSet
     assert await available_commands(setup) == {"responder": ["global", "hello"]}
     assert await available_commands(setup, setup.guild.owner) == {"responder": ["global", "staff", "hello"]}
     response = await setup.user.get(
-        f"/channels/{setup.channel}/application-command-index", headers={"X-Discord-Locale": "de"}
+        f"/channels/{setup.channel_id}/application-command-index", headers={"X-Discord-Locale": "de"}
     )
     assert [command.get("name_localized") for command in response.ok()["application_commands"]] == [None, "hallo"]
     stranger = await setup.world.user()
-    (await stranger.get(f"/channels/{setup.channel}/application-command-index")).rejected(403, 50001)
-    (await other.get(f"/channels/{setup.channel}/application-command-index")).rejected(403, 20001)
+    (await stranger.get(f"/channels/{setup.channel_id}/application-command-index")).rejected(403, 50001)
+    (await other.get(f"/channels/{setup.channel_id}/application-command-index")).rejected(403, 20001)
 
 
 async def test_the_command_index_lists_user_installed_and_dm_commands(setup: InteractionSetup) -> None:
@@ -1719,16 +1719,16 @@ async def test_the_command_index_lists_user_installed_and_dm_commands(setup: Int
     dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
     friend = await setup.world.user()
     friend_dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(friend.id)})).ok()
-    setup.channel = int(dm["id"])
+    setup.channel_id = int(dm["id"])
     assert await available_commands(setup) == {"responder": ["hi"]}
     for channel in (other_guild.general, int(friend_dm["id"])):
-        setup.channel = channel
+        setup.channel_id = channel
         assert await available_commands(setup) == {}
 
     await install_for_user(setup)
 
     for channel in (other_guild.general, int(friend_dm["id"]), int(dm["id"])):
-        setup.channel = channel
+        setup.channel_id = channel
         assert await available_commands(setup) == {"responder": ["hi"]}
-    setup.channel = other_guild.general
+    setup.channel_id = other_guild.general
     assert await available_commands(setup, other_guild.owner) == {}

@@ -60,15 +60,17 @@ async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) 
 
 async def test_linking_requires_the_member_flag_and_channel_permissions(world: World) -> None:
     game, guild, alice, bob, lobby_id = await create_linked_lobby(world)
-    other = await guild.channel("other")
-    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    other_channel_id = await guild.channel("other")
+    voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     path = f"/lobbies/{lobby_id}/channel-linking"
 
-    (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50013)
+    (await bob.patch(path, json={"channel_id": str(other_channel_id)})).rejected(403, 50013)
     (await alice.patch(path, json={"channel_id": "1"})).rejected(404, 10003)
-    assert (await alice.patch(path, json={"channel_id": str(voice)})).errors("channel_id") == ["CHANNEL_NOT_LINKABLE"]
+    assert (await alice.patch(path, json={"channel_id": str(voice_channel_id)})).errors("channel_id") == [
+        "CHANNEL_NOT_LINKABLE"
+    ]
     await game.backend.put(f"/lobbies/{lobby_id}/members/{bob.id}", json={"flags": LobbyMemberFlags.CAN_LINK_LOBBY})
-    (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50001)
+    (await bob.patch(path, json={"channel_id": str(other_channel_id)})).rejected(403, 50001)
 
     second = (
         await game.backend.post(
@@ -82,13 +84,13 @@ async def test_linking_requires_the_member_flag_and_channel_permissions(world: W
 
 async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> None:
     game, guild, alice, _, _ = await create_linked_lobby(world)
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
     await game.backend.put(
         f"/lobbies/{lobby['id']}/members/{alice.id}", json={"flags": LobbyMemberFlags.CAN_LINK_LOBBY}
     )
 
-    response = await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={"channel_id": str(other)})
+    response = await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={"channel_id": str(other_channel_id)})
     assert response.errors("channel_id") == ["LOBBY_NOT_LINKABLE"]
 
 
@@ -299,8 +301,8 @@ async def test_an_unlinked_lobby_creates_no_invites(world: World) -> None:
 
 async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World) -> None:
     _game, guild, alice, _bob, _lobby_id = await create_linked_lobby(world)
-    other = await guild.channel("other")
-    await guild.overwrite(other, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+    other_channel_id = await guild.channel("other")
+    await guild.overwrite(other_channel_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
 
     channels = (await alice.get(f"/guilds/{guild.id}/channels?with_can_link_lobby=true")).ok()
     linkable = {
@@ -308,7 +310,7 @@ async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World
         for channel in channels
     }
     assert linkable[guild.general] == (False, True)
-    assert linkable[other] == (True, False)
+    assert linkable[other_channel_id] == (True, False)
     assert "can_link_lobby" not in (await alice.get(f"/guilds/{guild.id}/channels")).ok()[0]
 
 

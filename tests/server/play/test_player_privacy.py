@@ -55,6 +55,9 @@ async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
     assert (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).status == 204
 
 
+# Messages
+
+
 async def test_a_message_cannot_be_edited_to_be_empty(world: World) -> None:
     alice, bob = await create_strangers(world)
     await alice.connect_sdk()
@@ -92,12 +95,12 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
             (await player.put(f"/users/@me/game-relationships/{other.id}")).ok()
     elif relation == "voice":
         guild = await world.guild(host_user, guest_user)
-        lounge = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+        lounge_id = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
         for user in (host_user, guest_user):
             session = await user.connect()
             await session.send(
                 GatewayOpcode.VOICE_STATE_UPDATE,
-                {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": False},
+                {"guild_id": str(guild.id), "channel_id": str(lounge_id), "self_mute": False},
             )
             await session.next("VOICE_SERVER_UPDATE")
     host_session = await alice.connect_sdk()
@@ -132,7 +135,7 @@ async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
 async def test_messages_of_a_replacement_for_a_banned_account_are_not_stored(world: World) -> None:
     """Alice's provisional account replaces a banned account, so her messages are passing messages.
 
-    They require a connected recipient, and their channel ID is the ID of the recipient."""
+    They require a connected recipient. In the response to the author, the channel ID is the ID of the recipient."""
     game, alice, bob = await create_game_with_friends(world)
     banned_account = await world.user()
     await world.write(lambda call: accounts.ban(call, UserId(banned_account.id)))
@@ -273,5 +276,5 @@ async def test_webhooks_of_deleted_passing_messages_omit_the_content(
             str(game.id),
             MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
         )
-        # A passing message has no stored channel, so the ID of the channel is the ID of the author.
+        # A passing message has no stored channel; in a webhook event, the channel ID is the ID of the author.
         assert (event["channel"]["type"], event["channel"]["id"]) == (ChannelType.EPHEMERAL_DM, str(alice.id))

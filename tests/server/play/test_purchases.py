@@ -169,20 +169,20 @@ async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, pr
 
 async def test_concurrent_purchases_charge_once(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    hat = await publish_sku(bot, SkuType.DURABLE)
+    hat_sku_id = await publish_sku(bot, SkuType.DURABLE)
     provider.response_gate = asyncio.Event()
 
     async def try_to_buy() -> ApiResponse:
-        return await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})
+        return await alice.post("/users/@me/purchases", json={"sku_id": str(hat_sku_id)})
 
-    first = asyncio.create_task(try_to_buy())
+    first_task = asyncio.create_task(try_to_buy())
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while not provider.charges:
             await asyncio.sleep(0.001)
     (await try_to_buy()).rejected(400, 40074)
     provider.response_gate.set()
 
-    (await first).ok()
+    (await first_task).ok()
     assert len(provider.charges) == 1
 
 
@@ -377,9 +377,9 @@ async def test_a_one_time_purchase_is_refunded_at_the_price_paid(
     paid_world: World, provider: FakePaymentProvider
 ) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    hat = await publish_sku(bot, SkuType.DURABLE, price=300)
-    purchase = await buy(alice, hat)
-    (await bot.patch(f"/applications/{bot.application_id}/skus/{hat}", json={"price": 900})).ok()
+    hat_sku_id = await publish_sku(bot, SkuType.DURABLE, price=300)
+    purchase = await buy(alice, hat_sku_id)
+    (await bot.patch(f"/applications/{bot.application_id}/skus/{hat_sku_id}", json={"price": 900})).ok()
     owner = await sign_in_owner(paid_world, bot)
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
@@ -387,7 +387,7 @@ async def test_a_one_time_purchase_is_refunded_at_the_price_paid(
 
     assert [(refund.key, refund.amount) for refund in provider.refunds] == [(provider.charges[0].key, 300)]
     assert provider.held_amounts == {}
-    await buy(alice, hat)
+    await buy(alice, hat_sku_id)
 
 
 async def test_a_declined_refund_is_not_retried(
@@ -494,15 +494,18 @@ async def test_prices_of_different_currencies_are_not_compared(
     paid_world: World, provider: FakePaymentProvider
 ) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    dollars, yen = await publish_sku(bot, price=499, currency="usd"), await publish_sku(bot, price=500, currency="jpy")
-    purchase = await buy(alice, dollars)
+    dollars_sku_id, yen_sku_id = (
+        await publish_sku(bot, price=499, currency="usd"),
+        await publish_sku(bot, price=500, currency="jpy"),
+    )
+    purchase = await buy(alice, dollars_sku_id)
     session = await bot.connect(intents=0)
 
     path = f"/users/@me/subscriptions/{purchase['subscription']['id']}"
-    (await alice.patch(path, json={"sku_id": str(yen)})).ok()
+    (await alice.patch(path, json={"sku_id": str(yen_sku_id)})).ok()
 
     ((_, changed),) = await received_events(session)
-    assert (changed["sku_ids"], changed["renewal_sku_ids"]) == ([str(dollars)], [str(yen)])
+    assert (changed["sku_ids"], changed["renewal_sku_ids"]) == ([str(dollars_sku_id)], [str(yen_sku_id)])
     assert len(provider.charges) == 1
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(32 * DAY_MS)
@@ -519,10 +522,10 @@ async def test_prices_of_different_currencies_are_not_compared(
 
 async def test_the_store_page_explains_the_payment_result(paid_world: World, provider: FakePaymentProvider) -> None:
     bot, alice = await paid_world.bot(), await paid_world.user()
-    hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
+    hat_sku_id = await publish_sku(bot, SkuType.DURABLE, name="Hat")
     browser = Browser(paid_world)
     browser.sign_in_as(alice)
-    page = await browser.open(f"/application-directory/{bot.application_id}/store/{hat}")
+    page = await browser.open(f"/application-directory/{bot.application_id}/store/{hat_sku_id}")
 
     provider.is_declining = True
     declined = await browser.submit(page, "Buy Hat")

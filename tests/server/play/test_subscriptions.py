@@ -49,13 +49,13 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
     world = private_targets_world
     world.clock.set(parse_timestamp_ms("2027-01-31T10:00:00"))
     bot, alice = await world.bot(), await world.user()
-    gold, silver = await publish_sku(bot, price=999), await publish_sku(bot, price=499, name="Silver")
+    gold_sku_id, silver_sku_id = await publish_sku(bot, price=999), await publish_sku(bot, price=499, name="Silver")
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     session = await bot.connect(intents=0)
     path = "/users/@me/subscriptions"
 
     # January: purchase.
-    purchase = await buy(alice, gold)
+    purchase = await buy(alice, gold_sku_id)
     created, granted, activated = await received_events(session)
     subscription_id = purchase["subscription"]["id"]
     assert created == (
@@ -63,7 +63,7 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
         {
             "id": subscription_id,
             "user_id": str(alice.id),
-            "sku_ids": [str(gold)],
+            "sku_ids": [str(gold_sku_id)],
             "renewal_sku_ids": None,
             "entitlement_ids": [],
             "current_period_start": "2027-01-31T10:00:00.000000+00:00",
@@ -80,7 +80,7 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
     assert first["subscription_id"] == subscription_id
     subscription = created[1] | {
         "entitlement_ids": [first["id"]],
-        "renewal_sku_ids": [str(gold)],
+        "renewal_sku_ids": [str(gold_sku_id)],
         "status": SubscriptionStatus.ACTIVE,
     }
     assert activated == ("SUBSCRIPTION_UPDATE", subscription)
@@ -104,21 +104,21 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
 
     # April: a downgrade takes effect at the next renewal.
     await run_until(world, "2027-04-10T00:00:00")
-    (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(silver)})).ok()
-    subscription |= {"renewal_sku_ids": [str(silver)]}
+    (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(silver_sku_id)})).ok()
+    subscription |= {"renewal_sku_ids": [str(silver_sku_id)]}
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2027-04-30T10:00:00")
     ended, granted, changed = await received_events(session)
     assert ended == ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"})
     second = first | {
         "id": granted[1]["id"],
-        "sku_id": str(silver),
+        "sku_id": str(silver_sku_id),
         "starts_at": "2027-04-30T10:00:00.000000+00:00",
     }
     assert second["id"] != first["id"]
     assert granted == ("ENTITLEMENT_CREATE", second)
     subscription |= {
-        "sku_ids": [str(silver)],
+        "sku_ids": [str(silver_sku_id)],
         "entitlement_ids": [second["id"]],
         "current_period_start": "2027-04-30T10:00:00.000000+00:00",
         "current_period_end": "2027-05-31T10:00:00.000000+00:00",
@@ -128,15 +128,15 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
     # June: an upgrade takes effect immediately and moves the billing day.
     await run_until(world, "2027-06-15T08:00:00")
     assert await received_events(session) == renewal_events(subscription, "10:00:00", "2027-05-31", "2027-06-30")
-    (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(gold)})).ok()
+    (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(gold_sku_id)})).ok()
     ended, granted, upgraded = await received_events(session)
     assert ended == ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"})
     third = first | {"id": granted[1]["id"], "starts_at": "2027-06-15T08:00:00.000000+00:00"}
     assert third["id"] not in (first["id"], second["id"])
     assert granted == ("ENTITLEMENT_CREATE", third)
     subscription |= {
-        "sku_ids": [str(gold)],
-        "renewal_sku_ids": [str(gold)],
+        "sku_ids": [str(gold_sku_id)],
+        "renewal_sku_ids": [str(gold_sku_id)],
         "entitlement_ids": [third["id"]],
         "current_period_start": "2027-06-15T08:00:00.000000+00:00",
         "current_period_end": "2027-07-15T08:00:00.000000+00:00",
@@ -190,7 +190,7 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
     ]
     entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements?exclude_ended=true")).ok()
     assert entitlements == []
-    bought_again = await buy(alice, silver)
+    bought_again = await buy(alice, silver_sku_id)
     assert bought_again["subscription"]["id"] != subscription_id
 
 
@@ -206,18 +206,18 @@ async def test_a_subscription_lasts_through_the_entitlement_migration(
     world = private_targets_world
     world.clock.set(parse_timestamp_ms("2024-08-05T10:00:00"))
     bot, alice = await world.bot(), await world.user()
-    gold = await publish_sku(bot)
+    gold_sku_id = await publish_sku(bot)
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     session = await bot.connect(intents=0)
     path, renewal_time = "/users/@me/subscriptions", "10:00:00"
 
     # August: an entitlement of the old type, which ends with the paid month.
-    purchase = await buy(alice, gold)
+    purchase = await buy(alice, gold_sku_id)
     created, granted, activated = await received_events(session)
     subscription = {
         "id": purchase["subscription"]["id"],
         "user_id": str(alice.id),
-        "sku_ids": [str(gold)],
+        "sku_ids": [str(gold_sku_id)],
         "entitlement_ids": [],
         **period_fields("2024-08-05T10:00:00", "2024-09-05T10:00:00"),
         "status": SubscriptionStatus.INACTIVE,
@@ -254,7 +254,7 @@ async def test_a_subscription_lasts_through_the_entitlement_migration(
 
     # From January on, the subscription also contains the SKUs of the next renewal.
     await run_until(world, "2025-07-06T00:00:00")
-    subscription |= {"renewal_sku_ids": [str(gold)]}
+    subscription |= {"renewal_sku_ids": [str(gold_sku_id)]}
     months = ("2025-01-05", "2025-02-05", "2025-03-05", "2025-04-05", "2025-05-05", "2025-06-05", "2025-07-05")
     assert await received_events(session) == renewal_events(subscription, renewal_time, *months, "2025-08-05")
 
@@ -314,8 +314,8 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
 
     other = await world.bot()
-    plain = await publish_sku(other)
-    assert (await alice.post("/users/@me/purchases", json=body | {"sku_id": str(plain)})).errors("guild_id")
+    plain_sku_id = await publish_sku(other)
+    assert (await alice.post("/users/@me/purchases", json=body | {"sku_id": str(plain_sku_id)})).errors("guild_id")
 
     (await alice.delete(f"/guilds/{guild.id}")).ok()
     await world.run_due_jobs()
@@ -326,10 +326,10 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
 
 async def test_a_user_has_one_subscription_per_application(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    gold, silver = await publish_sku(bot), await publish_sku(bot, name="Silver")
-    await buy(alice, gold)
+    gold_sku_id, silver_sku_id = await publish_sku(bot), await publish_sku(bot, name="Silver")
+    await buy(alice, gold_sku_id)
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(silver)})).rejected(400, 40074)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(silver_sku_id)})).rejected(400, 40074)
     await buy(alice, await publish_sku(await world.bot()))
     assert len((await alice.get("/users/@me/subscriptions")).ok()) == 2
 
@@ -370,34 +370,38 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
 
 async def test_only_the_subscriber_changes_a_subscription(world: World) -> None:
     bot, other, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
-    gold, hat, foreign = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE), await publish_sku(other)
-    path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
+    gold_sku_id, hat_sku_id, foreign_sku_id = (
+        await publish_sku(bot),
+        await publish_sku(bot, SkuType.DURABLE),
+        await publish_sku(other),
+    )
+    path = f"/users/@me/subscriptions/{(await buy(alice, gold_sku_id))['subscription']['id']}"
 
     for action in ("cancel", "resume"):
         (await bob.post(f"{path}/{action}")).rejected(404, 0)
         (await bot.post(f"{path}/{action}")).rejected(403, 20001)
-    (await bob.patch(path, json={"sku_id": str(gold)})).rejected(404, 0)
-    (await alice.patch(path, json={"sku_id": str(hat)})).rejected(400, 50057)
-    (await alice.patch(path, json={"sku_id": str(foreign)})).rejected(400, 50057)
+    (await bob.patch(path, json={"sku_id": str(gold_sku_id)})).rejected(404, 0)
+    (await alice.patch(path, json={"sku_id": str(hat_sku_id)})).rejected(400, 50057)
+    (await alice.patch(path, json={"sku_id": str(foreign_sku_id)})).rejected(400, 50057)
     (await alice.patch(path, json={"sku_id": "1"})).rejected(404, 10027)
 
 
 async def test_requests_without_a_change_publish_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    gold, silver = await publish_sku(bot, price=2), await publish_sku(bot, price=1)
-    path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
+    gold_sku_id, silver_sku_id = await publish_sku(bot, price=2), await publish_sku(bot, price=1)
+    path = f"/users/@me/subscriptions/{(await buy(alice, gold_sku_id))['subscription']['id']}"
     session = await bot.connect(intents=0)
 
     (await alice.post(f"{path}/resume")).ok()
-    (await alice.patch(path, json={"sku_id": str(gold)})).ok()
+    (await alice.patch(path, json={"sku_id": str(gold_sku_id)})).ok()
     assert await received_events(session) == []
-    (await alice.patch(path, json={"sku_id": str(silver)})).ok()
-    (await alice.patch(path, json={"sku_id": str(silver)})).ok()
+    (await alice.patch(path, json={"sku_id": str(silver_sku_id)})).ok()
+    (await alice.patch(path, json={"sku_id": str(silver_sku_id)})).ok()
     assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"]
     # A change back to the current SKU cancels the planned change.
-    (await alice.patch(path, json={"sku_id": str(gold)})).ok()
+    (await alice.patch(path, json={"sku_id": str(gold_sku_id)})).ok()
     ((_, subscription),) = await received_events(session)
-    assert subscription["renewal_sku_ids"] == [str(gold)]
+    assert subscription["renewal_sku_ids"] == [str(gold_sku_id)]
     (await alice.post(f"{path}/cancel")).ok()
     (await alice.post(f"{path}/cancel")).ok()
     assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"]

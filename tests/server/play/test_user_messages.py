@@ -90,14 +90,14 @@ async def test_messages_to_strangers_and_blocking_users_are_rejected(world: Worl
 
 async def test_a_block_applies_to_the_chat_client_too(world: World) -> None:
     sender, recipient = await world.user(), await world.user()
-    channel = (await sender.post("/users/@me/channels", json={"recipient_id": str(recipient.id)})).ok()["id"]
-    (await sender.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    channel_id = (await sender.post("/users/@me/channels", json={"recipient_id": str(recipient.id)})).ok()["id"]
+    (await sender.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).ok()
 
     assert (
         await recipient.put(f"/users/@me/relationships/{sender.id}", json={"type": int(RelationshipType.BLOCKED)})
     ).status == 204
 
-    (await sender.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
+    (await sender.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).rejected(403, 50007)
 
 
 async def test_messages_between_players_of_a_game_are_not_stored(world: World) -> None:

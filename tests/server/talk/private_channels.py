@@ -4,18 +4,18 @@ from typing import Any
 
 from tests.world import Actor
 
-MY_CHANNELS = "/users/@me/channels"
+MY_CHANNELS_PATH = "/users/@me/channels"
 """Path of the private channels of the caller."""
 
 
 async def open_dm(actor: Actor, other: Actor) -> Any:
     """Open a direct message channel with another user."""
-    return (await actor.post(MY_CHANNELS, json={"recipient_id": str(other.id)})).ok()
+    return (await actor.post(MY_CHANNELS_PATH, json={"recipient_id": str(other.id)})).ok()
 
 
 async def create_group(owner: Actor, *others: Actor) -> Any:
-    return (await owner.post(MY_CHANNELS, json={"recipients": [str(user.id) for user in others]})).ok()
+    return (await owner.post(MY_CHANNELS_PATH, json={"recipients": [str(user.id) for user in others]})).ok()
 
 
-async def send_message(actor: Actor, channel: object, content: str = "hello") -> Any:
-    return (await actor.post(f"/channels/{channel}/messages", json={"content": content})).ok()
+async def send_message(actor: Actor, channel_id: object, content: str = "hello") -> Any:
+    return (await actor.post(f"/channels/{channel_id}/messages", json={"content": content})).ok()

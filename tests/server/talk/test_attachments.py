@@ -234,17 +234,17 @@ async def test_attachment_urls_are_refreshed(world: World) -> None:
 async def test_attachment_urls_are_refreshed_only_for_the_channel_of_the_attachment(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    secret = await guild.channel("secret")
-    message = (await send_files(guild.owner, f"/channels/{secret}/messages", ("a.png", PNG))).ok()
+    secret_channel_id = await guild.channel("secret")
+    message = (await send_files(guild.owner, f"/channels/{secret_channel_id}/messages", ("a.png", PNG))).ok()
     signed_url = message["attachments"][0]["url"]
     unsigned_url = signed_url.partition("?")[0]
     (await bob.post("/attachments/refresh-urls", json={"attachment_urls": [signed_url, unsigned_url]})).ok()
-    await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(secret_channel_id, bob.id, deny=Permissions.VIEW_CHANNEL)
     # Rejected: URLs of a channel that the member lost access to, of another channel, and with another file name.
     for url in (
         signed_url,
         unsigned_url,
-        unsigned_url.replace(str(secret), str(guild.general)),
+        unsigned_url.replace(str(secret_channel_id), str(guild.general)),
         unsigned_url.replace("a.png", "b.png"),
     ):
         response = await bob.post("/attachments/refresh-urls", json={"attachment_urls": [url]})
@@ -256,10 +256,12 @@ async def test_attachment_urls_are_refreshed_only_for_the_channel_of_the_attachm
 
 async def test_a_forward_contains_the_attachments(world: World) -> None:
     guild = await world.guild()
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     message = (await send_files(guild.owner, messages_path(guild), ("a.png", PNG))).ok()
     reference = {"type": MessageReferenceType.FORWARD, "message_id": message["id"], "channel_id": str(guild.general)}
-    copy = (await guild.owner.post(f"/channels/{other}/messages", json={"message_reference": reference})).ok()
+    copy = (
+        await guild.owner.post(f"/channels/{other_channel_id}/messages", json={"message_reference": reference})
+    ).ok()
     assert copy["attachments"] == []
     assert copy["message_snapshots"][0]["message"]["attachments"][0]["url"] == message["attachments"][0]["url"]
 
@@ -296,19 +298,19 @@ async def wait_until_files_exist(world: World, expected: list[bool], *sent_messa
 
 async def test_files_are_deleted_a_day_after_their_messages(world: World) -> None:
     guild = await world.guild()
-    deleted_channel = await guild.channel("deleted")
+    deleted_channel_id = await guild.channel("deleted")
     first, second, third, remaining = [
         (await send_files(guild.owner, messages_path(guild), ("a.png", PNG))).ok() for _ in range(4)
     ]
-    in_deleted = (await send_files(guild.owner, f"/channels/{deleted_channel}/messages", ("a.png", PNG))).ok()
+    in_deleted = (await send_files(guild.owner, f"/channels/{deleted_channel_id}/messages", ("a.png", PNG))).ok()
     (await guild.owner.delete(f"{messages_path(guild)}/{first['id']}")).ok()
     bulk = {"messages": [second["id"], third["id"]]}
     (await guild.owner.post(f"{messages_path(guild)}/bulk-delete", json=bulk)).ok()
-    (await guild.owner.delete(f"/channels/{deleted_channel}")).ok()
+    (await guild.owner.delete(f"/channels/{deleted_channel_id}")).ok()
     sent_messages = (first, second, third, remaining, in_deleted)
     count_sql = "SELECT COUNT(*) FROM messages WHERE channel_id = ?"
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while await world.write(lambda call: call.tx.value(count_sql, deleted_channel)):
+        while await world.write(lambda call: call.tx.value(count_sql, deleted_channel_id)):
             await asyncio.sleep(0.01)
 
     # Signed URLs are valid for a day.
@@ -321,12 +323,12 @@ async def test_files_are_deleted_a_day_after_their_messages(world: World) -> Non
 
 async def test_files_of_a_forwarded_message_are_not_deleted(world: World) -> None:
     guild = await world.guild()
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     forwarded, not_forwarded = [
         (await send_files(guild.owner, messages_path(guild), ("a.png", PNG))).ok() for _ in range(2)
     ]
     reference = {"type": MessageReferenceType.FORWARD, "message_id": forwarded["id"], "channel_id": str(guild.general)}
-    (await guild.owner.post(f"/channels/{other}/messages", json={"message_reference": reference})).ok()
+    (await guild.owner.post(f"/channels/{other_channel_id}/messages", json={"message_reference": reference})).ok()
 
     for message in (forwarded, not_forwarded):
         (await guild.owner.delete(f"{messages_path(guild)}/{message['id']}")).ok()

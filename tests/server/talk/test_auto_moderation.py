@@ -39,8 +39,8 @@ NAME_QUARANTINED = MemberFlags.AUTOMOD_QUARANTINED_USERNAME
 TAG_QUARANTINED = MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG
 
 
-def alert_action(channel: int) -> dict[str, Any]:
-    return {"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(channel)}}
+def alert_action(channel_id: int) -> dict[str, Any]:
+    return {"type": AutoModerationActionType.SEND_ALERT_MESSAGE, "metadata": {"channel_id": str(channel_id)}}
 
 
 def timeout_action(seconds: int = 60) -> dict[str, Any]:
@@ -94,7 +94,7 @@ async def fetch_member_flags(guild: Guild, actor: Actor) -> int:
 
 async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: World) -> None:
     guild, _ = await create_guild_with_member(world)
-    role, channel = await guild.role("trusted"), await guild.channel("alerts")
+    role_id, channel_id = await guild.role("trusted"), await guild.channel("alerts")
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     other = await world.bot(guild)
     manager_session, other_session = await manager.connect(), await other.connect()
@@ -102,11 +102,11 @@ async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: Worl
         "bad*",
         actions=[
             {"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "no"}},
-            alert_action(channel),
+            alert_action(channel_id),
             timeout_action(),
         ],
-        exempt_roles=[str(role), "1"],
-        exempt_channels=[str(channel), "1"],
+        exempt_roles=[str(role_id), "1"],
+        exempt_channels=[str(channel_id), "1"],
     )
     body["trigger_metadata"] |= {"regex_patterns": ["b[4a]d"], "allow_list": ["badge"]}
 
@@ -114,7 +114,7 @@ async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: Worl
 
     assert rule["trigger_metadata"] == body["trigger_metadata"]
     assert rule["actions"] == body["actions"]
-    assert (rule["exempt_roles"], rule["exempt_channels"]) == ([str(role)], [str(channel)])
+    assert (rule["exempt_roles"], rule["exempt_channels"]) == ([str(role_id)], [str(channel_id)])
     assert (rule["creator_id"], rule["guild_id"], rule["enabled"]) == (str(guild.owner.id), str(guild.id), True)
     assert await manager_session.next("AUTO_MODERATION_RULE_CREATE") == rule
     await other_session.assert_not_received("AUTO_MODERATION_RULE_CREATE")
@@ -270,13 +270,13 @@ async def test_a_timeout_action_requires_moderate_members(world: World) -> None:
 async def test_changing_a_rule_with_a_timeout_requires_moderate_members(world: World, change: dict[str, Any]) -> None:
     guild = await world.guild()
     bob = await guild.member(Permissions.MANAGE_GUILD)
-    role = await guild.role("trusted")
+    role_id = await guild.role("trusted")
     is_enabled = "enabled" not in change
     body = keyword_rule(
         "x",
         actions=[timeout_action()],
         enabled=is_enabled,
-        exempt_roles=[str(role)],
+        exempt_roles=[str(role_id)],
         exempt_channels=[str(guild.general)],
     )
     path = f"/guilds/{guild.id}/auto-moderation/rules/{(await create_rule(guild, body))['id']}"
@@ -291,19 +291,19 @@ async def test_changing_a_rule_with_a_timeout_requires_moderate_members(world: W
 async def test_an_alert_channel_must_be_one_the_caller_can_write_to(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member(Permissions.MANAGE_GUILD)
-    hidden, silent = await guild.channel("hidden"), await guild.channel("silent")
-    await guild.overwrite(hidden, bob.id, deny=Permissions.VIEW_CHANNEL)
-    await guild.overwrite(silent, bob.id, deny=Permissions.SEND_MESSAGES)
+    hidden_channel_id, silent_channel_id = await guild.channel("hidden"), await guild.channel("silent")
+    await guild.overwrite(hidden_channel_id, bob.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(silent_channel_id, bob.id, deny=Permissions.SEND_MESSAGES)
     path = f"/guilds/{guild.id}/auto-moderation/rules"
-    for channel in (hidden, silent):
-        response = await bob.post(path, json=keyword_rule("x", actions=[alert_action(channel)]))
+    for channel_id in (hidden_channel_id, silent_channel_id):
+        response = await bob.post(path, json=keyword_rule("x", actions=[alert_action(channel_id)]))
         assert response.errors("actions.0.metadata.channel_id") == ["AUTO_MODERATION_INVALID_ALERT_CHANNEL"]
     rule = (await bob.post(path, json=keyword_rule("x", actions=[alert_action(guild.general)]))).ok()
-    response = await bob.patch(f"{path}/{rule['id']}", json={"actions": [alert_action(hidden)]})
+    response = await bob.patch(f"{path}/{rule['id']}", json={"actions": [alert_action(hidden_channel_id)]})
     assert response.errors("actions.0.metadata.channel_id") == ["AUTO_MODERATION_INVALID_ALERT_CHANNEL"]
     # A request may repeat an alert channel that another member chose.
-    (await guild.owner.patch(f"{path}/{rule['id']}", json={"actions": [alert_action(hidden)]})).ok()
-    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [BLOCK_ACTION, alert_action(hidden)]})).ok()
+    (await guild.owner.patch(f"{path}/{rule['id']}", json={"actions": [alert_action(hidden_channel_id)]})).ok()
+    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [BLOCK_ACTION, alert_action(hidden_channel_id)]})).ok()
 
 
 @pytest.mark.parametrize(
@@ -329,8 +329,8 @@ async def test_the_number_of_rules_per_trigger_type_is_limited(world: World, tri
 
 async def test_an_invalid_rule_is_rejected_with_the_path_of_the_error(world: World) -> None:
     guild, _ = await create_guild_with_member(world)
-    forum = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
-    other_guild_channel = (await world.guild()).general
+    forum_id = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
+    other_guild_channel_id = (await world.guild()).general
     path = f"/guilds/{guild.id}/auto-moderation/rules"
 
     async def assert_rejected(
@@ -398,7 +398,7 @@ async def test_an_invalid_rule_is_rejected_with_the_path_of_the_error(world: Wor
         "BASE_TYPE_REQUIRED",
         keyword_rule(actions=[{"type": AutoModerationActionType.SEND_ALERT_MESSAGE}]),
     )
-    for channel in (forum, other_guild_channel, 1):
+    for channel in (forum_id, other_guild_channel_id, 1):
         code = "AUTO_MODERATION_INVALID_ALERT_CHANNEL"
         await assert_rejected("actions.0.metadata.channel_id", code, keyword_rule(actions=[alert_action(channel)]))
     await assert_rejected(
@@ -449,11 +449,11 @@ async def test_deleting_a_guild_deletes_its_rules(world: World) -> None:
 
 async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    alerts = await guild.channel("alerts")
+    alerts_channel_id = await guild.channel("alerts")
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
     actions = [
         {"type": AutoModerationActionType.BLOCK_MESSAGE, "metadata": {"custom_message": "Not here, please."}},
-        alert_action(alerts),
+        alert_action(alerts_channel_id),
         timeout_action(60),
     ]
     rule = await create_rule(guild, keyword_rule("bad*", actions=actions))
@@ -477,7 +477,7 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
         executions[executed["action"]["type"]] = executed
     assert executions[AutoModerationActionType.BLOCK_MESSAGE] == {**common, "action": rule["actions"][0]}
     assert executions[AutoModerationActionType.TIMEOUT] == {**common, "action": rule["actions"][2]}
-    [message] = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
+    [message] = (await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()
     assert executions[AutoModerationActionType.SEND_ALERT_MESSAGE] == {
         **common,
         "action": rule["actions"][1],
@@ -516,15 +516,15 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
 
 async def test_a_message_that_is_not_blocked_is_created_and_flagged(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    alerts = await guild.channel("alerts")
+    alerts_channel_id = await guild.channel("alerts")
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
-    await create_rule(guild, keyword_rule("bad", actions=[alert_action(alerts)]))
+    await create_rule(guild, keyword_rule("bad", actions=[alert_action(alerts_channel_id)]))
 
     message = await guild.send_message(bob, "bad but said")
 
     executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
     assert executed["message_id"] == message["id"]
-    [alert_message] = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
+    [alert_message] = (await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()
     fields = {field["name"]: field["value"] for field in alert_message["embeds"][0]["fields"]}
     assert fields["flagged_message_id"] == message["id"]
     assert [
@@ -576,15 +576,15 @@ async def test_edits_are_blocked_from_the_date(world: World) -> None:
     world.clock.set(changes.AUTO_MODERATION_OF_EDITS.at_ms - 10_000)
     guild, bob = await create_guild_with_member(world)
     await guild.allow_permissions(bob, Permissions.SEND_MESSAGES)
-    alerts = await guild.channel("alerts")
-    await create_rule(guild, keyword_rule("bad", actions=[BLOCK_ACTION, alert_action(alerts)]))
+    alerts_channel_id = await guild.channel("alerts")
+    await create_rule(guild, keyword_rule("bad", actions=[BLOCK_ACTION, alert_action(alerts_channel_id)]))
     message = await guild.send_message(bob, "fine")
     path = f"/channels/{guild.general}/messages/{message['id']}"
 
     world.clock.set(changes.AUTO_MODERATION_OF_EDITS.at_ms - 1)
     assert (await bob.patch(path, json={"content": "bad"})).ok()["content"] == "bad"
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
-    assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 2
+    assert len((await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()) == 2
     world.clock.set(changes.AUTO_MODERATION_OF_EDITS.at_ms)
     (await bob.patch(path, json={"content": "bad bad"})).rejected(400, 200000)
 
@@ -594,27 +594,29 @@ async def test_exempt_members_bots_and_channels_are_not_checked(world: World) ->
     carol, dave = await world.user(), await world.user()
     for user in (carol, dave):
         await world.write(lambda call, user=user: members.membership.add(call, guild.id, user.id), actor=guild.owner.id)
-    trusted = await guild.role("trusted")
-    category = await guild.channel("free", type=ChannelType.GUILD_CATEGORY)
-    free = await guild.channel("free-talk", parent_id=str(category))
-    lounge = await guild.channel("lounge")
-    await guild.add_role(carol, trusted)
+    trusted_role_id = await guild.role("trusted")
+    category_id = await guild.channel("free", type=ChannelType.GUILD_CATEGORY)
+    free_channel_id = await guild.channel("free-talk", parent_id=str(category_id))
+    lounge_id = await guild.channel("lounge")
+    await guild.add_role(carol, trusted_role_id)
     await guild.allow_permissions(dave, Permissions.MANAGE_GUILD)
     bot = await world.bot(guild)
-    exempt = {"exempt_roles": [str(trusted)], "exempt_channels": [str(category), str(lounge)]}
+    exempt = {"exempt_roles": [str(trusted_role_id)], "exempt_channels": [str(category_id), str(lounge_id)]}
     await create_rule(guild, keyword_rule("bad", **exempt))
 
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
     for sender in (guild.owner, carol, dave, bot):
         await guild.send_message(sender, "bad")
-    await guild.send_message(bob, "bad", channel=free)
-    await guild.send_message(bob, "bad", channel=lounge)
+    await guild.send_message(bob, "bad", channel_id=free_channel_id)
+    await guild.send_message(bob, "bad", channel_id=lounge_id)
     thread = (
-        await guild.owner.post(f"/channels/{free}/threads", json={"name": "t", "type": ChannelType.PUBLIC_THREAD})
+        await guild.owner.post(
+            f"/channels/{free_channel_id}/threads", json={"name": "t", "type": ChannelType.PUBLIC_THREAD}
+        )
     ).ok()
-    await guild.send_message(bob, "bad", channel=int(thread["id"]))
+    await guild.send_message(bob, "bad", channel_id=int(thread["id"]))
     private = (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
-    await guild.send_message(bob, "bad", channel=int(private["id"]))
+    await guild.send_message(bob, "bad", channel_id=int(private["id"]))
 
 
 async def test_webhooks_and_interaction_responses_are_not_checked(world: World) -> None:
@@ -688,13 +690,13 @@ async def test_all_visible_text_of_a_message_is_checked(world: World) -> None:
 
 async def test_every_matching_rule_executes_its_actions(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    alerts = await guild.channel("alerts")
-    await create_rule(guild, keyword_rule("bad", name="one", actions=[alert_action(alerts)]))
-    await create_rule(guild, keyword_rule("worse", name="two", actions=[BLOCK_ACTION, alert_action(alerts)]))
+    alerts_channel_id = await guild.channel("alerts")
+    await create_rule(guild, keyword_rule("bad", name="one", actions=[alert_action(alerts_channel_id)]))
+    await create_rule(guild, keyword_rule("worse", name="two", actions=[BLOCK_ACTION, alert_action(alerts_channel_id)]))
 
     (await post_message(bob, guild, "bad and worse")).rejected(400, 200000)
 
-    alerts_sent = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
+    alerts_sent = (await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()
     assert {
         field["value"]
         for message in alerts_sent
@@ -709,9 +711,9 @@ async def test_every_matching_rule_executes_its_actions(world: World) -> None:
 
 async def test_a_rule_without_its_alert_channel_executes_its_other_actions(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    alerts = await guild.channel("alerts")
-    await create_rule(guild, keyword_rule("bad", actions=[BLOCK_ACTION, alert_action(alerts)]))
-    (await guild.owner.delete(f"/channels/{alerts}")).ok()
+    alerts_channel_id = await guild.channel("alerts")
+    await create_rule(guild, keyword_rule("bad", actions=[BLOCK_ACTION, alert_action(alerts_channel_id)]))
+    (await guild.owner.delete(f"/channels/{alerts_channel_id}")).ok()
 
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
@@ -815,7 +817,7 @@ async def test_repeated_messages_and_many_links_are_spam(world: World) -> None:
 
 async def test_a_thread_with_a_blocked_title_is_not_created(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    forum = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
+    forum_id = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
     await create_rule(guild, keyword_rule("bad"))
     message = await guild.send_message(bob, "fine")
     session = await (await world.bot(guild)).connect()
@@ -824,9 +826,9 @@ async def test_a_thread_with_a_blocked_title_is_not_created(world: World) -> Non
     (await bob.post(f"{path}/threads", json={"name": "bad", "type": ChannelType.PUBLIC_THREAD})).rejected(400, 200001)
     (await bob.post(f"{path}/messages/{message['id']}/threads", json={"name": "bad"})).rejected(400, 200001)
     post = {"name": "bad", "message": {"content": "fine"}}
-    (await bob.post(f"/channels/{forum}/threads", json=post)).rejected(400, 200001)
+    (await bob.post(f"/channels/{forum_id}/threads", json=post)).rejected(400, 200001)
     post = {"name": "fine", "message": {"content": "bad"}}
-    (await bob.post(f"/channels/{forum}/threads", json=post)).rejected(400, 200000)
+    (await bob.post(f"/channels/{forum_id}/threads", json=post)).rejected(400, 200000)
 
     await session.assert_not_received("THREAD_CREATE")
     assert (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"] == []
@@ -852,9 +854,11 @@ async def test_a_thread_keeps_its_name_when_the_new_one_is_blocked(world: World)
 
 async def test_a_member_who_joins_with_a_blocked_name_is_quarantined(world: World) -> None:
     guild, _ = await create_guild_with_member(world)
-    alerts = await guild.channel("alerts")
+    alerts_channel_id = await guild.channel("alerts")
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
-    rule = await create_rule(guild, profile_rule("*villain*", actions=[QUARANTINE_ACTION, alert_action(alerts)]))
+    rule = await create_rule(
+        guild, profile_rule("*villain*", actions=[QUARANTINE_ACTION, alert_action(alerts_channel_id)])
+    )
     eve = await world.user("supervillain")
     invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
 
@@ -875,7 +879,7 @@ async def test_a_member_who_joins_with_a_blocked_name_is_quarantined(world: Worl
     }
     [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)
     assert entry["options"] == {"auto_moderation_rule_name": "words", "auto_moderation_rule_trigger_type": "6"}
-    assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 1
+    assert len((await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()) == 1
     (await post_message(eve, guild, "hello")).rejected(403, 50013)
 
     (await eve.patch("/users/@me", json={"username": f"saint{eve.id}"})).ok()
@@ -974,9 +978,9 @@ async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) ->
 
 async def test_managers_and_exempt_roles_are_never_quarantined(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    trusted = await guild.role("trusted")
-    await guild.add_role(bob, trusted)
-    await create_rule(guild, profile_rule("villain", exempt_roles=[str(trusted)]))
+    trusted_role_id = await guild.role("trusted")
+    await guild.add_role(bob, trusted_role_id)
+    await create_rule(guild, profile_rule("villain", exempt_roles=[str(trusted_role_id)]))
 
     for user in (bob, guild.owner):
         changed = (await user.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "villain"})).ok()

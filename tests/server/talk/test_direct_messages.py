@@ -6,13 +6,13 @@ from hubbub.protocol import codec
 from hubbub.protocol.enums import ChannelType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
-from tests.server.talk.private_channels import MY_CHANNELS, create_group, open_dm, send_message
+from tests.server.talk.private_channels import MY_CHANNELS_PATH, create_group, open_dm, send_message
 from tests.world import NOW_MS, Actor, World
 
 
 async def list_channel_ids(actor: Actor) -> list[str]:
     """Return the IDs of the actor's private channels."""
-    return [channel["id"] for channel in (await actor.get(MY_CHANNELS)).ok()]
+    return [channel["id"] for channel in (await actor.get(MY_CHANNELS_PATH)).ok()]
 
 
 async def test_two_users_have_one_direct_message_channel(world: World) -> None:
@@ -28,20 +28,20 @@ async def test_two_users_have_one_direct_message_channel(world: World) -> None:
     reopened, opened_by_bob = await open_dm(alice, bob), await open_dm(bob, alice)
     assert reopened["id"] == opened_by_bob["id"] == channel["id"]
     assert [user["id"] for user in opened_by_bob["recipients"]] == [str(alice.id)]
-    assert (await alice.post(MY_CHANNELS, json={"recipients": [str(bob.id)]})).ok()["id"] == channel["id"]
+    assert (await alice.post(MY_CHANNELS_PATH, json={"recipients": [str(bob.id)]})).ok()["id"] == channel["id"]
     assert (await alice.get(f"/channels/{channel['id']}")).ok() == channel
 
 
 async def test_invalid_recipients_are_rejected(world: World) -> None:
     alice = await world.user("alice")
     bot = await world.bot()
-    (await alice.post(MY_CHANNELS, json={"recipient_id": str(alice.id)})).rejected(400, 50033)
-    (await alice.post(MY_CHANNELS, json={"recipients": [str(alice.id)]})).rejected(400, 50033)
-    (await alice.post(MY_CHANNELS, json={"recipient_id": "1"})).rejected(404, 10013)
+    (await alice.post(MY_CHANNELS_PATH, json={"recipient_id": str(alice.id)})).rejected(400, 50033)
+    (await alice.post(MY_CHANNELS_PATH, json={"recipients": [str(alice.id)]})).rejected(400, 50033)
+    (await alice.post(MY_CHANNELS_PATH, json={"recipient_id": "1"})).rejected(404, 10013)
     for actor in (alice, bot):
-        assert (await actor.post(MY_CHANNELS, json={})).errors("recipient_id") == ["BASE_TYPE_REQUIRED"]
-    assert (await bot.post(MY_CHANNELS, json={"recipients": [str(alice.id)]})).errors("recipient_id")
-    assert (await alice.post(MY_CHANNELS, json={"recipient_id": "unknown"})).errors("recipient_id")
+        assert (await actor.post(MY_CHANNELS_PATH, json={})).errors("recipient_id") == ["BASE_TYPE_REQUIRED"]
+    assert (await bot.post(MY_CHANNELS_PATH, json={"recipients": [str(alice.id)]})).errors("recipient_id")
+    assert (await alice.post(MY_CHANNELS_PATH, json={"recipient_id": "unknown"})).errors("recipient_id")
 
 
 async def test_the_recipient_sees_a_channel_after_the_first_message(world: World) -> None:
@@ -101,9 +101,9 @@ async def test_ready_lists_private_channels_for_users_but_not_for_bots(world: Wo
 
     ready = (await alice.connect()).ready
     assert [channel["id"] for channel in ready["private_channels"]] == [bob_channel["id"], bot_channel["id"]]
-    assert ready["private_channels"] == (await alice.get(MY_CHANNELS)).ok()
+    assert ready["private_channels"] == (await alice.get(MY_CHANNELS_PATH)).ok()
     assert (await bot.connect()).ready["private_channels"] == []
-    assert (await bot.get(MY_CHANNELS)).ok() == []
+    assert (await bot.get(MY_CHANNELS_PATH)).ok() == []
 
 
 async def test_bots_receive_no_channel_create_for_direct_messages(world: World) -> None:
@@ -143,8 +143,8 @@ async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> 
 
     for others in ([bob, stranger], [bob, bot]):
         body = {"recipients": [str(user.id) for user in others]}
-        (await alice.post(MY_CHANNELS, json=body)).rejected(400, 50033)
-    (await alice.post(MY_CHANNELS, json={"recipients": [str(bob.id), "1"]})).rejected(404, 10013)
+        (await alice.post(MY_CHANNELS_PATH, json=body)).rejected(400, 50033)
+    (await alice.post(MY_CHANNELS_PATH, json={"recipients": [str(bob.id), "1"]})).rejected(404, 10013)
 
 
 async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> None:
@@ -152,12 +152,12 @@ async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> Non
     await world.guild(*users)
     full_group = await create_group(*users[:10])
     body = {"recipients": [str(user.id) for user in users[1:]]}
-    (await users[0].post(MY_CHANNELS, json=body)).rejected(400, 30004)
+    (await users[0].post(MY_CHANNELS_PATH, json=body)).rejected(400, 30004)
     (await users[0].put(f"/channels/{full_group['id']}/recipients/{users[10].id}")).rejected(400, 30004)
     for _ in range(9):
         await create_group(*users[:3])
     body = {"recipients": [str(user.id) for user in users[1:3]]}
-    (await users[0].post(MY_CHANNELS, json=body)).rejected(400, 30011)
+    (await users[0].post(MY_CHANNELS_PATH, json=body)).rejected(400, 30011)
 
 
 async def test_a_user_is_added_to_a_group(world: World) -> None:
@@ -239,7 +239,7 @@ async def test_an_application_creates_a_group_with_access_tokens(world: World) -
     tokens = [await world.access_token(user, bot.application_id, "gdm.join") for user in (alice, bob)]
     bob_session = await bob.connect()
 
-    created = (await bot.post(MY_CHANNELS, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
+    created = (await bot.post(MY_CHANNELS_PATH, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
 
     assert created["application_id"] == str(bot.application_id)
     assert created["managed"] is True
@@ -260,20 +260,21 @@ async def test_an_application_creates_a_group_with_access_tokens(world: World) -
     assert (await bot.delete(path)).status == 204
     assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
 
-    (await bot.post(MY_CHANNELS, json={"access_tokens": ["nonsense"]})).rejected(401, 50025)
+    (await bot.post(MY_CHANNELS_PATH, json={"access_tokens": ["nonsense"]})).rejected(401, 50025)
     (
         await bot.post(
-            MY_CHANNELS, json={"access_tokens": [await world.access_token(carol, other_bot.application_id, "gdm.join")]}
+            MY_CHANNELS_PATH,
+            json={"access_tokens": [await world.access_token(carol, other_bot.application_id, "gdm.join")]},
         )
     ).rejected(401, 50025)
     (
         await bot.post(
-            MY_CHANNELS, json={"access_tokens": [await world.access_token(carol, bot.application_id, "identify")]}
+            MY_CHANNELS_PATH, json={"access_tokens": [await world.access_token(carol, bot.application_id, "identify")]}
         )
     ).rejected(403, 50026)
-    (await bot.post(MY_CHANNELS, json={"access_tokens": tokens * 6})).rejected(400, 30004)
+    (await bot.post(MY_CHANNELS_PATH, json={"access_tokens": tokens * 6})).rejected(400, 30004)
     body = {"access_tokens": tokens, "nicks": {str(alice.id): "x" * 33}}
-    assert (await bot.post(MY_CHANNELS, json=body)).errors(f"nicks.{alice.id}")
+    assert (await bot.post(MY_CHANNELS_PATH, json=body)).errors(f"nicks.{alice.id}")
 
 
 async def test_ready_and_later_events_give_the_same_private_channels(world: World) -> None:
@@ -307,14 +308,14 @@ async def test_ready_and_later_events_give_the_same_private_channels(world: Worl
 async def test_incident_actions_block_messages_between_users_without_another_guild(world: World) -> None:
     alice, bob, friend = await world.user(), await world.user(), await world.user()
     guild = await world.guild(None, alice, bob, friend)
-    channel = (await open_dm(alice, bob))["id"]
-    path = f"/channels/{channel}/messages"
+    channel_id = (await open_dm(alice, bob))["id"]
+    path = f"/channels/{channel_id}/messages"
     until = codec.timestamp(NOW_MS + 3_600_000)
     (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
 
     (await alice.post(path, json={"content": "hi"})).rejected(403, 50007)
     (await bob.post(path, json={"content": "hi"})).rejected(403, 50007)
-    (await alice.post(f"/channels/{channel}/typing")).rejected(403, 50007)
+    (await alice.post(f"/channels/{channel_id}/typing")).rejected(403, 50007)
     bot = await world.bot(guild)
     (await bot.post(f"/channels/{(await open_dm(bot, bob))['id']}/messages", json={"content": "hi"})).rejected(
         403, 50007
@@ -328,18 +329,18 @@ async def test_incident_actions_block_messages_between_users_without_another_gui
     (await alice.post(path, json={"content": "hi"})).rejected(403, 50007)
 
     await world.guild(alice, bob)
-    await send_message(alice, channel)
+    await send_message(alice, channel_id)
 
 
 async def test_incident_actions_block_messages_until_they_expire(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(None, alice, bob)
-    channel = (await open_dm(alice, bob))["id"]
+    channel_id = (await open_dm(alice, bob))["id"]
     until = codec.timestamp(NOW_MS + 3_600_000)
     (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
-    (await alice.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
+    (await alice.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).rejected(403, 50007)
     world.clock.advance(3_600_000)
-    await send_message(alice, channel)
+    await send_message(alice, channel_id)
 
 
 async def test_the_older_path_opens_the_same_channel_for_the_caller_only(world: World) -> None:
@@ -349,7 +350,7 @@ async def test_the_older_path_opens_the_same_channel_for_the_caller_only(world: 
 
     opened = (await alice.post(f"/users/{alice.id}/channels", json=body)).ok()
 
-    assert opened["id"] == (await alice.post(MY_CHANNELS, json=body)).ok()["id"]
+    assert opened["id"] == (await alice.post(MY_CHANNELS_PATH, json=body)).ok()["id"]
     (await alice.post(f"/users/{bob.id}/channels", json=body)).rejected(403, 50001)
     (await bot.post(f"/users/{bot.id}/channels", json=body)).rejected(403, 20001)
 
@@ -390,10 +391,10 @@ async def test_friends_without_a_shared_guild_can_be_in_a_group(world: World) ->
     body = {"recipients": [str(bob.id), str(carol.id)]}
 
     # A pending friend request is not enough.
-    (await alice.post(MY_CHANNELS, json=body)).rejected(400, 50033)
+    (await alice.post(MY_CHANNELS_PATH, json=body)).rejected(400, 50033)
     (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
 
-    assert {user["id"] for user in (await alice.post(MY_CHANNELS, json=body)).ok()["recipients"]} == {
+    assert {user["id"] for user in (await alice.post(MY_CHANNELS_PATH, json=body)).ok()["recipients"]} == {
         str(bob.id),
         str(carol.id),
     }

@@ -150,11 +150,11 @@ async def test_exchanging_the_code_fails_once_the_installer_lost_permission(worl
     moderator = await world.user()
     client, guild = await create_application(world), await world.guild(None, moderator)
     await set_application_columns(world, client, bot_require_code_grant=1)
-    role = await guild.role("mod", Permissions.MANAGE_GUILD)
-    await guild.add_role(moderator, role)
+    role_id = await guild.role("mod", Permissions.MANAGE_GUILD)
+    await guild.add_role(moderator, role_id)
     code = await client.request_code(moderator, "bot", body={"guild_id": str(guild.id)})
 
-    (await guild.owner.delete(f"/guilds/{guild.id}/members/{moderator.id}/roles/{role}")).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{moderator.id}/roles/{role_id}")).ok()
 
     assert_oauth2_error(await client.exchange(code), "invalid_grant")
     assert await find_installation(world, client, guild.id) is None
@@ -335,13 +335,13 @@ async def test_users_list_the_applications_that_they_added_to_guilds(world: Worl
 async def test_added_applications_follow_the_membership_and_permissions_of_the_user(world: World) -> None:
     moderator = await world.user()
     client, guild = await create_application(world), await world.guild(None, moderator)
-    role = await guild.role("mods", Permissions.MANAGE_GUILD)
-    await guild.add_role(moderator, role)
+    role_id = await guild.role("mods", Permissions.MANAGE_GUILD)
+    await guild.add_role(moderator, role_id)
     fields = {"response_type": None, "redirect_uri": None}
     (await client.authorize(moderator, "bot", body={"guild_id": str(guild.id)}, **fields)).ok()
     assert [entry["can_delete"] for entry in (await moderator.get("/users/@me/integrations")).ok()] == [True]
 
-    (await guild.owner.delete(f"/guilds/{guild.id}/members/{moderator.id}/roles/{role}")).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{moderator.id}/roles/{role_id}")).ok()
     assert [entry["can_delete"] for entry in (await moderator.get("/users/@me/integrations")).ok()] == [False]
     (await moderator.delete(f"/guilds/{guild.id}/integrations/{client.id}")).rejected(403, 50013)
     (await moderator.delete(f"/users/@me/guilds/{guild.id}")).ok()
@@ -351,10 +351,10 @@ async def test_added_applications_follow_the_membership_and_permissions_of_the_u
 async def test_applications_in_a_suspended_guild_are_left_out(world: World) -> None:
     client, operator = await create_application(world), await create_operator(world, "ann")
     alice = await world.user()
-    suspended, other = await world.guild(alice), await world.guild(alice)
-    for guild in (suspended, other):
+    suspended_guild, other = await world.guild(alice), await world.guild(alice)
+    for guild in (suspended_guild, other):
         (await install(client, guild)).ok()
-    (await operator.post(f"/admin/guilds/{suspended.id}/suspend", json={"reason": "spam"})).ok()
+    (await operator.post(f"/admin/guilds/{suspended_guild.id}/suspend", json={"reason": "spam"})).ok()
 
     listed = (await alice.get("/users/@me/integrations")).ok()
 

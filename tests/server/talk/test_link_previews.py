@@ -27,7 +27,7 @@ from tests.server.talk.test_webhooks import create_webhook
 from tests.website import Website, build_page, meta
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, World, run_with_settings
 
-TITLE = build_page("<title>A lighthouse</title>")
+TITLED_PAGE = build_page("<title>A lighthouse</title>")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def get_message(actor: Actor, message: Any) -> Any:
     return (await actor.get(f"/channels/{message['channel_id']}/messages/{message['id']}")).ok()
 
 
-async def preview(guild: Guild, content: str, actor: Actor | None = None, **body: Any) -> list[Any]:
+async def send_and_get_embeds(guild: Guild, content: str, actor: Actor | None = None, **body: Any) -> list[Any]:
     """Send a message, run all due jobs and return the embeds of the message."""
     message = await guild.send_message(actor or guild.owner, content, **body)
     await guild.world.run_due_jobs()
@@ -104,7 +104,7 @@ def test_hosts_in_settings_are_separated_by_commas() -> None:
 
 
 async def test_a_page_with_a_title_gets_a_preview_that_is_published(guild: Guild, website: Website) -> None:
-    link = website.add_page("/", TITLE)
+    link = website.add_page("/", TITLED_PAGE)
     session = await guild.owner.connect()
 
     message = await guild.send_message(guild.owner, f"Look: {link}")
@@ -137,7 +137,7 @@ async def test_a_preview_has_the_opengraph_properties_and_a_proxied_image(guild:
         ),
     )
 
-    (embed,) = await preview(guild, link)
+    (embed,) = await send_and_get_embeds(guild, link)
 
     thumbnail = embed.pop("thumbnail")
     assert embed == {
@@ -171,7 +171,7 @@ async def test_a_preview_has_the_opengraph_properties_and_a_proxied_image(guild:
 
 async def test_the_proxy_serves_only_images_at_signed_urls(guild: Guild, website: Website) -> None:
     image_link = website.add_page("/image.png", png(), "image/png")
-    (embed,) = await preview(guild, image_link)
+    (embed,) = await send_and_get_embeds(guild, image_link)
     proxy_url = embed["thumbnail"]["proxy_url"]
     base, _, target = proxy_url.rpartition("/")
 
@@ -194,7 +194,7 @@ async def test_twitter_cards_and_oembed_complete_a_page(guild: Guild, website: W
     link = website.add_page("/card", build_page(card, element.format("/oembed")))
     broken_link = website.add_page("/broken", build_page(card, element.format("/invalid")))
 
-    (embed,) = await preview(guild, link)
+    (embed,) = await send_and_get_embeds(guild, link)
     assert embed == {
         "type": "article",
         "title": "Waves",
@@ -202,7 +202,7 @@ async def test_twitter_cards_and_oembed_complete_a_page(guild: Guild, website: W
         "author": {"name": "Tom", "url": f"{website.url}/tom"},
         "provider": {"name": "Clips", "url": website.url},
     }
-    assert await preview(guild, broken_link) == [{"type": "article", "title": "Waves", "url": broken_link}]
+    assert await send_and_get_embeds(guild, broken_link) == [{"type": "article", "title": "Waves", "url": broken_link}]
 
 
 async def test_images_and_videos_have_embeds_of_their_own_type(guild: Guild, website: Website) -> None:
@@ -212,7 +212,7 @@ async def test_images_and_videos_have_embeds_of_their_own_type(guild: Guild, web
     video_link = website.add_page("/c.mp4", b"\0\0\0\x18ftypmp42" + b"\0" * 64, "video/mp4")
     page_link = website.add_page("/d", build_page("<title>Film</title>", meta("og:video", "/c.mp4")))
 
-    image, gif, video, page = await preview(guild, f"{image_link} {gif_link} {video_link} {page_link}")
+    image, gif, video, page = await send_and_get_embeds(guild, f"{image_link} {gif_link} {video_link} {page_link}")
 
     assert (image["type"], image["thumbnail"]["width"], image["thumbnail"]["height"]) == ("image", 40, 30)
     assert (gif["type"], gif["thumbnail"]["content_type"]) == ("image", "image/gif")
@@ -221,7 +221,7 @@ async def test_images_and_videos_have_embeds_of_their_own_type(guild: Guild, web
 
 
 async def test_redirects_are_followed_up_to_a_limit(guild: Guild, website: Website) -> None:
-    website.add_page("/target", TITLE)
+    website.add_page("/target", TITLED_PAGE)
 
     async def redirect(request: web.Request) -> web.Response:
         number = int(request.path.removeprefix("/hop"))
@@ -231,9 +231,9 @@ async def test_redirects_are_followed_up_to_a_limit(guild: Guild, website: Websi
     for number in range(1, 6):
         website.add_handler(f"/hop{number}", redirect)
 
-    (embed,) = await preview(guild, f"{website.url}/hop3")
+    (embed,) = await send_and_get_embeds(guild, f"{website.url}/hop3")
     assert (embed["title"], embed["url"]) == ("A lighthouse", f"{website.url}/hop3")
-    assert await preview(guild, f"{website.url}/hop5") == []
+    assert await send_and_get_embeds(guild, f"{website.url}/hop5") == []
 
 
 async def test_a_slow_or_missing_page_has_no_preview(
@@ -247,16 +247,18 @@ async def test_a_slow_or_missing_page_has_no_preview(
         return web.Response()
 
     slow_link = website.add_handler("/slow", wait)
-    assert await preview(guild, f"{slow_link} {website.url}/missing http://127.0.0.1:1/") == []
+    assert await send_and_get_embeds(guild, f"{slow_link} {website.url}/missing http://127.0.0.1:1/") == []
     is_ended.set()
 
 
 async def test_only_the_start_of_a_large_page_is_read(guild: Guild, website: Website) -> None:
     long_body = website.add_page("/body", build_page("<title>Long</title>", body="x" * preview_requests.PAGE_BYTES_MAX))
-    long_head = website.add_page("/head", build_page("<!--" + "x" * preview_requests.PAGE_BYTES_MAX + "-->", TITLE))
+    long_head = website.add_page(
+        "/head", build_page("<!--" + "x" * preview_requests.PAGE_BYTES_MAX + "-->", TITLED_PAGE)
+    )
 
-    assert [embed["title"] for embed in await preview(guild, long_body)] == ["Long"]
-    assert await preview(guild, long_head) == []
+    assert [embed["title"] for embed in await send_and_get_embeds(guild, long_body)] == ["Long"]
+    assert await send_and_get_embeds(guild, long_head) == []
 
 
 @pytest.mark.parametrize(
@@ -276,20 +278,20 @@ async def test_the_charset_of_a_page_is_detected(
 ) -> None:
     link = website.add_page("/", data, content_type)
 
-    assert [embed.get("title") for embed in await preview(guild, link)] == [title]
+    assert [embed.get("title") for embed in await send_and_get_embeds(guild, link)] == [title]
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "application/pdf"])
 async def test_other_documents_have_no_preview(guild: Guild, website: Website, content_type: str) -> None:
-    link = website.add_page("/", TITLE, content_type)
+    link = website.add_page("/", TITLED_PAGE, content_type)
 
-    assert await preview(guild, link) == []
+    assert await send_and_get_embeds(guild, link) == []
 
 
 async def test_long_texts_are_cut_off(guild: Guild, website: Website) -> None:
     link = website.add_page("/", build_page(meta("og:title", "t" * 999), meta("og:description", "d" * 9999)))
 
-    (embed,) = await preview(guild, link)
+    (embed,) = await send_and_get_embeds(guild, link)
 
     assert embed["title"] == "t" * 255 + "…"
     assert embed["description"] == "d" * 349 + "…"
@@ -309,7 +311,7 @@ async def test_a_hostile_page_is_read_in_limited_time_in_another_process(text: s
 
 async def test_a_page_that_takes_too_long_is_given_up() -> None:
     with pytest.raises(UnreadablePageError):
-        await PageReader(page_seconds=0).read(TITLE.encode(), "")
+        await PageReader(page_seconds=0).read(TITLED_PAGE.encode(), "")
 
 
 # Rules
@@ -319,9 +321,9 @@ async def test_private_addresses_are_not_fetched(store_config: Config, website: 
     config = msgspec.structs.replace(store_config, link_previews=LinkPreviewsConfig(enabled=True))
     async with run_with_settings(config) as world:
         guild = await world.guild()
-        link = website.add_page("/", TITLE)
+        link = website.add_page("/", TITLED_PAGE)
 
-        assert await preview(guild, f"{link} {link.replace('127.0.0.1', 'localhost')}") == []
+        assert await send_and_get_embeds(guild, f"{link} {link.replace('127.0.0.1', 'localhost')}") == []
         assert website.requests == []
 
 
@@ -338,7 +340,7 @@ def test_hosts_are_allowed_and_denied_with_their_subdomains() -> None:
 
 
 async def test_a_denied_host_is_not_fetched_also_after_a_redirect(store_config: Config, website: Website) -> None:
-    link = website.add_page("/", TITLE)
+    link = website.add_page("/", TITLED_PAGE)
     target = link.replace("127.0.0.1", "localhost")
 
     async def redirect(_: web.Request) -> web.Response:
@@ -353,30 +355,30 @@ async def test_a_denied_host_is_not_fetched_also_after_a_redirect(store_config: 
     async with run_with_settings(config) as world:
         guild = await world.guild()
 
-        assert await preview(guild, f"{target} {redirecting_link}") == []
+        assert await send_and_get_embeds(guild, f"{target} {redirecting_link}") == []
         assert website.paths == ["/redirect"]
 
 
 async def test_links_to_this_server_have_no_preview(guild: Guild) -> None:
-    assert await preview(guild, f"{guild.world.url}/login") == []
+    assert await send_and_get_embeds(guild, f"{guild.world.url}/login") == []
 
 
 async def test_the_author_needs_the_permission_to_embed_links(guild: Guild, website: Website) -> None:
-    link = website.add_page("/", TITLE)
+    link = website.add_page("/", TITLED_PAGE)
     member = await guild.member()
     await guild.overwrite(guild.general, member.id, deny=Permissions.EMBED_LINKS)
 
-    assert await preview(guild, link, member) == []
+    assert await send_and_get_embeds(guild, link, member) == []
     assert website.requests == []
     await guild.overwrite(guild.general, member.id)
-    assert len(await preview(guild, link, member)) == 1
+    assert len(await send_and_get_embeds(guild, link, member)) == 1
 
 
 async def test_bots_webhooks_and_direct_messages_have_previews(guild: Guild, website: Website) -> None:
-    link = website.add_page("/", TITLE)
+    link = website.add_page("/", TITLED_PAGE)
     bot = await guild.world.bot(guild)
     webhook = await create_webhook(guild.world, guild.owner, guild.general)
-    rich, link_embed = await preview(guild, link, bot, embeds=[{"title": "Own"}])
+    rich, link_embed = await send_and_get_embeds(guild, link, bot, embeds=[{"title": "Own"}])
     assert (rich["type"], rich["title"], link_embed["title"]) == ("rich", "Own", "A lighthouse")
 
     message = await webhook.send_message(link)
@@ -391,7 +393,7 @@ async def test_bots_webhooks_and_direct_messages_have_previews(guild: Guild, web
 async def test_suppressed_embeds_are_not_fetched_and_return_with_the_flag_removed(
     guild: Guild, website: Website
 ) -> None:
-    link = website.add_page("/", TITLE)
+    link = website.add_page("/", TITLED_PAGE)
     message = await guild.send_message(guild.owner, link, flags=int(MessageFlags.SUPPRESS_EMBEDS))
     path = f"/channels/{guild.general}/messages/{message['id']}"
     await guild.world.run_due_jobs()
@@ -433,7 +435,7 @@ async def test_an_edit_adds_previews_of_new_links_and_removes_those_of_removed_l
 
 
 async def test_a_bot_replaces_its_embeds_and_keeps_the_previews(guild: Guild, website: Website) -> None:
-    link = website.add_page("/", TITLE)
+    link = website.add_page("/", TITLED_PAGE)
     bot = await guild.world.bot(guild)
     message = await guild.send_message(bot, link, embeds=[{"title": "Old"}])
     await guild.world.run_due_jobs()
@@ -450,13 +452,13 @@ async def test_a_message_that_was_deleted_or_edited_meanwhile_gets_no_preview(gu
     async def respond_later(_: web.Request) -> web.Response:
         has_arrived.set()
         await may_respond.wait()
-        return web.Response(text=TITLE, content_type="text/html")
+        return web.Response(text=TITLED_PAGE, content_type="text/html")
 
     link = website.add_handler("/", respond_later)
     deleted = await guild.send_message(guild.owner, link)
     edited = await guild.send_message(guild.owner, link)
     session = await guild.owner.connect()
-    running = asyncio.create_task(guild.world.run_due_jobs())
+    running_task = asyncio.create_task(guild.world.run_due_jobs())
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await has_arrived.wait()
     path = f"/channels/{guild.general}/messages"
@@ -464,7 +466,7 @@ async def test_a_message_that_was_deleted_or_edited_meanwhile_gets_no_preview(gu
     (await guild.owner.patch(f"{path}/{edited['id']}", json={"content": "never mind"})).ok()
     await session.next("MESSAGE_UPDATE")
     may_respond.set()
-    await running
+    await running_task
 
     assert (await get_message(guild.owner, edited))["embeds"] == []
     await session.assert_not_received("MESSAGE_UPDATE")
@@ -512,7 +514,7 @@ async def test_auto_moderation_checks_the_text_and_not_the_preview(guild: Guild,
 async def test_previews_are_found_by_search(guild: Guild, website: Website) -> None:
     link = website.add_page("/", build_page("<title>Rare seabirds</title>", meta("og:site_name", "Harbor")))
     await build_index(guild.world, guild)
-    await preview(guild, link)
+    await send_and_get_embeds(guild, link)
 
     for query in ({"content": "seabirds"}, {"embed_provider": "Harbor"}, {"has": "embed"}):
         assert (await search_messages(guild.owner, guild, **query))["total_results"] == 1
@@ -522,7 +524,7 @@ async def test_previews_are_found_by_search(guild: Guild, website: Website) -> N
 
 
 async def test_messages_with_the_same_link_share_a_fetch_until_it_expires(guild: Guild, website: Website) -> None:
-    link = website.add_page("/", TITLE)
+    link = website.add_page("/", TITLED_PAGE)
     messages = [await guild.send_message(guild.owner, f"{link}#{number}") for number in range(3)]
     await guild.world.run_due_jobs()
     for number, message in enumerate(messages):
@@ -531,18 +533,18 @@ async def test_messages_with_the_same_link_share_a_fetch_until_it_expires(guild:
     assert website.paths == ["/"]
 
     guild.world.clock.advance(jobs.FRESH_MS)
-    await preview(guild, link)
+    await send_and_get_embeds(guild, link)
     assert website.paths == ["/", "/"]
 
 
 async def test_a_failure_is_cached_for_a_shorter_time(guild: Guild, website: Website) -> None:
     link = f"{website.url}/later"
-    assert await preview(guild, link) == []
-    website.add_page("/later", TITLE)
-    assert await preview(guild, link) == []
+    assert await send_and_get_embeds(guild, link) == []
+    website.add_page("/later", TITLED_PAGE)
+    assert await send_and_get_embeds(guild, link) == []
 
     guild.world.clock.advance(jobs.FAILURE_MS)
-    assert len(await preview(guild, link)) == 1
+    assert len(await send_and_get_embeds(guild, link)) == 1
 
 
 async def test_the_cache_is_trimmed(guild: Guild, website: Website, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -550,8 +552,8 @@ async def test_the_cache_is_trimmed(guild: Guild, website: Website, monkeypatch:
     monkeypatch.setattr(jobs, "FRESH_MS", 10 * jobs.TRIM_MS)
     links = []
     for number in range(4):
-        links.append(website.add_page(f"/{number}", TITLE))
-        await preview(guild, links[-1])
+        links.append(website.add_page(f"/{number}", TITLED_PAGE))
+        await send_and_get_embeds(guild, links[-1])
         guild.world.clock.advance(1)
 
     guild.world.clock.advance(jobs.TRIM_MS)
@@ -570,7 +572,7 @@ async def test_users_and_guilds_have_limits_that_the_cache_does_not_count_for(
 ) -> None:
     monkeypatch.setattr(jobs, "USER_FETCH_LIMIT", RateLimit(2, 60))
     monkeypatch.setattr(jobs, "GUILD_FETCH_LIMIT", RateLimit(3, 60))
-    links = [website.add_page(f"/{number}", TITLE) for number in range(5)]
+    links = [website.add_page(f"/{number}", TITLED_PAGE) for number in range(5)]
     config = msgspec.structs.replace(
         store_config,
         allow_private_targets=True,
@@ -584,7 +586,7 @@ async def test_users_and_guilds_have_limits_that_the_cache_does_not_count_for(
         async def count_previews(author: Actor, link: str) -> int:
             # The rate limits of requests are enforced, too.
             world.clock.advance(1_000)
-            return len(await preview(guild, link, author))
+            return len(await send_and_get_embeds(guild, link, author))
 
         assert [await count_previews(guild.owner, link) for link in links[:3]] == [1, 1, 0]
         assert await count_previews(guild.owner, links[0]) == 1
@@ -594,19 +596,19 @@ async def test_users_and_guilds_have_limits_that_the_cache_does_not_count_for(
 
 
 async def test_an_owner_switches_previews_off_and_on(guild: Guild, website: Website) -> None:
-    link = website.add_page("/", TITLE)
+    link = website.add_page("/", TITLED_PAGE)
     operator = await create_operator(guild.world, "ann")
     await switch_off(operator, "link_previews")
-    assert await preview(guild, link) == []
+    assert await send_and_get_embeds(guild, link) == []
     assert website.requests == []
 
     await switch_on(operator, "link_previews")
-    assert len(await preview(guild, link)) == 1
+    assert len(await send_and_get_embeds(guild, link)) == 1
 
 
 async def test_without_the_setting_no_link_is_fetched(store_config: Config, website: Website) -> None:
     async with run_with_settings(msgspec.structs.replace(store_config, allow_private_targets=True)) as world:
         guild = await world.guild()
 
-        assert await preview(guild, website.add_page("/", TITLE)) == []
+        assert await send_and_get_embeds(guild, website.add_page("/", TITLED_PAGE)) == []
         assert website.requests == []

@@ -1,4 +1,6 @@
-"""Creation of messages: a message that is encoded once for response and event equals one that is encoded for each."""
+"""Fast paths of messages: they store and encode the same as the general paths.
+
+A message can be encoded once for response and event, inserted with few columns, and shown from a template in a history."""
 
 import json
 from typing import Any
@@ -8,18 +10,32 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import ChannelType, InteractionType, MessageType
+from hubbub.protocol.enums import ChannelType, InteractionType, MessageReferenceType, MessageType
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import MessageId, Snowflake, UserId
+from hubbub.protocol.ids import AttachmentId, ChannelId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core.call import Call
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.call import Call, Upload
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import actions
+from hubbub.server.talk.messages import actions, store
+from hubbub.server.talk.messages.reads import history_pages
+from tests.server.places.expressions import upload_sticker
 from tests.world import Actor, Guild, World
 
 MESSAGE_ID = MessageId(Snowflake.at(1_900_000_000_000))
 SENDERS = ("user", "webhook", "response")
+UPLOAD = Upload(
+    field="files",
+    index=0,
+    filename="a.txt",
+    content_type="text/plain",
+    size=5,
+    attachment_id=AttachmentId(Snowflake.at(1_900_000_000_000)),
+    key="attachments/1",
+    data=b"hello",
+)
+"""A file that a request uploaded."""
 
 BODIES = st.fixed_dictionaries(
     {"content": st.text(max_size=20) | st.sampled_from(["@everyone", "<@{member}>", "<@&{role}> hi", '"content":"x"'])},
@@ -28,7 +44,15 @@ BODIES = st.fixed_dictionaries(
         "flags": st.sampled_from([0, MessageFlags.SUPPRESS_EMBEDS, MessageFlags.SUPPRESS_NOTIFICATIONS]),
         "embeds": st.lists(st.fixed_dictionaries({"title": st.text("ab<@\"'", min_size=1)}), max_size=2),
         "poll": st.just({"question": {"text": "why"}, "answers": [{"poll_media": {"text": "because"}}]}),
-        "message_reference": st.just({"message_id": "{replied}"}),
+        "message_reference": st.sampled_from(
+            [
+                {"message_id": "{replied}"},
+                {"type": MessageReferenceType.FORWARD, "message_id": "{replied}", "channel_id": "{channel}"},
+            ]
+        ),
+        "attachments": st.just([{"id": "0", "description": "a file"}]),
+        "components": st.just([{"type": 1, "components": [{"type": 2, "style": 1, "label": "x", "custom_id": "c"}]}]),
+        "sticker_ids": st.just(["{sticker}"]),
         "allowed_mentions": st.sampled_from([{"parse": []}, {"parse": ["users"]}]),
     },
 )
@@ -59,7 +83,7 @@ def decode_dispatches(call: Call) -> list[dict[str, Any]]:
 
 
 class CreationSetup:
-    """A guild with a member who has a role, a bot, a thread and a message to reply to."""
+    """A guild with a bot, a thread, a sticker, a second channel, a message to reply to, and a member who has a role."""
 
     def __init__(self, world: World, guild: Guild, member: Actor, bot: Actor, ids_by_name: dict[str, int]) -> None:
         self.world = world
@@ -67,7 +91,7 @@ class CreationSetup:
         self.member = member
         self.bot = bot
         self.ids_by_name = ids_by_name
-        """IDs that replace `{member}`, `{role}` and `{replied}` in a body, and the ID of the thread."""
+        """IDs that replace names in braces in a body, and the IDs of the thread and of the channel of announcements."""
 
     async def create(self, body: dict[str, Any], sender: str, channel_id: int) -> Any:
         """Create a message and roll the transaction back.
@@ -78,6 +102,8 @@ class CreationSetup:
             text = text.replace(f"{{{name}}}", str(value))
 
         def unit(call: Call) -> None:
+            if "attachments" in body:
+                call.files = [UPLOAD]
             channel_access = access.get_channel_standing(call, channel_id)
             author, response = self._build_author(call, sender), None
             if sender == "response":
@@ -107,6 +133,36 @@ class CreationSetup:
             return type(error), str(error)
         raise AssertionError("the transaction was committed")
 
+    async def crosspost(self, body: dict[str, Any]) -> Any:
+        """Create a crosspost of a message, which is not stored itself, and roll the transaction back.
+
+        Return the row of the crosspost and the audiences of its events."""
+
+        def unit(call: Call) -> None:
+            channel = access.find_channel(call.tx, self.ids_by_name["following"])
+            source = messages.MessageRow(
+                self.guild.general,
+                MESSAGE_ID,
+                self.member.id,
+                0,
+                0,
+                body["content"],
+                embeds=json.dumps([{"type": "rich", **embed} for embed in body.get("embeds", [])]) or None,
+            )
+            assert channel is not None
+            reference = wire.MessageReference(message_id=MESSAGE_ID, channel_id=ChannelId(self.guild.general))
+            author = self._build_author(call, "webhook")
+            created = messages.creation.create_crosspost(call, channel, source, author, reference)
+            row = messages.history.get(call.tx, channel.id, created.id)
+            # The ID and the time of a copy differ between two transactions.
+            raise RolledBack((row._replace(id=0), [dispatch["audience"] for dispatch in decode_dispatches(call)]))
+
+        try:
+            await self.world.write(unit)
+        except RolledBack as rolled_back:
+            return rolled_back.outcome
+        raise AssertionError("the transaction was committed")
+
     def _build_author(self, call: Call, sender: str) -> messages.Author:
         user_id = self.bot.id if sender == "response" else self.member.id
         author = messages.authors.find_author(call.tx, self.guild.id, user_id)
@@ -123,19 +179,30 @@ class CreationSetup:
 
 @pytest.fixture
 async def setup(world: World) -> CreationSetup:
-    """A guild with a member who has a role, a bot, a thread and a message to reply to."""
+    """A guild with a bot, a thread, a sticker, a second channel, a message to reply to, and a member who has a role."""
     member = await world.user()
     guild = await world.guild(None, member)
     bot = await world.bot(guild)
-    role = await guild.role("mentionable", mentionable=True)
-    await guild.add_role(member, role)
+    role_id = await guild.role("mentionable", mentionable=True)
+    await guild.add_role(member, role_id)
     replied = await guild.send_message(guild.owner, "question")
     thread = (
         await guild.owner.post(
             f"/channels/{guild.general}/threads", json={"name": "talk", "type": ChannelType.PUBLIC_THREAD}
         )
     ).ok()
-    ids_by_name = {"member": member.id, "role": role, "replied": int(replied["id"]), "thread": int(thread["id"])}
+    sticker = (await upload_sticker(guild.owner, guild)).ok()
+    # Transactions that are rolled back would each create another key for the URLs of attachments.
+    await world.write(lambda call: cdn_urls.find_or_create_signing_key(call.tx))
+    ids_by_name = {
+        "member": member.id,
+        "role": role_id,
+        "replied": int(replied["id"]),
+        "thread": int(thread["id"]),
+        "channel": guild.general,
+        "sticker": int(sticker["id"]),
+        "following": await guild.channel("news"),
+    }
     return CreationSetup(world, guild, member, bot, ids_by_name)
 
 
@@ -156,6 +223,107 @@ async def test_a_message_encoded_once_equals_one_encoded_for_each_use(
         encoded_for_each_use = await setup.create(body, sender, channel_id)
 
     assert encoded_once == encoded_for_each_use
+
+
+@given(body=BODIES, sender=st.sampled_from(SENDERS), is_in_thread=st.booleans())
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.generate],
+    database=None,
+)
+async def test_a_message_inserted_with_few_columns_equals_one_inserted_with_all(
+    setup: CreationSetup, body: dict[str, Any], sender: str, is_in_thread: bool
+) -> None:
+    channel_id = setup.ids_by_name["thread"] if is_in_thread else setup.guild.general
+    inserted_with_few = await setup.create(body, sender, channel_id)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("is_plain", "is_plain_response"):
+            patch.setattr(messages.MessageRow, name, property(lambda row: False))
+        inserted_with_all = await setup.create(body, sender, channel_id)
+
+    assert inserted_with_few == inserted_with_all
+
+
+@pytest.mark.parametrize("body", [{"content": "news"}, {"content": "", "embeds": [{"title": "news"}]}])
+async def test_a_crosspost_inserted_with_few_columns_equals_one_inserted_with_all(
+    setup: CreationSetup, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inserted_with_few = await setup.crosspost(body)
+    for name in ("is_plain", "is_plain_response"):
+        monkeypatch.setattr(messages.MessageRow, name, property(lambda row: False))
+
+    assert inserted_with_few == await setup.crosspost(body)
+
+
+HISTORIES = st.lists(
+    st.tuples(
+        st.text(max_size=20) | st.sampled_from(['"id":"1","channel_id"', "\\u0000words\\u0000", '"content":"x"']),
+        st.sampled_from(["member", "owner"]),
+        st.sampled_from(
+            [
+                {},
+                {"flags": int(MessageFlags.SUPPRESS_EMBEDS)},
+                {"embeds": '[{"type":"rich","title":"x"}]'},
+                {"edited_ms": 1_900_000_000_000},
+                {"mentions": "members"},
+                {"tts": 1},
+            ]
+        ),
+    ),
+    min_size=1,
+    max_size=8,
+)
+"""Contents, authors and further columns of the messages of a history."""
+
+
+@given(history=HISTORIES)
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.generate],
+    database=None,
+)
+async def test_a_page_of_a_history_equals_its_encoded_messages(
+    setup: CreationSetup, history: list[tuple[str, str, dict[str, Any]]]
+) -> None:
+    author_ids = {"member": setup.member.id, "owner": setup.guild.owner.id}
+
+    def unit(call: Call) -> None:
+        channel = access.find_channel(call.tx, setup.guild.general)
+        assert channel is not None
+        for index, (content, author, columns) in enumerate(history):
+            values = columns | ({"mentions": f'["{setup.member.id}"]'} if "mentions" in columns else {})
+            message_id = int(MESSAGE_ID) + (index << 22) * 997
+            # PostgreSQL stores no NUL in texts.
+            text = content.replace("\0", "")
+            row = messages.MessageRow(channel.id, message_id, author_ids[author], 0, 0, text)._replace(**values)
+            store.insert(call.tx, row)
+        rows = store.list_history_before(call.tx, channel.id, 50)
+        page = history_pages.encode_page(call, channel, rows)
+        complete = [messages.history.get(call.tx, channel.id, row.id) for row in rows]
+        models = messages.views.messages(call, complete, guild_id=channel.guild_id)
+        raise RolledBack((codec.encode(page), codec.encode(models)))
+
+    with pytest.raises(RolledBack) as rolled_back:
+        await setup.world.write(unit, actor=setup.member.id)
+
+    page, models = rolled_back.value.outcome
+    assert json.loads(page) == json.loads(models)
+
+
+async def test_a_history_is_not_encoded_from_a_template_without_its_parts(
+    setup: CreationSetup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_pages, "_SAMPLE_PARTS", (b"absent",))
+
+    def unit(call: Call) -> None:
+        channel = access.find_channel(call.tx, setup.guild.general)
+        assert channel is not None
+        history_pages.encode_page(call, channel, store.list_history_before(call.tx, channel.id, 50))
+
+    with pytest.raises(ValueError, match="absent"):
+        await setup.world.write(unit, actor=setup.member.id)
 
 
 @pytest.mark.parametrize("sender", SENDERS)

@@ -44,7 +44,7 @@ class RedactionSetup:
         self.path = f"/channels/{guild.general}/messages"
 
     async def assert_redacted(self, message: dict[str, Any], event: str = "MESSAGE_CREATE") -> dict[str, Any]:
-        """Assert that the bot without the intent receives the message without content; return what it received."""
+        """Assert that the bot without the intent receives the message without content; return the received payload."""
         full, redacted = [
             await session.next(event, lambda data: data["id"] == message["id"])
             for session in (self._full_session, self._redacted_session)

@@ -48,15 +48,17 @@ async def deny_everyone(guild: Guild, bits: int) -> None:
     await guild.overwrite(guild.general, guild.id, deny=bits, target_type=OverwriteType.ROLE)
 
 
-async def set_slowmode(world: World, channel: int, seconds: int) -> None:
+async def set_slowmode(world: World, channel_id: int, seconds: int) -> None:
     await world.write(
-        lambda call: call.tx.run("UPDATE channels SET rate_limit_per_user = ? WHERE id = ?", seconds, channel)
+        lambda call: call.tx.run("UPDATE channels SET rate_limit_per_user = ? WHERE id = ?", seconds, channel_id)
     )
 
 
-async def set_channel_type(world: World, channel: int, channel_type: ChannelType) -> None:
+async def set_channel_type(world: World, channel_id: int, channel_type: ChannelType) -> None:
     """Change the type of a channel in the database, without the rules of the API."""
-    await world.write(lambda call: call.tx.run("UPDATE channels SET type = ? WHERE id = ?", int(channel_type), channel))
+    await world.write(
+        lambda call: call.tx.run("UPDATE channels SET type = ? WHERE id = ?", int(channel_type), channel_id)
+    )
 
 
 async def create_dm(world: World, *participants: Actor) -> int:
@@ -107,7 +109,7 @@ async def test_creating_a_message_returns_it_and_notifies_channel_viewers(world:
 
 
 @pytest.mark.parametrize("store_config", ["postgres"], indirect=True)
-async def test_creating_a_message_takes_three_round_trips_to_the_database_server(world: World) -> None:
+async def test_creating_a_further_message_takes_two_round_trips_to_the_database_server(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
     database = world.app.database
@@ -119,7 +121,8 @@ async def test_creating_a_message_takes_three_round_trips_to_the_database_server
         counts.append(database.round_trips - before)
 
     # Jobs may run at the same time.
-    assert min(counts) == 3
+    assert counts[0] >= 3
+    assert min(counts) == 2
 
 
 async def test_a_bot_without_the_content_intent_sees_only_its_own_content_and_its_mentions(world: World) -> None:
@@ -279,12 +282,12 @@ async def test_sending_without_access_is_rejected_with_the_reason(world: World) 
     path = f"/channels/{guild.general}/messages"
     (await stranger.post(path, json={"content": "hi"})).rejected(403, 50001)
     (await bob.post("/channels/1/messages", json={"content": "hi"})).rejected(404, 10003)
-    forum = await guild.channel("forum")
-    await set_channel_type(world, forum, ChannelType.GUILD_FORUM)
-    (await bob.post(f"/channels/{forum}/messages", json={"content": "hi"})).rejected(400, 40058)
-    category = await guild.channel("category", type=ChannelType.GUILD_CATEGORY)
-    (await bob.post(f"/channels/{category}/messages", json={"content": "hi"})).rejected(400, 50008)
-    (await bob.get(f"/channels/{category}/messages")).rejected(400, 50008)
+    forum_id = await guild.channel("forum")
+    await set_channel_type(world, forum_id, ChannelType.GUILD_FORUM)
+    (await bob.post(f"/channels/{forum_id}/messages", json={"content": "hi"})).rejected(400, 40058)
+    category_id = await guild.channel("category", type=ChannelType.GUILD_CATEGORY)
+    (await bob.post(f"/channels/{category_id}/messages", json={"content": "hi"})).rejected(400, 50008)
+    (await bob.get(f"/channels/{category_id}/messages")).rejected(400, 50008)
     await deny_everyone(guild, Permissions.SEND_MESSAGES)
     (await bob.post(path, json={"content": "hi"})).rejected(403, 50013)
     (await alice.post(path, json={"content": "hi"})).ok()
@@ -391,20 +394,20 @@ async def test_tts_is_dropped_without_the_permission(world: World) -> None:
 async def test_mentions_are_parsed_from_the_content(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
-    secret, public = await guild.role("secret"), await guild.role("public", mentionable=True)
+    secret_role_id, public_role_id = await guild.role("secret"), await guild.role("public", mentionable=True)
     await deny_everyone(guild, Permissions.MENTION_EVERYONE)
     bot = await world.bot(guild)
     session = await bot.connect()
 
-    content = f"<@{carol.id}> <@!{carol.id}> <@1> <@&{secret}> <@&{public}> @everyone"
+    content = f"<@{carol.id}> <@!{carol.id}> <@1> <@&{secret_role_id}> <@&{public_role_id}> @everyone"
     message = await guild.send_message(bob, content)
     assert [user["id"] for user in message["mentions"]] == [str(carol.id)]
-    assert message["mention_roles"] == [str(public)]
+    assert message["mention_roles"] == [str(public_role_id)]
     assert message["mention_everyone"] is False
     event = await session.next("MESSAGE_CREATE")
     assert event["mentions"][0]["member"]["roles"] == []
     message = await guild.send_message(guild.owner, content + " @here")
-    assert message["mention_roles"] == [str(secret), str(public)]
+    assert message["mention_roles"] == [str(secret_role_id), str(public_role_id)]
     assert message["mention_everyone"] is True
 
 
@@ -460,7 +463,7 @@ async def test_a_reply_contains_the_referenced_message_and_mentions_its_author(w
 async def test_a_reply_requires_a_readable_user_message_of_the_channel(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     path = f"/channels/{guild.general}/messages"
     body = {"content": "x", "message_reference": {"message_id": "1"}}
     assert (await bob.post(path, json=body)).errors("message_reference") == ["REPLIES_UNKNOWN_MESSAGE"]
@@ -469,8 +472,11 @@ async def test_a_reply_requires_a_readable_user_message_of_the_channel(world: Wo
     message = (await bob.post(path, json=body)).ok()
     assert message["type"] == MessageType.DEFAULT
     assert "message_reference" not in message
-    other_message = await guild.send_message(guild.owner, "x", channel=other)
-    other_body = {"content": "x", "message_reference": {"message_id": other_message["id"], "channel_id": str(other)}}
+    other_message = await guild.send_message(guild.owner, "x", channel_id=other_channel_id)
+    other_body = {
+        "content": "x",
+        "message_reference": {"message_id": other_message["id"], "channel_id": str(other_channel_id)},
+    }
     assert (await bob.post(path, json=other_body)).errors("message_reference") == [
         "REPLIES_CANNOT_REFERENCE_OTHER_CHANNEL"
     ]
@@ -491,10 +497,10 @@ async def test_a_reply_requires_a_readable_user_message_of_the_channel(world: Wo
 async def test_a_forward_contains_a_copy_that_remains_after_the_message_is_deleted(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     source = await guild.send_message(guild.owner, f"news <@{bob.id}>", embeds=[{"title": "t"}])
     reference = {"type": MessageReferenceType.FORWARD, "message_id": source["id"], "channel_id": str(guild.general)}
-    path = f"/channels/{other}/messages"
+    path = f"/channels/{other_channel_id}/messages"
     forwarded = (await bob.post(path, json={"message_reference": reference})).ok()
     assert forwarded["type"] == MessageType.DEFAULT
     assert forwarded["content"] == ""
@@ -505,7 +511,11 @@ async def test_a_forward_contains_a_copy_that_remains_after_the_message_is_delet
     assert (copy["content"], copy["embeds"][0]["title"]) == (source["content"], "t")
     assert "author" not in copy
     (await guild.owner.delete(f"/channels/{guild.general}/messages/{source['id']}")).ok()
-    forward_reference = {"type": MessageReferenceType.FORWARD, "message_id": forwarded["id"], "channel_id": str(other)}
+    forward_reference = {
+        "type": MessageReferenceType.FORWARD,
+        "message_id": forwarded["id"],
+        "channel_id": str(other_channel_id),
+    }
     second_forward = (await bob.post(path, json={"message_reference": forward_reference})).ok()
     assert second_forward["message_snapshots"][0]["message"]["content"] == source["content"]
     (await bob.post(path, json={"message_reference": reference})).rejected(404, 10008)
@@ -516,9 +526,12 @@ async def test_a_forward_contains_a_copy_that_remains_after_the_message_is_delet
 async def test_forwarding_requires_permission_to_read_the_message(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    other, voice = await guild.channel("other"), await guild.channel("voice", type=ChannelType.GUILD_VOICE)
-    path = f"/channels/{other}/messages"
-    for channel, bits in ((guild.general, Permissions.READ_MESSAGE_HISTORY), (voice, Permissions.CONNECT)):
+    other_channel_id, voice_channel_id = (
+        await guild.channel("other"),
+        await guild.channel("voice", type=ChannelType.GUILD_VOICE),
+    )
+    path = f"/channels/{other_channel_id}/messages"
+    for channel, bits in ((guild.general, Permissions.READ_MESSAGE_HISTORY), (voice_channel_id, Permissions.CONNECT)):
         source = await guild.send_message(guild.owner, "before your time", channel)
         body = {
             "message_reference": {
@@ -719,11 +732,11 @@ async def test_a_poll_has_an_expiry_requires_a_permission_and_cannot_be_edited(w
 async def test_history_is_paged_newest_first(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    channel = await guild.channel("pages")
-    ids = [(await guild.send_message(guild.owner, str(number), channel=channel))["id"] for number in range(7)]
+    channel_id = await guild.channel("pages")
+    ids = [(await guild.send_message(guild.owner, str(number), channel_id=channel_id))["id"] for number in range(7)]
 
     async def page_contents(query: str) -> list[int]:
-        return [int(message["content"]) for message in (await bob.get(f"/channels/{channel}/messages?{query}")).ok()]
+        return [int(message["content"]) for message in (await bob.get(f"/channels/{channel_id}/messages?{query}")).ok()]
 
     assert await page_contents("") == [6, 5, 4, 3, 2, 1, 0]
     assert await page_contents("limit=2") == [6, 5]
@@ -733,8 +746,8 @@ async def test_history_is_paged_newest_first(world: World) -> None:
     assert await page_contents(f"around={ids[3]}&limit=3") == [4, 3, 2]
     assert await page_contents(f"around={ids[3]}&limit=1") == [3]
     assert await page_contents(f"around={ids[3]}&before={ids[1]}&limit=3") == [4, 3, 2]
-    (await bob.get(f"/channels/{channel}/messages?limit=101")).rejected(400, 50035)
-    (await bob.get(f"/channels/{channel}/messages/1")).rejected(404, 10008)
+    (await bob.get(f"/channels/{channel_id}/messages?limit=101")).rejected(400, 50035)
+    (await bob.get(f"/channels/{channel_id}/messages/1")).rejected(404, 10008)
 
 
 async def test_without_read_message_history_no_messages_are_returned(world: World) -> None:
@@ -749,10 +762,10 @@ async def test_without_read_message_history_no_messages_are_returned(world: Worl
 async def test_reading_the_messages_of_a_voice_channel_requires_connect(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
-    assert (await bob.get(f"/channels/{voice}/messages")).ok() == []
-    await guild.overwrite(voice, guild.id, deny=Permissions.CONNECT, target_type=OverwriteType.ROLE)
-    (await bob.get(f"/channels/{voice}/messages")).rejected(403, 50013)
+    voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    assert (await bob.get(f"/channels/{voice_channel_id}/messages")).ok() == []
+    await guild.overwrite(voice_channel_id, guild.id, deny=Permissions.CONNECT, target_type=OverwriteType.ROLE)
+    (await bob.get(f"/channels/{voice_channel_id}/messages")).rejected(403, 50013)
 
 
 # Editing
@@ -895,17 +908,17 @@ async def test_bulk_delete_requires_valid_messages_and_publishes_one_event(world
 async def test_a_ban_deletes_the_latest_messages_of_the_banned_user(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     bot = await world.bot(guild)
     early = await guild.send_message(bob, "early")
     world.clock.advance(3_600_000)
     late = await guild.send_message(bob, "late")
-    await guild.send_message(bob, "late", channel=other)
+    await guild.send_message(bob, "late", channel_id=other_channel_id)
     retained = await guild.send_message(guild.owner, "retained")
     session = await bot.connect()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={"delete_message_seconds": 60})).ok()
     events = [await session.next("MESSAGE_DELETE_BULK"), await session.next("MESSAGE_DELETE_BULK")]
-    assert {event["channel_id"] for event in events} == {str(guild.general), str(other)}
+    assert {event["channel_id"] for event in events} == {str(guild.general), str(other_channel_id)}
     assert late["id"] in {message for event in events for message in event["ids"]}
     remaining = [message["id"] for message in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()]
     assert remaining == [retained["id"], early["id"]]
@@ -932,25 +945,25 @@ async def test_a_direct_message_is_delivered_with_its_content(world: World) -> N
     guild = await world.guild(None, bob)
     bot = await world.bot(guild, flags=0)
     session = await bot.connect(INTENTS_WITHOUT_CONTENT)
-    channel = await create_dm(world, bot, bob)
-    message = (await bob.post(f"/channels/{channel}/messages", json={"content": "psst @everyone"})).ok()
+    channel_id = await create_dm(world, bot, bob)
+    message = (await bob.post(f"/channels/{channel_id}/messages", json={"content": "psst @everyone"})).ok()
     assert message["mention_everyone"] is False
     event = await session.next("MESSAGE_CREATE")
     assert event["content"] == "psst @everyone"
     assert "guild_id" not in event
     assert "member" not in event
-    reply = (await bot.post(f"/channels/{channel}/messages", json={"content": "yes"})).ok()
-    (await bob.delete(f"/channels/{channel}/messages/{reply['id']}")).rejected(400, 50003)
-    (await guild.owner.get(f"/channels/{channel}/messages")).rejected(403, 50001)
+    reply = (await bot.post(f"/channels/{channel_id}/messages", json={"content": "yes"})).ok()
+    (await bob.delete(f"/channels/{channel_id}/messages/{reply['id']}")).rejected(400, 50003)
+    (await guild.owner.get(f"/channels/{channel_id}/messages")).rejected(403, 50001)
 
 
 async def test_a_bot_cannot_message_strangers_or_bots(world: World) -> None:
     guild = await world.guild()
     bot, other, stranger = await world.bot(guild), await world.bot(guild), await world.user()
-    channel = await create_dm(world, bot, stranger)
-    (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50278)
-    channel = await create_dm(world, bot, other)
-    (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
+    channel_id = await create_dm(world, bot, stranger)
+    (await bot.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).rejected(403, 50278)
+    channel_id = await create_dm(world, bot, other)
+    (await bot.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).rejected(403, 50007)
 
 
 # Functions that other slices use
@@ -1036,15 +1049,15 @@ async def test_forwards_have_a_separate_rate_limit(world: World) -> None:
 
 async def test_messages_of_a_deleted_channel_are_deleted(world: World) -> None:
     guild = await world.guild()
-    channel = await guild.channel("short-lived")
-    await guild.send_message(guild.owner, "x", channel=channel)
-    (await guild.owner.delete(f"/channels/{channel}")).ok()
+    channel_id = await guild.channel("short-lived")
+    await guild.send_message(guild.owner, "x", channel_id=channel_id)
+    (await guild.owner.delete(f"/channels/{channel_id}")).ok()
 
     def run_deletion_job(call: Any) -> int:
-        payload = f'{{"channel_id":{channel}}}'
+        payload = f'{{"channel_id":{channel_id}}}'
         job = Job(id=1, kind="", key="", due_ms=0, payload=payload, attempts=0, first_tried_ms=None)
         jobs.delete_channel_messages(call, job)
-        return int(call.tx.value("SELECT COUNT(*) FROM messages WHERE channel_id = ?", channel))
+        return int(call.tx.value("SELECT COUNT(*) FROM messages WHERE channel_id = ?", channel_id))
 
     assert await world.write(run_deletion_job) == 0
 

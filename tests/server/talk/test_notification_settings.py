@@ -108,9 +108,9 @@ async def test_settings_of_a_guild_decide_which_mentions_count(
 ) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    role = await guild.role("crew", mentionable=True)
-    await guild.add_role(bob, role)
-    for content in ("@everyone", f"<@&{role}>", f"<@{bob.id}>"):
+    role_id = await guild.role("crew", mentionable=True)
+    await guild.add_role(bob, role_id)
+    for content in ("@everyone", f"<@&{role_id}>", f"<@{bob.id}>"):
         await send_text(alice, guild.general, content)
 
     await change_settings(bob, guild, **settings)
@@ -121,38 +121,38 @@ async def test_settings_of_a_guild_decide_which_mentions_count(
 async def test_threads_inherit_from_channel_and_category(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    category = await guild.channel("area", type=ChannelType.GUILD_CATEGORY)
-    channel = await guild.channel("inside", parent_id=str(category))
-    thread = await alice.create_thread(channel)
-    for channel_id in (channel, thread):
-        await send_text(alice, channel_id, f"<@{bob.id}>")
-    assert await fetch_counts(bob) == {channel: 1, thread: 1}
+    category_id = await guild.channel("area", type=ChannelType.GUILD_CATEGORY)
+    channel_id = await guild.channel("inside", parent_id=str(category_id))
+    thread_id = await alice.create_thread(channel_id)
+    for target_id in (channel_id, thread_id):
+        await send_text(alice, target_id, f"<@{bob.id}>")
+    assert await fetch_counts(bob) == {channel_id: 1, thread_id: 1}
 
-    await change_settings(bob, guild, channel_overrides={str(category): {"message_notifications": NOTHING}})
+    await change_settings(bob, guild, channel_overrides={str(category_id): {"message_notifications": NOTHING}})
     assert await fetch_counts(bob) == {}
-    await change_settings(bob, guild, channel_overrides={str(thread): {"message_notifications": ALL}})
-    assert await fetch_counts(bob) == {thread: 1}
+    await change_settings(bob, guild, channel_overrides={str(thread_id): {"message_notifications": ALL}})
+    assert await fetch_counts(bob) == {thread_id: 1}
 
 
 async def test_a_muted_conversation_counts_only_mentions(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    private = (await open_dm(alice, bob))["id"]
-    await send_message(bob, private)
-    await send_text(bob, private, f"<@{alice.id}>")
-    assert await fetch_counts(alice) == {int(private): 2}
+    private_channel_id = (await open_dm(alice, bob))["id"]
+    await send_message(bob, private_channel_id)
+    await send_text(bob, private_channel_id, f"<@{alice.id}>")
+    assert await fetch_counts(alice) == {int(private_channel_id): 2}
 
-    settings = await change_settings(alice, None, channel_overrides={private: {"muted": True}})
+    settings = await change_settings(alice, None, channel_overrides={private_channel_id: {"muted": True}})
 
     assert settings["guild_id"] is None
-    assert await fetch_counts(alice) == {int(private): 1}
-    await change_settings(alice, None, channel_overrides={private: {"message_notifications": NOTHING}})
+    assert await fetch_counts(alice) == {int(private_channel_id): 1}
+    await change_settings(alice, None, channel_overrides={private_channel_id: {"message_notifications": NOTHING}})
     assert await fetch_counts(alice) == {}
 
 
 async def test_invalid_settings_are_rejected_at_their_field(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild, other = await world.guild(alice), await world.guild(bob)
-    dm = (await open_dm(bob, await world.user()))["id"]
+    dm_id = (await open_dm(bob, await world.user()))["id"]
     bot = await world.bot(guild)
 
     async def errors(path: str, body: Any, guild: Guild | None = guild) -> list[str]:
@@ -164,7 +164,7 @@ async def test_invalid_settings_are_rejected_at_their_field(world: World) -> Non
     assert await errors("mute_config.end_time", late) == ["MUTE_TOO_LONG"]
     foreign = {"channel_overrides": {str(other.general): {"muted": True}}}
     assert await errors(f"channel_overrides.{other.general}", foreign) == ["CHANNEL_UNKNOWN"]
-    assert await errors(f"channel_overrides.{dm}", {"channel_overrides": {dm: {"muted": True}}}, None) == [
+    assert await errors(f"channel_overrides.{dm_id}", {"channel_overrides": {dm_id: {"muted": True}}}, None) == [
         "CHANNEL_UNKNOWN"
     ]
     too_many: Any = {"channel_overrides": {str(channel_id): {} for channel_id in range(101)}}
@@ -177,25 +177,25 @@ async def test_invalid_settings_are_rejected_at_their_field(world: World) -> Non
 async def test_only_visible_channels_have_settings(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    hidden = await guild.channel("hidden")
-    hidden_thread = await alice.create_thread(hidden)
-    thread = await alice.create_thread(guild.general)
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    hidden_channel_id = await guild.channel("hidden")
+    hidden_thread_id = await alice.create_thread(hidden_channel_id)
+    thread_id = await alice.create_thread(guild.general)
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
 
-    for channel in (hidden, hidden_thread):
-        body = {"channel_overrides": {str(channel): {"muted": True}}}
-        assert (await bob.patch(settings_path(guild), json=body)).errors(f"channel_overrides.{channel}") == [
+    for channel_id in (hidden_channel_id, hidden_thread_id):
+        body = {"channel_overrides": {str(channel_id): {"muted": True}}}
+        assert (await bob.patch(settings_path(guild), json=body)).errors(f"channel_overrides.{channel_id}") == [
             "CHANNEL_UNKNOWN"
         ]
-    settings = await change_settings(bob, guild, channel_overrides={str(thread): {"muted": True}})
-    assert [override["channel_id"] for override in settings["channel_overrides"]] == [str(thread)]
+    settings = await change_settings(bob, guild, channel_overrides={str(thread_id): {"muted": True}})
+    assert [override["channel_id"] for override in settings["channel_overrides"]] == [str(thread_id)]
 
 
 async def test_settings_are_deleted_with_channel_guild_and_account(world: World) -> None:
     alice = await register_user(world, "alice")
     guild, other = await world.guild(alice), await world.guild(await world.user(), alice)
-    extra = await guild.channel("extra")
-    await change_settings(alice, guild, muted=True, channel_overrides={str(extra): {"muted": True}})
+    extra_channel_id = await guild.channel("extra")
+    await change_settings(alice, guild, muted=True, channel_overrides={str(extra_channel_id): {"muted": True}})
     await change_settings(alice, other, muted=True, channel_overrides={str(other.general): {"muted": True}})
     export = (await alice.get("/users/@me/harvest")).ok()
     assert len(export["records"]["notification_settings"]) == 2
@@ -208,7 +208,7 @@ async def test_settings_are_deleted_with_channel_guild_and_account(world: World)
 
         return await world.write(count)
 
-    (await alice.delete(f"/channels/{extra}")).ok()
+    (await alice.delete(f"/channels/{extra_channel_id}")).ok()
     assert await count_rows() == (2, 1)
     (await alice.delete(f"/guilds/{guild.id}")).ok()
     assert await count_rows() == (1, 1)

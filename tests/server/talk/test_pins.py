@@ -130,8 +130,10 @@ async def test_pinning_and_listing_pins_require_read_message_history(world: Worl
 async def test_only_user_messages_of_the_channel_can_be_pinned(world: World) -> None:
     guild = await world.guild()
     message = await guild.send_message(guild.owner)
-    other = await guild.channel("other")
-    (await guild.owner.put(PAGINATED_ROUTE.format(channel=other, message=message["id"]))).rejected(404, 10008)
+    other_channel_id = await guild.channel("other")
+    (await guild.owner.put(PAGINATED_ROUTE.format(channel=other_channel_id, message=message["id"]))).rejected(
+        404, 10008
+    )
     (await guild.owner.put(PAGINATED_ROUTE.format(channel=1, message=message["id"]))).rejected(404, 10003)
     (await guild.owner.put(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))).ok()
     system_message = (await guild.owner.get(f"/channels/{guild.general}/messages", params={"limit": "1"})).ok()[0]
@@ -183,29 +185,29 @@ async def test_both_participants_can_pin_in_a_direct_message(world: World) -> No
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild)
-    channel = int((await bot.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"])
-    message = (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    channel_id = int((await bot.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"])
+    message = (await bot.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).ok()
     session = await bot.connect()
 
-    assert (await alice.put(PAGINATED_ROUTE.format(channel=channel, message=message["id"]))).status == 204
+    assert (await alice.put(PAGINATED_ROUTE.format(channel=channel_id, message=message["id"]))).status == 204
 
     event = await session.next("CHANNEL_PINS_UPDATE")
     assert "guild_id" not in event
     assert "guild_id" not in (await session.next("MESSAGE_CREATE"))["message_reference"]
-    assert (await bot.delete(OLD_ROUTE.format(channel=channel, message=message["id"]))).status == 204
+    assert (await bot.delete(OLD_ROUTE.format(channel=channel_id, message=message["id"]))).status == 204
 
 
 async def test_pins_in_an_archived_or_locked_thread_cannot_change(world: World) -> None:
     guild = await world.guild()
     body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}
-    thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
+    thread_id = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    message = await guild.send_message(guild.owner, channel=thread)
-    path = PAGINATED_ROUTE.format(channel=thread, message=message["id"])
+    message = await guild.send_message(guild.owner, channel_id=thread_id)
+    path = PAGINATED_ROUTE.format(channel=thread_id, message=message["id"])
     assert (await bot.put(path)).status == 204
-    (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"locked": True})).ok()
     (await bot.delete(path)).rejected(400, 160005)
-    (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
     (await guild.owner.delete(path)).rejected(400, 50083)
 
 

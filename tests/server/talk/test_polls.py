@@ -15,34 +15,34 @@ from tests.world import NOW_MS, Actor, Guild, World
 HOUR_MS = 3_600_000
 
 
-async def create_poll(actor: Actor, channel: int, *answers: str, **poll_fields: Any) -> Any:
+async def create_poll(actor: Actor, channel_id: int, *answers: str, **poll_fields: Any) -> Any:
     """Create a poll and return its message."""
     poll: dict[str, Any] = {
         "question": {"text": "Which?"},
         "answers": [{"poll_media": {"text": text}} for text in answers or ("this", "that", "other")],
         **poll_fields,
     }
-    return (await actor.post(f"/channels/{channel}/messages", json={"poll": poll})).ok()
+    return (await actor.post(f"/channels/{channel_id}/messages", json={"poll": poll})).ok()
 
 
-def poll_path(channel: int, message: Any, subpath: str) -> str:
-    return f"/channels/{channel}/polls/{message['id']}/{subpath}"
+def poll_path(channel_id: int, message: Any, subpath: str) -> str:
+    return f"/channels/{channel_id}/polls/{message['id']}/{subpath}"
 
 
-async def cast_votes(actor: Actor, channel: int, message: Any, *answer_ids: Any) -> None:
+async def cast_votes(actor: Actor, channel_id: int, message: Any, *answer_ids: Any) -> None:
     """Replace the votes of a user and assert that the request succeeds."""
-    response = await actor.put(poll_path(channel, message, "answers/@me"), json={"answer_ids": list(answer_ids)})
+    response = await actor.put(poll_path(channel_id, message, "answers/@me"), json={"answer_ids": list(answer_ids)})
     assert response.status == 204, response.body
 
 
-async def fetch_results(actor: Actor, channel: int, message: Any) -> Any:
-    """Return the poll results as the user sees them."""
-    return (await actor.get(f"/channels/{channel}/messages/{message['id']}")).ok()["poll"]["results"]
+async def fetch_results(actor: Actor, channel_id: int, message: Any) -> Any:
+    """Return the poll results in a response to the user."""
+    return (await actor.get(f"/channels/{channel_id}/messages/{message['id']}")).ok()["poll"]["results"]
 
 
-async def fetch_counts(actor: Actor, channel: int, message: Any) -> dict[int, tuple[int, bool]]:
+async def fetch_counts(actor: Actor, channel_id: int, message: Any) -> dict[int, tuple[int, bool]]:
     """Return for each answer its votes and whether the user voted for it."""
-    answer_counts = (await fetch_results(actor, channel, message))["answer_counts"]
+    answer_counts = (await fetch_results(actor, channel_id, message))["answer_counts"]
     return {answer_count["id"]: (answer_count["count"], answer_count["me_voted"]) for answer_count in answer_counts}
 
 
@@ -269,10 +269,10 @@ async def test_answers_accept_emoji_that_the_author_can_use(world: World) -> Non
 
 async def test_polls_work_in_direct_messages(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    channel = int((await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"])
-    poll = await create_poll(alice, channel)
+    channel_id = int((await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"])
+    poll = await create_poll(alice, channel_id)
     session = await bob.connect()
-    await cast_votes(bob, channel, poll, 1)
+    await cast_votes(bob, channel_id, poll, 1)
     event = await session.next("MESSAGE_POLL_VOTE_ADD")
     assert event["answer_id"] == 1
     assert "guild_id" not in event

@@ -143,12 +143,12 @@ async def test_titles_name_the_place_and_bodies_describe_messages_without_text(
     carol = await private_targets_world.user("carol")
     await befriend(alice, bob)
     await befriend(alice, carol)
-    group = (await create_group(alice, bob, carol))["id"]
-    (await alice.patch(f"/channels/{group}", json={"name": "Trip"})).ok()
+    group_id = (await create_group(alice, bob, carol))["id"]
+    (await alice.patch(f"/channels/{group_id}", json={"name": "Trip"})).ok()
     (await alice.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "Al"})).ok()
     await send_text(alice, guild.general, "one")
     await send_text(alice, private_channel_id, "two")
-    await send_text(alice, group, "three")
+    await send_text(alice, group_id, "three")
     await send_text(
         alice,
         private_channel_id,
@@ -173,10 +173,10 @@ async def test_titles_name_the_place_and_bodies_describe_messages_without_text(
 async def test_names_of_hidden_channels_are_not_revealed(
     private_targets_world: World, service: PushService, alice: Actor, guild: Guild
 ) -> None:
-    hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    hidden_channel_id = await guild.channel("hidden")
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
 
-    await send_text(alice, guild.general, f"see <#{hidden}>")
+    await send_text(alice, guild.general, f"see <#{hidden_channel_id}>")
 
     assert await deliver_notifications(private_targets_world, service) == ["see #unknown"]
 
@@ -263,9 +263,9 @@ async def test_a_private_thread_notifies_only_its_members(
     private_targets_world: World, service: PushService, alice: Actor, guild: Guild
 ) -> None:
     body = {"name": "plans", "type": ChannelType.PRIVATE_THREAD}
-    thread = (await alice.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"]
+    thread_id = (await alice.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"]
 
-    await send_text(alice, thread, "@everyone secret")
+    await send_text(alice, thread_id, "@everyone secret")
 
     assert await deliver_notifications(private_targets_world, service) == []
 

@@ -15,15 +15,15 @@ from tests.world import Actor, Guild, World
 FIRE = "🔥"
 
 
-def reactions_path(channel: int, message: object, emoji: str = "", user: object = "") -> str:
+def reactions_path(channel_id: int, message: object, emoji: str = "", user: object = "") -> str:
     """Return the path of the reactions to a message, optionally of one emoji and of one user."""
-    base = f"/channels/{channel}/messages/{message}/reactions"
+    base = f"/channels/{channel_id}/messages/{message}/reactions"
     return "/".join([base, *([quote(emoji, safe=":")] if emoji else []), *([str(user)] if user else [])])
 
 
-async def react(actor: Actor, channel: int, message: object, emoji: str = FIRE) -> None:
+async def react(actor: Actor, channel_id: int, message: object, emoji: str = FIRE) -> None:
     """Add a reaction and assert that the request succeeds."""
-    assert (await actor.put(reactions_path(channel, message, emoji, "@me"))).status == 204
+    assert (await actor.put(reactions_path(channel_id, message, emoji, "@me"))).status == 204
 
 
 async def set_everyone_permissions(guild: Guild, permissions: int) -> None:
@@ -253,32 +253,32 @@ async def test_reactions_in_direct_messages_reach_both_participants(world: World
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild)
-    channel = int((await bot.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"])
-    message = (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    channel_id = int((await bot.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"])
+    message = (await bot.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).ok()
     session = await bot.connect()
 
-    await react(alice, channel, message["id"])
+    await react(alice, channel_id, message["id"])
 
     event = await session.next("MESSAGE_REACTION_ADD")
     assert event["user_id"] == str(alice.id)
     assert "guild_id" not in event
     assert "member" not in event
-    (await bot.delete(reactions_path(channel, message["id"]))).rejected(400, 50003)
-    (await bot.delete(reactions_path(channel, message["id"], FIRE, alice.id))).rejected(400, 50003)
-    (await (await world.user()).put(reactions_path(channel, message["id"], FIRE, "@me"))).rejected(403, 50001)
+    (await bot.delete(reactions_path(channel_id, message["id"]))).rejected(400, 50003)
+    (await bot.delete(reactions_path(channel_id, message["id"], FIRE, alice.id))).rejected(400, 50003)
+    (await (await world.user()).put(reactions_path(channel_id, message["id"], FIRE, "@me"))).rejected(403, 50001)
 
 
 async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> None:
     guild = await world.guild()
     body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}
-    thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
-    message = await guild.send_message(guild.owner, channel=thread)
-    await react(guild.owner, thread, message["id"])
-    (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
+    thread_id = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
+    message = await guild.send_message(guild.owner, channel_id=thread_id)
+    await react(guild.owner, thread_id, message["id"])
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
 
-    (await guild.owner.put(reactions_path(thread, message["id"], "👍", "@me"))).rejected(400, 50083)
-    (await guild.owner.delete(reactions_path(thread, message["id"], FIRE, "@me"))).rejected(400, 50083)
-    (await guild.owner.delete(reactions_path(thread, message["id"]))).rejected(400, 50083)
+    (await guild.owner.put(reactions_path(thread_id, message["id"], "👍", "@me"))).rejected(400, 50083)
+    (await guild.owner.delete(reactions_path(thread_id, message["id"], FIRE, "@me"))).rejected(400, 50083)
+    (await guild.owner.delete(reactions_path(thread_id, message["id"]))).rejected(400, 50083)
 
 
 async def test_reactions_are_deleted_with_their_message(world: World) -> None:

@@ -11,8 +11,8 @@ from tests.server.talk.private_channels import open_dm, send_message
 from tests.world import Actor, World
 
 
-def ack_path(channel: int | str, message: int | str) -> str:
-    return f"/channels/{channel}/messages/{message}/ack"
+def ack_path(channel_id: int | str, message: int | str) -> str:
+    return f"/channels/{channel_id}/messages/{message}/ack"
 
 
 async def fetch_read_states(user: Actor) -> dict[str, str]:
@@ -28,40 +28,40 @@ async def test_an_ack_is_stored_sent_to_own_sessions_and_only_moves_forward(worl
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     first, second = await guild.send_message(bob), await guild.send_message(bob)
-    channel, bob_session = str(guild.general), await bob.connect()
+    channel_id, bob_session = str(guild.general), await bob.connect()
     session = await alice.connect()
     assert session.ready["read_state"] == {"entries": [], "partial": False, "version": 0}
 
-    assert (await alice.post(ack_path(channel, second["id"]), json={"token": None})).ok() == {"token": None}
+    assert (await alice.post(ack_path(channel_id, second["id"]), json={"token": None})).ok() == {"token": None}
 
-    assert await session.next("MESSAGE_ACK") == {"channel_id": channel, "message_id": second["id"]}
-    assert await fetch_read_states(alice) == {channel: second["id"]}
-    (await alice.post(ack_path(channel, first["id"]))).ok()
-    (await alice.post(ack_path(channel, second["id"]))).ok()
+    assert await session.next("MESSAGE_ACK") == {"channel_id": channel_id, "message_id": second["id"]}
+    assert await fetch_read_states(alice) == {channel_id: second["id"]}
+    (await alice.post(ack_path(channel_id, first["id"]))).ok()
+    (await alice.post(ack_path(channel_id, second["id"]))).ok()
     await session.assert_not_received("MESSAGE_ACK")
     await bob_session.assert_not_received("MESSAGE_ACK")
-    assert (await fetch_read_states(alice), await fetch_read_states(bob)) == ({channel: second["id"]}, {})
+    assert (await fetch_read_states(alice), await fetch_read_states(bob)) == ({channel_id: second["id"]}, {})
 
-    (await alice.post(ack_path(channel, first["id"]), json={"manual": True})).ok()
+    (await alice.post(ack_path(channel_id, first["id"]), json={"manual": True})).ok()
 
     assert await session.next("MESSAGE_ACK") == {
-        "channel_id": channel,
+        "channel_id": channel_id,
         "message_id": first["id"],
         "manual": True,
         "mention_count": 0,
     }
-    assert await fetch_read_states(alice) == {channel: first["id"]}
+    assert await fetch_read_states(alice) == {channel_id: first["id"]}
 
 
 async def test_only_users_can_ack_visible_channels(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
-    hidden = await guild.channel("hidden")
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    hidden_channel_id = await guild.channel("hidden")
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     player = await (await create_game(world)).add_player(bob)
 
-    (await bob.post(ack_path(hidden, 1))).rejected(403, 50001)
+    (await bob.post(ack_path(hidden_channel_id, 1))).rejected(403, 50001)
     (await bob.post(ack_path(12345, 1))).rejected(404, 10003)
     (await (await world.user()).post(ack_path(guild.general, 1))).rejected(403, 50001)
     (await bot.post(ack_path(guild.general, 1))).rejected(403, 20001)
@@ -73,18 +73,18 @@ async def test_only_users_can_ack_visible_channels(world: World) -> None:
 async def test_a_bulk_ack_skips_inaccessible_channels(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    private = (await open_dm(alice, bob))["id"]
-    inaccessible = (await open_dm(bob, carol))["id"]
-    message = await send_message(bob, private)
+    private_channel_id = (await open_dm(alice, bob))["id"]
+    inaccessible_channel_id = (await open_dm(bob, carol))["id"]
+    message = await send_message(bob, private_channel_id)
     session = await alice.connect()
-    acks = [(guild.general, 5), (private, message["id"]), (inaccessible, 5), (999, 5)]
-    body = [{"channel_id": str(channel), "message_id": str(message_id)} for channel, message_id in acks]
+    acks = [(guild.general, 5), (private_channel_id, message["id"]), (inaccessible_channel_id, 5), (999, 5)]
+    body = [{"channel_id": str(channel_id), "message_id": str(message_id)} for channel_id, message_id in acks]
 
     assert (await alice.post("/read-states/ack-bulk", json={"read_states": body})).status == 204
 
     events = [await session.next("MESSAGE_ACK"), await session.next("MESSAGE_ACK")]
-    assert {event["channel_id"] for event in events} == {str(guild.general), private}
-    assert await fetch_read_states(alice) == {str(guild.general): "5", private: message["id"]}
+    assert {event["channel_id"] for event in events} == {str(guild.general), private_channel_id}
+    assert await fetch_read_states(alice) == {str(guild.general): "5", private_channel_id: message["id"]}
 
 
 @pytest.mark.one_postgres_case
@@ -106,13 +106,13 @@ async def test_read_states_are_deleted_with_channel_guild_and_account(world: Wor
     alice = await register_user(world, "alice")
     guild = await world.guild(alice)
     other = await world.guild(await world.user(), alice)
-    extra = await guild.channel("extra")
-    for channel in (guild.general, extra, other.general):
-        (await alice.post(ack_path(channel, 7))).ok()
+    extra_channel_id = await guild.channel("extra")
+    for channel_id in (guild.general, extra_channel_id, other.general):
+        (await alice.post(ack_path(channel_id, 7))).ok()
     export = (await alice.get("/users/@me/harvest")).ok()
     assert len(export["records"]["read_states"]) == 3
 
-    (await alice.delete(f"/channels/{extra}")).ok()
+    (await alice.delete(f"/channels/{extra_channel_id}")).ok()
     assert set(await fetch_read_states(alice)) == {str(guild.general), str(other.general)}
     (await alice.delete(f"/guilds/{guild.id}")).ok()
     assert set(await fetch_read_states(alice)) == {str(other.general)}
@@ -132,59 +132,59 @@ async def fetch_counts(user: Actor) -> dict[int, int]:
     return {int(state["id"]): state["mention_count"] for state in read_state["entries"] if state["mention_count"]}
 
 
-async def send_text(author: Actor, channel: int | str, content: str, **fields: object) -> str:
+async def send_text(author: Actor, channel_id: int | str, content: str, **fields: object) -> str:
     """Send a message with this content and these fields, and return its ID."""
-    message = (await author.post(f"/channels/{channel}/messages", json={"content": content, **fields})).ok()
+    message = (await author.post(f"/channels/{channel_id}/messages", json={"content": content, **fields})).ok()
     return str(message["id"])
 
 
 async def test_mentions_are_counted_for_later_sessions_until_they_are_acked(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    role = await guild.role("crew", mentionable=True)
-    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
-    first = await send_text(alice, guild.general, f"<@{bob.id}> hello")
+    role_id = await guild.role("crew", mentionable=True)
+    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role_id}")).ok()
+    first_message_id = await send_text(alice, guild.general, f"<@{bob.id}> hello")
     await send_text(alice, guild.general, "not for bob")
-    await send_text(alice, guild.general, f"<@&{role}> and <@{bob.id}> count once")
-    last = await send_text(alice, guild.general, "@everyone")
-    own = await bob.connect()
+    await send_text(alice, guild.general, f"<@&{role_id}> and <@{bob.id}> count once")
+    last_message_id = await send_text(alice, guild.general, "@everyone")
+    own_session = await bob.connect()
 
     assert await fetch_counts(bob) == {guild.general: 3}
     assert await fetch_counts(alice) == {}
 
-    (await bob.post(ack_path(guild.general, last))).ok()
-    assert await own.next("MESSAGE_ACK") == {"channel_id": str(guild.general), "message_id": last}
+    (await bob.post(ack_path(guild.general, last_message_id))).ok()
+    assert await own_session.next("MESSAGE_ACK") == {"channel_id": str(guild.general), "message_id": last_message_id}
     assert await fetch_counts(bob) == {}
 
-    (await bob.post(ack_path(guild.general, first), json={"manual": True})).ok()
-    assert (await own.next("MESSAGE_ACK"))["mention_count"] == 2
+    (await bob.post(ack_path(guild.general, first_message_id), json={"manual": True})).ok()
+    assert (await own_session.next("MESSAGE_ACK"))["mention_count"] == 2
     assert await fetch_counts(bob) == {guild.general: 2}
-    (await alice.delete(f"/channels/{guild.general}/messages/{last}")).ok()
+    (await alice.delete(f"/channels/{guild.general}/messages/{last_message_id}")).ok()
     assert await fetch_counts(bob) == {guild.general: 1}
 
 
 async def test_every_private_message_of_others_counts(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    private = (await open_dm(alice, bob))["id"]
+    private_channel_id = (await open_dm(alice, bob))["id"]
     for _ in range(3):
-        await send_message(bob, private)
-    await send_message(alice, private)
+        await send_message(bob, private_channel_id)
+    await send_message(alice, private_channel_id)
 
-    assert await fetch_counts(alice) == {int(private): 3}
-    assert await fetch_counts(bob) == {int(private): 1}
+    assert await fetch_counts(alice) == {int(private_channel_id): 3}
+    assert await fetch_counts(bob) == {int(private_channel_id): 1}
 
 
 async def test_mentions_of_hidden_channels_blocked_users_and_left_guilds_do_not_count(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, bob, carol)
     other = await world.guild(alice, bob)
-    hidden = await guild.channel("hidden")
-    await send_text(alice, hidden, f"<@{bob.id}>")
+    hidden_channel_id = await guild.channel("hidden")
+    await send_text(alice, hidden_channel_id, f"<@{bob.id}>")
     await send_text(carol, guild.general, f"<@{bob.id}>")
     await send_text(alice, other.general, f"<@{bob.id}>")
-    assert await fetch_counts(bob) == {hidden: 1, guild.general: 1, other.general: 1}
+    assert await fetch_counts(bob) == {hidden_channel_id: 1, guild.general: 1, other.general: 1}
 
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
     (await bob.put(f"/users/@me/relationships/{carol.id}", json={"type": 2})).ok()
     (await bob.delete(f"/users/@me/guilds/{other.id}")).ok()
 
@@ -219,21 +219,21 @@ async def test_a_mention_of_everyone_is_one_row(world: World) -> None:
 async def test_the_inbox_lists_mentions_newest_first_with_filters(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild, other = await world.guild(alice, bob), await world.guild(alice, bob)
-    role = await guild.role("crew", mentionable=True)
-    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
-    direct = await send_text(alice, guild.general, f"<@{bob.id}>")
-    by_role = await send_text(alice, guild.general, f"<@&{role}>")
-    everyone = await send_text(alice, other.general, "@everyone")
+    role_id = await guild.role("crew", mentionable=True)
+    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role_id}")).ok()
+    direct_message_id = await send_text(alice, guild.general, f"<@{bob.id}>")
+    role_message_id = await send_text(alice, guild.general, f"<@&{role_id}>")
+    everyone_message_id = await send_text(alice, other.general, "@everyone")
 
     async def list_ids(**query: object) -> list[str]:
         return [message["id"] for message in (await bob.get("/users/@me/mentions", params=query)).ok()]
 
-    assert await list_ids() == [everyone, by_role, direct]
-    assert await list_ids(limit=1, before=everyone) == [by_role]
-    assert await list_ids(roles="false", everyone="false") == [direct]
-    assert await list_ids(guild_id=other.id) == [everyone]
-    (await bob.post(ack_path(guild.general, by_role))).ok()
-    assert await list_ids(guild_id=guild.id) == [by_role, direct]
+    assert await list_ids() == [everyone_message_id, role_message_id, direct_message_id]
+    assert await list_ids(limit=1, before=everyone_message_id) == [role_message_id]
+    assert await list_ids(roles="false", everyone="false") == [direct_message_id]
+    assert await list_ids(guild_id=other.id) == [everyone_message_id]
+    (await bob.post(ack_path(guild.general, role_message_id))).ok()
+    assert await list_ids(guild_id=guild.id) == [role_message_id, direct_message_id]
     assert (await bob.get("/users/@me/mentions", params={"limit": 101})).errors("limit")
 
 
@@ -243,17 +243,17 @@ async def test_the_inbox_reads_as_many_pages_of_mentions_as_it_needs(
     monkeypatch.setattr(mentions, "MENTION_ROWS_PER_QUERY", 2)
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    hidden = await guild.channel("hidden")
-    role = await guild.role("crew", mentionable=True)
-    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role}")).ok()
+    hidden_channel_id = await guild.channel("hidden")
+    role_id = await guild.role("crew", mentionable=True)
+    (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role_id}")).ok()
     readable = [
         await send_text(alice, guild.general, f"<@{bob.id}>"),
-        await send_text(alice, guild.general, f"<@&{role}>"),
+        await send_text(alice, guild.general, f"<@&{role_id}>"),
     ]
     for _ in range(3):
-        await send_text(alice, hidden, f"<@{bob.id}>")
+        await send_text(alice, hidden_channel_id, f"<@{bob.id}>")
     readable.append(await send_text(alice, guild.general, f"<@{bob.id}>"))
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
 
     messages = (await bob.get("/users/@me/mentions")).ok()
 

@@ -46,7 +46,7 @@ async def list_notices(user: Actor) -> list[str]:
     return []
 
 
-async def create_spam(world: World) -> tuple[Guild, Actor, Actor, dict[str, Any]]:
+async def create_guild_with_spam(world: World) -> tuple[Guild, Actor, Actor, dict[str, Any]]:
     """Create a guild in which a member with a password sends spam.
 
     Return the guild, the spammer, another member, and the message."""
@@ -62,7 +62,7 @@ async def create_spam(world: World) -> tuple[Guild, Actor, Actor, dict[str, Any]
 
 async def test_a_report_contains_the_message_as_the_reporter_saw_it(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
-    guild, spammer, bob, _ = await create_spam(world)
+    guild, spammer, bob, _ = await create_guild_with_spam(world)
     for number in range(3):
         await guild.send_message(bob, f"before {number}")
     form = aiohttp.FormData()
@@ -99,7 +99,7 @@ async def test_a_report_contains_the_message_as_the_reporter_saw_it(world: World
 
 async def test_a_reporter_without_the_history_reports_only_the_message(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
-    guild, _, bob, message = await create_spam(world)
+    guild, _, bob, message = await create_guild_with_spam(world)
     await guild.send_message(guild.owner, "secret")
     await guild.overwrite(guild.general, bob.id, deny=int(Permissions.READ_MESSAGE_HISTORY))
 
@@ -112,7 +112,7 @@ async def test_a_reporter_without_the_history_reports_only_the_message(world: Wo
 
 
 async def test_only_visible_objects_can_be_reported(world: World) -> None:
-    guild, _, bob, message = await create_spam(world)
+    guild, _, bob, message = await create_guild_with_spam(world)
     stranger = await world.user()
     body = {"kind": "message", "id": message["id"], "channel_id": str(guild.general), "reason": "spam"}
 
@@ -127,7 +127,7 @@ async def test_only_visible_objects_can_be_reported(world: World) -> None:
 
 
 async def test_a_report_with_invalid_fields_is_rejected(world: World) -> None:
-    guild, spammer, bob, message = await create_spam(world)
+    guild, spammer, bob, message = await create_guild_with_spam(world)
     body = {"kind": "message", "id": message["id"], "channel_id": str(guild.general), "reason": "spam"}
 
     assert (await bob.post("/reports", json={**body, "reason": "boredom"})).errors("reason")
@@ -142,7 +142,7 @@ async def test_a_report_with_invalid_fields_is_rejected(world: World) -> None:
 
 async def test_reports_of_the_same_reporter_merge_and_others_join_the_case(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
-    guild, spammer, bob, _ = await create_spam(world)
+    guild, spammer, bob, _ = await create_guild_with_spam(world)
 
     first = await report(bob, "user", spammer.id)
     second = await report(bob, "user", spammer.id, reason="hate", comment="More")
@@ -156,7 +156,7 @@ async def test_reports_of_the_same_reporter_merge_and_others_join_the_case(world
 
 async def test_cases_are_filtered_by_state_kind_reason_and_age(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    guild, spammer, bob, message = await create_spam(world)
+    guild, spammer, bob, message = await create_guild_with_spam(world)
     await report_message(bob, message)
     world.clock.advance(2 * DAY_MS)
     await report(bob, "user", spammer.id, reason="impersonation")
@@ -181,7 +181,7 @@ async def test_cases_are_filtered_by_state_kind_reason_and_age(world: World) -> 
 
 async def test_only_moderators_decide_about_reports(world: World) -> None:
     ben = await create_operator(world, "ben", OperatorRole.AUDITOR)
-    _, spammer, bob, _ = await create_spam(world)
+    _, spammer, bob, _ = await create_guild_with_spam(world)
     await report(bob, "user", spammer.id)
     [case] = await list_cases(ben)
 
@@ -197,7 +197,7 @@ async def test_only_moderators_decide_about_reports(world: World) -> None:
 
 async def test_a_dismissed_report_notifies_only_its_reporters(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    guild, spammer, bob, message = await create_spam(world)
+    guild, spammer, bob, message = await create_guild_with_spam(world)
     await report_message(bob, message)
     await report_message(guild.owner, message)
     session = await bob.connect()
@@ -222,7 +222,7 @@ async def test_a_dismissed_report_notifies_only_its_reporters(world: World) -> N
 
 async def test_a_deleted_message_is_published_and_its_author_learns_the_reason(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    guild, spammer, bob, message = await create_spam(world)
+    guild, spammer, bob, message = await create_guild_with_spam(world)
     await report_message(bob, message)
     session = await bob.connect()
     [case] = await list_cases(ann)
@@ -251,7 +251,7 @@ async def test_a_deleted_message_is_published_and_its_author_learns_the_reason(w
 
 async def test_an_account_is_suspended_and_its_message_deleted(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    guild, spammer, bob, message = await create_spam(world)
+    guild, spammer, bob, message = await create_guild_with_spam(world)
     await report_message(bob, message)
     [case] = await list_cases(ann)
 
@@ -269,7 +269,7 @@ async def test_an_account_is_suspended_and_its_message_deleted(world: World) -> 
 
 async def test_a_warning_reaches_the_account(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    _, spammer, bob, _ = await create_spam(world)
+    _, spammer, bob, _ = await create_guild_with_spam(world)
     await report(bob, "user", spammer.id)
     [case] = await list_cases(ann)
 
@@ -282,7 +282,7 @@ async def test_a_warning_reaches_the_account(world: World) -> None:
 
 async def test_a_guild_is_suspended_and_its_owner_sees_the_decision(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    guild, _, bob, _ = await create_spam(world)
+    guild, _, bob, _ = await create_guild_with_spam(world)
     await report(bob, "guild", guild.id, reason="illegal")
     [case] = await list_cases(ann)
 
@@ -295,25 +295,29 @@ async def test_a_guild_is_suspended_and_its_owner_sees_the_decision(world: World
 
 async def test_a_decision_that_does_not_fit_is_rejected(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    guild, spammer, bob, _ = await create_spam(world)
+    guild, spammer, bob, _ = await create_guild_with_spam(world)
     bot = await world.bot(guild)
     await report(bob, "user", spammer.id)
     bot_message = await guild.send_message(bot, "beep")
     await report_message(bob, bot_message)
-    about_bot, about_user = await list_cases(ann)
+    bot_case, user_case = await list_cases(ann)
 
-    async def find_errors(case: dict[str, Any], field: str, **body: Any) -> list[str]:
+    async def decide_and_get_errors(case: dict[str, Any], field: str, **body: Any) -> list[str]:
         return (await ann.post(f"/admin/reports/{case['id']}/decide", json=body)).errors(field)
 
-    assert await find_errors(about_user, "note", action="warn") == ["BASE_TYPE_REQUIRED"]
-    assert await find_errors(about_user, "action", action="delete_message", note="x") == ["NOT_A_MESSAGE"]
-    assert await find_errors(about_user, "action", action="suspend_guild", note="x") == ["NO_GUILD"]
-    assert await find_errors(about_user, "delete_message", action="warn", note="x", delete_message=True)
+    assert await decide_and_get_errors(user_case, "note", action="warn") == ["BASE_TYPE_REQUIRED"]
+    assert await decide_and_get_errors(user_case, "action", action="delete_message", note="x") == ["NOT_A_MESSAGE"]
+    assert await decide_and_get_errors(user_case, "action", action="suspend_guild", note="x") == ["NO_GUILD"]
+    assert await decide_and_get_errors(user_case, "delete_message", action="warn", note="x", delete_message=True)
     past = "2020-01-01T00:00:00Z"
-    assert await find_errors(about_user, "ends_at", action="suspend_user", note="x", ends_at=past) == ["TIME_IN_PAST"]
-    assert await find_errors(about_user, "ends_at", action="warn", note="x", ends_at=past) == ["NOT_A_SUSPENSION"]
-    assert await find_errors(about_bot, "action", action="suspend_user", note="x") == ["NO_ACCOUNT"]
-    await decide(ann, about_bot, "delete_message", note="x")
+    assert await decide_and_get_errors(user_case, "ends_at", action="suspend_user", note="x", ends_at=past) == [
+        "TIME_IN_PAST"
+    ]
+    assert await decide_and_get_errors(user_case, "ends_at", action="warn", note="x", ends_at=past) == [
+        "NOT_A_SUSPENSION"
+    ]
+    assert await decide_and_get_errors(bot_case, "action", action="suspend_user", note="x") == ["NO_ACCOUNT"]
+    await decide(ann, bot_case, "delete_message", note="x")
 
 
 async def test_an_operator_is_not_suspended_by_a_report(world: World) -> None:
@@ -334,7 +338,7 @@ async def test_an_operator_is_not_suspended_by_a_report(world: World) -> None:
 
 async def test_the_export_contains_own_reports_and_decisions(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    _, spammer, bob, _ = await create_spam(world)
+    _, spammer, bob, _ = await create_guild_with_spam(world)
     await report(bob, "user", spammer.id, comment="Rude")
     [case] = await list_cases(ann)
     await decide(ann, case, "warn", note="Stay polite")
@@ -351,7 +355,7 @@ async def test_the_export_contains_own_reports_and_decisions(world: World) -> No
 
 async def test_the_deletion_of_an_account_keeps_reports_without_the_reporter(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    _, spammer, _, _ = await create_spam(world)
+    _, spammer, _, _ = await create_guild_with_spam(world)
     carol = await create_user_with_password(world, "carol")
     await report(carol, "user", spammer.id)
 

@@ -21,7 +21,7 @@ from tests.server.play.interaction_setup import InteractionSetup
 from tests.server.talk.message_search import build_index, create_indexed_guild, search_messages, search_path
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World, small_config
 
-PUBLIC, PRIVATE = ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD
+PUBLIC_THREAD, PRIVATE_THREAD = ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD
 
 
 async def search_contents(actor: Actor, guild: Guild, **query: Any) -> list[str]:
@@ -119,11 +119,13 @@ async def test_old_messages_are_indexed_in_batches(world: World, monkeypatch: py
     monkeypatch.setattr(index_jobs, "BATCH_SIZE", 3)
     monkeypatch.setattr(index_jobs, "CHANNELS_PER_STEP_MAX", 2)
     guild = await world.guild()
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     for number in range(8):
-        await guild.send_message(guild.owner, f"hello {number}", channel=other if number % 2 else None)
-    thread = (await guild.owner.post(f"/channels/{other}/threads", json={"name": "t", "type": PUBLIC})).ok()
-    await guild.send_message(guild.owner, "hello thread", channel=int(thread["id"]))
+        await guild.send_message(guild.owner, f"hello {number}", channel_id=other_channel_id if number % 2 else None)
+    thread = (
+        await guild.owner.post(f"/channels/{other_channel_id}/threads", json={"name": "t", "type": PUBLIC_THREAD})
+    ).ok()
+    await guild.send_message(guild.owner, "hello thread", channel_id=int(thread["id"]))
     await build_index(world, guild)
     assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 9
 
@@ -177,13 +179,16 @@ async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: p
 
 async def test_bulk_deletions_and_deleted_channels_are_removed_from_the_index(world: World) -> None:
     guild = await create_indexed_guild(world)
-    other = await guild.channel("other")
-    ids = [(await guild.send_message(guild.owner, f"hello {number}", channel=other))["id"] for number in range(5)]
+    other_channel_id = await guild.channel("other")
+    ids = [
+        (await guild.send_message(guild.owner, f"hello {number}", channel_id=other_channel_id))["id"]
+        for number in range(5)
+    ]
     assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 5
-    (await guild.owner.post(f"/channels/{other}/messages/bulk-delete", json={"messages": ids[:2]})).ok()
+    (await guild.owner.post(f"/channels/{other_channel_id}/messages/bulk-delete", json={"messages": ids[:2]})).ok()
     assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 3
 
-    (await guild.owner.delete(f"/channels/{other}")).ok()
+    (await guild.owner.delete(f"/channels/{other_channel_id}")).ok()
     assert world.app.worker is not None
     await world.app.worker.run_due()
     assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 0
@@ -299,14 +304,14 @@ async def test_interaction_responses_are_found_by_author_type_bot(world: World) 
 async def test_messages_are_found_by_mentions_and_replies(world: World) -> None:
     bob = await world.user()
     guild = await create_indexed_guild(world, bob)
-    role = await guild.role("readers", mentionable=True)
+    role_id = await guild.role("readers", mentionable=True)
     message = await guild.send_message(bob, f"ask <@{guild.owner.id}>")
-    await guild.send_message(guild.owner, f"all <@&{role}>")
+    await guild.send_message(guild.owner, f"all <@&{role_id}>")
     await guild.send_message(guild.owner, "@everyone come")
     await guild.send_message(guild.owner, "yes", message_reference={"message_id": message["id"]})
     assert await search_contents(bob, guild, mentions=guild.owner.id) == [message["content"]]
     assert await search_contents(bob, guild, mentions=[guild.owner.id, bob.id]) == ["yes", message["content"]]
-    assert await search_contents(bob, guild, mentions_role_id=role) == [f"all <@&{role}>"]
+    assert await search_contents(bob, guild, mentions_role_id=role_id) == [f"all <@&{role_id}>"]
     assert await search_contents(bob, guild, mention_everyone=True) == ["@everyone come"]
     assert len(await search_contents(bob, guild, mention_everyone=False)) == 3
     assert await search_contents(bob, guild, replied_to_user_id=bob.id) == ["yes"]
@@ -414,24 +419,26 @@ async def test_found_messages_omit_reactions(world: World) -> None:
 async def test_only_readable_channels_are_searched(world: World) -> None:
     bob = await world.user()
     guild = await create_indexed_guild(world, bob)
-    hidden, unreadable = await guild.channel("hidden"), await guild.channel("unreadable")
-    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
-    for channel in (guild.general, hidden, unreadable, voice):
-        await guild.send_message(guild.owner, f"hello {channel}", channel=channel)
-    await guild.overwrite(hidden, bob.id, deny=Permissions.VIEW_CHANNEL)
-    await guild.overwrite(unreadable, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    await guild.overwrite(voice, bob.id, deny=Permissions.CONNECT)
+    hidden_channel_id, unreadable_channel_id = await guild.channel("hidden"), await guild.channel("unreadable")
+    voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    for channel in (guild.general, hidden_channel_id, unreadable_channel_id, voice_channel_id):
+        await guild.send_message(guild.owner, f"hello {channel}", channel_id=channel)
+    await guild.overwrite(hidden_channel_id, bob.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(unreadable_channel_id, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    await guild.overwrite(voice_channel_id, bob.id, deny=Permissions.CONNECT)
     assert await search_contents(bob, guild, content="hello") == [f"hello {guild.general}"]
-    results = await search_messages(bob, guild, content="hello", channel_id=[hidden, unreadable, voice])
+    results = await search_messages(
+        bob, guild, content="hello", channel_id=[hidden_channel_id, unreadable_channel_id, voice_channel_id]
+    )
     assert (results["total_results"], results["messages"]) == (0, [])
     assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 4
-    assert await search_contents(guild.owner, guild, channel_id=hidden) == [f"hello {hidden}"]
-    assert len(await search_contents(guild.owner, guild, channel_id=[hidden, voice, 5])) == 2
+    assert await search_contents(guild.owner, guild, channel_id=hidden_channel_id) == [f"hello {hidden_channel_id}"]
+    assert len(await search_contents(guild.owner, guild, channel_id=[hidden_channel_id, voice_channel_id, 5])) == 2
 
     # With many hidden channels the query lists the readable channels instead of the hidden ones.
     for name in ("a", "b", "c", "d"):
         channel = await guild.channel(name)
-        await guild.send_message(guild.owner, f"hello {name}", channel=channel)
+        await guild.send_message(guild.owner, f"hello {name}", channel_id=channel)
         await guild.overwrite(channel, bob.id, deny=Permissions.VIEW_CHANNEL)
     assert await search_contents(bob, guild, content="hello") == [f"hello {guild.general}"]
 
@@ -439,21 +446,23 @@ async def test_only_readable_channels_are_searched(world: World) -> None:
 async def test_age_restricted_channels_are_searched_on_request(world: World) -> None:
     bob = await world.user()
     guild = await create_indexed_guild(world, bob)
-    adult = await guild.channel("adult", nsfw=True)
-    await guild.send_message(bob, "hello", channel=adult)
-    thread = (await bob.post(f"/channels/{adult}/threads", json={"name": "t", "type": PUBLIC})).ok()
-    await guild.send_message(bob, "hello thread", channel=int(thread["id"]))
+    adult_channel_id = await guild.channel("adult", nsfw=True)
+    await guild.send_message(bob, "hello", channel_id=adult_channel_id)
+    thread = (await bob.post(f"/channels/{adult_channel_id}/threads", json={"name": "t", "type": PUBLIC_THREAD})).ok()
+    await guild.send_message(bob, "hello thread", channel_id=int(thread["id"]))
     assert await search_contents(bob, guild, content="hello") == []
     assert await search_contents(bob, guild, content="hello", include_nsfw=True) == ["hello thread", "hello"]
-    assert await search_contents(bob, guild, channel_id=adult) == []
+    assert await search_contents(bob, guild, channel_id=adult_channel_id) == []
 
 
 async def test_private_threads_are_searched_by_their_members_and_moderators(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await create_indexed_guild(world, bob, carol)
-    created = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "secret", "type": PRIVATE})).ok()
+    created = (
+        await bob.post(f"/channels/{guild.general}/threads", json={"name": "secret", "type": PRIVATE_THREAD})
+    ).ok()
     thread = int(created["id"])
-    await guild.send_message(bob, "hello in private", channel=thread)
+    await guild.send_message(bob, "hello in private", channel_id=thread)
     await guild.send_message(bob, "hello in public")
     results = await search_messages(bob, guild, content="hello")
     assert results["total_results"] == 2
@@ -513,11 +522,11 @@ async def create_forum(world: World, *members: Actor) -> tuple[Guild, int, list[
     return guild, int(created["id"]), [int(tag["id"]) for tag in created["available_tags"]]
 
 
-async def create_post(world: World, actor: Actor, channel: int, name: str, *tags: int) -> str:
+async def create_post(world: World, actor: Actor, channel_id: int, name: str, *tags: int) -> str:
     """Advance the clock by one second, create a forum post, and return its ID."""
     world.clock.advance(1000)
     body = {"name": name, "message": {"content": f"about {name}"}, "applied_tags": [str(tag) for tag in tags]}
-    post_id: str = (await actor.post(f"/channels/{channel}/threads", json=body)).ok()["id"]
+    post_id: str = (await actor.post(f"/channels/{channel_id}/threads", json=body)).ok()["id"]
     return post_id
 
 
@@ -530,7 +539,7 @@ async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
     bob = await world.user()
     guild, channel, (bug, idea) = await create_forum(world, bob)
     await create_post(world, bob, channel, "login is slow", bug)
-    post_with_both_tags = await create_post(world, bob, channel, "a slow and quiet login", bug, idea)
+    post_id_with_both_tags = await create_post(world, bob, channel, "a slow and quiet login", bug, idea)
     await create_post(world, bob, channel, "dark mode", idea)
     path = f"/channels/{channel}/threads/search"
     assert thread_names(await bob.get(f"{path}?name=LOGIN")) == ["a slow and quiet login", "login is slow"]
@@ -540,22 +549,22 @@ async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
     ]
     assert len(thread_names(await bob.get(f"{path}?tag={bug},{idea}"))) == 3
     assert thread_names(await bob.get(f"{path}?tag={idea}&name=mode")) == ["dark mode"]
-    (await guild.owner.patch(f"/channels/{post_with_both_tags}", json={"archived": True})).ok()
+    (await guild.owner.patch(f"/channels/{post_id_with_both_tags}", json={"archived": True})).ok()
     assert thread_names(await bob.get(f"{path}?archived=true")) == ["a slow and quiet login"]
     assert thread_names(await bob.get(f"{path}?archived=false&tag={bug}")) == ["login is slow"]
     assert len(thread_names(await bob.get(path))) == 3
-    assert thread_names(await bob.get(f"{path}?max_id={post_with_both_tags}")) == ["login is slow"]
-    assert thread_names(await bob.get(f"{path}?min_id={post_with_both_tags}")) == ["dark mode"]
+    assert thread_names(await bob.get(f"{path}?max_id={post_id_with_both_tags}")) == ["login is slow"]
+    assert thread_names(await bob.get(f"{path}?min_id={post_id_with_both_tags}")) == ["dark mode"]
 
 
 async def test_found_threads_are_sorted_and_paged(world: World) -> None:
     bob = await world.user()
     guild, channel, _ = await create_forum(world, bob)
-    first = await create_post(world, bob, channel, "one fish")
+    first_post_id = await create_post(world, bob, channel, "one fish")
     await create_post(world, bob, channel, "two fish fish")
-    third = await create_post(world, guild.owner, channel, "red fish and blue fish")
+    third_post_id = await create_post(world, guild.owner, channel, "red fish and blue fish")
     world.clock.advance(1000)
-    await guild.send_message(bob, "bump", channel=int(first))
+    await guild.send_message(bob, "bump", channel_id=int(first_post_id))
     path = f"/channels/{channel}/threads/search"
     order = ["one fish", "red fish and blue fish", "two fish fish"]
     assert thread_names(await bob.get(f"{path}?sort_by=last_message_time")) == order
@@ -563,13 +572,13 @@ async def test_found_threads_are_sorted_and_paged(world: World) -> None:
     assert thread_names(await bob.get(f"{path}?sort_by=creation_time"))[0] == "red fish and blue fish"
     assert thread_names(await bob.get(f"{path}?name=fish&sort_by=relevance"))[0] == "two fish fish"
     world.clock.advance(1000)
-    (await guild.owner.patch(f"/channels/{first}", json={"archived": True})).ok()
+    (await guild.owner.patch(f"/channels/{first_post_id}", json={"archived": True})).ok()
     assert thread_names(await bob.get(f"{path}?sort_by=archive_time"))[0] == "one fish"
 
     page = (await bob.get(f"{path}?sort_by=creation_time&limit=2")).ok()
     assert (page["total_results"], page["has_more"], len(page["threads"])) == (3, True, 2)
     assert [message["id"] for message in page["first_messages"]] == [thread["id"] for thread in page["threads"]]
-    assert page["threads"][0]["id"] == third
+    assert page["threads"][0]["id"] == third_post_id
     assert {member["user_id"] for member in page["members"]} == {str(bob.id)}
     last_page = (await bob.get(f"{path}?sort_by=creation_time&limit=2&offset=2")).ok()
     assert (last_page["has_more"], len(last_page["threads"])) == (False, 1)
@@ -579,10 +588,10 @@ async def test_thread_search_finds_private_threads_only_for_members_and_moderato
     bob, carol = await world.user(), await world.user()
     guild = await create_indexed_guild(world, bob, carol)
     path = f"/channels/{guild.general}/threads"
-    for thread_type in (PUBLIC, PRIVATE):
+    for thread_type in (PUBLIC_THREAD, PRIVATE_THREAD):
         (await bob.post(path, json={"name": f"talk {thread_type}", "type": thread_type})).ok()
     assert len(thread_names(await bob.get(f"{path}/search"))) == 2
-    assert thread_names(await carol.get(f"{path}/search")) == [f"talk {PUBLIC}"]
+    assert thread_names(await carol.get(f"{path}/search")) == [f"talk {PUBLIC_THREAD}"]
     assert len(thread_names(await guild.owner.get(f"{path}/search"))) == 2
 
 
@@ -594,8 +603,8 @@ async def test_thread_search_requires_an_index_a_readable_channel_and_valid_para
     assert world.app.worker is not None
     await world.app.worker.run_due()
     assert (await bob.get(path)).ok() == {"threads": [], "members": [], "has_more": False, "total_results": 0}
-    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
-    (await bob.get(f"/channels/{voice}/threads/search")).rejected(400, 50024)
+    voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    (await bob.get(f"/channels/{voice_channel_id}/threads/search")).rejected(400, 50024)
     private = (await bob.post("/users/@me/channels", json={"recipient_id": str(guild.owner.id)})).ok()["id"]
     (await bob.get(f"/channels/{private}/threads/search")).rejected(400, 50003)
     (await bob.get("/channels/1/threads/search")).rejected(404, 10003)

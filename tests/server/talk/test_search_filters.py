@@ -25,9 +25,11 @@ class SearchSetup:
         self.world, self.guild, self.owner = world, guild, guild.owner
         self.ids_by_name: dict[str, str] = {}
 
-    async def send_message(self, name: str, actor: Actor | None = None, channel: int | None = None, **body: Any) -> str:
+    async def send_message(
+        self, name: str, actor: Actor | None = None, channel_id: int | None = None, **body: Any
+    ) -> str:
         """Create a message and store its ID by name."""
-        path = f"/channels/{channel or self.guild.general}/messages"
+        path = f"/channels/{channel_id or self.guild.general}/messages"
         message = (await (actor or self.owner).post(path, json={"content": name, **body})).ok()
         self.ids_by_name[name] = message["id"]
         return str(message["id"])
@@ -63,11 +65,11 @@ async def create_messages(world: World, bob: Actor) -> tuple[SearchSetup, dict[s
     """Create and index one message of each kind; return the setup and the IDs that filters use."""
     guild = await world.guild(None, bob)
     setup, bot = SearchSetup(world, guild), await world.bot(guild)
-    role, other = await guild.role("readers", mentionable=True), await guild.channel("other")
-    nsfw = await guild.channel("nsfw", nsfw=True)
+    role_id, other_channel_id = await guild.role("readers", mentionable=True), await guild.channel("other")
+    nsfw_channel_id = await guild.channel("nsfw", nsfw=True)
     form = aiohttp.FormData({"name": "sticker", "tags": "hello", "description": "words"})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
-    sticker = (await setup.owner.post(f"/guilds/{guild.id}/stickers", data=form)).ok()["id"]
+    sticker_id = (await setup.owner.post(f"/guilds/{guild.id}/stickers", data=form)).ok()["id"]
     webhook = (await setup.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
     webhook_path = f"/webhooks/{webhook['id']}/{webhook['token']}?wait=true"
 
@@ -77,7 +79,7 @@ async def create_messages(world: World, bob: Actor) -> tuple[SearchSetup, dict[s
         await world.request("POST", webhook_path, json={"content": "by the webhook"})
     ).ok()["id"]
     await setup.send_message(f"for <@{bob.id}>")
-    await setup.send_message(f"for <@&{role}>")
+    await setup.send_message(f"for <@&{role_id}>")
     await setup.send_message("@everyone")
     await setup.send_message(
         "reply", message_reference={"message_id": first_id}, allowed_mentions={"replied_user": False}
@@ -97,18 +99,18 @@ async def create_messages(world: World, bob: Actor) -> tuple[SearchSetup, dict[s
     await setup.send_file("image file", "picture.png", default_avatar(0))
     await setup.send_file("video file", "film.mp4", b"\x00\x00\x00\x18ftypmp42")
     await setup.send_file("sound file", "song.ogg", b"OggS" + bytes(60))
-    await setup.send_message("sticker", sticker_ids=[sticker])
+    await setup.send_message("sticker", sticker_ids=[sticker_id])
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
     await setup.send_message("poll", poll=poll)
     forward = {"type": MessageReferenceType.FORWARD, "channel_id": str(guild.general), "message_id": first_id}
     await setup.send_message("", message_reference=forward)
     setup.ids_by_name["forwarded"] = setup.ids_by_name.pop("")
-    await setup.send_message("other channel", channel=other)
-    await setup.send_message("nsfw channel", channel=nsfw)
+    await setup.send_message("other channel", channel_id=other_channel_id)
+    await setup.send_message("nsfw channel", channel_id=nsfw_channel_id)
     (await setup.owner.get(f"/guilds/{guild.id}/messages/search")).rejected(202, 110000)
     assert world.app.worker is not None
     await world.app.worker.run_due()
-    return setup, {"bot": bot.id, "role": role, "other": other, "first": int(first_id)}
+    return setup, {"bot": bot.id, "role": role_id, "other": other_channel_id, "first": int(first_id)}
 
 
 async def test_every_filter_finds_exactly_the_matching_messages(world: World) -> None:

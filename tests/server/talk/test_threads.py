@@ -17,11 +17,13 @@ from hubbub.server.places import channels
 from tests.world import Actor, World
 
 MINUTE_MS = 60_000
-PUBLIC, PRIVATE = ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD
+PUBLIC_THREAD, PRIVATE_THREAD = ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD
 
 
-async def create_post(actor: Actor, forum: int, **body: Any) -> Any:
-    return await actor.post(f"/channels/{forum}/threads", json={"name": "idea", "message": {"content": "hi"}, **body})
+async def create_post(actor: Actor, forum_id: int, **body: Any) -> Any:
+    return await actor.post(
+        f"/channels/{forum_id}/threads", json={"name": "idea", "message": {"content": "hi"}, **body}
+    )
 
 
 # Starting
@@ -37,7 +39,7 @@ async def test_a_thread_started_from_a_message_has_the_id_of_the_message(world: 
     )
     assert response.status == 201
     thread = response.ok()
-    assert (thread["id"], thread["type"], thread["parent_id"]) == (message["id"], PUBLIC, str(guild.general))
+    assert (thread["id"], thread["type"], thread["parent_id"]) == (message["id"], PUBLIC_THREAD, str(guild.general))
     assert (thread["owner_id"], thread["member_count"], thread["message_count"]) == (str(guild.owner.id), 1, 0)
     assert thread["thread_metadata"]["auto_archive_duration"] == 60
     assert thread["member"]["user_id"] == str(guild.owner.id)
@@ -77,18 +79,20 @@ async def test_a_thread_from_an_older_message_posts_a_system_message(world: Worl
 async def test_starting_a_thread_requires_channel_message_and_permission(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
-    voice = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
+    voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     message = await guild.send_message(guild.owner)
     path = f"/channels/{guild.general}/messages"
     (await bob.post(f"{path}/1/threads", json={"name": "x"})).rejected(404, 10008)
-    (await bob.post(f"/channels/{voice}/threads", json={"name": "x"})).rejected(400, 50024)
+    (await bob.post(f"/channels/{voice_channel_id}/threads", json={"name": "x"})).rejected(400, 50024)
     thread_id = await guild.owner.create_thread(guild.general)
     (await bob.post(f"/channels/{thread_id}/threads", json={"name": "x"})).rejected(400, 50024)
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": ""})).errors("name")
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": " "})).errors("name")
     await guild.overwrite(guild.general, bob.id, deny=Permissions.CREATE_PUBLIC_THREADS)
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": "x"})).rejected(403, 50013)
-    (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": PUBLIC})).rejected(403, 50013)
+    (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": PUBLIC_THREAD})).rejected(
+        403, 50013
+    )
     (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x"})).ok()
     response = await bob.post(
         f"/channels/{guild.general}/threads", json={"name": "x", "type": ChannelType.ANNOUNCEMENT_THREAD}
@@ -108,10 +112,10 @@ async def test_a_system_message_cannot_start_a_thread(world: World) -> None:
 async def test_a_thread_without_a_message_is_private_by_default(world: World) -> None:
     guild = await world.guild()
     thread = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "quiet"})).ok()
-    assert (thread["type"], thread["thread_metadata"]["invitable"]) == (PRIVATE, True)
+    assert (thread["type"], thread["thread_metadata"]["invitable"]) == (PRIVATE_THREAD, True)
     assert "message" not in thread
     public = await guild.get_channel(await guild.owner.create_thread(guild.general))
-    assert public["type"] == PUBLIC
+    assert public["type"] == PUBLIC_THREAD
     assert "invitable" not in public["thread_metadata"]
 
 
@@ -119,12 +123,14 @@ async def test_an_announcement_channel_has_announcement_threads(world: World) ->
     guild = await world.guild()
     sql = "UPDATE guilds SET features = ? WHERE id = ?"
     await world.write(lambda call: call.tx.run(sql, json.dumps(["NEWS"]), guild.id))
-    news = await guild.channel("news", type=ChannelType.GUILD_ANNOUNCEMENT)
-    assert (await guild.owner.post(f"/channels/{news}/threads", json={"name": "x"})).ok()[
+    news_channel_id = await guild.channel("news", type=ChannelType.GUILD_ANNOUNCEMENT)
+    assert (await guild.owner.post(f"/channels/{news_channel_id}/threads", json={"name": "x"})).ok()[
         "type"
     ] == ChannelType.ANNOUNCEMENT_THREAD
-    message = await guild.send_message(guild.owner, channel=news)
-    thread = (await guild.owner.post(f"/channels/{news}/messages/{message['id']}/threads", json={"name": "x"})).ok()
+    message = await guild.send_message(guild.owner, channel_id=news_channel_id)
+    thread = (
+        await guild.owner.post(f"/channels/{news_channel_id}/messages/{message['id']}/threads", json={"name": "x"})
+    ).ok()
     assert thread["type"] == ChannelType.ANNOUNCEMENT_THREAD
 
 
@@ -132,9 +138,9 @@ async def test_private_thread_events_reach_moderators_but_not_other_guild_member
     guild = await world.guild()
     outsider_session = await (await world.bot(guild)).connect()
     moderator_session = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
-    thread_id = await guild.owner.create_thread(guild.general, PRIVATE)
+    thread_id = await guild.owner.create_thread(guild.general, PRIVATE_THREAD)
     assert (await moderator_session.next("THREAD_CREATE"))["id"] == str(thread_id)
-    await guild.send_message(guild.owner, "psst", channel=thread_id)
+    await guild.send_message(guild.owner, "psst", channel_id=thread_id)
     assert (await moderator_session.next("MESSAGE_CREATE"))["content"] == "psst"
     await outsider_session.assert_not_received("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
     bob = await guild.member()
@@ -149,7 +155,7 @@ async def test_slowmode_limits_thread_creation_by_users(world: World) -> None:
     (await guild.owner.patch(f"/channels/{guild.general}", json={"rate_limit_per_user": 30})).ok()
     await bob.create_thread(guild.general)
     path = f"/channels/{guild.general}/threads"
-    rejected = await bob.post(path, json={"name": "x", "type": PUBLIC})
+    rejected = await bob.post(path, json={"name": "x", "type": PUBLIC_THREAD})
     assert rejected.rejected(429, 20016)["retry_after"] == 30
     for _ in range(2):
         await bot.create_thread(guild.general)
@@ -165,7 +171,7 @@ async def test_a_guild_has_at_most_one_thousand_active_threads(world: World) -> 
 
     def insert_threads(call: Any) -> None:
         for _ in range(wire.ACTIVE_THREADS_MAX):
-            row = channels.ChannelRow(call.new_id(ChannelId), PUBLIC, guild.id, "x", parent_id=guild.general)
+            row = channels.ChannelRow(call.new_id(ChannelId), PUBLIC_THREAD, guild.id, "x", parent_id=guild.general)
             channels.creation.insert(call.tx, row)
 
     await world.write(insert_threads)
@@ -177,15 +183,15 @@ async def test_a_guild_has_at_most_one_thousand_active_threads(world: World) -> 
 
 async def test_a_forum_post_contains_its_first_message(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel(
+    forum_id = await guild.channel(
         "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "bug"}], default_thread_rate_limit_per_user=7
     )
-    tag = (await guild.get_channel(forum))["available_tags"][0]["id"]
+    tag_id = (await guild.get_channel(forum_id))["available_tags"][0]["id"]
     session = await (await world.bot(guild)).connect()
-    response = await create_post(guild.owner, forum, applied_tags=[tag])
+    response = await create_post(guild.owner, forum_id, applied_tags=[tag_id])
     assert response.status == 201
     post = response.ok()
-    assert (post["type"], post["applied_tags"], post["rate_limit_per_user"]) == (PUBLIC, [tag], 7)
+    assert (post["type"], post["applied_tags"], post["rate_limit_per_user"]) == (PUBLIC_THREAD, [tag_id], 7)
     assert (post["message"]["id"], post["message"]["content"], post["last_message_id"]) == (
         post["id"],
         "hi",
@@ -194,60 +200,60 @@ async def test_a_forum_post_contains_its_first_message(world: World) -> None:
     assert (post["message_count"], post["total_message_sent"], post["member_count"]) == (0, 0, 1)
     assert (await session.next("THREAD_CREATE"))["id"] == post["id"]
     assert (await session.next("MESSAGE_CREATE"))["id"] == post["id"]
-    assert (await guild.get_channel(forum))["last_message_id"] == post["id"]
+    assert (await guild.get_channel(forum_id))["last_message_id"] == post["id"]
 
 
 async def test_a_forum_post_can_contain_files(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
     form = aiohttp.FormData()
     body = {"name": "idea", "message": {"content": "look", "attachments": [{"id": 0, "description": "words"}]}}
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
     form.add_field("files[0]", b"hello", filename="a.txt", content_type="text/plain")
-    post = (await guild.owner.post(f"/channels/{forum}/threads", data=form)).ok()
+    post = (await guild.owner.post(f"/channels/{forum_id}/threads", data=form)).ok()
     assert [attachment["filename"] for attachment in post["message"]["attachments"]] == ["a.txt"]
 
 
 async def test_a_forum_post_requires_content_permission_and_tag(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel(
+    forum_id = await guild.channel(
         "ideas",
         type=ChannelType.GUILD_FORUM,
         available_tags=[{"name": "official", "moderated": True}],
         flags=ChannelFlags.REQUIRE_TAG,
     )
     bob = await guild.member()
-    tag = (await guild.get_channel(forum))["available_tags"][0]["id"]
-    path = f"/channels/{forum}/threads"
+    tag_id = (await guild.get_channel(forum_id))["available_tags"][0]["id"]
+    path = f"/channels/{forum_id}/threads"
     assert (await bob.post(path, json={"name": "x"})).errors("message") == ["BASE_TYPE_REQUIRED"]
-    (await create_post(bob, forum)).rejected(400, 40066)
-    (await create_post(bob, forum, applied_tags=[tag])).rejected(403, 50013)
-    (await create_post(bob, forum, applied_tags=["1"])).rejected(404, 10087)
-    (await create_post(bob, forum, applied_tags=["1"] * 6)).errors("applied_tags")
-    (await create_post(guild.owner, forum)).rejected(400, 40067)
-    (await guild.owner.patch(f"/channels/{forum}", json={"available_tags": [{"name": "free"}]})).ok()
-    (await create_post(bob, forum)).rejected(400, 40067)
-    (await guild.owner.patch(f"/channels/{forum}", json={"flags": 0})).ok()
-    (await create_post(bob, forum, message={})).rejected(400, 50006)
-    (await create_post(bob, forum)).ok()
-    await guild.overwrite(forum, bob.id, deny=Permissions.SEND_MESSAGES)
-    (await create_post(bob, forum)).rejected(403, 50013)
-    await guild.overwrite(forum, bob.id, deny=Permissions.SEND_MESSAGES_IN_THREADS)
-    (await create_post(bob, forum)).ok()
+    (await create_post(bob, forum_id)).rejected(400, 40066)
+    (await create_post(bob, forum_id, applied_tags=[tag_id])).rejected(403, 50013)
+    (await create_post(bob, forum_id, applied_tags=["1"])).rejected(404, 10087)
+    (await create_post(bob, forum_id, applied_tags=["1"] * 6)).errors("applied_tags")
+    (await create_post(guild.owner, forum_id)).rejected(400, 40067)
+    (await guild.owner.patch(f"/channels/{forum_id}", json={"available_tags": [{"name": "free"}]})).ok()
+    (await create_post(bob, forum_id)).rejected(400, 40067)
+    (await guild.owner.patch(f"/channels/{forum_id}", json={"flags": 0})).ok()
+    (await create_post(bob, forum_id, message={})).rejected(400, 50006)
+    (await create_post(bob, forum_id)).ok()
+    await guild.overwrite(forum_id, bob.id, deny=Permissions.SEND_MESSAGES)
+    (await create_post(bob, forum_id)).rejected(403, 50013)
+    await guild.overwrite(forum_id, bob.id, deny=Permissions.SEND_MESSAGES_IN_THREADS)
+    (await create_post(bob, forum_id)).ok()
 
 
 async def test_a_forum_pins_one_post_and_archiving_unpins_it(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
-    first_id, second_id = [(await create_post(guild.owner, forum)).ok()["id"] for _ in range(2)]
+    forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    first_id, second_id = [(await create_post(guild.owner, forum_id)).ok()["id"] for _ in range(2)]
     assert (await guild.owner.patch(f"/channels/{first_id}", json={"flags": ChannelFlags.PINNED})).ok()[
         "flags"
     ] == ChannelFlags.PINNED
     (await guild.owner.patch(f"/channels/{second_id}", json={"flags": ChannelFlags.PINNED})).rejected(400, 30047)
     assert (await guild.owner.patch(f"/channels/{first_id}", json={"archived": True})).ok()["flags"] == 0
     (await guild.owner.patch(f"/channels/{second_id}", json={"flags": ChannelFlags.PINNED})).ok()
-    plain = await guild.owner.create_thread(guild.general)
-    (await guild.owner.patch(f"/channels/{plain}", json={"flags": ChannelFlags.PINNED})).rejected(400, 50024)
+    plain_thread_id = await guild.owner.create_thread(guild.general)
+    (await guild.owner.patch(f"/channels/{plain_thread_id}", json={"flags": ChannelFlags.PINNED})).rejected(400, 50024)
 
 
 # Messages
@@ -258,12 +264,12 @@ async def test_sending_a_message_joins_the_thread_and_is_counted(world: World) -
     bob = await guild.member()
     thread_id = await guild.owner.create_thread(guild.general)
     session = await (await world.bot(guild)).connect()
-    message = await guild.send_message(bob, channel=thread_id)
+    message = await guild.send_message(bob, channel_id=thread_id)
     joined = await session.next("THREAD_MEMBERS_UPDATE")
     assert (joined["member_count"], joined["added_members"][0]["user_id"]) == (2, str(bob.id))
     assert joined["added_members"][0]["member"]["user"]["id"] == str(bob.id)
     assert joined["added_members"][0]["presence"] is None
-    await guild.send_message(bob, channel=thread_id)
+    await guild.send_message(bob, channel_id=thread_id)
     channel = await guild.get_channel(thread_id)
     assert (channel["message_count"], channel["total_message_sent"], channel["member_count"]) == (2, 2, 2)
     (await bob.delete(f"/channels/{thread_id}/messages/{message['id']}")).ok()
@@ -280,7 +286,7 @@ async def test_a_message_unarchives_a_thread_but_only_moderators_write_in_locked
     session = await bot.connect()
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
     assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is True
-    await guild.send_message(bob, channel=thread_id)
+    await guild.send_message(bob, channel_id=thread_id)
     assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is False
     own_member = await session.next("THREAD_MEMBER_UPDATE")
     assert (own_member["id"], own_member["user_id"], own_member["guild_id"]) == (
@@ -290,7 +296,7 @@ async def test_a_message_unarchives_a_thread_but_only_moderators_write_in_locked
     )
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True, "locked": True})).ok()
     (await bob.post(f"/channels/{thread_id}/messages", json={"content": "x"})).rejected(400, 160005)
-    await guild.send_message(guild.owner, channel=thread_id)
+    await guild.send_message(guild.owner, channel_id=thread_id)
     assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is False
 
 
@@ -339,7 +345,7 @@ async def test_an_app_without_the_members_intent_cannot_list_thread_members(worl
 async def test_other_members_are_added_and_removed(world: World) -> None:
     guild = await world.guild()
     bob, carol = await guild.member(), await guild.member()
-    thread_id = await bob.create_thread(guild.general, PRIVATE)
+    thread_id = await bob.create_thread(guild.general, PRIVATE_THREAD)
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
     path = f"/channels/{thread_id}/thread-members"
     assert (await bob.put(f"{path}/{carol.id}")).status == 204
@@ -362,7 +368,7 @@ async def test_other_members_are_added_and_removed(world: World) -> None:
 async def test_a_private_thread_can_disallow_invitations(world: World) -> None:
     guild = await world.guild()
     bob, carol = await guild.member(), await guild.member()
-    thread_id = await bob.create_thread(guild.general, PRIVATE, invitable=False)
+    thread_id = await bob.create_thread(guild.general, PRIVATE_THREAD, invitable=False)
     (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).rejected(403, 50013)
     (await guild.owner.patch(f"/channels/{thread_id}", json={"invitable": True, "locked": True})).ok()
     (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).rejected(400, 160005)
@@ -406,6 +412,36 @@ async def test_a_thread_has_at_most_1000_members_and_reports_at_most_50(world: W
     await world.write(lambda call: call.tx.run("UPDATE channels SET member_count = 1000 WHERE id = ?", thread_id))
     (await bob.put(f"/channels/{thread_id}/thread-members/@me")).rejected(400, 30033)
     assert (await guild.get_channel(thread_id))["member_count"] == 50
+
+
+async def test_a_full_thread_accepts_messages_only_from_its_members(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    thread_id = await guild.owner.create_thread(guild.general)
+    await world.write(lambda call: call.tx.run("UPDATE channels SET member_count = 1000 WHERE id = ?", thread_id))
+
+    (await bob.post(f"/channels/{thread_id}/messages", json={"content": "hello"})).rejected(400, 30033)
+    (await guild.owner.post(f"/channels/{thread_id}/messages", json={"content": "hello"})).ok()
+
+    assert [message["author"]["id"] for message in (await bob.get(f"/channels/{thread_id}/messages")).ok()] == [
+        str(guild.owner.id)
+    ]
+
+
+async def test_an_archived_thread_accepts_messages_only_below_the_maximum_of_active_threads(world: World) -> None:
+    guild = await world.guild()
+    thread_id = await guild.owner.create_thread(guild.general)
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
+
+    def insert_threads(call: Any) -> None:
+        for _ in range(wire.ACTIVE_THREADS_MAX):
+            row = channels.ChannelRow(call.new_id(ChannelId), PUBLIC_THREAD, guild.id, "x", parent_id=guild.general)
+            channels.creation.insert(call.tx, row)
+
+    await world.write(insert_threads)
+
+    (await guild.owner.post(f"/channels/{thread_id}/messages", json={"content": "hello"})).rejected(400, 160006)
+    assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is True
 
 
 async def test_a_member_removed_from_a_guild_leaves_its_threads(world: World) -> None:
@@ -472,7 +508,7 @@ async def test_an_inactive_thread_is_archived_automatically(world: World) -> Non
     thread_id = await guild.owner.create_thread(guild.general, auto_archive_duration=60)
     assert world.app.worker is not None
     await world.clock.run_for(50 * MINUTE_MS)
-    await guild.send_message(guild.owner, channel=thread_id)
+    await guild.send_message(guild.owner, channel_id=thread_id)
     await world.clock.run_for(60 * MINUTE_MS - 1000)
     await world.app.worker.run_due()
     assert (await guild.get_channel(thread_id))["thread_metadata"]["archived"] is False
@@ -485,8 +521,8 @@ async def test_an_inactive_thread_is_archived_automatically(world: World) -> Non
 
 async def test_a_pinned_post_is_not_archived_automatically(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
-    thread_id = (await create_post(guild.owner, forum, auto_archive_duration=60)).ok()["id"]
+    forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    thread_id = (await create_post(guild.owner, forum_id, auto_archive_duration=60)).ok()["id"]
     (await guild.owner.patch(f"/channels/{thread_id}", json={"flags": ChannelFlags.PINNED})).ok()
     assert world.app.worker is not None
     await world.clock.run_for(120 * MINUTE_MS)
@@ -509,7 +545,7 @@ async def test_only_moderators_delete_threads_and_deletions_are_published_and_au
         "id": str(thread_id),
         "guild_id": str(guild.id),
         "parent_id": str(guild.general),
-        "type": PUBLIC,
+        "type": PUBLIC_THREAD,
     }
     assert (await guild.last_audit_entry(AuditLogAction.THREAD_DELETE))["target_id"] == str(thread_id)
     (await guild.owner.get(f"/channels/{thread_id}")).rejected(404, 10003)
@@ -517,14 +553,17 @@ async def test_only_moderators_delete_threads_and_deletions_are_published_and_au
 
 async def test_threads_are_deleted_with_their_channel_and_guild(world: World) -> None:
     guild = await world.guild()
-    channel = await guild.channel("deleted")
-    thread_id, other = await guild.owner.create_thread(channel), await guild.owner.create_thread(guild.general)
-    (await guild.owner.delete(f"/channels/{channel}")).ok()
+    channel_id = await guild.channel("deleted")
+    thread_id, other_thread_id = (
+        await guild.owner.create_thread(channel_id),
+        await guild.owner.create_thread(guild.general),
+    )
+    (await guild.owner.delete(f"/channels/{channel_id}")).ok()
     (await guild.owner.get(f"/channels/{thread_id}")).rejected(404, 10003)
     count_sql = "SELECT COUNT(*) FROM thread_members"
     assert await world.write(lambda call: call.tx.value(count_sql)) == 1
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    (await guild.owner.get(f"/channels/{other}")).rejected(404, 10003)
+    (await guild.owner.get(f"/channels/{other_thread_id}")).rejected(404, 10003)
     assert await world.write(lambda call: call.tx.value(count_sql)) == 0
 
 
@@ -554,7 +593,7 @@ async def test_private_archived_threads_are_listed_for_moderators_and_members(wo
     bob, carol = await guild.member(), await guild.member()
     thread_ids = []
     for _ in range(3):
-        thread_id = await bob.create_thread(guild.general, PRIVATE)
+        thread_id = await bob.create_thread(guild.general, PRIVATE_THREAD)
         (await bob.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
         thread_ids.append(str(thread_id))
     path = f"/channels/{guild.general}"
@@ -574,38 +613,46 @@ async def test_private_archived_threads_are_listed_for_moderators_and_members(wo
 async def test_active_threads_are_limited_to_visible_ones(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    owner_thread = await guild.owner.create_thread(guild.general)
-    bot_thread = await bot.create_thread(guild.general)
-    private = await guild.owner.create_thread(guild.general, PRIVATE)
-    hidden = await guild.owner.create_thread(secret)
+    secret_channel_id = await guild.channel("secret")
+    await guild.overwrite(secret_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    owner_thread_id = await guild.owner.create_thread(guild.general)
+    bot_thread_id = await bot.create_thread(guild.general)
+    private_thread_id = await guild.owner.create_thread(guild.general, PRIVATE_THREAD)
+    hidden_thread_id = await guild.owner.create_thread(secret_channel_id)
     listed = (await bot.get(f"/guilds/{guild.id}/threads/active")).ok()
-    assert [int(thread["id"]) for thread in listed["threads"]] == [bot_thread, owner_thread]
-    assert [int(member["id"]) for member in listed["members"]] == [bot_thread]
+    assert [int(thread["id"]) for thread in listed["threads"]] == [bot_thread_id, owner_thread_id]
+    assert [int(member["id"]) for member in listed["members"]] == [bot_thread_id]
     all_threads = (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()
-    assert [int(thread["id"]) for thread in all_threads["threads"]] == [hidden, private, bot_thread, owner_thread]
+    assert [int(thread["id"]) for thread in all_threads["threads"]] == [
+        hidden_thread_id,
+        private_thread_id,
+        bot_thread_id,
+        owner_thread_id,
+    ]
 
     session = await bot.connect()
     threads_by_id = {int(thread["id"]): thread for thread in session.guilds[str(guild.id)]["threads"]}
-    assert set(threads_by_id) == {owner_thread, bot_thread}
-    assert "member" not in threads_by_id[owner_thread]
-    assert set(threads_by_id[bot_thread]["member"]) == {"join_timestamp", "flags"}
+    assert set(threads_by_id) == {owner_thread_id, bot_thread_id}
+    assert "member" not in threads_by_id[owner_thread_id]
+    assert set(threads_by_id[bot_thread_id]["member"]) == {"join_timestamp", "flags"}
 
 
 async def test_gaining_access_to_a_channel_syncs_its_threads(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    secret = await guild.channel("secret")
-    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    thread_id = await guild.owner.create_thread(secret)
+    secret_channel_id = await guild.channel("secret")
+    await guild.overwrite(secret_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    thread_id = await guild.owner.create_thread(secret_channel_id)
     session = await bot.connect()
-    await guild.overwrite(secret, bot.id, allow=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(secret_channel_id, bot.id, allow=Permissions.VIEW_CHANNEL)
     event = await session.next("THREAD_LIST_SYNC")
-    assert (event["channel_ids"], [thread["id"] for thread in event["threads"]]) == ([str(secret)], [str(thread_id)])
+    assert (event["channel_ids"], [thread["id"] for thread in event["threads"]]) == (
+        [str(secret_channel_id)],
+        [str(thread_id)],
+    )
 
 
-@pytest.mark.parametrize("thread_type", [PUBLIC, PRIVATE])
+@pytest.mark.parametrize("thread_type", [PUBLIC_THREAD, PRIVATE_THREAD])
 async def test_threads_have_no_permission_overwrites(world: World, thread_type: int) -> None:
     guild = await world.guild()
     thread_id = await guild.owner.create_thread(guild.general, thread_type)
@@ -616,30 +663,30 @@ async def test_threads_have_no_permission_overwrites(world: World, thread_type: 
 async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) -> None:
     guild = await world.guild()
     bob, eve = await guild.member(), await guild.member()
-    other_thread, own_thread = (
+    other_thread_id, own_thread_id = (
         await guild.owner.create_thread(guild.general),
-        await bob.create_thread(guild.general, PRIVATE),
+        await bob.create_thread(guild.general, PRIVATE_THREAD),
     )
-    (await bob.put(f"/channels/{own_thread}/thread-members/{eve.id}")).ok()
+    (await bob.put(f"/channels/{own_thread_id}/thread-members/{eve.id}")).ok()
     until = codec.timestamp(world.clock.now_ms() + MINUTE_MS)
     path = f"/guilds/{guild.id}/members/{bob.id}"
     (await guild.owner.patch(path, json={"communication_disabled_until": until})).ok()
 
-    (await bob.put(f"/channels/{other_thread}/thread-members/@me")).rejected(403, 50013)
-    (await bob.put(f"/channels/{other_thread}/thread-members/{bob.id}")).rejected(403, 50013)
-    (await bob.patch(f"/channels/{own_thread}", json={"name": "renamed"})).rejected(403, 50013)
-    (await bob.delete(f"/channels/{own_thread}/thread-members/{eve.id}")).rejected(403, 50013)
-    (await bob.get(f"/channels/{other_thread}/messages")).ok()
-    (await bob.delete(f"/channels/{own_thread}/thread-members/@me")).ok()
+    (await bob.put(f"/channels/{other_thread_id}/thread-members/@me")).rejected(403, 50013)
+    (await bob.put(f"/channels/{other_thread_id}/thread-members/{bob.id}")).rejected(403, 50013)
+    (await bob.patch(f"/channels/{own_thread_id}", json={"name": "renamed"})).rejected(403, 50013)
+    (await bob.delete(f"/channels/{own_thread_id}/thread-members/{eve.id}")).rejected(403, 50013)
+    (await bob.get(f"/channels/{other_thread_id}/messages")).ok()
+    (await bob.delete(f"/channels/{own_thread_id}/thread-members/@me")).ok()
 
     world.clock.advance(MINUTE_MS)
-    (await bob.put(f"/channels/{other_thread}/thread-members/@me")).ok()
+    (await bob.put(f"/channels/{other_thread_id}/thread-members/@me")).ok()
 
 
 async def test_history_before_the_start_of_a_thread_is_rejected(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
-    thread_id = int((await create_post(guild.owner, forum)).ok()["id"])
+    forum_id = await guild.channel("forum", type=ChannelType.GUILD_FORUM)
+    thread_id = int((await create_post(guild.owner, forum_id)).ok()["id"])
     path = f"/channels/{thread_id}/messages"
 
     (await guild.owner.get(f"{path}?before={thread_id - 1}")).rejected(400, 50085)

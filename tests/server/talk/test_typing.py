@@ -34,32 +34,32 @@ async def test_typing_requires_permission_to_send_messages(world: World) -> None
     await guild.overwrite(guild.general, bot.id, deny=Permissions.VIEW_CHANNEL)
     (await bot.post(f"/channels/{guild.general}/typing")).rejected(403, 50001)
     (await bot.post("/channels/1/typing")).rejected(404, 10003)
-    category = await guild.channel("category", type=ChannelType.GUILD_CATEGORY)
-    (await bot.post(f"/channels/{category}/typing")).rejected(400, 50008)
+    category_id = await guild.channel("category", type=ChannelType.GUILD_CATEGORY)
+    (await bot.post(f"/channels/{category_id}/typing")).rejected(400, 50008)
 
 
 async def test_typing_in_threads_requires_send_messages_in_threads(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     body = {"name": "thread", "type": ChannelType.PUBLIC_THREAD}
-    thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
+    thread_id = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     await guild.overwrite(guild.general, bot.id, deny=Permissions.SEND_MESSAGES)
-    assert (await bot.post(f"/channels/{thread}/typing")).status == 204
+    assert (await bot.post(f"/channels/{thread_id}/typing")).status == 204
     await guild.overwrite(guild.general, bot.id, deny=Permissions.SEND_MESSAGES_IN_THREADS)
-    (await bot.post(f"/channels/{thread}/typing")).rejected(403, 50013)
+    (await bot.post(f"/channels/{thread_id}/typing")).rejected(403, 50013)
 
 
 async def test_typing_in_a_private_thread_is_sent_only_to_its_members(world: World) -> None:
     guild = await world.guild()
     member_bot, other_bot = await world.bot(guild), await world.bot(guild)
     body = {"name": "secret", "type": ChannelType.PRIVATE_THREAD}
-    thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
-    (await guild.owner.put(f"/channels/{thread}/thread-members/{member_bot.id}")).ok()
+    thread_id = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
+    (await guild.owner.put(f"/channels/{thread_id}/thread-members/{member_bot.id}")).ok()
     member_session, other_session = await member_bot.connect(), await other_bot.connect()
 
-    (await guild.owner.post(f"/channels/{thread}/typing")).ok()
+    (await guild.owner.post(f"/channels/{thread_id}/typing")).ok()
 
-    assert (await member_session.next("TYPING_START"))["channel_id"] == str(thread)
+    assert (await member_session.next("TYPING_START"))["channel_id"] == str(thread_id)
     await other_session.assert_not_received("TYPING_START")
 
 
@@ -67,13 +67,13 @@ async def test_typing_in_a_direct_message_is_sent_to_the_other_participant(world
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild)
-    channel = int((await alice.post("/users/@me/channels", json={"recipient_id": str(bot.id)})).ok()["id"])
+    channel_id = int((await alice.post("/users/@me/channels", json={"recipient_id": str(bot.id)})).ok()["id"])
     session = await bot.connect()
 
-    assert (await alice.post(f"/channels/{channel}/typing")).status == 204
+    assert (await alice.post(f"/channels/{channel_id}/typing")).status == 204
 
     assert await session.next("TYPING_START") == {
-        "channel_id": str(channel),
+        "channel_id": str(channel_id),
         "user_id": str(alice.id),
         "timestamp": NOW_MS // 1000,
     }

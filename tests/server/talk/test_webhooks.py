@@ -24,7 +24,8 @@ from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.github import GITHUB_EVENTS
 from hubbub.server.core import rate_limits
 from hubbub.server.core.config import Config
-from hubbub.server.talk.webhooks import actions, github, slack, store, tokens
+from hubbub.server.talk.webhooks import actions, store, tokens
+from hubbub.server.talk.webhooks.formats import github, slack
 from hubbub.server.talk.webhooks.store import WebhookRow
 from hubbub.server.transports.cdn import default_avatar
 from tests.world import Actor, ApiResponse, Guild, World, small_config
@@ -64,8 +65,8 @@ class Webhook:
         return (await self.execute(content, query, **body)).ok()
 
 
-async def create_webhook(world: World, actor: Actor, channel: int, name: str = "hook", **body: Any) -> Webhook:
-    return Webhook(world, (await actor.post(f"/channels/{channel}/webhooks", json={"name": name, **body})).ok())
+async def create_webhook(world: World, actor: Actor, channel_id: int, name: str = "hook", **body: Any) -> Webhook:
+    return Webhook(world, (await actor.post(f"/channels/{channel_id}/webhooks", json={"name": name, **body})).ok())
 
 
 # Management
@@ -109,10 +110,10 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
 
 async def test_webhooks_are_listed_by_channel_and_by_guild(world: World) -> None:
     guild = await world.guild()
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     first, second = (
         await create_webhook(world, guild.owner, guild.general),
-        await create_webhook(world, guild.owner, other),
+        await create_webhook(world, guild.owner, other_channel_id),
     )
 
     listed = (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok()
@@ -129,13 +130,13 @@ async def test_webhooks_of_hidden_channels_are_not_listed(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     await guild.allow_permissions(bob, MANAGE_WEBHOOKS)
-    secret = await guild.channel("secret")
-    webhook = await create_webhook(world, guild.owner, secret)
-    await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
+    secret_channel_id = await guild.channel("secret")
+    webhook = await create_webhook(world, guild.owner, secret_channel_id)
+    await guild.overwrite(secret_channel_id, bob.id, deny=Permissions.VIEW_CHANNEL)
 
     assert (await bob.get(f"/guilds/{guild.id}/webhooks")).ok() == []
     (await bob.get(f"/webhooks/{webhook.id}")).rejected(403, 50001)
-    (await bob.get(f"/channels/{secret}/webhooks")).rejected(403, 50001)
+    (await bob.get(f"/channels/{secret_channel_id}/webhooks")).rejected(403, 50001)
 
 
 @pytest.mark.parametrize("membership", ["outsider", "member", "manager"])
@@ -208,23 +209,23 @@ async def test_a_webhook_requires_a_name_and_a_valid_avatar(world: World) -> Non
 
 async def test_categories_and_threads_have_no_webhooks(world: World) -> None:
     guild = await world.guild()
-    category = await guild.channel("boxes", type=ChannelType.GUILD_CATEGORY)
-    thread = (
+    category_id = await guild.channel("boxes", type=ChannelType.GUILD_CATEGORY)
+    thread_id = (
         await guild.owner.post(
             f"/channels/{guild.general}/threads", json={"name": "t", "type": ChannelType.PUBLIC_THREAD}
         )
     ).ok()["id"]
 
-    for channel in (category, thread):
-        (await guild.owner.post(f"/channels/{channel}/webhooks", json={"name": "a"})).rejected(400, 50024)
+    for channel_id in (category_id, thread_id):
+        (await guild.owner.post(f"/channels/{channel_id}/webhooks", json={"name": "a"})).rejected(400, 50024)
 
 
 async def test_a_channel_has_at_most_15_webhooks_and_a_guild_1000(world: World) -> None:
     guild = await world.guild()
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     for _ in range(wire.WEBHOOKS_PER_CHANNEL_MAX):
         await create_webhook(world, guild.owner, guild.general)
-    other_webhook = await create_webhook(world, guild.owner, other)
+    other_webhook = await create_webhook(world, guild.owner, other_channel_id)
 
     (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "a"})).rejected(400, 30007)
     move = {"channel_id": str(guild.general)}
@@ -236,30 +237,30 @@ async def test_a_channel_has_at_most_15_webhooks_and_a_guild_1000(world: World) 
             store.insert(call.tx, WebhookRow(number, WebhookType.INCOMING, guild.id, 1, None, "a"))
 
     await world.write(insert_webhooks)
-    (await guild.owner.post(f"/channels/{other}/webhooks", json={"name": "a"})).rejected(400, 30058)
+    (await guild.owner.post(f"/channels/{other_channel_id}/webhooks", json={"name": "a"})).rejected(400, 30058)
 
 
 async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
     guild = await world.guild()
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     webhook = await create_webhook(world, guild.owner, guild.general, avatar=PNG)
     session = await guild.owner.connect()
 
-    body = {"name": "new", "avatar": None, "channel_id": str(other)}
+    body = {"name": "new", "avatar": None, "channel_id": str(other_channel_id)}
     changed = (await guild.owner.patch(f"/webhooks/{webhook.id}", json=body)).ok()
 
-    assert (changed["name"], changed["avatar"], changed["channel_id"]) == ("new", None, str(other))
+    assert (changed["name"], changed["avatar"], changed["channel_id"]) == ("new", None, str(other_channel_id))
     assert changed["token"] == webhook.view["token"]
     updated_channels = [(await session.next("WEBHOOKS_UPDATE"))["channel_id"] for _ in range(2)]
-    assert updated_channels == [str(guild.general), str(other)]
+    assert updated_channels == [str(guild.general), str(other_channel_id)]
     (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
     changed_values = {change["key"]: (change.get("old_value"), change.get("new_value")) for change in entry["changes"]}
     assert changed_values == {
         "name": ("hook", "new"),
         "avatar_hash": (webhook.view["avatar"], None),
-        "channel_id": (str(guild.general), str(other)),
+        "channel_id": (str(guild.general), str(other_channel_id)),
     }
-    assert (await webhook.send_message("hi"))["channel_id"] == str(other)
+    assert (await webhook.send_message("hi"))["channel_id"] == str(other_channel_id)
     assert (await guild.owner.patch(f"/webhooks/{webhook.id}", json={"channel_id": None})).ok() == changed
     assert len(await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)) == 1
 
@@ -267,13 +268,13 @@ async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
 async def test_moving_a_webhook_requires_manage_webhooks_in_the_target(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    other = await guild.channel("other")
-    foreign = await world.guild(bob)
+    other_channel_id = await guild.channel("other")
+    foreign_guild = await world.guild(bob)
     webhook = await create_webhook(world, guild.owner, guild.general)
     await guild.overwrite(guild.general, bob.id, allow=MANAGE_WEBHOOKS)
 
-    (await bob.patch(f"/webhooks/{webhook.id}", json={"channel_id": str(other)})).rejected(403, 50013)
-    (await bob.patch(f"/webhooks/{webhook.id}", json={"channel_id": str(foreign.general)})).rejected(404, 10003)
+    (await bob.patch(f"/webhooks/{webhook.id}", json={"channel_id": str(other_channel_id)})).rejected(403, 50013)
+    (await bob.patch(f"/webhooks/{webhook.id}", json={"channel_id": str(foreign_guild.general)})).rejected(404, 10003)
     (await bob.patch(f"/webhooks/{webhook.id}", json={"channel_id": "1"})).rejected(404, 10003)
 
 
@@ -295,7 +296,7 @@ async def test_a_deleted_webhook_can_no_longer_be_executed(world: World) -> None
 
 async def test_a_token_alone_reads_renames_and_deletes(world: World) -> None:
     guild = await world.guild()
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     webhook = await create_webhook(world, guild.owner, guild.general)
     session = await guild.owner.connect()
 
@@ -303,7 +304,7 @@ async def test_a_token_alone_reads_renames_and_deletes(world: World) -> None:
     assert view == {key: value for key, value in webhook.view.items() if key != "user"}
     header = {"Authorization": "Bot nonsense"}
     changed = await world.request(
-        "PATCH", webhook.path, json={"name": "new", "avatar": PNG, "channel_id": str(other)}, headers=header
+        "PATCH", webhook.path, json={"name": "new", "avatar": PNG, "channel_id": str(other_channel_id)}, headers=header
     )
     assert (changed.ok()["name"], changed.ok()["channel_id"]) == ("new", str(guild.general))
     assert "user" not in changed.ok()
@@ -335,10 +336,10 @@ async def test_a_webhook_created_by_a_bot_belongs_to_its_application(world: Worl
 
 async def test_webhooks_are_deleted_with_their_channel(world: World) -> None:
     guild = await world.guild()
-    other = await guild.channel("other")
-    webhook = await create_webhook(world, guild.owner, other)
+    other_channel_id = await guild.channel("other")
+    webhook = await create_webhook(world, guild.owner, other_channel_id)
 
-    (await guild.owner.delete(f"/channels/{other}")).ok()
+    (await guild.owner.delete(f"/channels/{other_channel_id}")).ok()
 
     (await world.request("GET", webhook.path)).rejected(404, 10015)
     assert (await guild.owner.get(f"/guilds/{guild.id}/webhooks")).ok() == []
@@ -443,9 +444,9 @@ async def test_empty_and_oversized_webhook_messages_are_rejected(world: World) -
 
 async def test_a_webhook_mentions_only_users_by_default(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role("herd", mentionable=True)
+    role_id = await guild.role("herd", mentionable=True)
     webhook = await create_webhook(world, guild.owner, guild.general)
-    content = f"<@{guild.owner.id}> <@&{role}> @everyone"
+    content = f"<@{guild.owner.id}> <@&{role_id}> @everyone"
 
     default = await webhook.send_message(content)
     explicit = await webhook.send_message(content, allowed_mentions={"parse": ["roles", "everyone"]})
@@ -453,7 +454,7 @@ async def test_a_webhook_mentions_only_users_by_default(world: World) -> None:
     assert [user["id"] for user in default["mentions"]] == [str(guild.owner.id)]
     assert (default["mention_roles"], default["mention_everyone"]) == ([], False)
     assert explicit["mentions"] == []
-    assert (explicit["mention_roles"], explicit["mention_everyone"]) == ([str(role)], True)
+    assert (explicit["mention_roles"], explicit["mention_everyone"]) == ([str(role_id)], True)
 
 
 @pytest.mark.parametrize("creator", ["user", "bot"])
@@ -597,38 +598,38 @@ async def test_the_file_size_limit_of_webhooks_changes_by_date(world: World) -> 
 
 async def test_a_webhook_sends_messages_to_threads_of_its_channel_and_unarchives_them(world: World) -> None:
     guild = await world.guild()
-    other = await guild.channel("other")
+    other_channel_id = await guild.channel("other")
     webhook, other_webhook = (
         await create_webhook(world, guild.owner, guild.general),
-        await create_webhook(world, guild.owner, other),
+        await create_webhook(world, guild.owner, other_channel_id),
     )
-    thread = await guild.owner.create_thread(guild.general)
-    (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
+    thread_id = await guild.owner.create_thread(guild.general)
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
     session = await guild.owner.connect()
 
-    message = await webhook.send_message("hi", f"wait=true&thread_id={thread}")
+    message = await webhook.send_message("hi", f"wait=true&thread_id={thread_id}")
 
-    assert message["channel_id"] == str(thread)
+    assert message["channel_id"] == str(thread_id)
     assert message["position"] == 0
     assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is False
     assert (await session.next("MESSAGE_CREATE"))["id"] == message["id"]
-    members = (await guild.owner.get(f"/channels/{thread}/thread-members")).ok()
+    members = (await guild.owner.get(f"/channels/{thread_id}/thread-members")).ok()
     assert [member["user_id"] for member in members] == [str(guild.owner.id)]
-    (await other_webhook.execute("hi", f"thread_id={thread}")).rejected(404, 10003)
-    (await webhook.execute("hi", f"thread_id={other}")).rejected(404, 10003)
+    (await other_webhook.execute("hi", f"thread_id={thread_id}")).rejected(404, 10003)
+    (await webhook.execute("hi", f"thread_id={other_channel_id}")).rejected(404, 10003)
     (await webhook.execute("hi", "thread_id=1")).rejected(404, 10003)
     (await webhook.execute("hi", thread_name="post")).rejected(400, 220003)
-    (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
-    (await webhook.execute("hi", f"thread_id={thread}")).rejected(400, 160005)
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"locked": True})).ok()
+    (await webhook.execute("hi", f"thread_id={thread_id}")).rejected(400, 160005)
 
 
 async def test_a_webhook_creates_a_forum_post(world: World) -> None:
     guild = await world.guild()
-    forum = await guild.channel(
+    forum_id = await guild.channel(
         "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "a"}, {"name": "b", "moderated": True}]
     )
-    tags = [tag["id"] for tag in (await guild.owner.get(f"/channels/{forum}")).ok()["available_tags"]]
-    webhook = await create_webhook(world, guild.owner, forum)
+    tags = [tag["id"] for tag in (await guild.owner.get(f"/channels/{forum_id}")).ok()["available_tags"]]
+    webhook = await create_webhook(world, guild.owner, forum_id)
     session = await guild.owner.connect()
 
     message = await webhook.send_message("first", thread_name=" Title ", applied_tags=tags[:1])
@@ -708,17 +709,17 @@ async def test_a_webhook_cannot_access_messages_of_others(world: World) -> None:
 async def test_messages_in_threads_require_the_thread_id(world: World) -> None:
     guild = await world.guild()
     webhook = await create_webhook(world, guild.owner, guild.general)
-    thread = await guild.owner.create_thread(guild.general)
-    message = await webhook.send_message("hi", f"wait=true&thread_id={thread}")
+    thread_id = await guild.owner.create_thread(guild.general)
+    message = await webhook.send_message("hi", f"wait=true&thread_id={thread_id}")
     path = f"{webhook.path}/messages/{message['id']}"
 
     (await world.request("GET", path)).rejected(404, 10008)
-    assert (await world.request("GET", f"{path}?thread_id={thread}")).ok()["id"] == message["id"]
-    (await world.request("PATCH", f"{path}?thread_id={thread}", json={"content": "b"})).ok()
+    assert (await world.request("GET", f"{path}?thread_id={thread_id}")).ok()["id"] == message["id"]
+    (await world.request("PATCH", f"{path}?thread_id={thread_id}", json={"content": "b"})).ok()
     (await world.request("GET", f"{path}?thread_id=1")).rejected(404, 10003)
-    (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
-    (await world.request("PATCH", f"{path}?thread_id={thread}", json={"content": "c"})).rejected(400, 50083)
-    (await world.request("DELETE", f"{path}?thread_id={thread}")).rejected(400, 50083)
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
+    (await world.request("PATCH", f"{path}?thread_id={thread_id}", json={"content": "c"})).rejected(400, 50083)
+    (await world.request("DELETE", f"{path}?thread_id={thread_id}")).rejected(400, 50083)
 
 
 async def test_components_of_an_edit_require_with_components(world: World) -> None:
@@ -1105,23 +1106,25 @@ async def test_unsupported_github_events_are_ignored_and_invalid_ones_rejected(w
 async def create_announcement_guild(world: World) -> tuple[Guild, int]:
     """Create a guild with an announcement channel; return the guild and the channel ID."""
     guild = await world.guild(name="Paper")
-    channel = await guild.channel("news")
+    channel_id = await guild.channel("news")
     await world.write(
         lambda call: call.tx.run(
-            "UPDATE channels SET type = ? WHERE id = ?", int(ChannelType.GUILD_ANNOUNCEMENT), channel
+            "UPDATE channels SET type = ? WHERE id = ?", int(ChannelType.GUILD_ANNOUNCEMENT), channel_id
         )
     )
-    return guild, channel
+    return guild, channel_id
 
 
-async def follow(world: World, source: Guild, channel: int, target: Guild, target_channel: int | None = None) -> int:
+async def follow(
+    world: World, source: Guild, channel_id: int, target: Guild, target_channel_id: int | None = None
+) -> int:
     """Follow an announcement channel as the owner of the target guild, who joins the source guild; return the webhook ID."""
     from hubbub.server.places import members
 
     if source.owner.id != target.owner.id:
         await world.write(lambda call: members.membership.add(call, source.id, target.owner.id), actor=source.owner.id)
-    body = {"webhook_channel_id": str(target_channel or target.general)}
-    return int((await target.owner.post(f"/channels/{channel}/followers", json=body)).ok()["webhook_id"])
+    body = {"webhook_channel_id": str(target_channel_id or target.general)}
+    return int((await target.owner.post(f"/channels/{channel_id}/followers", json=body)).ok()["webhook_id"])
 
 
 async def test_a_channel_follows_announcements(world: World) -> None:
@@ -1170,8 +1173,8 @@ async def test_following_requires_permissions_and_matching_channels(world: World
     body = {"webhook_channel_id": str(channel)}
     (await source.owner.post(path, json=body)).rejected(400, 50024)
     (await source.owner.post(f"/channels/{source.general}/followers", json=body)).rejected(400, 50024)
-    voice = await source.channel("voice", type=ChannelType.GUILD_VOICE)
-    (await source.owner.post(path, json={"webhook_channel_id": str(voice)})).rejected(400, 50024)
+    voice_channel_id = await source.channel("voice", type=ChannelType.GUILD_VOICE)
+    (await source.owner.post(path, json={"webhook_channel_id": str(voice_channel_id)})).rejected(400, 50024)
     from hubbub.server.places import members
 
     await world.write(lambda call: members.membership.add(call, source.id, bob.id), actor=source.owner.id)

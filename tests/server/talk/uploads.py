@@ -18,6 +18,7 @@ async def send_files(
     """Send a multipart request with `body` as JSON and these files; `method` PATCH edits a message."""
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
+    # The declared type is wrong, because the server has to detect the type from the content.
     for index, (filename, data) in enumerate(files):
         form.add_field(field_name.format(index), data, filename=filename, content_type="text/html")
     return await actor.request(method, path, data=form)

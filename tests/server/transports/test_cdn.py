@@ -51,6 +51,8 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     await files.put(cdn_urls.attachment_key(6), media.animated_image("GIF", width=64, height=32), "image/gif")
     await files.put(cdn_urls.attachment_key(7), media.decompression_bomb(60_000), "image/png")
     await files.put(cdn_urls.attachment_key(8), media.large_canvas_gif(4_000, 400), "image/gif")
+    # A recording of a browser: an EBML header, and tracks that are described after it.
+    await files.put(cdn_urls.attachment_key(9), b"\x1a\x45\xdf\xa3" + bytes(200) + b"\x86\x86A_OPUS", "video/webm")
     await files.put(cdn_urls.image_key(IMAGE_HASH), AVATAR, "image/png")
     await files.put(
         cdn_urls.image_key(ANIMATED_IMAGE_HASH), media.animated_image("GIF", width=64, height=64), "image/gif"
@@ -114,6 +116,10 @@ async def test_a_modified_url_responds_with_404(client: Client) -> None:
         response = await client.get(modified_url)
         assert response.status == 404, modified_url
         assert response.headers["Content-Type"] == "application/json"
+
+
+async def test_a_webm_recording_without_pictures_is_sent_as_audio(client: Client) -> None:
+    assert (await client.get(signed_url(9, "voice-message.webm"))).headers["Content-Type"] == "audio/webm"
 
 
 async def test_active_content_is_sent_as_a_download(client: Client) -> None:

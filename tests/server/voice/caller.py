@@ -185,7 +185,7 @@ class Caller:
         return self.session_description
 
     async def discover_ip(self) -> tuple[str, int]:
-        """Run IP discovery over UDP and return the client's address and port as the server sees them."""
+        """Run IP discovery over UDP and return the address and port from which the server received the request."""
         if self.udp_transport is None:
             loop = asyncio.get_running_loop()
             self.udp_transport, _ = await loop.create_datagram_endpoint(

@@ -15,7 +15,7 @@ ENDPOINT = "voice.test:443"
 """The endpoint sent to clients. Test callers connect to the voice server directly, without TLS."""
 
 MakeCaller = Callable[..., Coroutine[Any, Any, Caller]]
-"""Function that creates a caller for the given actor, or for a new bot."""
+"""Function that creates a caller for an actor, or for a new bot."""
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ async def guild(world: World) -> Guild:
 
 @pytest.fixture
 async def make_caller(world: World, guild: Guild) -> AsyncIterator[MakeCaller]:
-    """A function that creates a caller for the given actor, or for a new bot of the guild."""
+    """A function that creates a caller for an actor, or for a new bot of the guild."""
     callers: list[Caller] = []
 
     async def create(actor: Actor | None = None) -> Caller:

@@ -44,8 +44,8 @@ async def connect_two_callers(
     return first, second
 
 
-async def assert_next_frame(receiver: Caller, sender: Caller, frame: bytes) -> None:
-    """Assert that the next received frame is this one, so that all frames before it were dropped."""
+async def send_and_assert_next_frame(receiver: Caller, sender: Caller, frame: bytes) -> None:
+    """Send a frame and assert that it is the next one received, which proves that all frames before it were dropped."""
     await sender.wait_packets_read()
     sender.send_frame(frame)
     assert await receiver.receive_media() == (sender.ready["ssrc"], frame)
@@ -125,7 +125,7 @@ async def test_forged_packets_are_dropped(world: World, guild: Guild, make_calle
     first.send_datagram(b"\x00" * 40)
     first.send_datagram(b"\x80")
     first.send_datagram(bytes((0x80, 200)) + bytes(30))
-    await assert_next_frame(second, first, fake_encrypted_frame("true"))
+    await send_and_assert_next_frame(second, first, fake_encrypted_frame("true"))
     assert dropped_packet_count(world, "forged") >= 6
     assert dropped_packet_count(world, "unknown") >= 1
 
@@ -136,7 +136,7 @@ async def test_a_replayed_packet_is_dropped(world: World, guild: Guild, make_cal
     assert await second.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("once"))
     for _ in range(3):
         first.send_datagram(packet)
-    await assert_next_frame(second, first, fake_encrypted_frame("next"))
+    await send_and_assert_next_frame(second, first, fake_encrypted_frame("next"))
     assert dropped_packet_count(world, "replayed") == 3
 
 
@@ -148,7 +148,7 @@ async def test_only_a_client_with_the_key_can_change_its_address(guild: Guild, m
     other_client = await make_caller()
     other_client.ready = second.ready
     await other_client.discover_ip()
-    await assert_next_frame(second, first, fake_encrypted_frame("still here"))
+    await send_and_assert_next_frame(second, first, fake_encrypted_frame("still here"))
     # A client with the key may change its address.
     moved = await make_caller()
     moved.ready, moved.session_description, moved.last_nonce, moved.last_sequence = (
@@ -172,7 +172,7 @@ async def test_a_discovery_request_does_not_change_the_address_of_a_listener(
     other_client = await make_caller()
     other_client.ready = listener.ready
     await other_client.discover_ip()
-    await assert_next_frame(listener, first, fake_encrypted_frame("for the listener"))
+    await send_and_assert_next_frame(listener, first, fake_encrypted_frame("for the listener"))
 
 
 async def test_an_address_that_was_not_discovered_receives_nothing_until_it_sends(
@@ -192,23 +192,23 @@ async def test_an_address_that_was_not_discovered_receives_nothing_until_it_send
     await first.wait_packets_read()
     second.send_frame(fake_encrypted_frame("here I am"))
     assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame("here I am"))
-    await assert_next_frame(second, first, fake_encrypted_frame("in time"))
+    await send_and_assert_next_frame(second, first, fake_encrypted_frame("in time"))
 
 
 def test_a_discovery_request_from_an_unproven_address_gets_one_response_of_its_size() -> None:
     async def discover(proven_ip: str | None) -> list[int]:
-        ours, theirs = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
-        with ours, theirs:
-            for sock in (ours, theirs):
+        server_socket, client_socket = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        with server_socket, client_socket:
+            for sock in (server_socket, client_socket):
                 sock.bind(("127.0.0.1", 0))
                 sock.setblocking(False)
-            forwarder = Forwarder(ours, Metrics())
+            forwarder = Forwarder(server_socket, Metrics())
             peer = forwarder.add_peer()
             peer.proven_ip = proven_ip
-            forwarder.handle_datagram(struct.pack(">HHI66x", 1, 70, peer.ssrc), theirs.getsockname())
+            forwarder.handle_datagram(struct.pack(">HHI66x", 1, 70, peer.ssrc), client_socket.getsockname())
             sizes: list[int] = []
             while peer.discovery_timer is not None or not sizes:
-                sizes.append(len(await asyncio.get_running_loop().sock_recv(theirs, 2048)))
+                sizes.append(len(await asyncio.get_running_loop().sock_recv(client_socket, 2048)))
             return sizes
 
     assert asyncio.run(discover(None)) == [74]
@@ -233,7 +233,7 @@ async def test_plain_frames_are_not_forwarded_in_an_encrypted_call(
     assert dropped_packet_count(world, "plain") == 1
     first.send_frame(SILENCE)
     assert await second.receive_media() == (first.ready["ssrc"], SILENCE)
-    await assert_next_frame(second, first, fake_encrypted_frame("encrypted"))
+    await send_and_assert_next_frame(second, first, fake_encrypted_frame("encrypted"))
 
 
 async def test_packets_before_the_speaking_message_are_buffered(guild: Guild, make_caller: MakeCaller) -> None:
@@ -271,10 +271,10 @@ async def test_muted_callers_send_nothing_and_deafened_callers_receive_nothing(
     first, second = await connect_two_callers(make_caller, guild)
     third = await make_caller()
     await third.join_and_connect(guild.channels["Lounge"])
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     path = f"/guilds/{guild.id}/members/{first.actor.id}"
     for mute, unmute in (
-        (lambda: first.update_voice_state(lounge, self_mute=True), lambda: first.update_voice_state(lounge)),
+        (lambda: first.update_voice_state(lounge_id, self_mute=True), lambda: first.update_voice_state(lounge_id)),
         (lambda: guild.owner.patch(path, json={"mute": True}), lambda: guild.owner.patch(path, json={"mute": False})),
     ):
         await mute()
@@ -285,13 +285,13 @@ async def test_muted_callers_send_nothing_and_deafened_callers_receive_nothing(
         await unmute()
         await first.session.wait_processed()
         await wait_voice_state_applied(world, first, is_muted=False)
-        await assert_next_frame(second, first, fake_encrypted_frame("unmuted"))
+        await send_and_assert_next_frame(second, first, fake_encrypted_frame("unmuted"))
         assert await third.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("unmuted"))
-    await third.update_voice_state(lounge, self_deaf=True)
+    await third.update_voice_state(lounge_id, self_deaf=True)
     await third.session.wait_processed()
     await wait_voice_state_applied(world, third, is_deaf=True)
-    await assert_next_frame(second, first, fake_encrypted_frame("for the second"))
-    await third.update_voice_state(lounge)
+    await send_and_assert_next_frame(second, first, fake_encrypted_frame("for the second"))
+    await third.update_voice_state(lounge_id)
     await third.session.wait_processed()
     await wait_voice_state_applied(world, third, is_deaf=False)
     first.send_frame(fake_encrypted_frame("for both"))
@@ -302,15 +302,15 @@ async def test_video_is_forwarded_while_the_sender_is_muted_and_the_receiver_dea
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
     first, second = await connect_two_callers(make_caller, guild)
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     video = first.ready["ssrc"] + 1
     await first.send_json(
         VoiceOpcode.VIDEO, {"audio_ssrc": video - 1, "video_ssrc": video, "rtx_ssrc": video + 1, "streams": []}
     )
     await first.heartbeat()
-    await first.update_voice_state(lounge, self_mute=True)
+    await first.update_voice_state(lounge_id, self_mute=True)
     await wait_voice_state_applied(world, first, is_muted=True, is_suppressed=False)
-    await second.update_voice_state(lounge, self_deaf=True)
+    await second.update_voice_state(lounge_id, self_deaf=True)
     await wait_voice_state_applied(world, second, is_deaf=True)
     first.send_frame(fake_encrypted_frame("muted"))
     first.send_datagram(first.build_packet(fake_encrypted_frame("picture"), ssrc=video))
@@ -325,7 +325,7 @@ async def test_unwanted_streams_are_not_forwarded(guild: Guild, make_caller: Mak
     await first.wait_packets_read()
     await second.send_json(VoiceOpcode.MEDIA_SINK_WANTS, {str(first.ready["ssrc"]): 100})
     await second.heartbeat()
-    await assert_next_frame(second, first, fake_encrypted_frame("wanted"))
+    await send_and_assert_next_frame(second, first, fake_encrypted_frame("wanted"))
 
 
 async def test_video_is_forwarded_only_with_an_announced_ssrc(guild: Guild, make_caller: MakeCaller) -> None:
@@ -380,7 +380,7 @@ async def test_old_modes_are_rejected_since_the_change(
     new.send_frame(b"response")
     assert await old.receive_media() == (new.ready["ssrc"], b"response")
     old.send_datagram(old.build_packet(b"forged", key=new.secret_key))
-    await assert_next_frame(new, old, b"true")
+    await send_and_assert_next_frame(new, old, b"true")
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms)
     after_change = await make_caller()
     await after_change.join(guild.channels["Lounge"])
@@ -429,7 +429,7 @@ async def test_encrypted_frames_are_not_forwarded_to_clients_without_encryption(
     await old.join_and_connect(guild.channels["Lounge"], max_dave_protocol_version=0)
     assert old.session_description["dave_protocol_version"] == 0
     new.send_frame(fake_encrypted_frame("encrypted"))
-    await assert_next_frame(old, new, b"plain")
+    await send_and_assert_next_frame(old, new, b"plain")
 
 
 def test_a_replay_window_accepts_each_number_once() -> None:
@@ -466,6 +466,6 @@ def test_any_bytes_can_be_searched_for_key_frame_requests(packet: bytes) -> None
 
 
 @given(st.binary(min_size=12, max_size=80), st.integers(12, 80))
-def test_any_bytes_can_be_searched_for_a_frame(packet: bytes, clear: int) -> None:
-    frame = extract_frame(packet, min(clear, len(packet)))
+def test_any_bytes_can_be_searched_for_a_frame(packet: bytes, clear_length: int) -> None:
+    frame = extract_frame(packet, min(clear_length, len(packet)))
     assert frame is None or frame in packet

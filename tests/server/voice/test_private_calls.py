@@ -27,16 +27,16 @@ from tests.server.voice.private_caller import PrivateCaller, open_direct_channel
 from tests.world import Actor, Guild, World, befriend
 
 MakeCaller = Callable[..., Coroutine[Any, Any, PrivateCaller]]
-FriendCall = tuple[PrivateCaller, PrivateCaller, int]
+FriendPair = tuple[PrivateCaller, PrivateCaller, int]
 """Two friends, and the ID of their direct message channel."""
-GroupCall = tuple[list[PrivateCaller], int]
+GroupMembers = tuple[list[PrivateCaller], int]
 """The members of a group DM, and its ID."""
 CALL_EVENTS = ("CALL_CREATE", "CALL_UPDATE", "CALL_DELETE", "VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
 
 
 @pytest.fixture
 async def make_caller(world: World) -> AsyncIterator[MakeCaller]:
-    """A function that creates a caller with its own session, for the given user or a new one."""
+    """A function that creates a caller with its own session, for a user of the test or a new one."""
     callers: list[PrivateCaller] = []
 
     async def create(user: Actor | None = None) -> PrivateCaller:
@@ -50,7 +50,7 @@ async def make_caller(world: World) -> AsyncIterator[MakeCaller]:
 
 
 @pytest.fixture
-async def friends(make_caller: MakeCaller) -> FriendCall:
+async def friends(make_caller: MakeCaller) -> FriendPair:
     """Two friends and their direct message channel."""
     alice, bob = await make_caller(), await make_caller()
     await befriend(alice.actor, bob.actor)
@@ -58,7 +58,7 @@ async def friends(make_caller: MakeCaller) -> FriendCall:
 
 
 @pytest.fixture
-async def group(world: World, make_caller: MakeCaller) -> GroupCall:
+async def group(world: World, make_caller: MakeCaller) -> GroupMembers:
     """Three users and their group DM."""
     callers = [await make_caller() for _ in range(3)]
     await world.guild(*(caller.actor for caller in callers))
@@ -75,43 +75,43 @@ async def wait_left_event(listener: PrivateCaller, caller: PrivateCaller) -> Any
     )
 
 
-async def test_two_friends_call_each_other(friends: FriendCall) -> None:
-    alice, bob, channel = friends
-    assert (await bob.actor.get(f"/channels/{channel}/call")).ok() == {"ringable": True}
+async def test_two_friends_call_each_other(friends: FriendPair) -> None:
+    alice, bob, channel_id = friends
+    assert (await bob.actor.get(f"/channels/{channel_id}/call")).ok() == {"ringable": True}
 
-    await alice.update_voice_state(channel)
+    await alice.update_voice_state(channel_id)
     message = await bob.session.next("MESSAGE_CREATE")
     assert (message["type"], message["call"]) == (MessageType.CALL, {"participants": [str(alice.actor.id)]})
     created = await bob.session.next("CALL_CREATE")
     assert created == {
-        "channel_id": str(channel),
+        "channel_id": str(channel_id),
         "message_id": message["id"],
         "region": "local",
         "ringing": [],
         "voice_states": [],
     }
     state = await bob.session.next("VOICE_STATE_UPDATE")
-    assert (state["guild_id"], state["channel_id"], state["user_id"]) == (None, str(channel), str(alice.actor.id))
+    assert (state["guild_id"], state["channel_id"], state["user_id"]) == (None, str(channel_id), str(alice.actor.id))
     assert "member" not in state
     await alice.receive_ticket()
     assert alice.voice_state == state
     assert alice.voice_server == {
         "guild_id": None,
-        "channel_id": str(channel),
+        "channel_id": str(channel_id),
         "endpoint": ENDPOINT,
         "token": alice.voice_server["token"],
     }
 
-    (await alice.actor.post(f"/channels/{channel}/call/ring", json={"recipients": None})).ok()
+    (await alice.actor.post(f"/channels/{channel_id}/call/ring", json={"recipients": None})).ok()
     ringing = await bob.session.next("CALL_UPDATE")
     assert ringing == {
-        "channel_id": str(channel),
+        "channel_id": str(channel_id),
         "message_id": message["id"],
         "region": "local",
         "ringing": [str(bob.actor.id)],
     }
     await alice.connect_with_ticket()
-    await bob.join_and_connect(channel)
+    await bob.join_and_connect(channel_id)
     # Joining stops the ringing and adds the user to the participants.
     assert (await alice.session.next("CALL_UPDATE"))["ringing"] == [str(bob.actor.id)]
     updated = await alice.session.next("MESSAGE_UPDATE")
@@ -127,20 +127,20 @@ async def test_two_friends_call_each_other(friends: FriendCall) -> None:
     await bob.session.assert_not_received("CALL_DELETE")
     await bob.update_voice_state(None)
     await wait_left_event(alice, bob)
-    assert await alice.session.next("CALL_DELETE") == {"channel_id": str(channel)}
+    assert await alice.session.next("CALL_DELETE") == {"channel_id": str(channel_id)}
     ended = await alice.session.next("MESSAGE_UPDATE")
     assert ended["call"]["participants"] == [str(alice.actor.id), str(bob.actor.id)]
     assert ended["call"]["ended_timestamp"].startswith("2026-11-18T")
-    (stored,) = (await bob.actor.get(f"/channels/{channel}/messages")).ok()
+    (stored,) = (await bob.actor.get(f"/channels/{channel_id}/messages")).ok()
     assert stored["call"] == ended["call"]
     # The next call has its own message.
-    await bob.update_voice_state(channel)
+    await bob.update_voice_state(channel_id)
     assert (await alice.session.next("CALL_CREATE"))["message_id"] != message["id"]
 
 
-async def test_the_call_is_end_to_end_encrypted(friends: FriendCall) -> None:
-    alice, bob, channel = friends
-    members = [EncryptedCaller(caller, channel) for caller in (alice, bob)]
+async def test_the_call_is_end_to_end_encrypted(friends: FriendPair) -> None:
+    alice, bob, channel_id = friends
+    members = [EncryptedCaller(caller, channel_id) for caller in (alice, bob)]
     for member in members:
         await member.join_and_connect()
     for one, other in (members, members[::-1]):
@@ -150,63 +150,65 @@ async def test_the_call_is_end_to_end_encrypted(friends: FriendCall) -> None:
         await member.stop()
 
 
-async def test_a_call_reopens_a_closed_channel(friends: FriendCall) -> None:
-    alice, bob, channel = friends
-    await alice.update_voice_state(channel)
-    assert (await bob.session.next("CHANNEL_CREATE"))["id"] == str(channel)
+async def test_a_call_reopens_a_closed_channel(friends: FriendPair) -> None:
+    alice, bob, channel_id = friends
+    await alice.update_voice_state(channel_id)
+    assert (await bob.session.next("CHANNEL_CREATE"))["id"] == str(channel_id)
     await bob.session.next("CALL_CREATE")
 
 
-async def test_members_of_a_group_call_and_ring_each_other(group: GroupCall) -> None:
-    (alice, bob, carol), channel = group
+async def test_members_of_a_group_call_and_ring_each_other(group: GroupMembers) -> None:
+    (alice, bob, carol), channel_id = group
     for caller in (alice, bob):
-        await caller.join_and_connect(channel)
-    ring = f"/channels/{channel}/call/ring"
+        await caller.join_and_connect(channel_id)
+    ring = f"/channels/{channel_id}/call/ring"
     (await alice.actor.post(ring)).ok()
     assert (await carol.session.next("CALL_UPDATE"))["ringing"] == [str(carol.actor.id)]
     # Ringing again only extends the time, without an event.
     (await alice.actor.post(ring, json={"recipients": [str(carol.actor.id), str(bob.actor.id)]})).ok()
     await carol.session.assert_not_received("CALL_UPDATE")
-    (await carol.actor.post(f"/channels/{channel}/call/stop-ringing")).ok()
+    (await carol.actor.post(f"/channels/{channel_id}/call/stop-ringing")).ok()
     assert (await alice.session.next("CALL_UPDATE", lambda update: not update["ringing"]))["ringing"] == []
     # Declining a call that does not ring succeeds.
-    (await carol.actor.post(f"/channels/{channel}/call/stop-ringing", json={})).ok()
+    (await carol.actor.post(f"/channels/{channel_id}/call/stop-ringing", json={})).ok()
     (await alice.actor.post(ring, json={"recipients": [str(carol.actor.id)]})).ok()
-    (await bob.actor.post(f"/channels/{channel}/call/stop-ringing", json={"recipients": [str(carol.actor.id)]})).ok()
+    (await bob.actor.post(f"/channels/{channel_id}/call/stop-ringing", json={"recipients": [str(carol.actor.id)]})).ok()
     ringing_lists = [(await carol.session.next("CALL_UPDATE"))["ringing"] for _ in range(3)]
     assert ringing_lists == [[], [str(carol.actor.id)], []]
     alice.send_frame(fake_encrypted_frame("hello"))
     assert await bob.receive_media() == (alice.ready["ssrc"], fake_encrypted_frame("hello"))
 
 
-async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world: World, group: GroupCall) -> None:
-    (alice, bob, carol), channel = group
-    await alice.join_and_connect(channel)
-    await bob.join(channel)
+async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world: World, group: GroupMembers) -> None:
+    (alice, bob, carol), channel_id = group
+    await alice.join_and_connect(channel_id)
+    await bob.join(channel_id)
     dave = await world.user()
     await world.guild(alice.actor, dave)
     session = await dave.connect()
-    (await alice.actor.put(f"/channels/{channel}/recipients/{dave.id}")).ok()
+    (await alice.actor.put(f"/channels/{channel_id}/recipients/{dave.id}")).ok()
     created = await session.next("CALL_CREATE")
     assert [state["user_id"] for state in created["voice_states"]] == [str(alice.actor.id), str(bob.actor.id)]
-    (await alice.actor.delete(f"/channels/{channel}/recipients/{alice.actor.id}")).ok()
+    (await alice.actor.delete(f"/channels/{channel_id}/recipients/{alice.actor.id}")).ok()
     for listener in (alice, carol):
         await wait_left_event(listener, alice)
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
     await alice.session.next("CHANNEL_DELETE")
-    (await bob.actor.delete(f"/channels/{channel}")).ok()
+    (await bob.actor.delete(f"/channels/{channel_id}")).ok()
     await carol.session.next("CALL_DELETE")
 
 
-async def test_opcode_13_requests_a_call(world: World, friends: FriendCall, make_caller: MakeCaller) -> None:
-    alice, bob, channel = friends
-    await bob.session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel)})
+async def test_call_connect_requests_the_state_of_a_call(
+    world: World, friends: FriendPair, make_caller: MakeCaller
+) -> None:
+    alice, bob, channel_id = friends
+    await bob.session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel_id)})
     await bob.session.wait_processed()
     await bob.session.assert_not_received("CALL_CREATE")
-    await alice.join(channel)
+    await alice.join(channel_id)
     second_session, stranger = await make_caller(bob.actor), await make_caller()
     for caller in (second_session, stranger):
-        await caller.session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel)})
+        await caller.session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel_id)})
         await caller.session.wait_processed()
     created = await second_session.session.next("CALL_CREATE")
     assert created["voice_states"] == [alice.voice_state]
@@ -220,17 +222,17 @@ async def test_opcode_13_requests_a_call(world: World, friends: FriendCall, make
     assert await second_session.session.wait_closed() == CloseCode.DECODE_ERROR
 
 
-async def test_an_unanswered_ring_times_out(world: World, friends: FriendCall) -> None:
-    alice, bob, channel = friends
-    await alice.join(channel)
-    (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
+async def test_an_unanswered_ring_times_out(world: World, friends: FriendPair) -> None:
+    alice, bob, channel_id = friends
+    await alice.join(channel_id)
+    (await alice.actor.post(f"/channels/{channel_id}/call/ring")).ok()
     await bob.session.next("CALL_UPDATE")
     await world.clock.run_for(RING_TIMEOUT_SECONDS * 1000 - 1)
     await bob.session.assert_not_received("CALL_UPDATE")
     await world.clock.run_for(1)
     assert (await bob.session.next("CALL_UPDATE"))["ringing"] == []
     # The call itself continues until the caller leaves.
-    (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
+    (await alice.actor.post(f"/channels/{channel_id}/call/ring")).ok()
     await bob.session.next("CALL_UPDATE")
     await alice.update_voice_state(None)
     await bob.session.next("CALL_DELETE")
@@ -238,33 +240,33 @@ async def test_an_unanswered_ring_times_out(world: World, friends: FriendCall) -
     await bob.session.assert_not_received("CALL_UPDATE")
 
 
-async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Guild, friends: FriendCall) -> None:
-    alice, bob, channel = friends
+async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Guild, friends: FriendPair) -> None:
+    alice, bob, channel_id = friends
     other_guild = await world.guild(alice.actor)
-    lounge = await other_guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+    lounge_id = await other_guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
     await alice.session.send(
-        GatewayOpcode.VOICE_STATE_UPDATE, {"guild_id": str(other_guild.id), "channel_id": str(lounge)}
+        GatewayOpcode.VOICE_STATE_UPDATE, {"guild_id": str(other_guild.id), "channel_id": str(lounge_id)}
     )
     joined = await alice.session.next("VOICE_STATE_UPDATE")
-    assert joined["channel_id"] == str(lounge)
-    await alice.update_voice_state(channel)
+    assert joined["channel_id"] == str(lounge_id)
+    await alice.update_voice_state(channel_id)
     left = await alice.session.next("VOICE_STATE_UPDATE")
     assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
     await bob.session.next("CALL_CREATE")
     await alice.session.send(
-        GatewayOpcode.VOICE_STATE_UPDATE, {"guild_id": str(other_guild.id), "channel_id": str(lounge)}
+        GatewayOpcode.VOICE_STATE_UPDATE, {"guild_id": str(other_guild.id), "channel_id": str(lounge_id)}
     )
     await wait_left_event(bob, alice)
     await bob.session.next("CALL_DELETE")
     # A voice state without guild and channel leaves any call.
-    await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] == str(lounge))
+    await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] == str(lounge_id))
     await alice.update_voice_state(None)
     left = await alice.session.next("VOICE_STATE_UPDATE")
     assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
     # Joining another private call leaves the first one.
     carol = await world.user()
     await befriend(alice.actor, carol)
-    await alice.join(channel)
+    await alice.join(channel_id)
     await alice.join(await open_direct_channel(alice.actor, carol))
     await wait_left_event(bob, alice)
     await bob.session.next("CALL_DELETE")
@@ -275,7 +277,7 @@ async def test_calls_that_are_not_allowed_are_ignored(
     world: World, guild: Guild, make_caller: MakeCaller, case: str
 ) -> None:
     alice, bob = await make_caller(), await make_caller()
-    channel = await open_direct_channel(alice.actor, bob.actor)
+    channel_id = await open_direct_channel(alice.actor, bob.actor)
     if case == "blocked":
         await befriend(alice.actor, bob.actor)
         (
@@ -284,18 +286,18 @@ async def test_calls_that_are_not_allowed_are_ignored(
     elif case == "not a recipient":
         carol = await world.user()
         await befriend(carol, bob.actor)
-        channel = await open_direct_channel(carol, bob.actor)
+        channel_id = await open_direct_channel(carol, bob.actor)
     elif case == "guild channel":
-        channel = guild.channels["Lounge"]
+        channel_id = guild.channels["Lounge"]
     elif case == "unknown":
-        channel = 4711
+        channel_id = 4711
     elif case == "bot":
-        channel = await open_direct_channel(alice.actor, await world.bot(await world.guild(alice.actor)))
-    await alice.update_voice_state(channel)
+        channel_id = await open_direct_channel(alice.actor, await world.bot(await world.guild(alice.actor)))
+    await alice.update_voice_state(channel_id)
     await alice.session.wait_processed()
     for caller in (alice, bob):
         await caller.session.assert_not_received(*CALL_EVENTS, "MESSAGE_CREATE")
-    response = await alice.actor.get(f"/channels/{channel}/call")
+    response = await alice.actor.get(f"/channels/{channel_id}/call")
     if case == "unknown":
         response.rejected(404, 10003)
     elif case in ("not a recipient", "guild channel"):
@@ -304,44 +306,44 @@ async def test_calls_that_are_not_allowed_are_ignored(
         assert response.ok() == {"ringable": False}
 
 
-async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: FriendCall) -> None:
-    alice, _, channel = friends
+async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: FriendPair) -> None:
+    alice, _, channel_id = friends
     bot = await world.bot(await world.guild(alice.actor))
     session = await bot.connect()
-    bot_channel = await open_direct_channel(bot, alice.actor)
+    bot_channel_id = await open_direct_channel(bot, alice.actor)
     await session.send(
         GatewayOpcode.VOICE_STATE_UPDATE,
-        {"guild_id": None, "channel_id": str(bot_channel), "self_mute": False, "self_deaf": False},
+        {"guild_id": None, "channel_id": str(bot_channel_id), "self_mute": False, "self_deaf": False},
     )
     await session.wait_processed()
     for path, method in (("", "GET"), ("/ring", "POST"), ("/stop-ringing", "POST")):
-        (await bot.request(method, f"/channels/{bot_channel}/call{path}")).rejected(403, 20001)
+        (await bot.request(method, f"/channels/{bot_channel_id}/call{path}")).rejected(403, 20001)
     game = await create_game(world)
     player = await world.bearer(alice.actor, game.id, "sdk.social_layer voice")
     game_session = await player.connect(SDK_INTENTS)
     await game_session.send(
         GatewayOpcode.VOICE_STATE_UPDATE,
-        {"guild_id": None, "channel_id": str(channel), "self_mute": False, "self_deaf": False},
+        {"guild_id": None, "channel_id": str(channel_id), "self_mute": False, "self_deaf": False},
     )
     await game_session.wait_processed()
     await alice.session.assert_not_received(*CALL_EVENTS)
-    # An OAuth2 session that may read private channels receives the events of the user's own client.
-    await alice.join(channel)
-    assert (await game_session.next("CALL_CREATE"))["channel_id"] == str(channel)
+    # An OAuth2 session that may read private channels receives the events of a call that the user joined with another client.
+    await alice.join(channel_id)
+    assert (await game_session.next("CALL_CREATE"))["channel_id"] == str(channel_id)
     await game_session.next("VOICE_STATE_UPDATE")
     await game_session.assert_not_received("VOICE_SERVER_UPDATE")
-    await game_session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel)})
+    await game_session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel_id)})
     await game_session.next("CALL_CREATE")
-    await session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(bot_channel)})
+    await session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(bot_channel_id)})
     assert await session.wait_closed() == CloseCode.UNKNOWN_OPCODE
 
 
-async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: FriendCall, group: GroupCall) -> None:
-    alice, bob, channel = friends
-    ring, stop = f"/channels/{channel}/call/ring", f"/channels/{channel}/call/stop-ringing"
+async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: FriendPair, group: GroupMembers) -> None:
+    alice, bob, channel_id = friends
+    ring, stop = f"/channels/{channel_id}/call/ring", f"/channels/{channel_id}/call/stop-ringing"
     # 10065: first there is no call, then the user who rings is not in the call.
     (await alice.actor.post(ring)).rejected(404, 10065)
-    await alice.join(channel)
+    await alice.join(channel_id)
     (await bob.actor.post(ring)).rejected(404, 10065)
     (await bob.actor.post(stop, json={"recipients": [str(alice.actor.id)]})).rejected(404, 10065)
     for recipients in ([str(alice.actor.id)], ["4711"]):
@@ -355,8 +357,8 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
             "recipients"
         )
         (await (await world.user()).post(path)).rejected(403, 50001)
-        (await alice.actor.post(path.replace(str(channel), "4711"))).rejected(404, 10003)
-        (await guild.owner.post(path.replace(str(channel), str(guild.channels["Lounge"])))).rejected(400, 50024)
+        (await alice.actor.post(path.replace(str(channel_id), "4711"))).rejected(404, 10003)
+        (await guild.owner.post(path.replace(str(channel_id), str(guild.channels["Lounge"])))).rejected(400, 50024)
     (await guild.owner.get(f"/channels/{guild.channels['Lounge']}/call")).rejected(400, 50024)
     # The users end their friendship during the call.
     (await bob.actor.delete(f"/users/@me/relationships/{alice.actor.id}")).ok()
@@ -370,21 +372,21 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
     await one.session.assert_not_received("CALL_UPDATE")
 
 
-async def test_blocking_ends_the_call_of_two_users(friends: FriendCall) -> None:
-    alice, bob, channel = friends
+async def test_blocking_ends_the_call_of_two_users(friends: FriendPair) -> None:
+    alice, bob, channel_id = friends
     for caller in (alice, bob):
-        await caller.join_and_connect(channel)
+        await caller.join_and_connect(channel_id)
     (await bob.actor.put(f"/users/@me/relationships/{alice.actor.id}", json={"type": RelationshipType.BLOCKED})).ok()
     for caller in (alice, bob):
         await caller.session.next("CALL_DELETE")
         assert await caller.wait_close_code() == VoiceCloseCode.CALL_TERMINATED
 
 
-async def test_another_session_of_the_user_takes_over(friends: FriendCall, make_caller: MakeCaller) -> None:
-    alice, bob, channel = friends
-    await alice.join_and_connect(channel)
+async def test_another_session_of_the_user_takes_over(friends: FriendPair, make_caller: MakeCaller) -> None:
+    alice, bob, channel_id = friends
+    await alice.join_and_connect(channel_id)
     second = await make_caller(alice.actor)
-    await second.join_and_connect(channel)
+    await second.join_and_connect(channel_id)
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
     await alice.session.assert_not_received("VOICE_SERVER_UPDATE")
     await bob.session.next("CALL_CREATE")
@@ -392,9 +394,9 @@ async def test_another_session_of_the_user_takes_over(friends: FriendCall, make_
 
 
 @pytest.mark.parametrize("reason", ["closes", "ends the session", "loses the connection", "is banned"])
-async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: FriendCall, reason: str) -> None:
-    alice, bob, channel = friends
-    await alice.join_and_connect(channel)
+async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: FriendPair, reason: str) -> None:
+    alice, bob, channel_id = friends
+    await alice.join_and_connect(channel_id)
     if reason == "closes":
         await alice.socket.close(code=1000)
     elif reason == "ends the session":
@@ -411,20 +413,20 @@ async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Fri
         assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
-async def test_callers_of_a_lost_server_are_moved_to_another(world: World, friends: FriendCall) -> None:
-    alice, _, channel = friends
-    await alice.join_and_connect(channel)
+async def test_callers_of_a_lost_server_are_moved_to_another(world: World, friends: FriendPair) -> None:
+    alice, _, channel_id = friends
+    await alice.join_and_connect(channel_id)
     await world.write(lambda call: voice_server.remove_server(call, ENDPOINT))
     server = await alice.session.next("VOICE_SERVER_UPDATE")
-    assert (server["guild_id"], server["channel_id"]) == (None, str(channel))
+    assert (server["guild_id"], server["channel_id"]) == (None, str(channel_id))
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
-async def test_a_restart_ends_running_calls(world: World, friends: FriendCall) -> None:
-    alice, bob, channel = friends
-    await alice.join(channel)
+async def test_a_restart_ends_running_calls(world: World, friends: FriendPair) -> None:
+    alice, bob, channel_id = friends
+    await alice.join(channel_id)
     await world.write(private_calls.reset)
-    (message,) = (await bob.actor.get(f"/channels/{channel}/messages")).ok()
+    (message,) = (await bob.actor.get(f"/channels/{channel_id}/messages")).ok()
     assert message["call"]["ended_timestamp"]
 
 
@@ -435,23 +437,23 @@ class TestRepeatedFailures:
     def world_config(self, world_config: Config) -> Config:
         return msgspec.structs.replace(world_config, rate_limits="real")
 
-    async def test_joins_are_delayed(self, world: World, friends: FriendCall) -> None:
-        alice, bob, channel = friends
+    async def test_joins_are_delayed(self, world: World, friends: FriendPair) -> None:
+        alice, bob, channel_id = friends
         for _ in range(2):
-            await alice.join(channel)
+            await alice.join(channel_id)
             await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
             await wait_left_event(alice, alice)
             await bob.session.next("CALL_DELETE")
-        await alice.update_voice_state(channel)
+        await alice.update_voice_state(channel_id)
         await alice.session.wait_processed()
         await alice.session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
         await world.clock.run_for(1_000)
         await alice.receive_ticket()
-        assert (await bob.session.next("CALL_CREATE"))["channel_id"] == str(channel)
+        assert (await bob.session.next("CALL_CREATE"))["channel_id"] == str(channel_id)
         await assert_identify_rejected(alice, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
         await bob.session.next("CALL_DELETE")
         # A delayed join is canceled by leaving.
-        await alice.update_voice_state(channel)
+        await alice.update_voice_state(channel_id)
         await alice.update_voice_state(None)
         await alice.session.wait_processed()
         await world.clock.run_for(8_000)

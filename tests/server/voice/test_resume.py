@@ -16,10 +16,10 @@ from tests.world import Guild, World
 
 
 async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild, make_caller: MakeCaller) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     caller, other = await make_caller(), await make_caller()
-    await caller.join_and_connect(lounge)
-    await other.join_and_connect(lounge)
+    await caller.join_and_connect(lounge_id)
+    await other.join_and_connect(lounge_id)
     await caller.next(VoiceOpcode.SPEAKING)
     await caller.heartbeat()
     seq = last_seq(caller)
@@ -49,10 +49,10 @@ async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild
 async def test_a_resume_without_an_acknowledgement_replays_from_the_first_message(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     caller, other = await make_caller(), await make_caller()
-    await other.join_and_connect(lounge)
-    await caller.join_and_connect(lounge)
+    await other.join_and_connect(lounge_id)
+    await caller.join_and_connect(lounge_id)
     abort_connection(caller)
     await wait_connection_lost(world, caller)
     await caller.open_socket()
@@ -99,10 +99,10 @@ async def test_a_resume_replaces_an_open_connection(guild: Guild, make_caller: M
 async def test_older_versions_resume_without_sequence_numbers(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     caller, other = await make_caller(), await make_caller()
-    await caller.join_and_connect(lounge, query="?v=7")
-    await other.join_and_connect(lounge)
+    await caller.join_and_connect(lounge_id, query="?v=7")
+    await other.join_and_connect(lounge_id)
     await caller.next(VoiceOpcode.SPEAKING)
     abort_connection(caller)
     await wait_connection_lost(world, caller)

@@ -66,11 +66,11 @@ async def test_new_and_present_callers_are_announced_to_each_other(guild: Guild,
 async def test_changes_during_the_handshake_are_sent_with_the_session_description(
     guild: Guild, make_caller: MakeCaller
 ) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     leaving, quicker, slower = await make_caller(), await make_caller(), await make_caller()
-    await leaving.join_and_connect(lounge)
+    await leaving.join_and_connect(lounge_id)
     for caller in (slower, quicker):
-        await caller.join(lounge)
+        await caller.join(lounge_id)
         await caller.open_socket()
         await caller.identify()
     assert (await slower.next(VoiceOpcode.CLIENTS_CONNECT))["user_ids"] == [str(leaving.actor.id)]
@@ -134,10 +134,10 @@ async def test_older_versions_have_no_sequence_numbers_and_plain_heartbeats(
 
 async def test_version_9_requires_the_channel_id(guild: Guild, make_caller: MakeCaller) -> None:
     caller = await make_caller()
-    lounge = guild.channels["Lounge"]
-    await caller.join_and_connect(lounge, query="?v=9", channel_id=str(lounge))
+    lounge_id = guild.channels["Lounge"]
+    await caller.join_and_connect(lounge_id, query="?v=9", channel_id=str(lounge_id))
     other_caller = await make_caller()
-    await other_caller.join(lounge)
+    await other_caller.join(lounge_id)
     await other_caller.open_socket("?v=9")
     await other_caller.send_json(
         VoiceOpcode.IDENTIFY, other_caller.identify_payload(channel_id=str(guild.channels["Den"]))
@@ -306,13 +306,13 @@ async def test_old_versions_are_rejected_since_the_change(
 async def test_end_to_end_encryption_is_required_since_the_change(
     world: World, guild: Guild, make_caller: MakeCaller, version: int | None
 ) -> None:
-    lounge = guild.channels["Lounge"]
+    lounge_id = guild.channels["Lounge"]
     before_change, after_change = await make_caller(), await make_caller()
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
-    await before_change.join_and_connect(lounge, max_dave_protocol_version=version)
+    await before_change.join_and_connect(lounge_id, max_dave_protocol_version=version)
     assert before_change.session_description["dave_protocol_version"] == 0
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms)
-    await after_change.join(lounge)
+    await after_change.join(lounge_id)
     await after_change.open_socket()
     await after_change.send_json(VoiceOpcode.IDENTIFY, after_change.identify_payload(max_dave_protocol_version=version))
     assert await after_change.wait_close_code() == VoiceCloseCode.E2EE_REQUIRED
@@ -324,7 +324,7 @@ async def test_end_to_end_encryption_is_required_since_the_change(
 
 
 async def test_stages_need_no_end_to_end_encryption(world: World, guild: Guild, make_caller: MakeCaller) -> None:
-    stage = await guild.channel("Stage", type=ChannelType.GUILD_STAGE_VOICE)
+    stage_channel_id = await guild.channel("Stage", type=ChannelType.GUILD_STAGE_VOICE)
     caller = await make_caller()
-    await caller.join_and_connect(stage, max_dave_protocol_version=0)
+    await caller.join_and_connect(stage_channel_id, max_dave_protocol_version=0)
     assert caller.session_description["dave_protocol_version"] == 0

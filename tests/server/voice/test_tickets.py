@@ -142,14 +142,14 @@ class TestRepeatedFailures:
 
     async def test_joins_are_delayed(self, world: World, guild: Guild, make_caller: MakeCaller) -> None:
         caller = await make_caller()
-        lounge = guild.channels["Lounge"]
+        lounge_id = guild.channels["Lounge"]
         for _ in range(2):
-            await caller.join(lounge)
+            await caller.join(lounge_id)
             await assert_identify_rejected(caller, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
             left = await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
             assert left["user_id"] == str(caller.actor.id)
         for wait_ms in (1_000, 2_000, 4_000, 8_000, 8_000):
-            await caller.update_voice_state(lounge)
+            await caller.update_voice_state(lounge_id)
             await caller.session.wait_processed()
             await caller.session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
             await world.clock.run_for(wait_ms - 1)
@@ -159,18 +159,18 @@ class TestRepeatedFailures:
             await assert_identify_rejected(caller, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
             await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
         # A delayed join is canceled by leaving.
-        await caller.update_voice_state(lounge)
+        await caller.update_voice_state(lounge_id)
         await caller.update_voice_state(None)
         await caller.session.wait_processed()
         await world.clock.run_for(8_000)
         await caller.session.assert_not_received("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
         # A successful connection resets the delay.
-        await caller.join_and_connect(lounge)
+        await caller.join_and_connect(lounge_id)
         await caller.heartbeat()
         await caller.update_voice_state(None)
         assert await caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
         await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
-        await caller.join(lounge)
+        await caller.join(lounge_id)
 
     async def test_failures_with_a_wrong_token_do_not_delay_joins(self, guild: Guild, make_caller: MakeCaller) -> None:
         caller = await make_caller()
@@ -181,15 +181,15 @@ class TestRepeatedFailures:
 
 
 async def test_joining_a_full_channel_is_ignored(guild: Guild, make_caller: MakeCaller) -> None:
-    lounge = guild.channels["Lounge"]
-    (await guild.owner.patch(f"/channels/{lounge}", json={"user_limit": 1})).ok()
+    lounge_id = guild.channels["Lounge"]
+    (await guild.owner.patch(f"/channels/{lounge_id}", json={"user_limit": 1})).ok()
     first, second = await make_caller(), await make_caller()
-    await first.join_and_connect(lounge)
-    await second.update_voice_state(lounge)
+    await first.join_and_connect(lounge_id)
+    await second.update_voice_state(lounge_id)
     await second.session.wait_processed()
     await second.session.assert_not_received("VOICE_SERVER_UPDATE")
     await guild.allow_permissions(second.actor, Permissions.MOVE_MEMBERS)
-    await second.join_and_connect(lounge)
+    await second.join_and_connect(lounge_id)
 
 
 async def test_calls_of_an_unresponsive_server_are_moved_to_another(

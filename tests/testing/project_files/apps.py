@@ -157,8 +157,8 @@ async def demo_bot(hubbub_discord_py: Platform) -> AsyncIterator[DemoBot]:
     await hubbub.clock.freeze()
     async with bot:
         task = asyncio.create_task(bot.start(application.bot.token))
-        ready = asyncio.create_task(bot.wait_until_ready())
-        await asyncio.wait([task, ready], return_when=asyncio.FIRST_COMPLETED)
+        ready_task = asyncio.create_task(bot.wait_until_ready())
+        await asyncio.wait([task, ready_task], return_when=asyncio.FIRST_COMPLETED)
         yield bot
         await bot.close()
         await task
@@ -208,12 +208,15 @@ async def test_components_and_modals_are_used(hubbub: Platform, demo_bot: DemoBo
 async def test_a_response_that_waits_for_a_request_is_returned_to_its_user_only(
     hubbub: Platform, demo_bot: DemoBot
 ) -> None:
-    general, role = hubbub.guilds["Town Square"].channels["general"], hubbub.guilds["Town Square"].roles["players"]
+    general_channel_id, role_id = (
+        hubbub.guilds["Town Square"].channels["general"],
+        hubbub.guilds["Town Square"].roles["players"],
+    )
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
-    panel = await bob.run(general, "panel show")
+    panel = await bob.run(general_channel_id, "panel show")
     for _ in range(5):
         assert (await bob.click(panel, "Promote me"))["content"] == "you are a player"
-        await alice.request("DELETE", f"/guilds/{hubbub.guilds['Town Square'].id}/members/{bob.id}/roles/{role}")
+        await alice.request("DELETE", f"/guilds/{hubbub.guilds['Town Square'].id}/members/{bob.id}/roles/{role_id}")
     await hubbub.users["carol"].connect()
     await hubbub.users["carol"].expect_none("MESSAGE_CREATE")
 

@@ -10,9 +10,9 @@ def test_a_bot_without_permission_to_send(hubbub: Platform) -> None:
     bot.connect()
     bob.connect()
     hubbub.users["alice"].send_message("staff", "hello")
-    staff = hubbub.guilds["Town Square"].channels["staff"]
+    staff_channel_id = hubbub.guilds["Town Square"].channels["staff"]
     hubbub.faults.fail("POST", "/channels/{channel_id}/messages", times=2, user=bob)
-    bot.request("POST", f"/channels/{staff}/messages", {"content": "hello"})
+    bot.request("POST", f"/channels/{staff_channel_id}/messages", {"content": "hello"})
 
 
 def test_an_unrelated_failure(hubbub: Platform) -> None:

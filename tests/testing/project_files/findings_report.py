@@ -5,8 +5,8 @@ from hubbub.testing import Platform
 
 def test_a_deprecated_route(hubbub: Platform) -> None:
     hubbub.bots["demo-bot"].connect()
-    general = hubbub.guilds["Town Square"].channels["general"]
-    hubbub.bots["demo-bot"].request("GET", f"/channels/{general}/pins")
+    general_channel_id = hubbub.guilds["Town Square"].channels["general"]
+    hubbub.bots["demo-bot"].request("GET", f"/channels/{general_channel_id}/pins")
     assert [finding["rule"] for finding in hubbub.report()["findings"]][:1] == ["deprecated_route"]
 
 
@@ -14,5 +14,5 @@ def test_the_same_deprecated_route_in_another_test(hubbub: Platform) -> None:
     hubbub.bots["demo-bot"].connect()
     hubbub.users["alice"].send_message("general", "hello")
     hubbub.bots["demo-bot"].expect("MESSAGE_CREATE")
-    general = hubbub.guilds["Town Square"].channels["general"]
-    hubbub.bots["demo-bot"].request("GET", f"/channels/{general}/pins")
+    general_channel_id = hubbub.guilds["Town Square"].channels["general"]
+    hubbub.bots["demo-bot"].request("GET", f"/channels/{general_channel_id}/pins")

@@ -39,10 +39,10 @@ def test_users_become_friends_and_join_guilds(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
     hubbub.add_user("dora", global_name="Dora")
     dora = hubbub.users["dora"]
-    general = hubbub.guilds["Town Square"].channels["general"]
+    general_channel_id = hubbub.guilds["Town Square"].channels["general"]
     alice.connect()
 
-    invite = alice.request("POST", f"/channels/{general}/invites", {})
+    invite = alice.request("POST", f"/channels/{general_channel_id}/invites", {})
     assert dora.join(invite)["guild"]["name"] == "Town Square"
     assert alice.expect("GUILD_MEMBER_ADD", user={"id": dora.id})["user"]["global_name"] == "Dora"
     dora.befriend(alice)

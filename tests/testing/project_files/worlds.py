@@ -103,9 +103,9 @@ def test_rate_limits_are_only_reported_by_default(hubbub: Platform) -> None:
 
 
 def test_an_invite_expires_by_the_controlled_clock(hubbub: Platform) -> None:
-    alice, general = hubbub.users["alice"], hubbub.guilds["Town Square"].channels["general"]
+    alice, general_channel_id = hubbub.users["alice"], hubbub.guilds["Town Square"].channels["general"]
     hubbub.add_user("dora")
-    invite = alice.request("POST", f"/channels/{general}/invites", {"max_age": 1800})
+    invite = alice.request("POST", f"/channels/{general_channel_id}/invites", {"max_age": 1800})
     hubbub.clock.set("2031-01-01")
     with pytest.raises(RequestRejected, match="Unknown Invite"):
         hubbub.users["dora"].join(invite)

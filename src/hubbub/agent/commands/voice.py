@@ -36,6 +36,7 @@ _DEVICE_CHECK: Final = fields(
 @handles_command("GET_VOICE_SETTINGS")
 async def get_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get the user's voice settings, including the changes of the program that controls them."""
+    await context.refresh_devices()
     return context.voice.get_settings()
 
 
@@ -45,6 +46,9 @@ async def set_voice_settings(context: AgentContext, connection: ProgramConnectio
     settings = parse_arguments(request.args, SETTINGS_CHECKS)
     if not settings:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must contain at least one setting')
+    if any("device_id" in settings.get(name, {}) for name in ("input", "output")):
+        await context.refresh_devices()
+        context.voice.require_devices(settings)
     context.voice.update(connection, settings)
     return context.voice.get_settings()
 
@@ -70,15 +74,20 @@ async def set_user_voice_settings(
 
 @handles_command("PUSH_TO_TALK")
 async def push_to_talk(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
-    """Press or release the push-to-talk key; the agent sends no audio, so only the arguments are checked."""
-    parse_arguments(request.args, {"active": boolean}, "active")
+    """Press or release the push-to-talk key."""
+    args = parse_arguments(request.args, {"active": boolean}, "active")
+    context.set_push_to_talk(connection, args["active"])
 
 
 @handles_command("SET_CERTIFIED_DEVICES")
 async def set_certified_devices(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
-    """Store the certified devices of a hardware vendor in place of the previous ones."""
+    """Store the certified devices of a hardware vendor in place of the previous ones.
+
+    The voice settings show their vendor and model, and processing that a certified microphone does itself is disabled."""
     args = parse_arguments(request.args, {"devices": items(_DEVICE_CHECK, 0, DEVICES_MAX)}, "devices")
     context.voice.devices = args["devices"]
+    context.apply_voice_settings()
+    context.publish_voice_settings()
 
 
 @handles_command("GET_SELECTED_VOICE_CHANNEL")
@@ -117,8 +126,12 @@ async def select_voice_channel(
     if previous_channel is not None and previous_channel["id"] != channel["id"] and not args.get("force"):
         raise RpcError(RpcErrorCode.SELECT_VOICE_FORCE_REQUIRED, "The user is in another voice channel")
     if previous_channel is None or previous_channel["id"] != channel["id"]:
-        await context.set_voice_channel(channel)
-        await _wait_for_channel(context, channel["id"], timeout_seconds)
+        try:
+            await context.set_voice_channel(channel)
+            await _wait_for_channel(context, channel["id"], timeout_seconds)
+        except RpcError:
+            await context.leave_call()
+            raise
     return await build_channel_view(context, connection, channel)
 
 

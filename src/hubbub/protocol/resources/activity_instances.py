@@ -27,7 +27,7 @@ class ActivityLocation(Struct, kw_only=True):
 
 
 class ActivityInstance(Struct, kw_only=True):
-    """A running activity as its application sees it."""
+    """A running activity with the fields that its application can read."""
 
     application_id: ApplicationId
     """ID of the application."""
@@ -55,7 +55,7 @@ class ActivityParticipant(Struct, kw_only=True):
 
 
 class EmbeddedActivity(Struct, kw_only=True):
-    """A running activity as users of its channel see it; an instance without participants has ended."""
+    """A running activity with the fields that users of its channel can read; an instance without participants has ended."""
 
     application_id: ApplicationId
     """ID of the application."""

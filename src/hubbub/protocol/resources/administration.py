@@ -135,7 +135,7 @@ class ScheduledDeletion(Struct, kw_only=True):
 
 
 class AdministeredUser(Struct, kw_only=True):
-    """An account as operators see it."""
+    """An account with the fields that operators can read."""
 
     id: UserId
     """ID of the user."""

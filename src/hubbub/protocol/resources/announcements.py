@@ -42,7 +42,7 @@ class AnnouncementState(StrEnum):
 
 
 class Announcement(Struct, kw_only=True):
-    """An announcement as users see it."""
+    """An announcement with the fields that users can read."""
 
     id: Snowflake
     """ID of the announcement."""
@@ -57,7 +57,7 @@ class Announcement(Struct, kw_only=True):
 
 
 class AdministeredAnnouncement(Announcement, kw_only=True):
-    """An announcement as operators see it."""
+    """An announcement with the fields that operators can read."""
 
     state: AnnouncementState
     """Whether the announcement is scheduled, shown or over."""

@@ -29,7 +29,7 @@ class DisabledState(Struct, kw_only=True):
 
 
 class AdministeredApplication(Struct, kw_only=True):
-    """An application as operators see it."""
+    """An application with the fields that operators can read."""
 
     id: ApplicationId
     """ID of the application."""

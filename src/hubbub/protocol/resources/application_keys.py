@@ -1,4 +1,4 @@
-"""Roll-over of the key that signs interactions and webhook events of an application.
+"""Rollover of the key that signs interactions and webhook events of an application.
 
 First-party: the public API has one key that does not change (decisions/0150).
 """
@@ -17,7 +17,7 @@ KEY_OVERLAP_DAYS: Final = 7
 
 
 class KeyRollover(Struct, kw_only=True):
-    """The keys with which an endpoint verifies requests, and the times of the roll-over."""
+    """The keys with which an endpoint verifies requests, and the times of the rollover."""
 
     verify_key: str
     """Public key in use, in hexadecimal."""

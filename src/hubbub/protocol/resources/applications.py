@@ -96,7 +96,7 @@ class ReadyApplication(Struct, kw_only=True):
 
 
 class PublicApplication(Struct, kw_only=True):
-    """An application as any caller sees it."""
+    """The public fields of an application, which any caller can read."""
 
     id: ApplicationId
     """ID of the application."""
@@ -149,7 +149,7 @@ class PublicApplication(Struct, kw_only=True):
 
 
 class Application(PublicApplication, kw_only=True):
-    """An application as its owner and its bot see it."""
+    """An application with the fields that its owner and its bot can read."""
 
     # Both are optional in the public API, but discord.py reads them without a default at login.
     bot_public: bool

@@ -40,7 +40,7 @@ class FeatureState(Struct, kw_only=True):
     name: Feature
     """Name of the feature."""
     enabled: bool
-    """Whether the feature is on."""
+    """Whether the feature is enabled."""
     message: str | None
     """Message of the operator about a switched-off feature; null for none."""
 
@@ -49,16 +49,16 @@ class AdministeredFeature(FeatureState, kw_only=True):
     """A feature with the time at which it was switched off."""
 
     changed_at: Timestamp | None
-    """Time at which the feature was switched off; null if it is on."""
+    """Time at which the feature was switched off; null if it is enabled."""
 
 
 class SetFeature(Struct, kw_only=True):
     """Request body for switching a feature on or off."""
 
     enabled: bool
-    """Whether the feature is on."""
+    """Whether the feature is enabled."""
     message: Annotated[str, Meta(min_length=1, max_length=FEATURE_MESSAGE_MAX)] | None = None
-    """Message that users see while the feature is off; null or absent for none. It is ignored for a feature that is on."""
+    """Message that users see while the feature is disabled; null or absent for none. It is ignored for an enabled feature."""
     reason: Reason | None = None
     """Reason for the audit log; null or absent for none."""
 

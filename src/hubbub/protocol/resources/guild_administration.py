@@ -41,7 +41,7 @@ class GuildSuspension(Struct, kw_only=True):
 
 
 class AdministeredGuild(Struct, kw_only=True):
-    """A guild as operators see it."""
+    """A guild with the fields that operators can read."""
 
     id: GuildId
     """ID of the guild."""

@@ -22,6 +22,7 @@ from hubbub.protocol.resources import members
 from hubbub.protocol.resources.activity_instances import EmbeddedActivity
 from hubbub.protocol.resources.channels import GUILD_CHANNELS_MAX, Channel, CreateGuildChannel, Thread
 from hubbub.protocol.resources.emojis import Emoji
+from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.presence import Presence
 from hubbub.protocol.resources.roles import ROLES_MAX, Role, UpdateRole
 from hubbub.protocol.resources.scheduled_events import ScheduledEvent
@@ -60,7 +61,7 @@ class IncidentsData(Struct, kw_only=True):
 
 
 class Guild(Struct, kw_only=True):
-    """A guild as its members see it; most fields are never absent, because client libraries require them."""
+    """A guild with the fields that its members can read; most fields are never absent, because client libraries require them."""
 
     id: GuildId
     """ID of the guild."""
@@ -161,7 +162,7 @@ class GuildCreated(Guild, kw_only=True):
     """Always false when the guild becomes available; absent when the user joins the guild."""
     voice_states: list[VoiceState]
     """Voice states of connected members, without `guild_id`."""
-    members: list[members.Member]
+    members: list[Member]
     """Members of the guild; in large guilds or without the intents GUILD_MEMBERS and GUILD_PRESENCES only some of them."""
     channels: list[Channel]
     """Channels of the guild."""
@@ -189,7 +190,7 @@ class UnavailableGuild(Struct, kw_only=True):
 
 
 class GuildPreview(Struct, kw_only=True):
-    """A guild as users who are not members see it."""
+    """A guild with the fields that users who are not members can read."""
 
     id: GuildId
     """ID of the guild."""

@@ -139,7 +139,7 @@ class LobbyVoiceState(Struct, kw_only=True):
     """Whether the user deafened themselves."""
     self_video: bool = False
     """Whether the user's camera is on."""
-    # Lobbies have no server mute and no audience; clients that share code with guild voice states read these fields.
+    # Lobbies have no server mute and no stage audience; clients that share code with guild voice states read these fields.
     mute: bool = False
     """Always false; present for clients that expect a guild voice state."""
     deaf: bool = False
@@ -250,7 +250,7 @@ class LobbyInvite(Struct, kw_only=True):
 
 
 class LobbyMemberRequest(Struct, kw_only=True):
-    """A user to add to a lobby; null or absent flags of an existing member are kept."""
+    """A user to add to a lobby; null or absent flags keep those of an existing member."""
 
     id: UserId
     """ID of the user."""

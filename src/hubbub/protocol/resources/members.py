@@ -47,7 +47,7 @@ PruneDays = Annotated[int, Meta(ge=PRUNE_DAYS_MIN, le=PRUNE_DAYS_MAX)]
 
 
 class PartialMember(Struct, kw_only=True):
-    """A member without the user, which is given in the enclosing object."""
+    """A member without the user, which the enclosing object contains."""
 
     roles: list[RoleId]
     """IDs of the member's roles, without the @everyone role."""

@@ -78,7 +78,7 @@ class ModerationDecision(Struct, kw_only=True):
 
 
 class AdministeredDecision(ModerationDecision, kw_only=True):
-    """A decision as operators see it."""
+    """A decision with the fields that operators can read."""
 
     user_id: UserId
     """ID of the affected account."""

@@ -94,7 +94,7 @@ class CreateReport(Struct, kw_only=True):
 
 
 class Report(Struct, kw_only=True):
-    """A report as its reporter sees it."""
+    """A report with the fields that its reporter can read."""
 
     id: Snowflake
     """ID of the report."""
@@ -166,7 +166,7 @@ class Evidence(Struct, kw_only=True):
 
 
 class CaseReport(Struct, kw_only=True):
-    """A report as operators see it."""
+    """A report with the fields that operators can read."""
 
     id: Snowflake
     """ID of the report."""

@@ -54,7 +54,7 @@ class EntityMetadata(Struct, kw_only=True):
 
 
 class NthWeekday(Struct, kw_only=True):
-    """A weekday in a given week of the month."""
+    """A weekday in one week of the month."""
 
     n: Annotated[int, Meta(ge=1, le=5)]
     """Week of the month, from 1 to 5."""

@@ -105,7 +105,7 @@ class ThreadSortBy(StrEnum):
 
 
 class TagMatching(StrEnum):
-    """Whether a thread must have all of the given tags or at least one."""
+    """Whether a thread must have all tags of the query or at least one."""
 
     MATCH_ALL = "match_all"
     """All tags."""

@@ -14,7 +14,7 @@ FILENAMES: Final = ("hubbub-aec-in.wav", "hubbub-aec-out.wav")
 
 
 class AecDump:
-    """The two WAV files of one AEC dump; it writes nothing if there is no directory."""
+    """The two WAV files of one AEC dump; nothing is written without a directory, or if a file cannot be opened."""
 
     def __init__(self, directory: Path | None) -> None:
         self._stack = contextlib.ExitStack()
@@ -28,7 +28,7 @@ class AecDump:
                     self._files.append(self._stack.enter_context(_open_wav(file)))
 
     def write(self, captured: bytes | None, played: bytes | None) -> None:
-        """Write a frame of captured and played audio; None is written as silence."""
+        """Write a frame of captured and played audio, up to `FRAMES_MAX`; None is written as silence."""
         if len(self._files) < len(FILENAMES) or self._frames_left <= 0:
             return
         self._frames_left -= 1

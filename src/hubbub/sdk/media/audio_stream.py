@@ -46,6 +46,8 @@ class CallSettings(GateSettings, Protocol):
     """User IDs of the participants who are muted on this machine."""
     volumes: dict[int, float]
     """Playback volumes in percent by user ID; 100 if a user is missing."""
+    pans: dict[int, tuple[float, float]]
+    """Volume factors of the left and right channel by user ID; 1 if a user is missing."""
     received_audio: ReceivedAudio | None
     captured_audio: CapturedAudio | None
 
@@ -55,14 +57,46 @@ class CallSettings(GateSettings, Protocol):
 
     @property
     def deaf(self) -> bool:
-        """Whether playback is off."""
+        """Whether playback is disabled."""
+
+
+class AudioProcessing(Protocol):
+    """Echo cancellation, noise suppression and gain control of the audio that a call sends."""
+
+    def process(self, frame: "array[int]") -> "array[int]":
+        """Return the processed samples of a captured frame."""
+
+    def process_played(self, played: bytes | None) -> None:
+        """Pass a played frame to the echo cancellation; None is silence."""
+
+
+class StreamStatistics:
+    """Counters of a stream, for the voice log."""
+
+    def __init__(self) -> None:
+        self.packets_sent = 0
+        self.packets_received = 0
+        self.invalid_packets = 0
+        """Number of received packets that could not be decrypted."""
+        self.frames_played = 0
+        self.frames_lost = 0
+        """Number of frames that were lost, too late, or not decryptable, of all participants."""
+        self.undecryptable_frames = 0
+        """Number of frames that the end-to-end encryption rejected."""
+
+    def __str__(self) -> str:
+        return (
+            f"sent {self.packets_sent} packets, received {self.packets_received} ({self.invalid_packets} invalid), "
+            f"played {self.frames_played} frames, lost {self.frames_lost} ({self.undecryptable_frames} undecryptable)"
+        )
 
 
 class RemoteParticipant:
     """The received audio of one remote participant: jitter buffer, decoder and concealment of lost frames."""
 
-    def __init__(self, user_id: int) -> None:
+    def __init__(self, user_id: int, statistics: StreamStatistics) -> None:
         self.user_id = user_id
+        self._statistics = statistics
         self.jitter = JitterBuffer()
         self.quiet_frames = QUIET_FRAMES_MAX
         """Number of frames since the last audio, at most `QUIET_FRAMES_MAX`."""
@@ -86,11 +120,13 @@ class RemoteParticipant:
                 opus_frame = open_frame(self.user_id, frame)
                 if opus_frame is None or opus_frame == SILENCE_FRAME:
                     lost = opus_frame is None
+                    self._statistics.undecryptable_frames += lost
                     if opus_frame == SILENCE_FRAME:
                         self.quiet_frames = QUIET_FRAMES_MAX
                         self._last_frame = None
                 else:
                     lost = not self._decode(opus_frame)
+            self._statistics.frames_lost += lost
             if lost and self._last_frame is not None:
                 self._last_frame = samples.scale(self._last_frame, CONCEALMENT_FACTOR)
                 return array("h", self._last_frame)
@@ -98,6 +134,7 @@ class RemoteParticipant:
             self._unplayed.clear()
             return None
         self.quiet_frames = 0
+        self._statistics.frames_played += 1
         self._last_frame = samples.to_frame(bytes(self._unplayed[:FRAME_BYTES]))
         del self._unplayed[:FRAME_BYTES]
         return array("h", self._last_frame)
@@ -151,6 +188,10 @@ class AudioStream:
         """Participants whose audio arrived, by SSRC."""
         self.frames_since_packet = 0
         """Number of frames since the last packet of the server."""
+        self.processor: AudioProcessing | None = None
+        """Processing of the captured audio; None if the audio is sent as it is."""
+        self.statistics = StreamStatistics()
+        """Counters since the stream started, for the voice log."""
         self.is_removed = False
         """Whether the stream is to be removed from the voice thread."""
 
@@ -184,7 +225,9 @@ class AudioStream:
         try:
             packet = self._packet_codec.open(datagram)
         except PacketError:
+            self.statistics.invalid_packets += 1
             return
+        self.statistics.packets_received += 1
         self.frames_since_packet = 0
         if packet is None or self._settings.deaf:
             return
@@ -193,7 +236,7 @@ class AudioStream:
             return
         speaker = self._speakers.get(packet.ssrc)
         if speaker is None or speaker.user_id != user_id:
-            speaker = self._speakers[packet.ssrc] = RemoteParticipant(user_id)
+            speaker = self._speakers[packet.ssrc] = RemoteParticipant(user_id, self.statistics)
         speaker.jitter.put(packet.sequence, packet.frame)
 
     def send_frame(self, captured: bytes | None, volume: float) -> float | None:
@@ -210,6 +253,8 @@ class AudioStream:
             frame = samples.silence() if captured is None else samples.to_frame(captured)
             if self._settings.captured_audio is not None:
                 self._settings.captured_audio(frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
+            if self.processor is not None:
+                frame = self.processor.process(frame)
             level = samples.level(frame)
             speaking = self._gate.passes(level)
             # Without an encryption group, such as when the user is alone in the call, nothing is sent.
@@ -240,6 +285,7 @@ class AudioStream:
 
     def _send_packet(self, packet: bytes) -> None:
         self._idle_frames = 0
+        self.statistics.packets_sent += 1
         try:
             self.udp.send(packet)
         except OSError:
@@ -272,8 +318,18 @@ class AudioStream:
                     self._settings.received_audio(speaker.user_id, frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
                 )
             if not is_muted:
-                frames.append(samples.scale(frame, self._settings.volumes.get(speaker.user_id, 100.0) / 100))
+                frame = samples.scale(frame, self._settings.volumes.get(speaker.user_id, 100.0) / 100)
+                if (pan := self._settings.pans.get(speaker.user_id)) is not None:
+                    frame = samples.pan(frame, *pan)
+                frames.append(frame)
         return frames
+
+    def describe(self) -> str:
+        """Return the counters and the participants whose audio arrives, for the voice log."""
+        speakers = ", ".join(
+            f"user {speaker.user_id}: {len(speaker.jitter)} frames" for speaker in self._speakers.values()
+        )
+        return f"{self.statistics}; buffered: {speakers or 'nothing'}"
 
     def stop_speaking(self) -> None:
         """Report that all users stopped speaking, because the stream ends."""

@@ -22,7 +22,7 @@ class GroupError(Exception):
 
 
 class CallEncryption:
-    """The client's membership in the MLS group of one call; `group_id` is the lobby ID."""
+    """The client's membership in the MLS group of one call; `group_id` is the ID of the lobby or voice channel."""
 
     def __init__(self, user_id: int, group_id: int) -> None:
         self._user_id, self._group_id = user_id, group_id

@@ -13,7 +13,7 @@ from typing import Final, ParamSpec, Protocol, TypeVar
 
 from hubbub.sdk.audio import FRAME_BYTES, FRAME_MS, AudioBackend
 from hubbub.sdk.media import samples
-from hubbub.sdk.media.audio_stream import AudioStream
+from hubbub.sdk.media.audio_stream import AudioProcessing, AudioStream
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -26,6 +26,8 @@ JOIN_TIMEOUT_SECONDS: Final = 1.0
 """Default maximum time to wait for the thread to end, in seconds."""
 SILENT_INPUT_FRAMES: Final = 50
 """Number of quiet frames after which the microphone counts as silent: one second."""
+REPORT_FRAMES: Final = 500
+"""Number of frames between two reports in the voice log: 10 seconds."""
 DETECTION_OFF_DBFS: Final = -100.0
 """Threshold that turns the detection of a silent microphone off."""
 
@@ -56,15 +58,27 @@ class AudioOptions(Protocol):
     def on_input_detected(self, is_detected: bool) -> None:
         """Report that the microphone became silent (`is_detected` is False) or audible."""
 
+    def log_statistics(self, message: str) -> None:
+        """Write statistics to the voice log."""
+
     def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
         """Report the captured and played audio of a frame, for the AEC dump; None is silence."""
 
 
 class AudioEngine:
-    """The voice thread of a client; `warn` logs a message."""
+    """The voice thread of a client; `warn` logs a message.
 
-    def __init__(self, backend: AudioBackend, options: AudioOptions, warn: Callable[[str], None]) -> None:
+    `new_processor` creates the audio processing of a call; without it, captured audio is sent as it is."""
+
+    def __init__(
+        self,
+        backend: AudioBackend,
+        options: AudioOptions,
+        warn: Callable[[str], None],
+        new_processor: Callable[[], AudioProcessing] | None = None,
+    ) -> None:
         self._backend = backend
+        self._new_processor = new_processor
         self._options = options
         self._warn = warn
         self._warned: set[str] = set()
@@ -79,9 +93,16 @@ class AudioEngine:
         """Whether the microphone is audible."""
         self._quiet_frames = 0
         """Number of consecutive frames below the threshold."""
+        self._loudest = samples.LEVEL_MIN_DBFS
+        """Highest level of the microphone since the last report, in dBFS."""
+        self._frames_since_report = 0
+        self._skipped_count = 0
+        """Number of times that the thread was too late and skipped frames."""
 
     def add(self, stream: AudioStream) -> None:
         """Add the stream of a call, and start the thread if it is not running."""
+        if self._new_processor is not None:
+            stream.processor = self._new_processor()
         with self._lock:
             self._streams.append(stream)
             if self._thread is None:
@@ -93,7 +114,7 @@ class AudioEngine:
         stream.is_removed = True
 
     def join(self, timeout_seconds: float = JOIN_TIMEOUT_SECONDS) -> None:
-        """Wait until the thread ends, which it does once all streams are removed."""
+        """Wait until the thread ends, which it does once all streams are removed, or until the timeout."""
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout_seconds)
@@ -114,6 +135,7 @@ class AudioEngine:
                 self._run_frame(registered)
                 next_frame_at += FRAME_SECONDS
                 if -left_seconds > LAG_MAX_SECONDS:
+                    self._skipped_count += 1
                     next_frame_at = time.monotonic()
         finally:
             selector.close()
@@ -127,6 +149,7 @@ class AudioEngine:
             self._streams = [stream for stream in self._streams if not stream.is_removed]
             new_streams = [stream for stream in self._streams if stream not in registered]
             if not self._streams:
+                self._try("Reporting statistics", self._report, removed_streams)
                 # The backend is stopped under the lock, so that a call that starts now starts it afterwards.
                 self._thread = None
                 self._devices = ("", "")
@@ -161,10 +184,30 @@ class AudioEngine:
                 played = frame if played is None else samples.mix(played, frame)
         if loudest is None and captured is not None:
             loudest = samples.level(samples.to_frame(captured))
-        self._detect_silence(samples.LEVEL_MIN_DBFS if loudest is None else loudest)
+        level_dbfs = samples.LEVEL_MIN_DBFS if loudest is None else loudest
+        self._detect_silence(level_dbfs)
+        self._loudest = max(self._loudest, level_dbfs)
         data = None if played is None else samples.scale(played, self._options.output_factor).tobytes()
         self._try("AudioBackend.play", self._backend.play, data or bytes(FRAME_BYTES))
+        for stream in streams:
+            if stream.processor is not None:
+                self._try("Echo cancellation", stream.processor.process_played, data)
         self._try("Recording the AEC dump", self._options.record_frame, captured, data)
+        self._frames_since_report += 1
+        if self._frames_since_report >= REPORT_FRAMES:
+            self._report(streams)
+
+    def _report(self, streams: list[AudioStream]) -> None:
+        """Write the statistics of the calls and of the devices to the voice log."""
+        self._frames_since_report = 0
+        for stream in streams:
+            self._options.log_statistics(f"Statistics: {stream.describe()}")
+        devices = self._try("AudioBackend.describe", self._backend.describe)
+        self._options.log_statistics(
+            f"Audio: microphone at most {self._loudest:.0f} dBFS, voice thread late {self._skipped_count} times"
+            + (f"; {devices}" if devices else "")
+        )
+        self._loudest = samples.LEVEL_MIN_DBFS
 
     def _detect_silence(self, level: float) -> None:
         """Detect whether the microphone is silent (SetNoAudioInputThreshold), and report changes."""

@@ -9,7 +9,7 @@ BUFFERED_FRAMES_MAX: Final = 12
 EMPTY_READS_MAX: Final = 10
 """Number of empty reads after which the speaker counts as silent, so that the next frame is buffered again."""
 SEQUENCE_JUMP_MAX: Final = 100
-"""Distance from the expected sequence number at which the buffer restarts."""
+"""Maximum distance from the expected sequence number; a frame with a greater distance restarts the buffer."""
 
 
 class JitterBuffer:

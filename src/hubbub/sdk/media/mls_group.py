@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection
 from typing import Final
 
-from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
+from hubbub.protocol.voice import DAVE_VERSION, PrepareEpoch, PrepareTransition, VoiceOpcode
 from hubbub.sdk.media.encryption import CallEncryption, GroupError
-from hubbub.sdk.media.voice_payloads import DaveTransition
 from hubbub.sdk.media.voice_socket import VoiceSocket, decode_voice_payload
+from hubbub.sdk.tolerant_models import value_or
 
 NEW_GROUP_EPOCH: Final = 1
 """Epoch of a new group, which the client must join with a new key package."""
@@ -39,13 +39,13 @@ async def process_group_message(
             )
             await _send_transition_ready(voice, transition_id)
         elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
-            if decode_voice_payload(data, DaveTransition).epoch == NEW_GROUP_EPOCH:
+            if decode_voice_payload(data, PrepareEpoch).epoch == NEW_GROUP_EPOCH:
                 await voice.send_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.reset())
         elif op == VoiceOpcode.DAVE_PREPARE_TRANSITION:
-            transition = decode_voice_payload(data, DaveTransition)
-            if transition.protocol_version < DAVE_VERSION:
+            transition = decode_voice_payload(data, PrepareTransition)
+            if value_or(transition.protocol_version, DAVE_VERSION) < DAVE_VERSION:
                 return False
-            await _send_transition_ready(voice, transition.transition_id)
+            await _send_transition_ready(voice, value_or(transition.transition_id, 0))
     except GroupError as error:
         log(f"Could not process a group message, rejoining the group: {error}")
         await voice.send(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition_id})

@@ -24,7 +24,7 @@ class AudioPacket(NamedTuple):
 
 
 class PacketCodec:
-    """Builds and decrypts RTP packets; sequence numbers are consecutive even across silence, unlike timestamps."""
+    """Encoder and decoder of encrypted RTP packets; unlike timestamps, sequence numbers are consecutive across silence."""
 
     def __init__(self, mode: str, key: bytes, ssrc: int) -> None:
         self._cipher: Cipher = CIPHERS[mode](key)

@@ -45,6 +45,14 @@ def scale(samples: "array[int]", factor: float) -> "array[int]":
     return _clip([sample * multiplier >> _FRACTION_BITS for sample in samples])
 
 
+def pan(samples: "array[int]", left: float, right: float) -> "array[int]":
+    """Return the samples with the channels multiplied by their factors, clipped to 16 bits."""
+    result = array("h", samples)
+    result[::2] = scale(samples[::2], left)
+    result[1::2] = scale(samples[1::2], right)
+    return result
+
+
 def mix(first: "array[int]", second: "array[int]") -> "array[int]":
     """Return the sum of two frames, clipped to 16 bits."""
     return _clip(list(map(add, first, second)))

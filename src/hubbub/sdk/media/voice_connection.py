@@ -16,10 +16,18 @@ from typing import Final, Protocol
 import aiohttp
 
 from hubbub.protocol.enums import VoiceCloseCode
-from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
+from hubbub.protocol.voice import (
+    DAVE_VERSION,
+    ClientDisconnect,
+    ClientsConnect,
+    SessionDescription,
+    Speaking,
+    VoiceOpcode,
+    VoiceReady,
+)
 from hubbub.sdk.calls import CallState, VoiceTicket
 from hubbub.sdk.enums import CallError, CallStatus, LoggingSeverity
-from hubbub.sdk.media import discovery, voice_payloads
+from hubbub.sdk.media import discovery
 from hubbub.sdk.media.audio_stream import SPEAKERS_MAX, AudioStream
 from hubbub.sdk.media.encryption import CallEncryption
 from hubbub.sdk.media.engine import AudioEngine
@@ -32,6 +40,7 @@ from hubbub.sdk.media.voice_socket import (
     VoiceSocketClosed,
     decode_voice_payload,
 )
+from hubbub.sdk.tolerant_models import value_or
 
 TICKET_TIMEOUT_SECONDS: Final = 30.0
 """Maximum time to wait for a ticket from the platform, in seconds (spec/sdk.md#20)."""
@@ -102,7 +111,7 @@ class CallGateway(Protocol):
         """Request a new ticket for the call."""
 
     async def ping(self, state: CallState) -> None:
-        """Ask the platform to check whether the voice server of the call is alive."""
+        """Ask the platform to check whether the voice server of the call is still available."""
 
 
 class VoiceConnection:
@@ -133,7 +142,7 @@ class VoiceConnection:
         self._socket: VoiceSocket | None = None
         self._seq = -1
         """Sequence number of the last message of the session; -1 before the first."""
-        self._ready: voice_payloads.VoiceReady | None = None
+        self._ready: VoiceReady | None = None
         """Payload of READY; None before the session has started."""
         self._stream: AudioStream | None = None
         """Audio stream of the session; None until the session key arrives."""
@@ -296,7 +305,7 @@ class VoiceConnection:
             await voice.open()
             watch_task = asyncio.create_task(self._watch_connection(voice, ticket))
             credentials = {
-                "server_id": str(self._state.lobby_id),
+                "server_id": str(self._state.server_id),
                 "session_id": ticket.session_id,
                 "token": ticket.token,
             }
@@ -361,25 +370,27 @@ class VoiceConnection:
             self._was_accepted = True
             if not self._was_connected:
                 self._state.set_status(CallStatus.SIGNALING_CONNECTED)
-            self._ready = decode_voice_payload(data, voice_payloads.VoiceReady)
+            self._ready = decode_voice_payload(data, VoiceReady, "ssrc", "ip", "port", "modes")
             self._spawn(self._open_udp(voice, self._ready))
         elif op == VoiceOpcode.SESSION_DESCRIPTION:
-            await self._start_stream(voice, decode_voice_payload(data, voice_payloads.SessionDescription))
+            description = decode_voice_payload(data, SessionDescription, "mode", "secret_key")
+            await self._start_stream(voice, description)
         elif op == VoiceOpcode.RESUMED:
             self._was_accepted = True
             self._become_connected()
         elif op == VoiceOpcode.SPEAKING:
-            speaking = decode_voice_payload(data, voice_payloads.SpeakingUser)
+            speaking = decode_voice_payload(data, Speaking, "user_id")
+            ssrc = value_or(speaking.ssrc, 0)
             if len(self._ssrcs) < SPEAKERS_MAX:
-                self._ssrcs[speaking.ssrc] = speaking.user_id
+                self._ssrcs[ssrc] = speaking.user_id
             if self._stream is not None:
-                self._stream.set_user(speaking.ssrc, speaking.user_id)
+                self._stream.set_user(ssrc, speaking.user_id)
         elif op == VoiceOpcode.CLIENTS_CONNECT:
-            user_ids = decode_voice_payload(data, voice_payloads.ConnectedUsers).user_ids
+            user_ids = decode_voice_payload(data, ClientsConnect).user_ids or []
             self._state.log(f"connected users: {', '.join(map(str, user_ids))}")
             self._other_user_ids.update(user_ids)
         elif op == VoiceOpcode.CLIENT_DISCONNECT:
-            self._remove_user(decode_voice_payload(data, voice_payloads.DisconnectedUser).user_id)
+            self._remove_user(decode_voice_payload(data, ClientDisconnect, "user_id").user_id)
         elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
             allowed_ids, was_ready = self._other_user_ids | {self._user_id}, self._encryption.ready
             if not await process_group_message(voice, self._encryption, op, data, allowed_ids, self._log):
@@ -398,7 +409,7 @@ class VoiceConnection:
 
     # Packets
 
-    async def _open_udp(self, voice: VoiceSocket, ready: voice_payloads.VoiceReady) -> None:
+    async def _open_udp(self, voice: VoiceSocket, ready: VoiceReady) -> None:
         """Discover the client's address, choose the encryption mode of packets, and select the protocol."""
         mode = next((name for name in ready.modes if name in SUPPORTED_MODES), None)
         if mode is None:
@@ -416,12 +427,12 @@ class VoiceConnection:
         transport = {"address": address, "port": port, "mode": mode}
         await voice.send(VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": transport})
 
-    async def _start_stream(self, voice: VoiceSocket, description: voice_payloads.SessionDescription) -> None:
+    async def _start_stream(self, voice: VoiceSocket, description: SessionDescription) -> None:
         """Start the audio stream with the session key."""
         ready, udp = self._ready, self._udp
         if ready is None or udp is None or self._stream is not None:
             raise VoiceSocketClosed(0)
-        if description.dave_protocol_version < DAVE_VERSION:
+        if value_or(description.dave_protocol_version, 0) < DAVE_VERSION:
             self._log("Leaving the call: the voice server does not offer end-to-end encryption")
             raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
         if (

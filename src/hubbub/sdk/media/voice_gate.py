@@ -6,7 +6,7 @@ from hubbub.sdk.audio import FRAME_MS
 from hubbub.sdk.enums import AudioModeType
 
 HANGOVER_FRAMES: Final = 10
-"""Number of frames that are still sent after the last loud one, so that the ends of words are not cut off."""
+"""Number of frames that are still sent after the last loud one, so that the ends of words are not clipped."""
 NOISE_FLOOR_MAX_DBFS: Final = -50.0
 """Highest noise floor in dBFS."""
 NOISE_FLOOR_RISE_DB: Final = 0.01
@@ -29,7 +29,7 @@ class GateSettings(Protocol):
 
 
 class VoiceGate:
-    """Decides per 20 ms frame whether the microphone is transmitted."""
+    """Gate that passes or blocks each 20 ms frame of the microphone."""
 
     def __init__(self, settings: GateSettings) -> None:
         self._settings = settings

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 import aiohttp
 import msgspec
 
-from hubbub.protocol.voice import VoiceOpcode
+from hubbub.protocol.voice import VoiceHello, VoiceOpcode
+from hubbub.sdk.tolerant_models import decode, has_value
 
 T = TypeVar("T")
 
@@ -40,13 +41,8 @@ class VoiceFrame(msgspec.Struct):
     """Sequence number; None for a message that is not sent again after Resume."""
 
 
-class _Hello(msgspec.Struct):
-    heartbeat_interval: float
-    """Interval of heartbeats in milliseconds."""
-
-
 class VoiceSocketClosed(Exception):
-    """Raised when the connection is closed."""
+    """Raised when the connection is closed or cannot be opened, or after an invalid message."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -86,9 +82,8 @@ class VoiceSocket:
             raise VoiceSocketClosed(0) from error
         if op != VoiceOpcode.HELLO:
             raise VoiceSocketClosed(0)
-        self._heartbeat_task = asyncio.create_task(
-            self._heartbeat(decode_voice_payload(data, _Hello).heartbeat_interval / 1000)
-        )
+        hello = decode_voice_payload(data, VoiceHello, "heartbeat_interval")
+        self._heartbeat_task = asyncio.create_task(self._heartbeat(hello.heartbeat_interval / 1000))
 
     async def receive(self) -> tuple[int, bytes]:
         """Return the opcode and the payload of the next message; raise `VoiceSocketClosed` at the end of the connection."""
@@ -96,7 +91,7 @@ class VoiceSocket:
         while True:
             message = await self._socket.receive()
             if message.type is aiohttp.WSMsgType.TEXT:
-                frame = decode_voice_payload(message.data, VoiceFrame)
+                frame = _decode_frame(message.data)
                 if frame.seq is not None:
                     self.seq = frame.seq
                 if frame.op == VoiceOpcode.HEARTBEAT_ACK:
@@ -147,9 +142,19 @@ class VoiceSocket:
             await asyncio.sleep(interval_seconds)
 
 
-def decode_voice_payload(data: bytes | str, kind: type[T]) -> T:
-    """Decode a payload of type `kind`; raise `VoiceSocketClosed` if it is invalid."""
+def _decode_frame(data: str) -> VoiceFrame:
     try:
-        return msgspec.json.decode(data, type=kind, strict=False)
+        return msgspec.json.decode(data, type=VoiceFrame, strict=False)
     except msgspec.MsgspecError as error:
         raise VoiceSocketClosed(0) from error
+
+
+def decode_voice_payload(data: bytes | str, kind: type[T], *required: str) -> T:
+    """Decode a payload to a tolerant model; raise `VoiceSocketClosed` if it is invalid or a required field is missing."""
+    try:
+        payload = decode(data, kind)
+    except msgspec.MsgspecError as error:
+        raise VoiceSocketClosed(0) from error
+    if not all(has_value(getattr(payload, name)) for name in required):
+        raise VoiceSocketClosed(0)
+    return payload

@@ -130,7 +130,7 @@ def _open_snapshot(url: str) -> Iterator[tuple[psycopg.Connection, str]]:
 
 def _describe_contents(run_query: RunQuery, tables_query: str) -> tuple[int, dict[str, int], set[str]]:
     """Return the schema, the row counts by table, and the keys of files that the database refers to."""
-    [(schema,)] = run_query("SELECT MAX(number) FROM schema_migrations")
+    [(schema,)] = run_query(migrations.SCHEMA_SQL)
     counts = count_rows(run_query, tables_query)
     keys = set(list_file_keys(run_query)) if schema == len(migrations.shipped_migrations()) else set()
     return schema, counts, keys

@@ -18,13 +18,20 @@ from hubbub.server.app import App
 from hubbub.server.backups import manifest as manifests
 from hubbub.server.backups import references, restoration
 from hubbub.server.backups.manifest import BackupError, Manifest, Progress
-from hubbub.server.core import auth
+from hubbub.server.core import auth, migrations
 from hubbub.server.core.backends import FILES_FOLDER
 from hubbub.server.core.config import Config
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.store import StoreUnavailable, Tx
 from hubbub.server.terminal import Finding
+
+READS: Final = {
+    "account_bans": "accounts that can log in, in the same statement",
+    "accounts": "one account that can log in, without a row for each account",
+    "members": "an account with a guild is preferred, in the same statement",
+}
+"""Tables of slices that this module reads, with the reason."""
 
 PROBLEMS_SHOWN_MAX: Final = 5
 """Maximum number of problems of one kind that the report lists."""
@@ -113,7 +120,7 @@ async def _check_platform(backup: Path, manifest: Manifest, config: Config) -> A
         yield Finding("problem", "start", Secrets().clean(str(error)))
         return
     try:
-        schema = await app.database.read(lambda tx: tx.value("SELECT MAX(number) FROM schema_migrations"))
+        schema = await app.database.read(lambda tx: tx.value(migrations.SCHEMA_SQL))
         yield Finding("ok", "start", f"the platform starts, schema {schema}")
         orphans = await _query(app, references.find_orphans)
         yield _summarize("references", orphans, f"{len(references.PARENT_COLUMNS)} references between tables hold")

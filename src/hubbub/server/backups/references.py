@@ -47,6 +47,16 @@ PARENT_COLUMNS: Final = (
 A row is deleted at the latest in the transaction that deletes the row of its parent table. The operations maintain these
 references; the schema declares no foreign keys (decisions/0003)."""
 
+READS: Final = (
+    dict.fromkeys((parent for _, _, parent in PARENT_COLUMNS), "references to their rows")
+    | dict.fromkeys((table for table, _, _ in PARENT_COLUMNS), "references to parent tables")
+    | dict.fromkeys((table for table, _ in (*IMAGE_COLUMNS, *SOUND_COLUMNS)), "names of files")
+    | dict.fromkeys(("message_files", "ephemeral_messages"), "IDs of attached files")
+)
+"""Tables of slices that this module reads, with the reason.
+
+A backup reads a database without the platform, so that no function of a slice can run on it."""
+
 
 def list_file_keys(run_query: RunQuery) -> Iterator[str]:
     """Yield the key of every file that the database refers to, possibly more than once."""

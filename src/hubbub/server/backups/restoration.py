@@ -14,7 +14,7 @@ from hubbub.server.backups import manifest as manifests
 from hubbub.server.backups.creation import POSTGRES_TABLES_QUERY, count_rows
 from hubbub.server.backups.manifest import BackupError, Manifest, Progress
 from hubbub.server.backups.postgres_programs import database_name, require_program, run_program
-from hubbub.server.core import migrations
+from hubbub.server.core import migrations, process_leases
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.files import Files
 
@@ -57,7 +57,7 @@ def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progr
         counts = count_rows(lambda sql: connection.execute(sql.encode()).fetchall(), POSTGRES_TABLES_QUERY)
         _require_counts(counts, manifest)
         # The processes of the backup do not run on this database, so a start need not wait for them.
-        connection.execute("DELETE FROM process_leases")
+        connection.execute(process_leases.RELEASE_ALL_SQL)
         connection.execute("ANALYZE")
 
 

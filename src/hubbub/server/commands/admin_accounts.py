@@ -10,11 +10,13 @@ from hubbub.server.commands.admin_actions import (
     action,
     describe_found,
     parse_future_time,
+    parse_id,
     require_grace_days,
     require_user,
 )
 from hubbub.server.core.call import Call
 from hubbub.server.identity import administration
+from hubbub.server.talk import file_administration
 
 # Accounts
 
@@ -30,6 +32,35 @@ def list_users(call: Call, arguments: argparse.Namespace) -> list[str]:
     rows = administration.accounts.search(call, query)
     lines = [f"{row.id} {row.username}" + ("" if row.email is None else f" {row.email}") for row in rows]
     return describe_found(lines, "accounts")
+
+
+@action("show-user")
+def show_user(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print an account with its storage and its login sessions."""
+    user = administration.user_details(call, require_user(call, arguments.username))
+    storage = file_administration.user_storage(call, user.id)
+    quota = "" if storage.quota_bytes is None else f" of {storage.quota_bytes}"
+    lines = [
+        f"id: {int(user.id)}",
+        f"username: {user.username}",
+        f"created: {user.created_at}",
+        "email: " + ("none" if user.email is None else user.email + ("" if user.verified else " (not confirmed)")),
+        f"two-factor authentication: {'on' if user.mfa_enabled else 'off'}",
+        f"storage: {storage.bytes}{quota} bytes in {storage.file_count} files",
+    ]
+    if user.operator_role is not None:
+        lines.append(f"operator: {user.operator_role.value}")
+    if user.suspension is not None:
+        ends = "" if user.suspension.ends_at is None else f" until {user.suspension.ends_at}"
+        lines.append(f"suspended{ends}: {user.suspension.reason or 'without a reason'}")
+    if user.deletion is not None:
+        lines.append(f"deleted at: {user.deletion.due_at}")
+    lines += [
+        f"session: {session.created_at} from {session.ip or 'an unknown address'}"
+        + ("" if session.user_agent is None else f" with {session.user_agent}")
+        for session in user.sessions
+    ]
+    return lines
 
 
 @action("ban-user")
@@ -103,6 +134,22 @@ def list_jobs(call: Call, arguments: argparse.Namespace) -> list[str]:
 def retry_jobs(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Retry the jobs of a kind that failed permanently."""
     return [f"Retrying {administration.queues.retry_failed(call, arguments.kind)} jobs."]
+
+
+@action("retry-job")
+def retry_job(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Retry a job whose attempts failed."""
+    if not administration.queues.retry(call, parse_id(arguments.job_id), reason=arguments.reason):
+        raise AdminError(f"there is no job {arguments.job_id} whose attempts failed; see hubbub admin list-jobs")
+    return [f"Retrying job {arguments.job_id}."]
+
+
+@action("discard-job")
+def discard_job(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Delete a job that failed permanently."""
+    if not administration.queues.discard(call, parse_id(arguments.job_id), reason=arguments.reason):
+        raise AdminError(f"there is no job {arguments.job_id} that failed permanently; see hubbub admin list-jobs")
+    return [f"Deleted job {arguments.job_id}."]
 
 
 # Operators

@@ -56,6 +56,7 @@ def add_actions(add_action: AddAction) -> None:
     )
     list_users.add_argument("--state", choices=("suspended", "deleting"), help="list accounts in this state only")
 
+    show_user = add_action("show-user", "show an account with its storage and its login sessions")
     end_sessions = add_action("end-sessions", "log a user out everywhere")
     delete_user = add_action("delete-user", "delete an account and its messages after a grace period")
     delete_user.add_argument("--reason", required=True)
@@ -80,13 +81,17 @@ def add_actions(add_action: AddAction) -> None:
     add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
     retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
     retry_jobs.add_argument("kind", metavar="KIND", help="kind of the jobs, such as webhook_events.deliver")
+    retry_job = add_action("retry-job", "retry a background job whose attempts failed")
+    discard_job = add_action("discard-job", "delete a background job that failed permanently")
+    for job_parser in (retry_job, discard_job):
+        job_parser.add_argument("job_id", metavar="JOB_ID", help="number of the job in list-jobs")
 
     add_action("list-operators", "list the operators of the server")
     set_operator = add_action("set-operator", "let a user manage the server at /admin")
     remove_operator = add_action("remove-operator", "remove the role of an operator")
-    for account_parser in (end_sessions, delete_user, restore_user, set_operator, remove_operator):
+    for account_parser in (show_user, end_sessions, delete_user, restore_user, set_operator, remove_operator):
         account_parser.add_argument("username")
-    for reason_parser in (end_sessions, set_operator, remove_operator):
+    for reason_parser in (end_sessions, set_operator, remove_operator, retry_job, discard_job):
         reason_parser.add_argument("--reason", help="reason for the audit log")
     set_operator.add_argument("role", choices=("owner", "moderator", "auditor"))
     add_action("audit-log", "list the newest actions of operators")

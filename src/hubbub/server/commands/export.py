@@ -15,7 +15,8 @@ from hubbub.server.commands.progress import ProgressBar
 from hubbub.server.core import backends, migrations
 from hubbub.server.core.backends import DATABASE_FILE
 from hubbub.server.core.config import Config
-from hubbub.server.core.files import Files
+from hubbub.server.core.files import Files, FileStoreError, describe_store_error
+from hubbub.server.core.logs import Secrets
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.sqlite_tx import SqliteReadTx
 from hubbub.server.core.store import StoreUnavailable, Tx
@@ -34,6 +35,8 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
         summary = asyncio.run(_export(config, int(arguments.guild_id), output, arguments.invites))
     except (ExportError, MigrationError, StoreUnavailable) as error:
         return print_error(error)
+    except FileStoreError as error:
+        return print_error(f"the export failed: {Secrets().clean(describe_store_error(error))}; check --files-url")
     except (OSError, sqlite3.Error) as error:
         return print_error(f"the export failed: {error}")
     print(f"Exported {summary.guild_name} to {output}:")
@@ -87,7 +90,7 @@ def _open_snapshot(path: Path) -> Iterator[Tx]:
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
     try:
         connection.execute("BEGIN")
-        (schema,) = connection.execute("SELECT MAX(number) FROM schema_migrations").fetchone()
+        (schema,) = connection.execute(migrations.SCHEMA_SQL).fetchone()
         if schema != migrations.shipped_migrations()[-1].number:
             raise ExportError(
                 f"{path} has schema {schema}, but this program uses another one; "

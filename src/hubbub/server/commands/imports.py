@@ -17,6 +17,8 @@ from hubbub.server.core import backends
 from hubbub.server.core.backends import DATABASE_FILE
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.config import Config
+from hubbub.server.core.files import FileStoreError, describe_store_error
+from hubbub.server.core.logs import Secrets
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
@@ -121,6 +123,11 @@ async def import_file(app: App, values: dict[str, Any], progress: Progress) -> l
         summary = await Importer(app, source, owner.id, progress).run()
     except (InvalidArchive, ImportInUse) as error:
         raise AdminError(str(error)) from error
+    except FileStoreError as error:
+        problem = Secrets().clean(describe_store_error(error))
+        raise AdminError(
+            f"the file store failed: {problem}; check --files-url, and run the same command again"
+        ) from error
     finally:
         source.close()
     return _describe(source, summary)

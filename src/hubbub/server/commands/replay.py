@@ -16,7 +16,7 @@ from hubbub.server.worlds import WorldError
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
-    """Replay a recording, or write its test. Return 1 if the program did something else than in the recording."""
+    """Replay a recording, or write its test. Return 1 if the actions of the program differ from the recording."""
     try:
         recording = read_recording(arguments.file)
         if arguments.as_test is not None:

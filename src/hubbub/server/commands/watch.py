@@ -25,7 +25,7 @@ _COLORS: Final = {
     "control": "90",
     "failed": "31",
 }
-"""Codes of the terminal's colors by kind of entry, and of the results of failed entries."""
+"""ANSI color codes by kind of entry; `failed` is the color of the results of failed entries."""
 
 
 class WatchError(Exception):

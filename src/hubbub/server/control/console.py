@@ -38,7 +38,7 @@ _POLICY: Final = (
 
 
 class ConsolePlatform(Protocol):
-    """The control API of a platform, as far as the console needs it."""
+    """The part of the control API that the console uses."""
 
     app: App
     token: str

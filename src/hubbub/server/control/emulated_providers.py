@@ -79,7 +79,7 @@ class CreateCredential(msgspec.Struct, kw_only=True):
 
 
 class Credential(msgspec.Struct, kw_only=True):
-    """A credential, as a game sends it."""
+    """A credential in the form in which a game sends it."""
 
     external_auth_type: str
     external_auth_token: str

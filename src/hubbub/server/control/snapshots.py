@@ -42,7 +42,7 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControlledPlatform(Protocol):
-    """The control API of a platform, as far as snapshots and forks need it."""
+    """The part of the control API that snapshots and forks use."""
 
     app: App
     clock: ControlledClock

@@ -51,7 +51,7 @@ _STREAM_HEADERS: Final = {
 
 
 class TracedPlatform(Protocol):
-    """The control API of a platform, as far as the traffic needs it."""
+    """The part of the control API that the traffic uses."""
 
     app: App
     clock: ControlledClock

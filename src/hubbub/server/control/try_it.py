@@ -1,6 +1,6 @@
 """The callers and IDs of a rehearsal for the forms of the API reference.
 
-The response contains tokens without asking for the control token, so only a page of this server in a browser on this
+The response contains tokens, but the request needs no control token, so only a page of this server in a browser on this
 machine receives it (decisions/0061). Other clients use the ready file.
 """
 

@@ -1,19 +1,23 @@
 """Declarations of the tables that an archive of a guild contains.
 
 A slice lists its tables in `archive=` of its `Slice`. `hubbub.server.transfer` writes them to archives and reads them again,
-so a slice needs no code of its own for exports and imports (decisions/0129).
+so a slice needs no code of its own for exports and imports (decisions/0129). The declaration of the owner carries the
+statements: only this module builds SQL with the name of an archived table.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
 from hubbub.protocol.ids import LATEST_MS
+from hubbub.server.core.store import Tx, placeholders
 
 TEXT_MAX: Final = 4000
 """Default maximum length of a text in an archive, in characters."""
+PAGE_SIZE: Final = 500
+"""Number of rows that one query of an export returns."""
 
 
 class ColumnKind(StrEnum):
@@ -130,3 +134,41 @@ def json(value_type: Any) -> ArchiveColumn:
 def optional_json(value_type: Any) -> ArchiveColumn:
     """Return a column with JSON of the type `value_type`, or null."""
     return ArchiveColumn(ColumnKind.JSON, True, type=value_type)
+
+
+def insert_archived(tx: Tx, table: ArchiveTable, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows, with values in the order of the columns, into a table. A row whose key exists is left out.
+
+    An invalid archive may contain a row twice."""
+    tx.run_many(
+        f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({placeholders(table.columns)}) "
+        "ON CONFLICT DO NOTHING",
+        rows,
+    )
+
+
+def iter_archived_pages(
+    tx: Tx, table: ArchiveTable, column: str, value: int, *, order: tuple[str, ...] | None = None
+) -> Iterator[Sequence[Sequence[Any]]]:
+    """Yield the rows with a value in a column, in pages ordered by `order`, by default the key of the table."""
+    names = list(table.columns)
+    key = order or table.key
+    indexes = [names.index(name) for name in key]
+    select = f"SELECT {', '.join(names)} FROM {table.name} WHERE {column} = ?"
+    suffix = f"ORDER BY {', '.join(key)} LIMIT {PAGE_SIZE}"
+    page = tx.all(f"{select} {suffix}", value)
+    while page:
+        yield page
+        if len(page) < PAGE_SIZE:
+            return
+        last = [page[-1][index] for index in indexes]
+        page = tx.all(f"{select} AND ({', '.join(key)}) > ({placeholders(key)}) {suffix}", value, *last)
+
+
+def list_archived_children(tx: Tx, table: ArchiveTable, parent_ids: Sequence[int]) -> Sequence[Sequence[Any]]:
+    """Return the rows of a child table that belong to records of its parent table, in the order of the key."""
+    return tx.all(
+        f"SELECT {', '.join(table.columns)} FROM {table.name} "
+        f"WHERE {table.parent_column} IN ({placeholders(parent_ids)}) ORDER BY {', '.join(table.key)}",
+        *parent_ids,
+    )

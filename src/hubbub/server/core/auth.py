@@ -5,7 +5,7 @@ import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Collection
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,22 @@ TOKEN_LENGTH_MAX: Final = 512
 
 Entropy = Callable[[int], bytes]
 """Function that returns random bytes: from the operating system, or from a seeded source in a rehearsal."""
+
+
+class TokenApplication(NamedTuple):
+    """The settings of an application that apply to the callers with its tokens."""
+
+    flags: int
+    parent_id: int | None
+    """ID of the publisher's application, or None."""
+    obfuscates_channels: int
+    is_disabled: int
+
+
+FindApplication = Callable[[Tx, int], TokenApplication | None]
+"""Function of the owner of applications that returns the settings of an application, or None if it does not exist."""
+
+_NO_APPLICATION: Final = TokenApplication(flags=0, parent_id=None, obfuscates_channels=0, is_disabled=0)
 
 
 class ActorChanged(msgspec.Struct, kw_only=True):
@@ -202,31 +218,33 @@ def split_header(header: str) -> tuple[str, str]:
     return {"bot": "bot", "bearer": "bearer"}.get(scheme.lower(), ""), token.strip()
 
 
-def find_actor(tx: Tx, token: str, now_ms: int) -> tuple[Actor, int | None] | None:
+def find_actor(tx: Tx, token: str, now_ms: int, find_application: FindApplication) -> tuple[Actor, int | None] | None:
     """Return the caller that a token belongs to, and the expiry of the token (Unix ms or None).
 
-    Return None if the token is unknown or expired, or its application is disabled."""
+    Return None if the token is unknown or expired, or its application is disabled. `find_application` returns the settings
+    of the application of a token."""
     row = tx.one(
-        "SELECT t.id, t.kind, t.user_id, t.application_id, t.scopes, t.expires_ms, COALESCE(a.flags, 0), a.parent_id, "
-        "COALESCE(a.obfuscates_channels, 0), COALESCE(a.disabled, 0) "
-        "FROM tokens t "
-        "LEFT JOIN applications a ON a.id = t.application_id WHERE t.hash = ?",
-        hash_token(token),
+        "SELECT id, kind, user_id, application_id, scopes, expires_ms FROM tokens WHERE hash = ?", hash_token(token)
     )
     if row is None:
         return None
-    token_id, kind, user_id, application_id, scopes, expires_ms, flags, parent_id, obfuscates_channels, disabled = row
-    if disabled or (expires_ms is not None and expires_ms <= now_ms):
+    token_id, kind, user_id, application_id, scopes, expires_ms = row
+    if expires_ms is not None and expires_ms <= now_ms:
+        return None
+    application = _NO_APPLICATION
+    if application_id is not None:
+        application = find_application(tx, application_id) or _NO_APPLICATION
+    if application.is_disabled:
         return None
     actor = Actor(
         user_id=UserId(user_id),
         kind=kind,
         application_id=None if application_id is None else ApplicationId(application_id),
-        family_id=None if application_id is None else ApplicationId(parent_id or application_id),
-        application_flags=flags,
+        family_id=None if application_id is None else ApplicationId(application.parent_id or application_id),
+        application_flags=application.flags,
         scopes=frozenset(scopes.split()),
         token_id=token_id,
-        obfuscates_channels=bool(obfuscates_channels),
+        obfuscates_channels=bool(application.obfuscates_channels),
     )
     return actor, expires_ms
 
@@ -234,9 +252,17 @@ def find_actor(tx: Tx, token: str, now_ms: int) -> tuple[Actor, int | None] | No
 class Authenticator:
     """Looks up callers by token. The cache drops a token when it has expired or ACTOR_CHANGED arrives for its user."""
 
-    def __init__(self, db: Database, clock: Clock, *, is_receiving: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        find_application: FindApplication,
+        *,
+        is_receiving: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._db = db
         self._clock = clock
+        self._find_application = find_application
         self._is_receiving = is_receiving
         """Function that returns whether revocations by other nodes are being received.
 
@@ -249,7 +275,9 @@ class Authenticator:
         """Number of times that cached tokens were dropped; if it changes during a lookup, the result is not cached."""
 
     async def authenticate(self, header: str | None) -> Actor | None:
-        """Return the caller of a request, or None without a header. Raise UNAUTHORIZED for an invalid token."""
+        """Return the caller of a request, or None without a header.
+
+        Raise UNAUTHORIZED for an invalid token, or for a scheme that does not match the kind of the token."""
         if header is None:
             return None
         kind, token = split_header(header)
@@ -267,7 +295,7 @@ class Authenticator:
         cached = self._cached.get(digest) if self._is_receiving() else None
         if cached is None:
             previous_invalidations = self._invalidations
-            actor_and_expiry = await self._db.read(lambda tx: find_actor(tx, token, now))
+            actor_and_expiry = await self._db.read(lambda tx: find_actor(tx, token, now, self._find_application))
             if actor_and_expiry is None:
                 return None
             if previous_invalidations == self._invalidations:

@@ -219,7 +219,7 @@ class LocalBus(Bus[BusMessage]):
         """Do nothing; messages are delivered synchronously."""
 
     async def request(self, subject: str, data: bytes, timeout_ms: int) -> bytes:
-        """Call the handler of the subject."""
+        """Call the handler of the subject and return its reply. Raise BusError if there is none, it fails or takes too long."""
         check_subject(subject)
         handler = self._handlers.get(subject)
         if handler is None:

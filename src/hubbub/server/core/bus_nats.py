@@ -182,6 +182,8 @@ class NatsBus(Bus[BusMessage]):
         self._connected = asyncio.Event()
         self._disconnected: asyncio.Future[None] | None = None
         """Resolved when the current connection breaks; None before `start`."""
+        self._connect_error = ""
+        """Reason why the last attempt of the first connection failed; empty if there is none."""
         self._flushing: dict[asyncio.Future[None], None] = {}
         """Futures that wait for the next confirmation, in order."""
         self._writer: asyncio.Task[None] | None = None
@@ -211,10 +213,12 @@ class NatsBus(Bus[BusMessage]):
                     ping_interval=PING_INTERVAL_SECONDS,
                 )
         except (TimeoutError, OSError, nats.errors.Error) as error:
+            self._is_closing = True
             with contextlib.suppress(Exception):
                 await self._client.close()
+            reason = str(error) or self._connect_error or "no response"
             raise BusError(
-                f"cannot reach NATS at {Secrets().clean(self._url)}: {str(error) or 'no response'}"
+                f"cannot reach NATS at {Secrets().clean(self._url)}: {reason}; start NATS, or correct --nats-url"
             ) from None
         # Half of the maximum payload leaves space for the header and for subjects.
         self._part_bytes = max(1024, self._client.max_payload // 2)
@@ -299,7 +303,7 @@ class NatsBus(Bus[BusMessage]):
             self._flushing.pop(confirmation, None)
 
     async def request(self, subject: str, data: bytes, timeout_ms: int) -> bytes:
-        """Send a request over NATS."""
+        """Send a request over NATS and return the reply. Raise BusError on failure."""
         check_subject(subject)
         try:
             response = await self._client.request(self._request_prefix + subject, data, timeout=timeout_ms / 1000)
@@ -314,7 +318,9 @@ class NatsBus(Bus[BusMessage]):
         return response.data[1:]
 
     def reply(self, subject: str, handler: Handler) -> Subscription:
-        """Handle requests over NATS; after `flush` other processes can reach the handler."""
+        """Handle requests over NATS; after `flush` other processes can reach the handler.
+
+        Raise ValueError if this process has registered a handler of the subject."""
         check_subject(subject)
         name = self._request_prefix + subject
         if name in self._handlers:
@@ -541,7 +547,12 @@ class NatsBus(Bus[BusMessage]):
         self.notify_gap()
 
     async def _on_error(self, error: Exception) -> None:
-        log.warning("NATS reported an error", extra={"error": str(error) or type(error).__name__})
+        text = str(error) or type(error).__name__
+        if self._disconnected is None:
+            # The first connection is tried many times; `start` reports the reason once.
+            self._connect_error = text
+        else:
+            log.warning("NATS reported an error", extra={"error": text})
 
     async def _on_disconnected(self) -> None:
         self._connected.clear()

@@ -35,7 +35,7 @@ STORED_CHANGES_MAX: Final = 256
 """Maximum number of changes in the list; a process that missed more treats this as a gap in the bus."""
 
 GUILD_GAP: Final = "_GUILD_GAP"
-"""Internal event: rights in a guild changed, but the event of the change is missing, so the guild's sessions start again."""
+"""Internal event: rights in a guild changed, but the event of the change is missing, so nodes invalidate the guild's sessions."""
 
 _VERSION: Final = "relay_version"
 _CHANGES: Final = "relay_changes"

@@ -88,7 +88,7 @@ def describe_wrong_body(response: OutboundResponse, *, expected: str) -> str:
 
 
 def describe_forgery_response(response: OutboundResponse) -> str | None:
-    """Explain that an endpoint accepted a forged ping; None if it rejected the ping."""
+    """Explain that an endpoint did not reject a forged ping with `REJECTED_STATUS`; None if it did."""
     if response.status == REJECTED_STATUS:
         return None
     return (

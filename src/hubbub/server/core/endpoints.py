@@ -69,7 +69,7 @@ class Endpoint:
     allows_anonymous: bool
     """Whether the operation works without a token."""
     ignores_tokens: bool
-    """Whether the Authorization header is ignored, because the path contains its own token."""
+    """Whether the Authorization header is ignored, because the path or the body contains the credentials."""
     rejections: dict[str, errors.ErrorCode]
     """The error to raise for each kind of caller that is not allowed."""
     guard: Guard | None
@@ -82,7 +82,9 @@ class Endpoint:
     """The index of the handler argument that the guard checks; 0 without a guard."""
 
     def authorize(self, actor: Actor | None) -> Actor | None:
-        """Return the caller as this operation sees it, or raise if the caller is not allowed (spec/http.md#1.3)."""
+        """Return the caller, or None if the operation treats the caller as anonymous (spec/http.md#1.3).
+
+        Raise an API error if the caller is not allowed."""
         if actor is None:
             if self.allows_anonymous:
                 return None
@@ -224,7 +226,7 @@ def _annotations(subject: Any) -> dict[str, Any]:
     classes = reversed(subject.__mro__) if isinstance(subject, type) else (subject,)
     annotations: dict[str, Any] = {}
     for owner in classes:
-        annotations |= vars(owner).get("__annotations__", {}) if isinstance(owner, type) else owner.__annotations__
+        annotations |= inspect.get_annotations(owner)
     if any(isinstance(hint, str) for hint in annotations.values()):
         return get_type_hints(subject, include_extras=True)
     return annotations

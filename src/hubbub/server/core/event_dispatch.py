@@ -33,6 +33,8 @@ class GameFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """IDs of the families whose sessions receive the event, by ID of a user who muted the other families."""
     oauth2_only: bool = False
     """Whether only OAuth2 sessions receive the event: events inside a game are not sent to the chat client."""
+    own_client_capability: int = 0
+    """Capability without which a session of a user's own client does not receive the event; 0 for none."""
 
 
 NO_FILTER: Final = GameFilter()

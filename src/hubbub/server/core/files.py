@@ -4,7 +4,7 @@ import contextlib
 import mimetypes
 import os
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -48,15 +48,18 @@ class Files:
 
     def __init__(self, url: str) -> None:
         self._store, self._keeps_types = _open_store(url)
+        self._bucket = urlsplit(url).hostname or "" if url.startswith("s3://") else ""
 
     async def put(self, key: str, data: bytes, content_type: str = "application/octet-stream") -> None:
         """Write a file atomically, replacing an existing one."""
         attributes = {"Content-Type": content_type} if self._keeps_types else None
-        await obstore.put_async(self._store, _check_key(key), data, attributes=attributes)
+        with self._detect_missing_bucket():
+            await obstore.put_async(self._store, _check_key(key), data, attributes=attributes)
 
     async def get(self, key: str) -> bytes:
         """Return the whole file. Raise FileNotFoundError if there is none."""
-        result = await obstore.get_async(self._store, _check_key(key))
+        with self._detect_missing_bucket():
+            result = await obstore.get_async(self._store, _check_key(key))
         return bytes(await result.bytes_async())
 
     async def stream(self, key: str, *, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
@@ -65,11 +68,12 @@ class Files:
         Raise FileNotFoundError before the first chunk."""
         byte_range: Any = {"offset": start} if end is None else (start, end)
         options: Any = {"range": byte_range} if start or end is not None else None
-        result = await obstore.get_async(self._store, _check_key(key), options=options)
+        with self._detect_missing_bucket():
+            result = await obstore.get_async(self._store, _check_key(key), options=options)
         return _chunks(result.stream(min_chunk_size=CHUNK_BYTES))
 
     async def find_info(self, key: str) -> FileInfo | None:
-        """Return size and type of a file, or None if it does not exist."""
+        """Return size and type of a file, or None if it, or the bucket of S3, does not exist."""
         key = _check_key(key)
         try:
             result = await obstore.get_async(self._store, key, options={"head": True})
@@ -84,19 +88,35 @@ class Files:
     async def delete(self, key: str) -> None:
         """Delete a file. Do nothing if it does not exist."""
         try:
-            await obstore.delete_async(self._store, _check_key(key))
+            with self._detect_missing_bucket():
+                await obstore.delete_async(self._store, _check_key(key))
         except FileNotFoundError:
             pass
 
     async def list_keys(self) -> AsyncIterator[str]:
         """Yield the key of every file whose key is valid, in any order."""
-        async for batch in obstore.list(self._store):
+        batches = obstore.list(self._store)
+        while True:
+            with self._detect_missing_bucket():
+                batch = await anext(batches, None)
+            if batch is None:
+                return
             for meta in batch:
                 try:
                     key = _check_key(meta["path"])
                 except InvalidKeyError:  # Another program stored the file.
                     continue
                 yield key
+
+    @contextlib.contextmanager
+    def _detect_missing_bucket(self) -> Iterator[None]:
+        """Name the bucket of S3 in the error if it does not exist; obstore reports it as a missing file."""
+        try:
+            yield
+        except (FileNotFoundError, FileStoreError) as error:
+            if self._bucket and "NoSuchBucket" in str(error):
+                raise FileStoreError(f"the bucket {self._bucket} does not exist") from error
+            raise
 
     async def export(self) -> dict[str, tuple[bytes, str]]:
         """Return every file with its type, by key. Use it only for a store in memory, such as that of a rehearsal."""

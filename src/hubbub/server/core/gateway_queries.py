@@ -125,7 +125,7 @@ class GuildReader(Protocol):
         ...
 
     def families(self, tx: Tx, user_id: int) -> set[int]:
-        """Return the application families whose games the user plays."""
+        """Return the IDs of the application families whose games the user plays."""
         ...
 
 

@@ -205,7 +205,7 @@ class _ImageProcess:
     async def run(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         """Send a task and its file, and return the result and its file.
 
-        Raise EOFError if the process died or its result is invalid."""
+        Raise EOFError or ConnectionError if the process died, and EOFError if its result is invalid."""
         header = json.dumps(task | {"bytes": len(data)}).encode()
         self._stdin.writelines((struct.pack(">I", len(header)), header, data))
         await self._stdin.drain()

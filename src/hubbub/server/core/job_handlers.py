@@ -1,6 +1,6 @@
 """Handlers of jobs, made from the functions that the slices declare."""
 
-import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
@@ -20,7 +20,7 @@ def job_handlers(
     handlers: dict[str, Callable[..., Any]] = {}
     for slice_ in slices:
         for kind, function in slice_.jobs.items():
-            if asyncio.iscoroutinefunction(function):
+            if inspect.iscoroutinefunction(function):
                 handlers[kind] = _async_handler(function, make_operation)
             else:
                 handlers[kind] = _sync_handler(function, make_call)

@@ -177,10 +177,8 @@ _DISPLAYABLE: Final = frozenset(
     }
 )
 """Types that browsers display and that cannot contain scripts."""
-HEAD_BYTES: Final = 64
-"""Number of bytes at the start of a file that `displayable_type` needs.
-
-They do not tell whether a WebM file has only sound, so it counts as video."""
+HEAD_BYTES: Final = _TRACKS_BYTES
+"""Number of bytes at the start of a file that `displayable_type` needs."""
 
 
 def displayable_type(head: bytes) -> str | None:

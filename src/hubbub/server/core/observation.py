@@ -19,7 +19,7 @@ SLOW_LINES_MAX: Final = 20
 """Maximum number of slow operations that are logged in `SLOW_LINES_SECONDS`; the next line has the number of the others."""
 SLOW_LINES_SECONDS: Final = 60.0
 TRACED_JOBS_MAX: Final = 10_000
-"""Maximum number of waiting jobs whose traces are kept in memory; the oldest is dropped first."""
+"""Maximum number of waiting jobs whose traceparents are stored in memory; the oldest is removed first."""
 
 SpanKind = Literal["server", "client", "producer", "consumer", "internal"]
 OperationKind = Literal["http", "page", "gateway", "job"]
@@ -39,7 +39,7 @@ class Span(Protocol):
         ...
 
     def add_event(self, name: str) -> None:
-        """Record that something happened now."""
+        """Add an event with the current time."""
         ...
 
     def end(self, attributes: Mapping[str, Any] | None = None, *, name: str = "", error: str = "") -> None:

@@ -58,7 +58,7 @@ class TimedOutError(UnreachableError):
 
 
 class ForbiddenTargetError(UnreachableError):
-    """The target is not a public host."""
+    """The URL is malformed, or its scheme, credentials or host are not allowed."""
 
 
 class UnresolvedHostError(UnreachableError):
@@ -207,7 +207,7 @@ class OutboundClient:
         self.metrics: Metrics | None = None
         """The metrics of requests; None unless the App sets them."""
         self.traffic: Traffic | None = None
-        """The traffic of a rehearsal, which records the requests while it is on; None without a rehearsal."""
+        """The traffic of a rehearsal, which records the requests while it is enabled; None without a rehearsal."""
         self.cache = OutboundCache(self._fetch_document)
         """Cache of documents fetched through this client; a redirect is an error."""
         self.redirecting_cache = OutboundCache(self._fetch_redirected_document)
@@ -225,7 +225,7 @@ class OutboundClient:
         return self._operator_client
 
     def check(self, url: str) -> URL:
-        """Parse a URL; raise ForbiddenTargetError if it can be rejected without DNS."""
+        """Return the parsed URL; raise ForbiddenTargetError if it can be rejected without DNS."""
         try:
             target = URL(url)
         except ValueError as error:
@@ -285,7 +285,7 @@ class OutboundClient:
         response_bytes_max: int | None,
         allows_truncation: bool,
     ) -> OutboundResponse:
-        """Send a request, and record it if the traffic of a rehearsal is on."""
+        """Send a request, and record it if the traffic log of a rehearsal is enabled."""
         sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
         if self.traffic is None or not self.traffic.is_enabled:
             return await self._send(*sent)

@@ -76,7 +76,7 @@ async def post_forged(client: OutboundClient, url: str, now_ms: int, body: bytes
 async def accepts_forged(client: OutboundClient, url: str, now_ms: int, ping: bytes) -> bool:
     """Return whether an endpoint accepts a forged request.
 
-    Unreachable endpoints and 5xx responses count as not accepting."""
+    Unreachable endpoints and 5xx responses count as not accepting. Every other status except 401 counts as accepting."""
     try:
         status = (await post_forged(client, url, now_ms, ping)).status
     except UnreachableError:

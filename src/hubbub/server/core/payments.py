@@ -17,7 +17,7 @@ PROVIDER_TIMEOUT_SECONDS: Final = 30.0
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """A payment for a SKU, as a provider takes or refunds it."""
+    """A payment for a SKU that a provider takes or refunds."""
 
     key: str
     """Idempotency key, the same for every attempt at one payment; the provider takes each key's payment only once."""
@@ -79,18 +79,18 @@ class NoPayments:
     enabled = False
 
     async def charge(self, charge: Charge) -> None:
-        """Decline the payment."""
+        """Raise PaymentDeclined."""
         raise PaymentDeclined("this platform does not accept payments")
 
     async def refund(self, charge: Charge) -> None:
-        """Decline the refund: the payment was taken by another provider."""
+        """Raise PaymentDeclined: the payment was taken by another provider."""
         raise PaymentDeclined("this platform does not accept payments")
 
 
 def open_payments(name: str | None, *, is_rehearsal: bool) -> PaymentProvider:
     """Load the provider with a name of the form `module:name`, or the default for None.
 
-    Raise ConfigError if the object cannot be loaded or is not a payment provider."""
+    Raise ConfigError if the name has another form, or if the object cannot be loaded or is not a payment provider."""
     if name is None:
         return InstantPayments() if is_rehearsal else NoPayments()
     module, _, attribute = name.partition(":")

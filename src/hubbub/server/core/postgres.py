@@ -42,6 +42,7 @@ from hubbub.server.core.postgres_connection import (
     connect_with_retries,
 )
 from hubbub.server.core.postgres_contention import ContendedTasks, contention_lock
+from hubbub.server.core.postgres_forecasts import Forecasts
 from hubbub.server.core.postgres_loop import LoopConnection, LoopConnections, Unit
 from hubbub.server.core.postgres_monitor import ConnectionMonitor
 from hubbub.server.core.postgres_tx import PostgresTx
@@ -57,7 +58,7 @@ READ_THREAD_COUNT: Final = 4
 """Number of threads for reads that may take long."""
 CONTENDED_THREAD_COUNT: Final = 4
 """Number of threads for contended units; at most one of them runs units of the same key at a time."""
-LOOP_WRITERS_MAX: Final = 8
+LOOP_WRITERS_MAX: Final = 16
 """Maximum number of connections for writes on the event loop."""
 LOOP_READERS_MAX: Final = 4
 """Maximum number of connections for reads on the event loop."""
@@ -115,6 +116,7 @@ class PostgresDatabase(Database):
         self._idle: list[BlockingConnection] = []
         """The idle connections of the threads."""
         self._round_trips = RoundTrips()
+        self._forecasts = Forecasts()
         self._is_open = False
         self._is_unreachable = False
         """Whether the monitor found that PostgreSQL does not respond."""
@@ -291,14 +293,14 @@ class PostgresDatabase(Database):
     def _write_on_loop(self, connection: LoopConnection, unit: Unit) -> None:
         """Run a quick write; a thread repeats it after a conflict, or if the connection was lost."""
         try:
-            self._attempt(connection, unit)
+            self._attempt(connection, unit, self._forecasts)
         except _CONFLICTS:
             self._count_retry()
             self._writes.put(partial(self._write, unit, first_attempt=1))
         except ConnectionLost:
             self._writes.put(partial(self._write, unit))
         except _LostInCommit as lost:
-            self._writes.put(partial(self._resolve_lost_commit, unit, lost))
+            self._writes.put(partial(self._resolve_lost_commit, unit, lost, may_repeat=True))
         except BaseException as error:
             self._fail(unit, error)
 
@@ -400,19 +402,22 @@ class PostgresDatabase(Database):
         except BaseException as error:
             self._fail(unit, error)
 
-    def _resolve_lost_commit(self, unit: Unit, lost: _LostInCommit) -> None:
+    def _resolve_lost_commit(self, unit: Unit, lost: _LostInCommit, *, may_repeat: bool = False) -> None:
         """Query the outcome of a commit whose connection was lost, and deliver the result of the unit.
 
-        If the transaction was rolled back, or its outcome stays unknown, the caller gets StoreUnavailable."""
-        is_committed = False
+        If the transaction was rolled back, the unit is repeated with `may_repeat`; otherwise, and if its outcome stays
+        unknown, the caller gets StoreUnavailable."""
+        is_committed: bool | None = None
         transaction_id = lost.tx.transaction_id
         if transaction_id is not None:
             try:
-                is_committed = not unit.has_failed and _is_committed(self._url, transaction_id)
+                is_committed = None if unit.has_failed else _find_outcome(self._url, transaction_id)
             except psycopg.Error:
                 log.exception("The outcome of transaction %d is unknown", transaction_id)
         if is_committed:
             self._delivery.add([(unit.future, lost.result, None, lost.tx)])
+        elif is_committed is not None and may_repeat:
+            self._write(unit)
         else:
             self._fail(unit, StoreUnavailable(str(lost)))
 
@@ -428,15 +433,17 @@ class PostgresDatabase(Database):
             tx.end()
             connection.end()
 
-    def _attempt(self, connection: PostgresConnection, unit: Unit) -> None:
+    def _attempt(self, connection: PostgresConnection, unit: Unit, forecasts: Forecasts | None = None) -> None:
         """Run and commit a unit, and deliver its result."""
         started = time.monotonic()
         connection.begin(BEGIN_WRITE)
-        tx = PostgresTx(connection, writes=True)
+        tx = PostgresTx(connection, writes=True, forecasts=forecasts)
         try:
             result = unit.work(tx)
             tx.end()
-            if connection.has_unanswered:
+            if connection.has_unanswered and (connection.may_wait or tx.transaction_id is None):
+                # Later commits are delivered after this one, so COMMIT is not sent before the locks are held. It is not sent
+                # before the transaction ID is known either.
                 connection.exchange()
             if connection.failure is not None:
                 # The unit swallowed an error; COMMIT would silently roll back.
@@ -447,6 +454,7 @@ class PostgresDatabase(Database):
             finished_units: list[FinishedUnit] = []
             try:
                 connection.commit()
+                tx.record_forecast()
                 finished_units.append((unit.future, result, None, tx))
             except ConnectionLost as error:
                 raise _LostInCommit(result, tx) from error
@@ -472,14 +480,15 @@ def _run_tasks(tasks: _Tasks) -> None:
         task()
 
 
-def _is_committed(url: str, transaction_id: int) -> bool:
-    """Wait for the end of a transaction and return whether it was committed; False if it does not end in time."""
+def _find_outcome(url: str, transaction_id: int) -> bool | None:
+    """Wait for the end of a transaction and return whether it was committed; None if it does not end in time."""
     # The connections of the store may be broken, too, so use a separate connection.
     with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
         for _ in range(OUTCOME_POLLS_MAX):
             cursor = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (str(transaction_id),))
             status = (cursor.fetchone() or (None,))[0]
             if status != "in progress":
-                return bool(status == "committed")
+                # The status of a transaction that ended long ago is NULL.
+                return None if status is None else bool(status == "committed")
             time.sleep(OUTCOME_POLL_SECONDS)
-    return False
+    return None

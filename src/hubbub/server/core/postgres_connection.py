@@ -110,6 +110,8 @@ class PostgresConnection(ABC):
         """Whether statements were sent since the last synchronization point."""
         self._has_unanswered = False
         """Whether statements of the transaction were sent since the last round trip."""
+        self._may_wait = False
+        """Whether one of these statements may wait for a lock."""
         self.failure: psycopg.Error | None = None
         """The error that aborted the transaction; None if there was none."""
         self.is_lost = False
@@ -136,6 +138,8 @@ class PostgresConnection(ABC):
             begin, self._begin = self._begin, None
             self._in_transaction = True
             self._send(begin, ())
+        if statement.may_wait:
+            self._may_wait = True
         return self._send(statement, parameters)
 
     def _send(self, statement: Statement, parameters: Sequence[Any]) -> Reply:
@@ -187,6 +191,11 @@ class PostgresConnection(ABC):
         """Whether statements of the transaction were sent since the last round trip."""
         return self._has_unanswered
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether a statement that was sent since the last round trip may wait for a lock."""
+        return self._may_wait
+
     def exchange(self) -> None:
         """Send all queued statements and wait for their replies. Raise the first error among them."""
         self._round_trips.count += 1
@@ -206,7 +215,7 @@ class PostgresConnection(ABC):
     def commit(self) -> None:
         """Commit and wait for the outcome: unknown after ConnectionLost, a rollback after any other error.
 
-        Statements that were sent before must have been answered, see `exchange`."""
+        Statements that were not answered yet are sent with COMMIT, which the server skips if one of them fails."""
         if not self._in_transaction:
             return
         reply = self.send(COMMIT)
@@ -232,7 +241,7 @@ class PostgresConnection(ABC):
             for reply in self._expected:
                 if reply is not None:
                     reply.is_abandoned = True
-            self._has_unanswered = False
+            self._has_unanswered = self._may_wait = False
             self._flush()
         except (ConnectionLost, psycopg.OperationalError):
             self.is_lost = True
@@ -277,7 +286,7 @@ class PostgresConnection(ABC):
         """Wait for all expected replies and raise the first error of this transaction."""
         pgconn = self._pgconn
         failure: psycopg.Error | None = None
-        self._has_unanswered = False
+        self._has_unanswered = self._may_wait = False
         try:
             self._flush()
             while self._expected:

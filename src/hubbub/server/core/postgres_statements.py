@@ -23,6 +23,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_WRITE: Final = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\b")
+
 
 def translate_placeholders(sql: str) -> bytes:
     """Convert `?` placeholders to `$1`, `$2` and so on, except in literals and comments."""
@@ -41,12 +43,14 @@ def translate_placeholders(sql: str) -> bytes:
 class Statement:
     """A statement of the platform in the syntax of PostgreSQL, shared by all connections."""
 
-    __slots__ = ("is_write", "text", "uses")
+    __slots__ = ("is_write", "may_wait", "text", "uses")
 
     def __init__(self, sql: str) -> None:
         self.text = translate_placeholders(sql)
-        self.is_write = not sql.startswith(("SELECT", "WITH"))
+        self.is_write = not sql.startswith("SELECT") and (not sql.startswith("WITH") or _WRITE.search(sql) is not None)
         """Whether the statement may assign a transaction ID."""
+        self.may_wait = self.is_write and (not sql.startswith("INSERT ") or " ON CONFLICT" in sql)
+        """Whether the statement may wait for a row that another transaction locks."""
         self.uses = 0
         """Number of uses so far, until the statement is prepared."""
 

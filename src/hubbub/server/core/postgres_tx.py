@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hubbub.server.core.postgres_connection import SELECT_TRANSACTION_ID, PostgresConnection, Reply
+from hubbub.server.core.postgres_forecasts import Forecasts, QueryKey
 from hubbub.server.core.postgres_statements import intern_statement
+from hubbub.server.core.query_cache import CachedQuery, find_written_table
 from hubbub.server.core.store import Snapshot, Tx
 
 
@@ -44,17 +46,23 @@ class PostgresTx(Tx):
 
     dialect = "postgres"
 
-    def __init__(self, connection: PostgresConnection, *, writes: bool) -> None:
+    def __init__(self, connection: PostgresConnection, *, writes: bool, forecasts: Forecasts | None = None) -> None:
+        """Create a transaction; `forecasts` are used for its first round trip, if it writes."""
         super().__init__()
         self._connection: PostgresConnection | None = connection
         self._writes = writes
         self._transaction_id_reply: Reply | None = None
         """The reply with the transaction ID, or None until it is requested."""
         self._snapshot: PostgresSnapshot | None = None
-        self._prefetched: dict[tuple[Any, ...], Reply] = {}
+        self._prefetched: dict[QueryKey, Reply] = {}
         """The replies of prefetched queries, by statement and parameters."""
-        self._surviving_keys: set[tuple[Any, ...]] = set()
+        self._surviving_keys: set[QueryKey] = set()
         """Keys of prefetched queries whose result the writes of the transaction do not change."""
+        self._forecasts = forecasts
+        self._first_key: QueryKey | None = None
+        """The first statement with its parameters; None until it is sent."""
+        self._later_keys: list[QueryKey] | None = None
+        """The cached queries that ran after the first round trip; None before it, and without forecasts."""
 
     @property
     def transaction_id(self) -> int | None:
@@ -74,7 +82,7 @@ class PostgresTx(Tx):
                 raise TypeError("a read has no stamp")
             self._transaction_id_reply = connection.send(SELECT_TRANSACTION_ID)
         if self._transaction_id_reply.result is None:
-            connection.exchange()
+            self._exchange(connection)
         transaction_id = self.transaction_id
         assert transaction_id is not None
         return transaction_id
@@ -90,10 +98,12 @@ class PostgresTx(Tx):
         """Return every row."""
         connection = self._open_connection()
         reply = self._prefetched.pop((sql, *parameters), None) if self._prefetched else None
+        if self._later_keys is not None and isinstance(sql, CachedQuery):
+            self._later_keys.append((sql, *parameters))
         if reply is None:
             reply = self._send(connection, sql, parameters)
         if reply.result is None:
-            connection.exchange()
+            self._exchange(connection)
             assert reply.result is not None
         return connection.rows(reply.result)
 
@@ -127,21 +137,52 @@ class PostgresTx(Tx):
         if survives_writes:
             self._surviving_keys.add(key)
 
+    def record_forecast(self) -> None:
+        """Record the queries of a committed transaction, if it wrote, for the next one with the same first statement."""
+        if self._forecasts is None or self._first_key is None or self._transaction_id_reply is None:
+            return
+        if self._later_keys is not None:
+            self._forecasts.record(self._first_key, tuple(self._later_keys))
+
+    def _exchange(self, connection: PostgresConnection) -> None:
+        """Send all queued statements and wait for their replies; the first time, send the forecast queries too."""
+        if self._forecasts is not None and self._later_keys is None:
+            self._later_keys = []
+            keys = None if self._first_key is None else self._forecasts.find(self._first_key)
+            if keys is not None:
+                for key in keys:
+                    if key not in self._prefetched:
+                        self._prefetched[key] = self._send(connection, key[0], key[1:])
+                if self._transaction_id_reply is None:
+                    self._transaction_id_reply = connection.send(SELECT_TRANSACTION_ID)
+        connection.exchange()
+
     def end(self) -> None:
         """End the transaction for the unit of work; later statements raise RuntimeError."""
         self._connection = None
 
     def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
         self.statement_count += 1
+        if self._first_key is None:
+            self._first_key = (sql, *parameters)
         statement = intern_statement(sql)
         reply = connection.send(statement, parameters)
         if statement.is_write:
-            # A prefetched result may lack the write, so the query is sent again.
-            self._prefetched = {key: self._prefetched[key] for key in self._surviving_keys & self._prefetched.keys()}
+            if self._prefetched:
+                self._remove_outdated(find_written_table(sql))
             if self._writes and self._transaction_id_reply is None:
                 # Request the transaction ID in the same round trip: it is the stamp of events and identifies a lost commit.
                 self._transaction_id_reply = connection.send(SELECT_TRANSACTION_ID)
         return reply
+
+    def _remove_outdated(self, table: str | None) -> None:
+        """Remove prefetched results that may lack a write to a table (None: any table); their queries are sent again."""
+        self._prefetched = {
+            key: reply
+            for key, reply in self._prefetched.items()
+            if key in self._surviving_keys
+            or (table is not None and isinstance(key[0], CachedQuery) and table not in key[0].tables)
+        }
 
     def _open_connection(self) -> PostgresConnection:
         if self._connection is None:

@@ -21,7 +21,7 @@ HIDDEN_STATUSES: Final = frozenset({"invisible", "offline"})
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True):
-    """A user's presence as other users see it."""
+    """A user's presence in the form that other users receive."""
 
     user_id: int
     status: str
@@ -125,7 +125,7 @@ class Presences:
         return self._by_session.get(user_id, {}).get(session_id)
 
     def find_activity(self, user_id: int, session_id: str, application_id: int) -> dict[str, Any] | None:
-        """Return a session's activity in an application as other users see it, or None."""
+        """Return a session's activity in an application in the form that other users receive, or None."""
         session = self.find_session(user_id, session_id)
         for activity in session.activities if session is not None else ():
             if int(activity.get("application_id", 0)) == application_id:

@@ -25,6 +25,10 @@ RETRY_SECONDS: Final = 0.2
 """Interval in seconds at which a process tries to renew its lease while the store is unavailable."""
 LEASE_SECONDS: Final = 10.0
 """Time in seconds without a renewal after which the lease of a killed process is taken over."""
+HOLDER_SQL: Final = "SELECT holder FROM process_leases WHERE worker = %s"
+"""Query of the holder of a process number, for connections of psycopg."""
+RELEASE_ALL_SQL: Final = "DELETE FROM process_leases"
+"""Statement that releases all process numbers of a database that no process uses."""
 
 
 class LeaseRow(NamedTuple):

@@ -61,20 +61,20 @@ class QueryCache:
 
     def record_write(self, sql: str) -> None:
         """Remove the results that a statement may change."""
-        table = _find_written_table(sql)
+        table = find_written_table(sql)
         for query, results in self._results_by_query.items():
             if results and (table is None or table in query.tables):
                 self._row_count -= sum(len(rows) + 1 for rows in results.values())
                 results.clear()
 
     def clear(self) -> None:
-        """Remove all results: the cache is full, or a rollback or a restore changed what the connection sees."""
+        """Remove all results: the cache is full, or a rollback or a restore changed the data."""
         self._results_by_query.clear()
         self._row_count = 0
 
 
 @lru_cache(maxsize=2048)
-def _find_written_table(sql: str) -> str | None:
+def find_written_table(sql: str) -> str | None:
     """Return the table that a statement writes, or None if the statement may write any table."""
     match = _WRITE_PATTERN.match(sql)
     return None if match is None else match[1]

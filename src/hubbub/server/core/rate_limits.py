@@ -332,7 +332,7 @@ class RateLimits:
         return end_ms - now_ms if rejected else 0
 
     def record_failed_lookup(self, ip: str) -> None:
-        """Count a request without a caller for something that does not exist, such as an unknown webhook token."""
+        """Count a request without a caller for an object that does not exist, such as an unknown webhook token."""
         if self.mode is not RateLimitMode.OFF:
             self._failed_lookups.count((ip,), FAILED_LOOKUPS_WINDOW_MS, self._now_ms())
 

@@ -151,7 +151,7 @@ class OpenTelemetrySpan(observation.Span):
         return OpenTelemetrySpan(self._tracer, self._tracer.start_span(name, context, _KINDS[kind], attributes))
 
     def add_event(self, name: str) -> None:
-        """Record that something happened now."""
+        """Add an event with the current time."""
         if not self._has_ended:
             self._span.add_event(name)
 

@@ -1,7 +1,7 @@
 """The delivery trace: recipients of events, with reasons for non-delivery, rejected requests and closed connections.
 
-It also counts events, requests and intents. It is off by default and holds only the latest entries. The gateway and the
-HTTP server fill it; while it is off they only check `is_enabled`.
+It also counts events, requests and intents. It is disabled by default and holds only the latest entries. The gateway and the
+HTTP server fill it; while it is disabled they only check `is_enabled`.
 """
 
 from collections import Counter, deque
@@ -20,7 +20,7 @@ TRACE_ENTRIES_MAX: Final = 1000
 
 
 class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event as this node's gateway processed it."""
+    """An event that this node's gateway processed, with its outcomes."""
 
     number: int
     """Sequence number, shared by all kinds of entries, so that they can be ordered."""
@@ -66,10 +66,10 @@ class Trace:
     """The latest events with their outcomes, rejected requests and closed connections."""
 
     def __init__(self, now_ms: Callable[[], int] = lambda: 0, entries_max: int = TRACE_ENTRIES_MAX) -> None:
-        """Create a trace that is off; `now_ms` returns the time of the platform's clock for the traffic."""
+        """Create a disabled trace; `now_ms` returns the time of the platform's clock for the traffic."""
         self.is_enabled = False
         self.traffic = Traffic(now_ms)
-        """The timeline of the console; it receives events only while the trace is on."""
+        """The timeline of the console; it receives events only while the trace is enabled."""
         self._events: deque[TracedEvent] = deque(maxlen=entries_max)
         self._rejected: deque[RejectedRequest] = deque(maxlen=entries_max)
         self._closed: deque[ClosedConnection] = deque(maxlen=entries_max)

@@ -1,6 +1,6 @@
 """The traffic of a rehearsal: requests, events, frames and closes in one timeline, for the console and recordings.
 
-It is off by default, and transports then only check `is_enabled`. Entries are bounded by number and by size. Readers
+It is disabled by default, and transports then only check `is_enabled`. Entries are bounded by number and by size. Readers
 keep the ID of the last entry that they have read, so a slow reader needs no memory and misses entries instead.
 """
 
@@ -35,7 +35,7 @@ Kind = Literal["http", "gateway", "interaction", "webhook", "voice", "control"]
 
 
 class RateLimitBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """The rate limit of a route as the response reported it to the client."""
+    """The rate limit of a route, from the headers of the response."""
 
     bucket: str
     limit: int
@@ -132,7 +132,7 @@ class Traffic:
         entries_max: int = ENTRIES_MAX,
         stored_bytes_max: int = STORED_BYTES_MAX,
     ) -> None:
-        """Create traffic that is off; `now_ms` returns the time of the platform's clock in Unix milliseconds."""
+        """Create a disabled traffic log; `now_ms` returns the time of the platform's clock in Unix milliseconds."""
         self.is_enabled = False
         self._now_ms = now_ms
         self._records: deque[TrafficRecord] = deque()
@@ -143,7 +143,7 @@ class Traffic:
         self._causes: OrderedDict[int, tuple[Dispatch, str]] = OrderedDict()
         self._waiting: set[asyncio.Event] = set()
         self.listeners: list[Callable[[TrafficRecord], None]] = []
-        """Functions that are called with each new record, such as the one that writes a recording."""
+        """Functions that are called with each new record and its complete bodies, such as the one that writes a recording."""
 
     @property
     def last_id(self) -> int:

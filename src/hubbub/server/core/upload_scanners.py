@@ -67,7 +67,7 @@ class UploadScanner(Protocol):
     """Name for the audit log, such as `clamd`."""
 
     async def scan(self, content: UploadedContent) -> str | None:
-        """Return what the scanner found, such as the name of a signature, or None for an allowed file.
+        """Return the finding of the scanner, such as the name of a signature, or None for an allowed file.
 
         Raise any exception if the file cannot be checked."""
         ...

@@ -173,7 +173,7 @@ class AccountChecks:
 
 
 async def check_packets(ip: str, port: int, ssrc: int) -> Finding:
-    """Send up to `PACKET_TRIES_MAX` address discovery packets to a voice server, and return whether it responds."""
+    """Send up to `PACKET_TRIES_MAX` address discovery packets to a voice server, and return the finding about its response."""
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.setblocking(False)

@@ -1,4 +1,4 @@
-"""Comparison of what a program did in a recorded session and in its replay."""
+"""Comparison of the actions of a program in a recorded session and in its replay."""
 
 import difflib
 import json

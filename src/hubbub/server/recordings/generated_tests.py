@@ -1,4 +1,4 @@
-"""A pytest file that repeats what people did in a recorded session, and expects what the program did."""
+"""A pytest file that repeats the actions of users in a recorded session, and expects the recorded actions of the program."""
 
 import json
 import pprint

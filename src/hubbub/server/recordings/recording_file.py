@@ -68,7 +68,7 @@ class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def is_write(self) -> bool:
-        """Whether the input may change something."""
+        """Whether the input may change the state of the platform."""
         return self.kind == "frame" or self.method not in ("GET", "HEAD")
 
 

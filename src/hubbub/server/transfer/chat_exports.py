@@ -231,13 +231,19 @@ class ChatExportSource:
                 self._has_attachments |= bool(message.attachments)
                 if message.type not in _MESSAGE_TYPES and not message.type.isdigit():
                     unknown_types.add(message.type)
-            self._channel_stats[int(file.header.channel.id)] = (number, first_ms)
+            # An export may split a channel into several files.
+            channel_id = int(file.header.channel.id)
+            earlier_number, earlier_ms = self._channel_stats.get(channel_id, (0, 0))
+            self._channel_stats[channel_id] = (
+                earlier_number + number,
+                min(earlier_ms, first_ms) if earlier_ms and first_ms else earlier_ms or first_ms,
+            )
             count += number
         self.totals = {
             "users": len(self._users),
             "members": len(self._users),
             "roles": len(self._roles) + 1,
-            "channels": len(self._files),
+            "channels": len(self._channel_stats),
             "messages": count,
         }
         self.notes += [f"Messages of type {name} are imported as plain messages." for name in sorted(unknown_types)]

@@ -13,15 +13,14 @@ import msgspec
 import hubbub
 from hubbub.protocol import codec
 from hubbub.server.core import cdn_urls
-from hubbub.server.core.archives import ArchiveTable, ColumnKind
+from hubbub.server.core.archives import ArchiveTable, ColumnKind, iter_archived_pages, list_archived_children
 from hubbub.server.core.batches import batches
 from hubbub.server.core.files import Files
-from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.core.store import Tx
 from hubbub.server.identity import imports, users
+from hubbub.server.places import channels, guilds
 from hubbub.server.transfer.records import CODECS, FORMAT, USERS, VERSION, TableCodec
 
-PAGE_SIZE: Final = 500
-"""Number of rows that one query returns."""
 CHUNK_BYTES: Final = 256 * 1024
 
 Progress = Callable[[str, int], None]
@@ -97,8 +96,8 @@ class _Writer:
         """Write the tables of a guild, with invites if requested, and return its name.
 
         Raise ExportError if the guild does not exist."""
-        name: str | None = tx.value("SELECT name FROM guilds WHERE id = ?", guild_id)
-        if name is None:
+        guild = guilds.find(tx, guild_id)
+        if guild is None:
             raise ExportError(f"there is no guild with the ID {guild_id}")
         for table_codec in CODECS.values():
             table = table_codec.table
@@ -107,11 +106,11 @@ class _Writer:
             rows = (
                 self._message_rows(tx, table_codec, guild_id)
                 if table.name == "messages"
-                else _iter_pages(tx, table, table.guild_column, guild_id)
+                else iter_archived_pages(tx, table, table.guild_column, guild_id)
             )
             self._write(tx, table_codec, rows)
         self._write(tx, CODECS[USERS.name], self._user_rows(tx))
-        return name
+        return guild.name
 
     def _write(self, tx: Tx, table_codec: TableCodec, pages: Iterator[Sequence[Sequence[Any]]]) -> None:
         """Write the records of a table to its file; a table without rows has no file."""
@@ -145,20 +144,15 @@ class _Writer:
             table = child.table
             index = list(table.columns).index(table.parent_column)
             for batch in batches([_row_id(table_codec, row) for row in page]):
-                sql = (
-                    f"SELECT {', '.join(table.columns)} FROM {table.name} "
-                    f"WHERE {table.parent_column} IN ({placeholders(batch)}) ORDER BY {', '.join(table.key)}"
-                )
-                for row in tx.all(sql, *batch):
+                for row in list_archived_children(tx, table, batch):
                     self._collect(child, row)
                     found.setdefault(row[index], {}).setdefault(table.name, []).append(child.encode(row))
         return found
 
     def _message_rows(self, tx: Tx, table_codec: TableCodec, guild_id: int) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the messages of all channels of a guild in the order of channels and messages."""
-        rows = tx.all("SELECT id FROM channels WHERE guild_id = ? ORDER BY id", guild_id)
-        for (channel_id,) in rows:
-            yield from _iter_pages(tx, table_codec.table, "channel_id", channel_id, order=("id",))
+        for channel_id in channels.thread_channels.list_ids_of_guild(tx, guild_id):
+            yield from iter_archived_pages(tx, table_codec.table, "channel_id", channel_id, order=("id",))
 
     def _user_rows(self, tx: Tx) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the users that the other tables name; a placeholder account has its user's name on the server of origin."""
@@ -217,24 +211,6 @@ def _row_id(table_codec: TableCodec, row: Sequence[Any]) -> int:
     """Return the ID of a row of a table with child tables."""
     value: int = row[list(table_codec.table.columns).index("id")]
     return value
-
-
-def _iter_pages(
-    tx: Tx, table: ArchiveTable, column: str, value: int, *, order: tuple[str, ...] | None = None
-) -> Iterator[Sequence[Sequence[Any]]]:
-    """Yield the rows with a value in a column, in pages ordered by the key."""
-    names = list(table.columns)
-    key = order or table.key
-    indexes = [names.index(name) for name in key]
-    select = f"SELECT {', '.join(names)} FROM {table.name} WHERE {column} = ?"
-    suffix = f"ORDER BY {', '.join(key)} LIMIT {PAGE_SIZE}"
-    page = tx.all(f"{select} {suffix}", value)
-    while page:
-        yield page
-        if len(page) < PAGE_SIZE:
-            return
-        last = [page[-1][index] for index in indexes]
-        page = tx.all(f"{select} AND ({', '.join(key)}) > ({placeholders(key)}) {suffix}", value, *last)
 
 
 async def _write_files(writer: _Writer, files: Files) -> int:

@@ -20,9 +20,9 @@ from hubbub.protocol.ids import EPOCH_MS, GuildId, Snowflake, UserId
 from hubbub.protocol.images import detect_image_type
 from hubbub.server.app import App
 from hubbub.server.core import cdn_urls, media
-from hubbub.server.core.archives import ArchiveTable, ColumnKind
+from hubbub.server.core.archives import ArchiveTable, ColumnKind, insert_archived
 from hubbub.server.core.call import Call
-from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.core.store import Tx
 from hubbub.server.identity import imports, users
 from hubbub.server.places import guilds
 from hubbub.server.talk import messages
@@ -294,7 +294,7 @@ class Importer:
             imports.placeholder_accounts.create(call.tx, self._guild_id, placeholder_rows)
         for table, table_rows in rows.values():
             if table_rows:
-                call.tx.run_many(_INSERTS[table.name], table_rows)
+                insert_archived(call.tx, table, table_rows)
         self._record_user_references(call, rows)
         self._notify_messages(call, rows)
         return skipped
@@ -401,19 +401,7 @@ class Importer:
         return [CODECS["members"].from_values(values, file="members.jsonl")]
 
 
-def _insert_sql(table: ArchiveTable) -> str:
-    # An invalid archive may contain a row twice.
-    return (
-        f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({placeholders(table.columns)}) "
-        "ON CONFLICT DO NOTHING"
-    )
-
-
 _CHILDREN: Final = {child.table.name: child.table for table_codec in CODECS.values() for child in table_codec.children}
-_INSERTS: Final = {
-    table.name: _insert_sql(table)
-    for table in (*(table_codec.table for table_codec in CODECS.values()), *_CHILDREN.values())
-}
 
 
 class _Plan(NamedTuple):

@@ -87,7 +87,7 @@ FindKey = Callable[[], Awaitable[bytes | None]]
 """Function that reads the URL signing key; it is called for each request, because a rehearsal world may be replaced."""
 
 FindAsset = Callable[[str, int], Awaitable[str | bytes | None]]
-"""Function that finds the file of an asset, given its kind and ID: its key in the file store, its bytes, or None."""
+"""Function that finds the file of an asset by kind and ID: its key in the file store, its bytes, or None."""
 
 
 class _ImageRequest(NamedTuple):

@@ -11,10 +11,10 @@ CLOSE_TIMEOUT_SECONDS: Final = 3.0
 IGNORE_DISCONNECT: Final = contextlib.suppress(RuntimeError)
 """Ignores the RuntimeError of uvloop transports on a write after a disconnect; the read loop ends the connection."""
 UPGRADE_REQUIRED: Final = (
-    "This is a WebSocket server, and the request has no `Upgrade: websocket` header.\n"
-    "Connect with a WebSocket client to the wss:// form of this URL.\n"
+    "This is a WebSocket server, and the request has no `Upgrade: websocket` header. "
+    "Connect with a WebSocket client to the wss:// form of this URL. "
     "If your client is one, a proxy removed the header: configure the proxy to use HTTP/1.1 and to pass the headers "
-    "Upgrade and Connection.\n"
+    "Upgrade and Connection."
 )
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import aiohttp
 import msgspec
 from aiohttp import web
-from backports import zstd
 
 from hubbub.protocol.enums import ChannelType, GatewayOpcode
 from hubbub.protocol.flags import ApplicationFlags, ChannelFlags
@@ -40,6 +39,7 @@ from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway import Gateway, etf
 from hubbub.server.transports.gateway.limits import SessionStarts
+from hubbub.server.transports.zstd import zstd
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 START_MS = 1_785_000_000_000
@@ -101,7 +101,7 @@ class GuildRow(msgspec.Struct):
 
 
 class GuildTableReader:
-    """Reads guilds from the test tables."""
+    """Reader of guilds in the test tables."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
         body = tx.value("SELECT body FROM test_guilds WHERE id = ?", guild_id)
@@ -151,7 +151,7 @@ class GuildTableReader:
         return len(self.guild_ids(tx, user_id))
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        return {guild: f"guild {guild}" for guild in guild_ids}
+        return {guild_id: f"guild {guild_id}" for guild_id in guild_ids}
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
         return []
@@ -204,7 +204,7 @@ def _slices() -> tuple[Slice, ...]:
 
 
 class ConnectionClosed(Exception):
-    """The server closed the connection."""
+    """Raised when the server closed the connection."""
 
     def __init__(self, code: int | None) -> None:
         super().__init__(code)
@@ -471,7 +471,7 @@ class GatewayPlatform:
         await self.emit(MESSAGE_CREATE, {"content": content}, GuildAudience(guild_id, channel_id), **options)
 
     async def update_channel(self, row: GuildRow, channel: Channel, event: Event[Any] = CHANNEL_UPDATE) -> None:
-        """Create, update or delete a channel, as `event` says, and publish the event."""
+        """Store the channel, or delete it if `event` is CHANNEL_DELETE, and publish the event."""
 
         def change(tx: Tx) -> None:
             if event is CHANNEL_DELETE:

@@ -6,10 +6,10 @@ import zlib
 
 import pytest
 import zstandard
-from backports import zstd
 
 from hubbub.server.transports.gateway.compression import BlockCompressor, Compression, encode_message
 from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.zstd import zstd
 from tests.server.transports.gateway.harness import PUBLIC_CHANNEL_ID, GatewayPlatform, sample_guild
 
 HELLO_PAYLOAD = b'{"t":null,"s":null,"op":10,"d":{"heartbeat_interval":41250}}'

@@ -166,11 +166,11 @@ async def test_a_session_starts_and_resumes_in_etf(platform: GatewayPlatform, co
     await client.send(GatewayOpcode.HEARTBEAT, client.seq)
     assert (await client.next_payload(GatewayOpcode.HEARTBEAT_ACK))["d"] is None
 
-    resumed = await platform.connect(transport, encoding="etf")
-    await resumed.send(
+    resumed_client = await platform.connect(transport, encoding="etf")
+    await resumed_client.send(
         GatewayOpcode.RESUME, {"token": client.token, "session_id": client.session_id, "seq": (client.seq or 0) - 1}
     )
-    assert (await resumed.next_event("MESSAGE_CREATE"))["content"] == "é" * 1500
+    assert (await resumed_client.next_event("MESSAGE_CREATE"))["content"] == "é" * 1500
 
 
 @pytest.mark.parametrize("data", [b'{"op":1,"d":null}', b"\x83", b"\x83a\x01", b"\x83" + b"h\x01" * 7000 + b"j"])

@@ -78,13 +78,13 @@ async def test_some_events_need_a_permission_in_the_guild(platform: GatewayPlatf
     row = sample_guild()
     row.roles[STAFF_ROLE_ID] = Permissions.BAN_MEMBERS
     await platform.create_guild(row, member_roles={5: [], 6: [STAFF_ROLE_ID]})
-    plain, moderator = (
+    plain_client, moderator = (
         await platform.start_session(platform.create_bot(user_id=5)),
         await platform.start_session(platform.create_bot(user_id=6)),
     )
     permissions = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
     await platform.emit(BAN_EVENT, {}, GuildAudience(GUILD_ID, permission=permissions))
-    assert await plain.take_event_names() == []
+    assert await plain_client.take_event_names() == []
     assert await moderator.take_event_names() == ["GUILD_BAN_ADD"]
 
 
@@ -92,14 +92,14 @@ async def test_some_events_need_a_permission_in_the_channel(platform: GatewayPla
     row = sample_guild()
     row.channels[PUBLIC_CHANNEL_ID].overwrites = {STAFF_ROLE_ID: (Permissions.MANAGE_CHANNELS, 0)}
     await platform.create_guild(row, member_roles={5: [], 6: [STAFF_ROLE_ID]})
-    plain, manager = (
+    plain_client, manager = (
         await platform.start_session(platform.create_bot(user_id=5)),
         await platform.start_session(platform.create_bot(user_id=6)),
     )
     await platform.emit(
         BAN_EVENT, {}, GuildAudience(GUILD_ID, PUBLIC_CHANNEL_ID, permission=Permissions.MANAGE_CHANNELS)
     )
-    assert (await plain.take_event_names(), await manager.take_event_names()) == ([], ["GUILD_BAN_ADD"])
+    assert (await plain_client.take_event_names(), await manager.take_event_names()) == ([], ["GUILD_BAN_ADD"])
 
 
 async def test_message_content_is_redacted_without_the_intent(platform: GatewayPlatform) -> None:
@@ -107,10 +107,10 @@ async def test_message_content_is_redacted_without_the_intent(platform: GatewayP
     intents = Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT
     with_intent = await platform.start_session(platform.create_bot(user_id=5))
     without_intent = await platform.start_session(platform.create_bot(user_id=6), intents=intents)
-    mentioned = await platform.start_session(platform.create_bot(user_id=7), intents=intents)
+    mentioned_client = await platform.start_session(platform.create_bot(user_id=7), intents=intents)
     user = await platform.start_session(platform.create_user(user_id=8))
     await platform.publish_message(PUBLIC_CHANNEL_ID, "secret", redacted={"content": ""}, unredacted_for=frozenset({7}))
-    received = [await take_message_contents(client) for client in (with_intent, without_intent, mentioned, user)]
+    received = [await take_message_contents(client) for client in (with_intent, without_intent, mentioned_client, user)]
     assert received == [["secret"], [""], ["secret"], ["secret"]]
 
 
@@ -177,11 +177,11 @@ async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Ga
             number += 1
         return number
 
-    broadcasting = asyncio.create_task(broadcast())
+    broadcasting_task = asyncio.create_task(broadcast())
     await client.identify(platform.create_user(user_id=100))
     await client.next_event("MESSAGE_CREATE")
     stop.set()
-    total = await broadcasting
+    total = await broadcasting_task
 
     await client.wait_processed()
     received = [payload["d"]["content"] for payload in client.dispatches if payload["t"] == "MESSAGE_CREATE"]
@@ -259,11 +259,11 @@ async def test_a_session_that_starts_under_load_receives_each_event_exactly_once
     row = sample_guild(name="0")
     await platform.create_guild(row, member_roles={5: []})
     update = Event("GUILD_UPDATE", Any, intents=Intents.GUILDS)
-    stop = False
+    is_stopped = False
 
     async def rename() -> None:
         number = 0
-        while not stop:
+        while not is_stopped:
             number += 1
 
             def store_name(tx: Tx, number: int = number) -> None:
@@ -275,7 +275,7 @@ async def test_a_session_that_starts_under_load_receives_each_event_exactly_once
             if number % 5 == 0:
                 await asyncio.sleep(0)
 
-    renaming = asyncio.ensure_future(rename())
+    renaming_task = asyncio.ensure_future(rename())
     clients = []
     for _ in range(8):
         token = platform.create_bot(user_id=5)
@@ -286,8 +286,8 @@ async def test_a_session_that_starts_under_load_receives_each_event_exactly_once
         await client.next_event("GUILD_CREATE")
         for _ in range(5):
             await client.next_event("GUILD_UPDATE")
-    stop = True
-    await renaming
+    is_stopped = True
+    await renaming_task
     await platform.wait_idle()
     for client in clients:
         await client.wait_processed()
@@ -400,8 +400,8 @@ async def test_deliveries_to_connections_are_counted(platform: GatewayPlatform) 
     without_content = await platform.start_session(
         platform.create_bot(user_id=7), intents=BOT_INTENTS & ~Intents.MESSAGE_CONTENT
     )
-    disconnected = await platform.start_session(platform.create_bot(user_id=8))
-    await disconnected.close(RESUMABLE_CLOSE_CODE)
+    disconnected_client = await platform.start_session(platform.create_bot(user_id=8))
+    await disconnected_client.close(RESUMABLE_CLOSE_CODE)
     await platform.wait_idle()
     assert (delivery_counts()["READY"], delivery_counts()["GUILD_CREATE"]) == (4, 4)
 
@@ -418,7 +418,7 @@ async def test_deliveries_to_connections_are_counted(platform: GatewayPlatform) 
     assert (delivery_counts()["ENTITLEMENT_CREATE"], delivery_counts()["CHANNEL_UPDATE"]) == (4, 3)
 
     # Replayed events are not counted again.
-    resumed = await platform.connect()
-    await resumed.resume(disconnected.session_id, disconnected.token, disconnected.seq or 0)
-    await resumed.next_event("RESUMED")
+    resumed_client = await platform.connect()
+    await resumed_client.resume(disconnected_client.session_id, disconnected_client.token, disconnected_client.seq or 0)
+    await resumed_client.next_event("RESUMED")
     assert (delivery_counts()["MESSAGE_CREATE"], delivery_counts()["RESUMED"]) == (3, 1)

@@ -15,7 +15,7 @@ from hubbub.server.core.event_dispatch import BROADCAST_USERS_MIN, GameFilter, U
 from tests.oauth import create_application
 from tests.world import Actor, World, befriend, small_config
 
-GAME_RELATIONSHIPS = "/users/@me/game-relationships"
+GAME_RELATIONSHIPS_PATH = "/users/@me/game-relationships"
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ async def test_a_friend_on_another_node_sees_a_presence_without_secrets(postgres
         alice_player, bob_player, carol_player = [
             await first_node.bearer(user, game.id) for user in (alice, bob, carol)
         ]
-        await befriend(bob_player, carol_player, GAME_RELATIONSHIPS)
+        await befriend(bob_player, carol_player, GAME_RELATIONSHIPS_PATH)
         alice_session = await alice.connect()
         carol_game_session = await carol_player.connect(Intents.ALL)
         carol_session = await carol.connect()

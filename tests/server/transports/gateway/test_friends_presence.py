@@ -11,7 +11,7 @@ from hubbub.server.core.config import Config
 from tests.oauth import create_application
 from tests.world import Actor, World, befriend, small_config
 
-RELATIONSHIPS, GAME_RELATIONSHIPS = "/users/@me/relationships", "/users/@me/game-relationships"
+RELATIONSHIPS_PATH, GAME_RELATIONSHIPS_PATH = "/users/@me/relationships", "/users/@me/game-relationships"
 CHESS_ACTIVITY = {
     "name": "Chess Deluxe",
     "type": ActivityType.PLAYING,
@@ -69,7 +69,7 @@ async def test_a_friend_who_was_blocked_receives_no_presence_updates(world: Worl
     alice_session, watcher, bob_session = await alice.connect(), await carol.connect(), await bob.connect()
     await alice_session.next("PRESENCE_UPDATE", matches_presence(bob, "online"))
 
-    (await bob.put(f"{RELATIONSHIPS}/{alice.id}", json={"type": RelationshipType.BLOCKED})).ok()
+    (await bob.put(f"{RELATIONSHIPS_PATH}/{alice.id}", json={"type": RelationshipType.BLOCKED})).ok()
     await bob_session.set_presence("dnd")
 
     await watcher.next("PRESENCE_UPDATE", matches_presence(bob, "dnd"))
@@ -177,7 +177,7 @@ async def test_game_friends_see_each_other_only_in_their_game(world: World) -> N
     alice, bob = await world.user(), await world.user()
     chess, other = await create_application(world), await create_application(world)
     alice_player, bob_player = await world.bearer(alice, chess.id), await world.bearer(bob, chess.id)
-    await befriend(alice_player, bob_player, GAME_RELATIONSHIPS)
+    await befriend(alice_player, bob_player, GAME_RELATIONSHIPS_PATH)
     client, other_game = await alice.connect(), await (await world.bearer(alice, other.id)).connect(Intents.ALL)
     in_game = await alice_player.connect(Intents.ALL)
     # Alice and Bob are not platform friends, so presence from Bob's chat client is not visible to Alice.

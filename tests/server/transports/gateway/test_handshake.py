@@ -147,24 +147,24 @@ async def test_an_invalid_identify_closes_the_connection(
     ],
 )
 async def test_privileged_intents_must_be_enabled(platform: GatewayPlatform, intent: int, flag: int) -> None:
-    rejected = await platform.connect()
-    await rejected.send_identify(platform.create_bot(user_id=5, flags=0), intents=intent)
-    assert await rejected.wait_close_code() == CloseCode.DISALLOWED_INTENTS
-    accepted = await platform.connect()
-    await accepted.identify(platform.create_bot(user_id=6, flags=flag), intents=intent)
+    rejected_client = await platform.connect()
+    await rejected_client.send_identify(platform.create_bot(user_id=5, flags=0), intents=intent)
+    assert await rejected_client.wait_close_code() == CloseCode.DISALLOWED_INTENTS
+    accepted_client = await platform.connect()
+    await accepted_client.identify(platform.create_bot(user_id=6, flags=flag), intents=intent)
 
 
 async def test_users_need_no_intents_and_oauth2_tokens_need_scopes(platform: GatewayPlatform) -> None:
     user = await platform.connect()
     ready = await user.identify(platform.create_user(user_id=1), intents=...)
     assert "application" not in ready
-    accepted = await platform.connect()
-    await accepted.identify(
+    accepted_client = await platform.connect()
+    await accepted_client.identify(
         "Bearer " + platform.create_user(user_id=2, kind="bearer", scopes=frozenset({"identify", "gateway.connect"}))
     )
-    rejected = await platform.connect()
-    await rejected.send_identify(platform.create_user(user_id=3, kind="bearer", scopes=frozenset({"identify"})))
-    assert await rejected.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
+    rejected_client = await platform.connect()
+    await rejected_client.send_identify(platform.create_user(user_id=3, kind="bearer", scopes=frozenset({"identify"})))
+    assert await rejected_client.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
 
 
 @pytest.mark.parametrize(
@@ -310,12 +310,12 @@ async def _received_dispatches(client: GatewayClient) -> list[dict[str, Any]]:
 async def test_identifying_too_fast_invalidates_the_session_but_keeps_the_connection() -> None:
     async with GatewayPlatform(max_concurrency=1) as platform:
         token = platform.create_bot(user_id=5)
-        first = await platform.connect()
-        await first.identify(token)
-        second = await platform.connect()
-        await second.send_identify(token)
-        assert (await second.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
-        await second.wait_processed()
+        first_client = await platform.connect()
+        await first_client.identify(token)
+        second_client = await platform.connect()
+        await second_client.send_identify(token)
+        assert (await second_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+        await second_client.wait_processed()
         other = await platform.connect()
         await other.identify(platform.create_bot(user_id=6))
         user = platform.create_user(user_id=7)
@@ -328,9 +328,9 @@ async def test_shards_of_different_rate_keys_may_start_together() -> None:
         token = platform.create_bot(user_id=5)
         for shard in (0, 1):
             await (await platform.connect()).identify(token, shard=[shard, 4])
-        third = await platform.connect()
-        await third.send_identify(token, shard=[2, 4])
-        assert (await third.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+        third_client = await platform.connect()
+        await third_client.send_identify(token, shard=[2, 4])
+        assert (await third_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
 
 
 async def test_a_large_bot_needs_a_multiple_of_its_concurrency_as_shard_count() -> None:
@@ -339,9 +339,9 @@ async def test_a_large_bot_needs_a_multiple_of_its_concurrency_as_shard_count() 
             await platform.create_guild(GuildRow(id=(number + 1) << 22), {5: []})
         await platform.create_guild(GuildRow(id=3 << 22), {6: []})
         large, small = platform.create_bot(user_id=5), platform.create_bot(user_id=6)
-        rejected = await platform.connect()
-        await rejected.send_identify(large, shard=[0, 6])
-        assert await rejected.wait_close_code() == CloseCode.INVALID_SHARD
+        rejected_client = await platform.connect()
+        await rejected_client.send_identify(large, shard=[0, 6])
+        assert await rejected_client.wait_close_code() == CloseCode.INVALID_SHARD
         for shard in range(4):
             await (await platform.connect()).identify(large, shard=[shard, 8])
         fifth = await platform.connect()
@@ -356,12 +356,12 @@ async def test_daily_session_starts_are_counted_by_the_platform_clock() -> None:
         for shard in range(2):
             await (await platform.connect()).identify(token, shard=[shard, 4])
         assert platform.gateway.session_starts.remaining(5).remaining == 0
-        third = await platform.connect()
-        await third.send_identify(token, shard=[2, 4])
-        assert (await third.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+        third_client = await platform.connect()
+        await third_client.send_identify(token, shard=[2, 4])
+        assert (await third_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         platform.clock.advance(24 * 3600 * 1000)
         assert platform.gateway.session_starts.remaining(5).remaining == 2
-        await third.identify(token, shard=[2, 4])
+        await third_client.identify(token, shard=[2, 4])
 
 
 async def test_a_connection_that_never_identifies_is_closed() -> None:
@@ -372,31 +372,33 @@ async def test_a_connection_that_never_identifies_is_closed() -> None:
 
 async def test_a_connection_without_heartbeats_is_closed_and_can_be_resumed() -> None:
     async with GatewayPlatform(heartbeat_interval_ms=2000, commands_max=1_000_000) as platform:
-        without_heartbeats = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
+        client_without_heartbeats = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
         with_heartbeats = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
-        closed = asyncio.ensure_future(without_heartbeats.wait_close_code())
-        while not closed.done():
+        close_task = asyncio.ensure_future(client_without_heartbeats.wait_close_code())
+        while not close_task.done():
             await with_heartbeats.wait_processed()
-            await asyncio.wait([closed], timeout=0.05)
-        assert await closed == CloseCode.UNKNOWN_ERROR
+            await asyncio.wait([close_task], timeout=0.05)
+        assert await close_task == CloseCode.UNKNOWN_ERROR
         # The connection is older than the heartbeat timeout and still open.
         await with_heartbeats.wait_processed()
-        resumed = await platform.connect()
-        await resumed.resume(without_heartbeats.session_id, without_heartbeats.token, without_heartbeats.seq or 0)
-        assert await resumed.next_event("RESUMED") == {"_trace": []}
+        resumed_client = await platform.connect()
+        await resumed_client.resume(
+            client_without_heartbeats.session_id, client_without_heartbeats.token, client_without_heartbeats.seq or 0
+        )
+        assert await resumed_client.next_event("RESUMED") == {"_trace": []}
 
 
 async def test_concurrent_sessions_of_a_user_are_limited(platform: GatewayPlatform) -> None:
     user = platform.create_user(user_id=7)
-    first = await platform.start_session(user, guild_count=0)
+    first_client = await platform.start_session(user, guild_count=0)
     for _ in range(SESSIONS_PER_USER_MAX - 1):
         await (await platform.connect()).identify(user)
-    rejected = await platform.connect()
-    await rejected.send_identify(user)
-    assert await rejected.wait_close_code() == CloseCode.TOO_MANY_SESSIONS
+    rejected_client = await platform.connect()
+    await rejected_client.send_identify(user)
+    assert await rejected_client.wait_close_code() == CloseCode.TOO_MANY_SESSIONS
     # Other users are not affected, and closing a session allows another one.
     await (await platform.connect()).identify(platform.create_user(user_id=8))
-    await first.close()
+    await first_client.close()
     await platform.wait_idle()
     await (await platform.connect()).identify(user)
 
@@ -422,13 +424,13 @@ async def test_a_revoked_token_closes_only_its_sessions(platform: GatewayPlatfor
 async def test_draining_makes_old_and_new_connections_reconnect() -> None:
     async with GatewayPlatform(drain_ms=400) as platform:
         client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
-        draining = asyncio.ensure_future(platform.gateway.drain())
+        draining_task = asyncio.ensure_future(platform.gateway.drain())
         assert (await client.receive())["op"] == GatewayOpcode.RECONNECT
         assert await client.wait_close_code() == CloseCode.UNKNOWN_ERROR
-        await draining
-        late = await platform.connect(receives_hello=False)
-        assert (await late.receive())["op"] == GatewayOpcode.RECONNECT
-        assert await late.wait_close_code() == CloseCode.UNKNOWN_ERROR
+        await draining_task
+        late_client = await platform.connect(receives_hello=False)
+        assert (await late_client.receive())["op"] == GatewayOpcode.RECONNECT
+        assert await late_client.wait_close_code() == CloseCode.UNKNOWN_ERROR
 
 
 async def test_a_legacy_game_in_identify_becomes_the_activity(platform: GatewayPlatform) -> None:

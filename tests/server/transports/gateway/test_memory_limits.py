@@ -73,21 +73,21 @@ async def test_a_session_that_never_loads_its_guild_is_invalidated(monkeypatch: 
     monkeypatch.setattr(GatewayContext, "guild_arrivals", delayed_guild_arrivals)
     async with GatewayPlatform() as platform:
         await platform.create_guild(sample_guild(), member_roles={5: [], 6: []})
-        waiting = await platform.connect()
-        await waiting.identify(platform.create_bot(user_id=5))
+        waiting_client = await platform.connect()
+        await waiting_client.identify(platform.create_bot(user_id=5))
         for _ in range(40):
             await platform.publish_message(PUBLIC_CHANNEL_ID, "buffered")
-        assert await waiting.take_event_names() == ["READY"]
+        assert await waiting_client.take_event_names() == ["READY"]
 
         for _ in range(20):
             await platform.publish_message(PUBLIC_CHANNEL_ID, "too many")
 
-        assert (await waiting.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+        assert (await waiting_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         assert not list(platform.gateway.sessions)
         release.set()
         # The connection and the guild are still usable.
-        await waiting.identify(platform.create_bot(user_id=6))
-        await waiting.next_event("GUILD_CREATE")
+        await waiting_client.identify(platform.create_bot(user_id=6))
+        await waiting_client.next_event("GUILD_CREATE")
 
 
 class StuckTransport(asyncio.WriteTransport):
@@ -96,7 +96,7 @@ class StuckTransport(asyncio.WriteTransport):
     def __init__(self) -> None:
         super().__init__()
         self.size = 0
-        self.aborted = False
+        self.is_aborted = False
 
     def write(self, data: Any) -> None:
         self.size += len(data)
@@ -105,10 +105,10 @@ class StuckTransport(asyncio.WriteTransport):
         return self.size
 
     def is_closing(self) -> bool:
-        return self.aborted
+        return self.is_aborted
 
     def abort(self) -> None:
-        self.aborted = True
+        self.is_aborted = True
 
 
 class FakeSocket:
@@ -136,7 +136,7 @@ async def test_a_client_that_reads_no_heartbeat_acks_is_disconnected() -> None:
     assert connection.code == CloseCode.UNKNOWN_ERROR
     assert connection.close_task is not None
     await connection.close_task
-    assert transport.aborted
+    assert transport.is_aborted
 
 
 def make_session(user_id: int) -> GatewaySession:

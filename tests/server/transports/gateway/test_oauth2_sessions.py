@@ -211,12 +211,12 @@ async def test_an_oauth2_session_receives_only_guild_names(world: World) -> None
     game = await create_application(world)
     session = await (await world.bearer(alice, game.id)).connect(Intents.ALL)
 
-    second = await world.guild(alice, name="Second")
+    second_guild = await world.guild(alice, name="Second")
     await guild.send_message(alice, "not for games")
     await guild.channel("secret")
     (await alice.delete(f"/guilds/{guild.id}")).ok()
 
-    assert await session.next("GUILD_CREATE") == {"id": str(second.id), "name": "Second"}
+    assert await session.next("GUILD_CREATE") == {"id": str(second_guild.id), "name": "Second"}
     assert (await session.next("GUILD_DELETE"))["id"] == str(guild.id)
     assert set(session.unread_names()) <= {"GUILD_CREATE"}
 

@@ -123,7 +123,7 @@ async def test_losing_access_by_an_overwrite_sends_the_obfuscated_channel(platfo
 
 async def test_gaining_and_losing_access_by_a_role_sends_channel_updates(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: [], 6: []})
-    client, plain = (
+    client, plain_client = (
         await platform.start_session(platform.create_bot(user_id=5), **OBFUSCATION_CAPABILITY),
         await platform.start_session(platform.create_bot(user_id=6)),
     )
@@ -137,7 +137,7 @@ async def test_gaining_and_losing_access_by_a_role_sends_channel_updates(platfor
     await platform.set_member_roles(GUILD_ID, 5, [])
     await platform.wait_idle()
     assert await take_channel_events(client) == [("GUILD_MEMBER_UPDATE", ""), ("CHANNEL_UPDATE", "___hidden___")]
-    assert await take_channel_events(plain) == [("GUILD_MEMBER_UPDATE", ""), ("GUILD_MEMBER_UPDATE", "")]
+    assert await take_channel_events(plain_client) == [("GUILD_MEMBER_UPDATE", ""), ("GUILD_MEMBER_UPDATE", "")]
 
 
 async def test_gained_access_is_sent_after_the_role_update_and_before_later_events(platform: GatewayPlatform) -> None:
@@ -223,7 +223,9 @@ async def test_obfuscation_starts_with_the_first_event_after_the_change(
         platform.create_bot(user_id=5), **(OBFUSCATION_CAPABILITY if has_capability else {})
     )
     platform.clock.set(changes.CHANNEL_OBFUSCATION.at_ms)
-    staff = row.channels[STAFF_CHANNEL_ID]
-    await platform.update_channel(row, Channel(STAFF_CHANNEL_ID, "staff", position=7, overwrites=staff.overwrites))
+    staff_channel = row.channels[STAFF_CHANNEL_ID]
+    await platform.update_channel(
+        row, Channel(STAFF_CHANNEL_ID, "staff", position=7, overwrites=staff_channel.overwrites)
+    )
     await platform.wait_idle()
     assert await take_channel_events(client) == [("CHANNEL_UPDATE", "___hidden___")]

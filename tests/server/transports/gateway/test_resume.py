@@ -67,40 +67,40 @@ async def test_resuming_replays_exactly_the_missed_events(platform: GatewayPlatf
     client.abort()
     for content in ("two", "three"):
         await platform.publish_message(PUBLIC_CHANNEL_ID, content)
-    resumed = await platform.connect(
+    resumed_client = await platform.connect(
         url=f"{client.resume_url}?v=10&encoding=json&compress=zlib-stream", receives_hello=False
     )
-    resumed.compression = "zlib-stream"
-    assert (await resumed.receive())["op"] == GatewayOpcode.HELLO
-    await resumed.resume(client.session_id, client.token, seq)
-    assert await resumed.next_event("RESUMED") == {"_trace": []}
-    assert [(payload["s"], payload["d"].get("content")) for payload in resumed.dispatches] == [
+    resumed_client.compression = "zlib-stream"
+    assert (await resumed_client.receive())["op"] == GatewayOpcode.HELLO
+    await resumed_client.resume(client.session_id, client.token, seq)
+    assert await resumed_client.next_event("RESUMED") == {"_trace": []}
+    assert [(payload["s"], payload["d"].get("content")) for payload in resumed_client.dispatches] == [
         (seq + 1, "two"),
         (seq + 2, "three"),
         (seq + 3, None),
     ]
     await platform.publish_message(PUBLIC_CHANNEL_ID, "four")
-    assert (await resumed.next_event("MESSAGE_CREATE"))["content"] == "four"
-    assert resumed.seq == seq + 4
+    assert (await resumed_client.next_event("MESSAGE_CREATE"))["content"] == "four"
+    assert resumed_client.seq == seq + 4
 
 
 async def test_a_session_can_be_resumed_from_sequence_zero(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.start_session(platform.create_bot(user_id=5))
     client.abort()
-    resumed = await platform.connect()
-    await resumed.resume(client.session_id, client.token, 0)
-    await resumed.next_event("RESUMED")
-    assert [payload["t"] for payload in resumed.dispatches] == ["READY", "GUILD_CREATE", "RESUMED"]
+    resumed_client = await platform.connect()
+    await resumed_client.resume(client.session_id, client.token, 0)
+    await resumed_client.next_event("RESUMED")
+    assert [payload["t"] for payload in resumed_client.dispatches] == ["READY", "GUILD_CREATE", "RESUMED"]
 
 
 async def test_resuming_closes_the_previous_connection(platform: GatewayPlatform) -> None:
     client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
-    resumed = await platform.connect()
-    await resumed.resume(client.session_id, client.token, client.seq or 0)
-    await resumed.next_event("RESUMED")
+    resumed_client = await platform.connect()
+    await resumed_client.resume(client.session_id, client.token, client.seq or 0)
+    await resumed_client.next_event("RESUMED")
     assert await client.wait_close_code() == CloseCode.UNKNOWN_ERROR
-    await resumed.wait_processed()
+    await resumed_client.wait_processed()
 
 
 async def test_invalid_resumes_are_rejected(platform: GatewayPlatform) -> None:
@@ -112,9 +112,9 @@ async def test_invalid_resumes_are_rejected(platform: GatewayPlatform) -> None:
     await stranger.resume(client.session_id, platform.create_bot(user_id=6), 1)
     assert (await stranger.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
     await stranger.identify(platform.create_bot(user_id=6))
-    unauthenticated = await platform.connect()
-    await unauthenticated.resume(client.session_id, "unknown token", 1)
-    assert await unauthenticated.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
+    unauthenticated_client = await platform.connect()
+    await unauthenticated_client.resume(client.session_id, "unknown token", 1)
+    assert await unauthenticated_client.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
     ahead = await platform.connect()
     await ahead.resume(client.session_id, client.token, 99)
     assert await ahead.wait_close_code() == CloseCode.INVALID_SEQ
@@ -127,10 +127,10 @@ async def test_an_overflowed_replay_buffer_invalidates_the_session() -> None:
         client.abort()
         for number in range(10):
             await platform.publish_message(PUBLIC_CHANNEL_ID, str(number))
-        resumed = await platform.connect()
-        await resumed.resume(client.session_id, client.token, client.seq or 0)
-        assert (await resumed.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
-        await resumed.identify(client.token)
+        resumed_client = await platform.connect()
+        await resumed_client.resume(client.session_id, client.token, client.seq or 0)
+        assert (await resumed_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+        await resumed_client.identify(client.token)
 
 
 @pytest.mark.parametrize("code", [1000, 1001])
@@ -141,9 +141,9 @@ async def test_a_normal_close_ends_the_session(platform: GatewayPlatform, code: 
     await platform.wait_idle()
     assert platform.presences.find(5) is None
     assert [(5, client.session_id)] == harness.ENDED_SESSIONS
-    resumed = await platform.connect()
-    await resumed.resume(client.session_id, client.token, client.seq or 0)
-    assert (await resumed.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+    resumed_client = await platform.connect()
+    await resumed_client.resume(client.session_id, client.token, client.seq or 0)
+    assert (await resumed_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
 
 
 async def test_a_disconnected_session_ends_after_the_resume_window(platform: GatewayPlatform) -> None:
@@ -157,9 +157,9 @@ async def test_a_disconnected_session_ends_after_the_resume_window(platform: Gat
     await platform.clock.run_for(2_000)
     assert platform.presences.find(5) is None
     assert [(5, client.session_id)] == harness.ENDED_SESSIONS
-    resumed = await platform.connect()
-    await resumed.resume(client.session_id, client.token, client.seq or 0)
-    assert (await resumed.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+    resumed_client = await platform.connect()
+    await resumed_client.resume(client.session_id, client.token, client.seq or 0)
+    assert (await resumed_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
 
 
 async def test_a_node_sends_its_own_resume_url() -> None:
@@ -191,7 +191,7 @@ async def test_random_disconnects_neither_lose_nor_repeat_events(seed: int) -> N
             for number in range(total):
                 await platform.publish_message(PUBLIC_CHANNEL_ID, f"{number} " + "x" * rng.randint(0, 3000))
 
-        sending = asyncio.ensure_future(send_messages())
+        sending_task = asyncio.ensure_future(send_messages())
         token, session_id, seq = client.token, client.session_id, client.seq or 0
         while len(contents) < total:
             try:
@@ -210,7 +210,7 @@ async def test_random_disconnects_neither_lose_nor_repeat_events(seed: int) -> N
                 client.abort()
                 client = await platform.connect(compress)
                 await client.resume(session_id, token, seq)
-        await sending
+        await sending_task
         assert contents == list(range(total))
         assert sequence_numbers == list(range(sequence_numbers[0], sequence_numbers[0] + len(sequence_numbers)))
 
@@ -236,10 +236,12 @@ async def test_a_client_that_does_not_read_is_disconnected_and_can_resume() -> N
         # The close frame follows the unread data. If the server drops the connection before it is sent, the code is 1006.
         assert await slow.wait_close_code() in (CloseCode.UNKNOWN_ERROR, 1006)
         await platform.publish_message(PUBLIC_CHANNEL_ID, "last")
-        resumed = await platform.connect()
-        await resumed.resume(slow.session_id, slow.token, slow.seq or 0)
-        await resumed.next_event("RESUMED")
-        messages = [payload for payload in slow.dispatches + resumed.dispatches if payload["t"] == "MESSAGE_CREATE"]
+        resumed_client = await platform.connect()
+        await resumed_client.resume(slow.session_id, slow.token, slow.seq or 0)
+        await resumed_client.next_event("RESUMED")
+        messages = [
+            payload for payload in slow.dispatches + resumed_client.dispatches if payload["t"] == "MESSAGE_CREATE"
+        ]
         assert len(messages) == count + 1
         assert messages[-1]["d"]["content"] == "last"
 

@@ -26,6 +26,7 @@ from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.identity.applications.access import find_token_application
 from hubbub.server.places import standing
 from hubbub.server.transports.http.server import HttpServer
 from tests.server.transports.http import sample_slice
@@ -70,7 +71,7 @@ class HttpHarness:
             ids=self.ids,
             config=self.config,
             presences=Presences(),
-            authenticator=Authenticator(self.db, self.clock),
+            authenticator=Authenticator(self.db, self.clock, find_token_application),
             rate_limits=self.rate_limits,
             files=self.files,
             images=ImageConverter(),
@@ -139,12 +140,12 @@ class HttpHarness:
             return HttpResponse(response.status, response.headers, await response.read())
 
     async def post_json(self, path: str, body: bytes, **options: Any) -> HttpResponse:
-        """Send a JSON body exactly as given."""
+        """Send bytes as a JSON body, unchanged."""
         headers = {"Content-Type": "application/json", **options.pop("headers", {})}
         return await self.request("POST", path, data=body, headers=headers, **options)
 
     async def send_raw(self, data: bytes, *, until: bytes | None = None) -> bytes:
-        """Send bytes on a socket and return the response, up to `until` if given."""
+        """Send bytes on a socket and return the response, up to `until` or else to its end."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(data)
         response = await (reader.read() if until is None else reader.readuntil(until))
@@ -163,7 +164,7 @@ async def server() -> AsyncIterator[HttpHarness]:
 
 @pytest.fixture
 async def make_server() -> AsyncIterator[Callable[..., Any]]:
-    """A function that starts an HTTP server with the given settings. The fixture stops all its servers."""
+    """A function that starts an HTTP server with these settings. The fixture stops all its servers."""
     servers: list[HttpHarness] = []
 
     async def start(**settings: Any) -> HttpHarness:

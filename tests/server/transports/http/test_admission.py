@@ -28,12 +28,12 @@ async def blocked_store(server: HttpHarness) -> AsyncIterator[Callable[[], Await
         is_blocked.set()
         may_continue.wait()
 
-    blocking = asyncio.create_task(server.db.write(block))
+    blocking_task = asyncio.create_task(server.db.write(block))
     await asyncio.to_thread(is_blocked.wait)
 
     async def release() -> None:
         may_continue.set()
-        await blocking
+        await blocking_task
 
     try:
         yield release

@@ -580,7 +580,7 @@ async def test_only_trusted_proxies_set_the_client_address(make_server: Callable
 def upload_form(
     *files: tuple[str, str, bytes], payload: bytes | None = b'{"content": "hi"}', quotes_fields: bool = True
 ) -> Any:
-    """Return a multipart form of files, given as (field name, file name, content), and of `payload_json`, if given."""
+    """Return a multipart form with files, as (field name, file name, content), and the field `payload_json`, if any."""
     form = aiohttp.FormData(quote_fields=quotes_fields, default_to_multipart=True)
     if payload is not None:
         form.add_field("payload_json", payload.decode(), content_type="application/json")
@@ -616,7 +616,7 @@ async def test_a_urlencoded_body_accepts_the_same_json_as_a_multipart_body(serve
     assert response.status == 200, response.content
     assert response.json["received"]["content"] == "a&b=c+\u00fc"
     assert response.json["received"]["embeds"][0]["title"] == "t"
-    # A body that is not an object cannot be given as flat fields, only as JSON.
+    # A body that is not an object cannot be sent as flat fields, only as JSON.
     response = await server.request("PUT", "/toys", data={"payload_json": '[{"content": "x"}]'})
     assert (response.status, response.json["received"]) == (200, 1)
 

@@ -135,7 +135,7 @@ async def test_an_account_is_deleted_with_its_password(world: World) -> None:
 async def test_guilds_are_transferred_or_deleted_before_the_account(world: World) -> None:
     browser = await register_browser(world)
     mary, tom = await fetch_api_user(browser), await world.user("tom")
-    kept, deleted = await world.guild(mary, tom, name="Harbor"), await world.guild(mary, name="Attic")
+    kept, deleted_guild = await world.guild(mary, tom, name="Harbor"), await world.guild(mary, name="Attic")
 
     page = await browser.open("/settings/account/delete")
     assert "2 guilds are left." in page.text
@@ -153,16 +153,16 @@ async def test_guilds_are_transferred_or_deleted_before_the_account(world: World
 
     assert "Your account was deleted." in done.text
     assert (await tom.get(f"/guilds/{kept.id}")).ok()["owner_id"] == str(tom.id)
-    (await tom.get(f"/guilds/{deleted.id}")).rejected(404, 10004)
+    (await tom.get(f"/guilds/{deleted_guild.id}")).rejected(404, 10004)
 
 
 async def test_a_guild_of_another_owner_is_neither_transferred_nor_deleted(world: World) -> None:
     browser = await register_browser(world)
     mary, tom = await fetch_api_user(browser), await world.user("tom")
-    own, other = await world.guild(mary, name="Attic"), await world.guild(tom, mary, name="Harbor")
+    own_guild, other = await world.guild(mary, name="Attic"), await world.guild(tom, mary, name="Harbor")
     page = await browser.open("/settings/account/delete")
     for form in page.forms:
-        form.action = form.action.replace(str(own.id), str(other.id))
+        form.action = form.action.replace(str(own_guild.id), str(other.id))
 
     await browser.submit(page, "Delete guild", guild_name="Harbor")
     rejected = await browser.submit(page, "Transfer guild", new_owner="mary")

@@ -8,14 +8,14 @@ from tests.pages import Browser
 from tests.server.admin_commands import run_admin_command
 from tests.server.identity.accounts import PASSWORD, log_in
 from tests.server.identity.operators import create_operator
-from tests.server.talk.test_reports import create_spam, list_cases, report, report_message
+from tests.server.talk.test_reports import create_guild_with_spam, list_cases, report, report_message
 from tests.server.transports.web.test_console import open_browser
 from tests.world import World
 
 
 async def test_a_moderator_decides_about_a_report(world: World) -> None:
     browser, _ = await open_browser(world, OperatorRole.MODERATOR)
-    guild, _, bob, message = await create_spam(world)
+    guild, _, bob, message = await create_guild_with_spam(world)
     await guild.send_message(bob, "stop it")
     await report_message(bob, message, comment="Again and again")
 
@@ -42,7 +42,7 @@ async def test_a_moderator_decides_about_a_report(world: World) -> None:
 
 async def test_an_auditor_reads_reports_without_forms(world: World) -> None:
     browser, ann = await open_browser(world, OperatorRole.AUDITOR)
-    _, spammer, bob, _ = await create_spam(world)
+    _, spammer, bob, _ = await create_guild_with_spam(world)
     await report(bob, "user", spammer.id)
     [case] = await list_cases(ann)
 
@@ -56,7 +56,7 @@ async def test_an_auditor_reads_reports_without_forms(world: World) -> None:
 
 async def test_cases_are_listed_in_pages(world: World) -> None:
     browser, _ = await open_browser(world)
-    guild, spammer, bob, _ = await create_spam(world)
+    guild, spammer, bob, _ = await create_guild_with_spam(world)
     reporters = [bob, guild.owner, await guild.member()]
     for number in range(27):
         message = await guild.send_message(spammer, f"spam {number:02}")
@@ -72,7 +72,7 @@ async def test_cases_are_listed_in_pages(world: World) -> None:
 
 async def test_a_suspended_user_appeals_on_the_page_that_the_login_names(world: World) -> None:
     browser, ann = await open_browser(world, OperatorRole.MODERATOR)
-    _, spammer, _, _ = await create_spam(world)
+    _, spammer, _, _ = await create_guild_with_spam(world)
     (await ann.post(f"/admin/users/{spammer.id}/suspend", json={"reason": "Spam"})).ok()
     visitor = Browser(world)
 
@@ -97,7 +97,7 @@ async def test_a_suspended_user_appeals_on_the_page_that_the_login_names(world: 
 async def test_a_warned_user_appeals_on_the_account_page(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     ben = await create_operator(world, "ben", OperatorRole.MODERATOR)
-    _, spammer, bob, _ = await create_spam(world)
+    _, spammer, bob, _ = await create_guild_with_spam(world)
     await report(bob, "user", spammer.id)
     [case] = await list_cases(ann)
     (await ann.post(f"/admin/reports/{case['id']}/decide", json={"action": "warn", "note": "Stay polite"})).ok()
@@ -120,7 +120,7 @@ async def test_a_warned_user_appeals_on_the_account_page(world: World) -> None:
 
 async def test_reports_and_appeals_are_decided_on_the_command_line(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
-    _, spammer, bob, message = await create_spam(world)
+    _, spammer, bob, message = await create_guild_with_spam(world)
     await report_message(bob, message, comment="Rude")
     [case] = await list_cases(ann)
 

@@ -19,9 +19,9 @@ from tests.server.transports.web.test_invitations import sign_in_browser
 from tests.world import Actor, Guild, World
 
 
-def page_path(guild: Guild, message: Any = None, channel: int | None = None) -> str:
+def page_path(guild: Guild, message: Any = None, channel_id: int | None = None) -> str:
     """Return the path of a guild channel, or of a message in it."""
-    path = f"/app/channels/{guild.id}/{channel or guild.general}"
+    path = f"/app/channels/{guild.id}/{channel_id or guild.general}"
     return path if message is None else f"{path}/{message['id']}"
 
 
@@ -42,9 +42,9 @@ async def test_the_app_page_lists_direct_messages_and_visible_channels(world: Wo
     alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
     (await carol.patch("/users/@me", json={"global_name": "carol <b>"})).ok()
     guild = await world.guild(bob, alice, carol, name="Town & Square")
-    staff = await guild.channel("staff")
-    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    ideas = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    staff_channel_id = await guild.channel("staff")
+    await guild.overwrite(staff_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    ideas_channel_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
     first, second = await open_dm(alice, bob), await open_dm(alice, carol)
     await send_message(alice, second["id"])
     await send_message(alice, first["id"])
@@ -63,7 +63,7 @@ async def test_the_app_page_lists_direct_messages_and_visible_channels(world: Wo
     ]
     assert ("Town & Square", f"/app/channels/{guild.id}") in page.links
     assert ("#general", page_path(guild)) in page.links
-    assert ("#ideas", page_path(guild, channel=ideas)) in page.links
+    assert ("#ideas", page_path(guild, channel_id=ideas_channel_id)) in page.links
     assert "staff" not in page.text
     assert "Text Channels" in page.text
     assert "carol <b>" not in page.body
@@ -81,11 +81,11 @@ async def test_the_app_page_has_empty_states_and_lists_the_channels_of_ten_guild
     assert "You are not in any guild yet." in page.text
 
     for number in range(11):
-        last = await world.guild(alice, name=f"Guild {number}")
+        last_guild = await world.guild(alice, name=f"Guild {number}")
     page = await sign_in_browser(alice).open("/app")
 
     assert sum(text == "#general" for text, _ in page.links) == 10
-    assert ("Guild 10", f"/app/channels/{last.id}") in page.links
+    assert ("Guild 10", f"/app/channels/{last_guild.id}") in page.links
 
 
 async def test_a_linked_message_is_highlighted_among_its_neighbors(world: World) -> None:
@@ -135,12 +135,12 @@ async def test_user_text_is_escaped(world: World) -> None:
     malicious = "<script>alert(1)</script> & \"'"
     alice = await world.user()
     guild = await world.guild(alice, name=malicious)
-    role = await guild.role(malicious)
+    role_id = await guild.role(malicious)
     (await alice.patch(f"/channels/{guild.general}", json={"topic": malicious})).ok()
     (await alice.patch("/users/@me", json={"global_name": "<b>Ali</b>"})).ok()
     await guild.send_message(
         alice,
-        f"{malicious} javascript:alert(1) <javascript:alert(2)> data:text/html,x <@&{role}>",
+        f"{malicious} javascript:alert(1) <javascript:alert(2)> data:text/html,x <@&{role_id}>",
         embeds=[
             {
                 "title": malicious,
@@ -177,10 +177,10 @@ async def test_user_text_is_escaped(world: World) -> None:
 async def test_mentions_links_and_times_are_rendered(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
-    ideas = await guild.channel("ideas")
-    role = await guild.role("mods")
+    ideas_channel_id = await guild.channel("ideas")
+    role_id = await guild.role("mods")
     content = (
-        f"Hi <@{bob.id}>, ask <@&{role}> in <#{ideas}> <:wave:123> at <t:1700000000:R>: "
+        f"Hi <@{bob.id}>, ask <@&{role_id}> in <#{ideas_channel_id}> <:wave:123> at <t:1700000000:R>: "
         f"see (https://example.com/a_(b)?x=1&y=2), <http://example.org/>! <@1> <t:99999999999999:R>"
     )
     await guild.send_message(alice, content)
@@ -191,7 +191,7 @@ async def test_mentions_links_and_times_are_rendered(world: World) -> None:
     assert "<http://example.org/>! @unknown user <t:99999999999999:R>" in page.text
     assert ("https://example.com/a_(b)?x=1&y=2", "https://example.com/a_(b)?x=1&y=2") in page.links
     assert ("http://example.org/", "http://example.org/") in page.links
-    assert ("#unknown channel", page_path(guild, channel=ideas)) in page.links
+    assert ("#unknown channel", page_path(guild, channel_id=ideas_channel_id)) in page.links
     assert 'href="http://example.org/" rel="noopener noreferrer nofollow"' in page.body
 
 
@@ -245,8 +245,8 @@ async def test_system_messages_are_rendered_as_text(world: World) -> None:
     page = await browser.open(page_path(guild))
     assert "alice pinned a message." in page.text
     assert "alice started a thread: Plans" in page.text
-    assert ("Plans", page_path(guild, channel=thread["id"])) in page.links
-    page = await browser.open(page_path(guild, channel=thread["id"]))
+    assert ("Plans", page_path(guild, channel_id=thread["id"])) in page.links
+    page = await browser.open(page_path(guild, channel_id=thread["id"]))
     assert "alice started this thread from a message." in page.text
     assert ("Parent channel", page_path(guild)) in page.links
     page = await browser.open(f"/app/channels/@me/{created['id']}")
@@ -379,8 +379,8 @@ async def test_a_link_with_the_wrong_guild_redirects_to_the_right_one(world: Wor
     for guild_part in ("@me", str(other.id)):
         await browser.open(f"/app/channels/{guild_part}/{guild.general}/{message['id']}")
         assert browser.history[-1].url == page_path(guild, message)
-    category = guild.channels["Text Channels"]
-    await browser.open(page_path(guild, channel=category))
+    category_id = guild.channels["Text Channels"]
+    await browser.open(page_path(guild, channel_id=category_id))
     assert browser.history[-1].url == f"/app/channels/{guild.id}"
 
 
@@ -424,21 +424,21 @@ async def test_embeds_polls_and_components_are_shown(world: World) -> None:
 async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    forum = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
+    forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
     browser = sign_in_browser(alice)
-    assert "No active posts." in (await browser.open(page_path(guild, channel=forum))).text
+    assert "No active posts." in (await browser.open(page_path(guild, channel_id=forum_id))).text
     body = {"name": "A boat", "message": {"content": "Let us build one."}}
-    post = (await alice.post(f"/channels/{forum}/threads", json=body)).ok()
+    post = (await alice.post(f"/channels/{forum_id}/threads", json=body)).ok()
 
-    page = await browser.open(page_path(guild, channel=forum))
-    assert ("A boat", page_path(guild, channel=post["id"])) in page.links
-    page = await browser.open(page_path(guild, channel=post["id"]))
+    page = await browser.open(page_path(guild, channel_id=forum_id))
+    assert ("A boat", page_path(guild, channel_id=post["id"])) in page.links
+    page = await browser.open(page_path(guild, channel_id=post["id"]))
     assert "Let us build one." in page.text
-    page.form("Send").action = page_path(guild, channel=forum)
+    page.form("Send").action = page_path(guild, channel_id=forum_id)
     rejected = await browser.submit(page, "Send", content="not here")
     assert (rejected.status, "Open a post" in rejected.text) == (400, True)
     (await alice.patch(f"/channels/{post['id']}", json={"locked": True})).ok()
-    page = await browser.open(page_path(guild, channel=post["id"]))
+    page = await browser.open(page_path(guild, channel_id=post["id"]))
 
     assert "This thread is locked" in page.text
     assert all(not form.action.startswith("/app") for form in page.forms)

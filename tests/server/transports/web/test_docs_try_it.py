@@ -34,7 +34,7 @@ async def post_callers(world: World, **headers: str) -> ApiResponse:
     return await world.request("POST", f"{world.url}/docs/callers", headers={"Origin": world.url} | headers)
 
 
-def forms(page_forms: list[PageForm]) -> list[PageForm]:
+def operation_forms(page_forms: list[PageForm]) -> list[PageForm]:
     return [form for form in page_forms if ("Send request", "", "") in form.buttons]
 
 
@@ -42,7 +42,7 @@ async def test_every_operation_has_a_form_on_dev(rehearsal: tuple[World, Control
     browser = Browser(rehearsal[0])
     form_count = 0
     for path in {url for _, url in (await browser.open("/docs")).links if url.startswith("/docs/resources/")}:
-        form_count += len(forms((await browser.open(path)).forms))
+        form_count += len(operation_forms((await browser.open(path)).forms))
 
     assert form_count == len(operations())
 
@@ -50,12 +50,14 @@ async def test_every_operation_has_a_form_on_dev(rehearsal: tuple[World, Control
 async def test_a_form_has_the_inputs_of_its_operation(rehearsal: tuple[World, ControlApi]) -> None:
     page = await Browser(rehearsal[0]).open("/docs/resources/messages")
     names = [endpoint.name for endpoint in rehearsal[0].app.table if endpoint.name in page.text]
-    listing = next(form for form in forms(page.forms) if "around" in form.names)
-    creating = next(form for form in forms(page.forms) if '"Hello, all of you"' in dict(form.values).get("body", ""))
+    list_form = next(form for form in operation_forms(page.forms) if "around" in form.names)
+    create_form = next(
+        form for form in operation_forms(page.forms) if '"Hello, all of you"' in dict(form.values).get("body", "")
+    )
 
     assert "create_message" in names
-    assert listing.names == ["caller", "Authorization", "channel_id", "around", "before", "after", "limit"]
-    assert creating.names == ["caller", "Authorization", "channel_id", "body", "files[0]"]
+    assert list_form.names == ["caller", "Authorization", "channel_id", "around", "before", "after", "limit"]
+    assert create_form.names == ["caller", "Authorization", "channel_id", "body", "files[0]"]
 
 
 async def test_a_server_without_a_rehearsal_has_no_forms_and_no_callers() -> None:
@@ -69,7 +71,7 @@ async def test_a_server_without_a_rehearsal_has_no_forms_and_no_callers() -> Non
     finally:
         await app.stop()
 
-    assert forms(page.forms) == []
+    assert operation_forms(page.forms) == []
     assert "try_it" not in page.body
     assert "connect-src" not in page.headers["Content-Security-Policy"]
     assert response.status == 404

@@ -12,7 +12,7 @@ from tests.pages import PASSWORD, Browser, Page
 from tests.smtp import token_in
 from tests.world import NOW_MS, World, small_config
 
-MARY = "mary@example.org"
+MARY_EMAIL = "mary@example.org"
 
 
 @pytest.fixture
@@ -39,22 +39,22 @@ async def register_in_browser(world: World) -> tuple[Browser, Page]:
     """Register a user with an email address in a new browser. Return the browser and the account page."""
     browser = Browser(world)
     page = await browser.open("/register")
-    await browser.submit(page, "Create account", username="mary", email=MARY, password=PASSWORD)
+    await browser.submit(page, "Create account", username="mary", email=MARY_EMAIL, password=PASSWORD)
     return browser, await browser.open("/settings/account")
 
 
 async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: World) -> None:
     browser, account = await register_in_browser(mail_world)
-    assert f"{MARY} Not confirmed" in account.text
+    assert f"{MARY_EMAIL} Not confirmed" in account.text
     link = f"/confirm-email?token={await read_newest_token(mail_world)}"
     confirmed = await browser.submit(await browser.open(link), "Confirm email address")
     assert "Your email address is confirmed." in confirmed.text
-    assert f"{MARY} Confirmed" in confirmed.text
+    assert f"{MARY_EMAIL} Confirmed" in confirmed.text
 
     other = Browser(mail_world)
     login = await other.open("/login")
     assert ("Forgot your password?", "/forgot-password") in login.links
-    sent = await other.submit(await other.open("/forgot-password"), "Send link", email=MARY)
+    sent = await other.submit(await other.open("/forgot-password"), "Send link", email=MARY_EMAIL)
     assert "Check your mail" in sent.text
     reset = await other.open(f"/reset-password?token={await read_newest_token(mail_world)}")
     done = await other.submit(reset, "Change password", password="a new password")
@@ -66,7 +66,7 @@ async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: Worl
 async def test_the_page_is_the_same_for_an_unknown_address(mail_world: World) -> None:
     browser = Browser(mail_world)
 
-    unknown = await browser.submit(await browser.open("/forgot-password"), "Send link", email="nobody@example.org")
+    unknown = await browser.submit(await browser.open("/forgot-password"), "Send link", email="unknown@example.org")
 
     assert unknown.status == 200
     assert "Check your mail" in unknown.text
@@ -133,7 +133,7 @@ async def test_the_mailbox_shows_mail_with_its_links(mail_world: World) -> None:
 
     mailbox = await browser.open("/mailbox")
 
-    assert MARY in mailbox.text
+    assert MARY_EMAIL in mailbox.text
     assert any(href.endswith(f"/confirm-email?token={token}") for _, href in mailbox.links)
     html = await browser.open("/mailbox/1")
     assert html.headers["Content-Security-Policy"].startswith("default-src 'none'")

@@ -29,8 +29,8 @@ async def is_member(user: Actor, guild: Guild) -> bool:
 async def test_a_visitor_sees_the_invite_logs_in_and_joins(world: World) -> None:
     mary = await register_user(world)
     guild = await world.guild(await world.user("anna"), name="Town <i>Square</i>")
-    role = await guild.role("greeters")
-    invite = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
+    role_id = await guild.role("greeters")
+    invite = await create_invite(guild.owner, guild.general, role_ids=[str(role_id)])
     path = f"/invite/{invite['code']}"
     browser = Browser(world)
 
@@ -53,7 +53,7 @@ async def test_a_visitor_sees_the_invite_logs_in_and_joins(world: World) -> None
     assert browser.history[-1].url == f"/app/channels/{guild.id}/{guild.general}"
     assert "You joined Town <i>Square</i>." in page.text
     assert "#general" in page.text
-    assert await list_member_roles(mary, guild) == [str(role)]
+    assert await list_member_roles(mary, guild) == [str(role_id)]
     page = await browser.open(path)
     assert "You are already a member" in page.text
     assert ("Open", f"/app/channels/{guild.id}/{guild.general}") in page.links
@@ -63,15 +63,15 @@ async def test_a_member_is_offered_the_roles_of_an_invite(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     without_role = await create_invite(guild.owner, guild.general)
-    role = await guild.role("readers")
-    with_role = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
+    role_id = await guild.role("readers")
+    with_role = await create_invite(guild.owner, guild.general, role_ids=[str(role_id)])
     browser = sign_in_browser(bob)
 
     page = await browser.open(f"/invite/{without_role['code']}")
     assert [form for form in page.forms if form.action.startswith("/invite")] == []
     await browser.submit(await browser.open(f"/invite/{with_role['code']}"), "Accept roles")
 
-    assert await list_member_roles(bob, guild) == [str(role)]
+    assert await list_member_roles(bob, guild) == [str(role_id)]
 
 
 async def ban(guild: Guild, user: Actor) -> None:
@@ -178,13 +178,16 @@ async def test_a_group_invite_leads_to_the_group(world: World) -> None:
 
 async def test_an_invite_shows_the_event_in_its_link(world: World) -> None:
     guild = await world.guild(name="Harbour")
-    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=ChannelType.GUILD_VOICE)
+    lounge_id, cellar_channel_id = (
+        guild.channels["General"],
+        await guild.channel("cellar", type=ChannelType.GUILD_VOICE),
+    )
     night = await create_event(guild.owner, guild, external_event(name="Boat night"))
-    inside = await create_event(guild.owner, guild, channel_event(lounge, name="Songs"))
-    hidden = await create_event(guild.owner, guild, channel_event(cellar, name="Secrets"))
+    inside = await create_event(guild.owner, guild, channel_event(lounge_id, name="Songs"))
+    hidden = await create_event(guild.owner, guild, channel_event(cellar_channel_id, name="Secrets"))
     other_guild = await world.guild()
     other = await create_event(other_guild.owner, other_guild, external_event(name="Other"))
-    code = (await create_invite(guild.owner, lounge))["code"]
+    code = (await create_invite(guild.owner, lounge_id))["code"]
     browser = Browser(world)
 
     assert "EventBoat night, " in (await browser.open(f"/invite/{code}?event={night['id']}")).text
@@ -199,9 +202,9 @@ async def test_an_invite_shows_the_event_in_its_link(world: World) -> None:
 async def test_an_invite_to_a_hidden_channel_leads_to_the_guild(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(name="Harbour")
-    staff = await guild.channel("staff")
-    await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    invite = await create_invite(guild.owner, staff)
+    staff_channel_id = await guild.channel("staff")
+    await guild.overwrite(staff_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    invite = await create_invite(guild.owner, staff_channel_id)
     browser = sign_in_browser(bob)
 
     page = await browser.submit(await browser.open(f"/invite/{invite['code']}"), "Accept invite")

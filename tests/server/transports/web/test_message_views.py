@@ -14,7 +14,7 @@ NAMES = MentionNames(users={1: "bob"}, roles={2: "mods"}, channels={3: "ideas"},
 
 
 def make_message(kind: int, content: str = "", *mentioned: str) -> Message:
-    """Return a message of the given type by bob, which mentions the given users."""
+    """Return a message of this type by bob, which mentions these users."""
     return Message(
         id=MessageId(5),
         channel_id=ChannelId(6),

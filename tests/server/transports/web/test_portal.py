@@ -215,7 +215,7 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
 
     first = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
     identifier = int(portal_path.rpartition("/")[2])
-    bot = Actor(world, identifier, first, "bot", bot=True, application_id=identifier)
+    bot = Actor(world, identifier, first, "bot", is_bot=True, application_id=identifier)
     (await bot.get("/users/@me")).ok()
     again = await browser.open(f"{portal_path}/bot")
     assert first not in again.body

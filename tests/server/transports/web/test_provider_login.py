@@ -20,7 +20,7 @@ def world_config(store_config: Config, provider: OpenIdProvider) -> Config:
 async def continue_at(provider: OpenIdProvider, browser: Browser, redirect: Page) -> Page:
     """Log in at the provider to which a page redirected, and open the page to which the provider redirects."""
     assert redirect.location.startswith(f"{provider.url}/authorize?")
-    return await browser.open(await provider.redirect(redirect.location))
+    return await browser.open(await provider.request_redirect(redirect.location))
 
 
 async def log_in_at_provider(provider: OpenIdProvider, browser: Browser, path: str = "/login/with/work") -> Page:
@@ -68,7 +68,7 @@ async def test_a_response_is_rejected_in_a_browser_that_did_not_start_the_login(
     await register_in_browser(provider, attacker)
     await attacker.submit(await attacker.open("/settings/account"), "Log out")
     redirect = await attacker.request("GET", "/login/with/work")
-    response = await provider.redirect(redirect.location)
+    response = await provider.request_redirect(redirect.location)
 
     for_none = await victim.open(response)
     await victim.request("GET", "/login/with/work")

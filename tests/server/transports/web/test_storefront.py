@@ -31,10 +31,10 @@ async def list_owned_skus(user: Actor, bot: Actor) -> list[str]:
 
 async def test_the_store_is_public_and_shows_listed_skus(world: World) -> None:
     bot = await world.bot(name="Orchard")
-    gold = await publish_sku(bot, name="Gold <b>", description="All the apples.", price=499, currency="eur")
+    gold_sku_id = await publish_sku(bot, name="Gold <b>", description="All the apples.", price=499, currency="eur")
     await publish_sku(bot, SkuType.DURABLE, name="Hat", price=500, currency="jpy")
-    hidden = await publish_sku(bot, SkuType.DURABLE, name="Secret", listed=False, price=0)
-    draft = await publish_sku(bot, SkuType.DURABLE, name="Draft", published=False)
+    hidden_sku_id = await publish_sku(bot, SkuType.DURABLE, name="Secret", listed=False, price=0)
+    draft_sku_id = await publish_sku(bot, SkuType.DURABLE, name="Draft", published=False)
     browser = Browser(world)
 
     page = await browser.open(store_path(bot))
@@ -47,21 +47,21 @@ async def test_the_store_is_public_and_shows_listed_skus(world: World) -> None:
     assert "<script" not in page.body
     assert "style=" not in page.body
     assert page.forms == []
-    assert f"{store_path(bot)}/{gold}" in [url for _, url in page.links]
+    assert f"{store_path(bot)}/{gold_sku_id}" in [url for _, url in page.links]
     # An unlisted SKU is sold on its own page.
-    sku_page = await browser.open(f"{store_path(bot)}/{hidden}")
+    sku_page = await browser.open(f"{store_path(bot)}/{hidden_sku_id}")
     assert (sku_page.status, "Secret Free" in sku_page.text) == (200, True)
-    assert (await browser.open(f"{store_path(bot)}/{draft}")).status == 404
-    assert (await browser.open(f"{store_path(await world.bot())}/{gold}")).status == 404
+    assert (await browser.open(f"{store_path(bot)}/{draft_sku_id}")).status == 404
+    assert (await browser.open(f"{store_path(await world.bot())}/{gold_sku_id}")).status == 404
     assert (await browser.open("/application-directory/1/store")).status == 404
     assert "No items for sale." in (await browser.open(store_path(await world.bot()))).text
 
 
 async def test_the_login_returns_to_the_sku(world: World) -> None:
     bot, mary = await world.bot(), await register_user(world)
-    sku = await publish_sku(bot, name="Gold")
+    sku_id = await publish_sku(bot, name="Gold")
     browser = Browser(world)
-    path = f"{store_path(bot)}/{sku}"
+    path = f"{store_path(bot)}/{sku_id}"
 
     page = await browser.open(path)
     (login_url,) = [url for text, url in page.links if text == "Log in to buy"]
@@ -73,43 +73,43 @@ async def test_the_login_returns_to_the_sku(world: World) -> None:
     assert "You now own Gold." in page.text
     assert "Owned" in page.text
     assert all(label != "Subscribe to Gold" for form in page.forms for label, _, _ in form.buttons)
-    assert await list_owned_skus(mary, bot) == [str(sku)]
+    assert await list_owned_skus(mary, bot) == [str(sku_id)]
 
 
 async def test_a_bought_sku_cannot_be_bought_again_from_the_list(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    coins, hat = (
+    coins_sku_id, hat_sku_id = (
         await publish_sku(bot, SkuType.CONSUMABLE, name="Coins"),
         await publish_sku(bot, SkuType.DURABLE, name="Hat"),
     )
     browser = await sign_in_browser(world, alice)
 
     page = await browser.submit(await browser.open(store_path(bot)), "Buy Coins")
-    assert (page.status, await list_owned_skus(alice, bot)) == (200, [str(coins)])
+    assert (page.status, await list_owned_skus(alice, bot)) == (200, [str(coins_sku_id)])
     list_page = await browser.open(store_path(bot))
 
-    assert [form.action for form in list_page.forms if "/store/" in form.action] == [f"{store_path(bot)}/{hat}"]
+    assert [form.action for form in list_page.forms if "/store/" in form.action] == [f"{store_path(bot)}/{hat_sku_id}"]
 
 
 async def test_an_outdated_page_cannot_buy_a_sku_twice(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
+    hat_sku_id = await publish_sku(bot, SkuType.DURABLE, name="Hat")
     browser = await sign_in_browser(world, alice)
-    old = await browser.open(f"{store_path(bot)}/{hat}")
+    old = await browser.open(f"{store_path(bot)}/{hat_sku_id}")
     await browser.submit(old, "Buy Hat")
 
     page = await browser.submit(old, "Buy Hat")
 
     assert page.status == 400
     assert "already have a subscription" in page.text
-    assert await list_owned_skus(alice, bot) == [str(hat)]
+    assert await list_owned_skus(alice, bot) == [str(hat_sku_id)]
 
 
 async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    sku = await publish_sku(bot, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
+    sku_id = await publish_sku(bot, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
     browser = await sign_in_browser(world, alice)
-    path = f"{store_path(bot)}/{sku}"
+    path = f"{store_path(bot)}/{sku_id}"
     assert "Join a guild first" in (await browser.open(path)).text
     guild = await world.guild(alice, name="Town Square")
 
@@ -121,35 +121,35 @@ async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
 
     assert "You now own Crown." in page.text
     entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements?guild_id={guild.id}")).ok()
-    assert [entitlement["sku_id"] for entitlement in entitlements] == [str(sku)]
+    assert [entitlement["sku_id"] for entitlement in entitlements] == [str(sku_id)]
 
 
 async def test_a_forged_form_buys_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await publish_sku(bot, SkuType.DURABLE, name="Hat")
+    hat_sku_id = await publish_sku(bot, SkuType.DURABLE, name="Hat")
     browser = await sign_in_browser(world, alice)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
     for origin in ("https://evil.example", world.url):
         response = await browser.request(
-            "POST", f"{store_path(bot)}/{hat}", headers=headers | {"Origin": origin}, data=""
+            "POST", f"{store_path(bot)}/{hat_sku_id}", headers=headers | {"Origin": origin}, data=""
         )
         assert response.status == 403
-    response = await Browser(world).request("POST", f"{store_path(bot)}/{hat}", headers=headers, data="")
+    response = await Browser(world).request("POST", f"{store_path(bot)}/{hat_sku_id}", headers=headers, data="")
 
-    assert response.location == f"/login?next={store_path(bot)}/{hat}"
+    assert response.location == f"/login?next={store_path(bot)}/{hat_sku_id}"
     assert await list_owned_skus(alice, bot) == []
 
 
 async def test_a_sku_can_only_be_bought_in_its_own_store(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
-    hat, cap = (
+    hat_sku_id, cap_sku_id = (
         await publish_sku(bot, SkuType.DURABLE, name="Hat"),
         await publish_sku(other, SkuType.DURABLE, name="Cap"),
     )
     browser = await sign_in_browser(world, alice)
-    page = await browser.open(f"{store_path(bot)}/{hat}")
-    page.form("Buy Hat").action = f"{store_path(bot)}/{cap}"
+    page = await browser.open(f"{store_path(bot)}/{hat_sku_id}")
+    page.form("Buy Hat").action = f"{store_path(bot)}/{cap_sku_id}"
 
     assert (await browser.submit(page, "Buy Hat")).status == 404
     assert await list_owned_skus(alice, other) == []

@@ -99,18 +99,25 @@ async def test_subscriptions_of_other_users_are_not_visible(world: World) -> Non
 async def test_subscriptions_show_their_guild_and_renewal(world: World) -> None:
     bot, realm, alice = await world.bot(), await world.bot(name="Realm"), await world.user()
     guild = await world.guild(alice, name="Town Square")
-    gold, silver = await publish_sku(bot, name="Gold", price=999), await publish_sku(bot, name="Silver", price=499)
-    bought = await buy(alice, gold)
-    (await alice.patch(f"/users/@me/subscriptions/{bought['subscription']['id']}", json={"sku_id": str(silver)})).ok()
-    crown = await publish_sku(realm, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
-    await buy(alice, crown, guild_id=str(guild.id))
+    gold_sku_id, silver_sku_id = (
+        await publish_sku(bot, name="Gold", price=999),
+        await publish_sku(bot, name="Silver", price=499),
+    )
+    bought = await buy(alice, gold_sku_id)
+    (
+        await alice.patch(
+            f"/users/@me/subscriptions/{bought['subscription']['id']}", json={"sku_id": str(silver_sku_id)}
+        )
+    ).ok()
+    crown_sku_id = await publish_sku(realm, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
+    await buy(alice, crown_sku_id, guild_id=str(guild.id))
     browser = Browser(world)
     browser.sign_in_as(alice)
 
     page = await browser.open(SUBSCRIPTIONS_PATH)
     assert "then Silver for 4.99 USD per month." in page.text
     assert "Crown Realm, for Town Square Paid until" in page.text
-    (await realm.patch(f"/applications/{realm.application_id}/skus/{crown}", json={"published": False})).ok()
+    (await realm.patch(f"/applications/{realm.application_id}/skus/{crown_sku_id}", json={"published": False})).ok()
     (await alice.delete(f"/guilds/{guild.id}")).ok()
 
     page = await browser.open(SUBSCRIPTIONS_PATH)

@@ -18,11 +18,11 @@ from hubbub.server.transports.voice.webrtc.srtp import PROFILES, SrtpSession
 from tests.server.voice.caller import Caller, DatagramQueue
 from tests.world import WAIT_TIMEOUT_SECONDS
 
-OPUS = 111
+OPUS_PAYLOAD_TYPE = 111
 """Payload type of Opus in Chromium."""
 # Types of STUN attributes (RFC 8489 and RFC 8445).
 USERNAME, MESSAGE_INTEGRITY, PRIORITY, USE_CANDIDATE, FINGERPRINT, ICE_CONTROLLING = 6, 8, 0x24, 0x25, 0x8028, 0x802A
-CODECS = [{"name": "opus", "type": "audio", "priority": 1000, "payload_type": OPUS}]
+CODECS = [{"name": "opus", "type": "audio", "priority": 1000, "payload_type": OPUS_PAYLOAD_TYPE}]
 
 
 def is_dtls(datagram: bytes) -> bool:
@@ -139,7 +139,7 @@ class Browser:
         self.description = await self.caller.next(VoiceOpcode.SESSION_DESCRIPTION)
         return self.description
 
-    def described(self, name: str) -> str:
+    def described_attribute(self, name: str) -> str:
         """Return the value of an attribute in the description of the server."""
         match = re.search(rf"^a={name}:(.*)$", self.description["sdp"], re.MULTILINE)
         assert match is not None
@@ -147,7 +147,7 @@ class Browser:
 
     async def open_udp(self) -> None:
         """Open a UDP socket to the server."""
-        ip, port = self.described("candidate").split()[4:6]
+        ip, port = self.described_attribute("candidate").split()[4:6]
         self.transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: self.datagrams, remote_addr=(ip, int(port))
         )
@@ -165,10 +165,10 @@ class Browser:
             if accepts(data):
                 return data
 
-    async def check(self, *, use_candidate: bool = True) -> bytes:
+    async def send_connectivity_check(self, *, use_candidate: bool = True) -> bytes:
         """Send a connectivity check and return the response."""
-        username = f"{self.described('ice-ufrag')}:{self.ufrag}"
-        self.send(binding_request(username, self.described("ice-pwd"), use_candidate=use_candidate))
+        username = f"{self.described_attribute('ice-ufrag')}:{self.ufrag}"
+        self.send(binding_request(username, self.described_attribute("ice-pwd"), use_candidate=use_candidate))
         return await self.receive(lambda data: data[:2] == b"\x01\x01")
 
     async def handshake(self) -> None:
@@ -178,7 +178,7 @@ class Browser:
         while self.dtls.session is None:
             for datagram in self.dtls.advance(await self.receive(is_dtls)):
                 self.send(datagram)
-        assert self.described("fingerprint") == f"sha-256 {self.dtls.server_fingerprint}"
+        assert self.described_attribute("fingerprint") == f"sha-256 {self.dtls.server_fingerprint}"
 
     async def join_and_connect(self, channel_id: int, **identify: Any) -> None:
         """Join a channel and connect completely, until packets can be exchanged."""
@@ -187,12 +187,12 @@ class Browser:
         await self.caller.identify(**identify)
         await self.select_protocol()
         await self.open_udp()
-        await self.check()
+        await self.send_connectivity_check()
         await self.handshake()
         await self.caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": self.ssrc})
         await self.caller.heartbeat()
 
-    def build_packet(self, frame: bytes, *, ssrc: int | None = None, payload_type: int = OPUS) -> bytes:
+    def build_packet(self, frame: bytes, *, ssrc: int | None = None, payload_type: int = OPUS_PAYLOAD_TYPE) -> bytes:
         """Build the next SRTP packet."""
         assert self.dtls.session is not None
         self.sequence += 1

@@ -22,7 +22,7 @@ from tests.server.voice.caller import (
     wait_connection_lost,
 )
 from tests.server.voice.conftest import MakeCaller
-from tests.server.voice.webrtc.browser import CODECS, OPUS, Browser, binding_request, is_dtls, is_rtp
+from tests.server.voice.webrtc.browser import CODECS, OPUS_PAYLOAD_TYPE, Browser, binding_request, is_dtls, is_rtp
 from tests.server.voice.webrtc.conftest import MakeBrowser
 from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
 
@@ -54,7 +54,7 @@ async def test_a_browser_and_a_native_client_exchange_audio(
         assert await native.receive_media() == (ssrc, fake_encrypted_frame(f"question {number}"))
         native.send_frame(fake_encrypted_frame(f"answer {number}"))
         packet = await browser.receive_packet()
-        assert (packet[0], packet[1]) == (0x80, OPUS)
+        assert (packet[0], packet[1]) == (0x80, OPUS_PAYLOAD_TYPE)
         assert packet[8:] == struct.pack(">I", native.ready["ssrc"]) + fake_encrypted_frame(f"answer {number}")
 
 
@@ -69,7 +69,7 @@ async def test_two_browsers_exchange_audio_with_their_own_payload_types(
     await second.caller.identify()
     await second.select_protocol(codecs=second_codecs)
     await second.open_udp()
-    await second.check()
+    await second.send_connectivity_check()
     await second.handshake()
     first.send_frame(fake_encrypted_frame("hello"))
     packet = await second.receive_packet()
@@ -84,7 +84,7 @@ async def test_the_description_has_the_fields_of_the_specification(guild: Guild,
     description = await browser.select_protocol()
     assert set(description) == {"sdp", "audio_codec", "video_codec", "dave_protocol_version", "media_session_id"}
     assert (description["audio_codec"], description["dave_protocol_version"]) == ("opus", 1)
-    assert browser.described("candidate").endswith(f"127.0.0.1 {browser.caller.ready['port']} typ host")
+    assert browser.described_attribute("candidate").endswith(f"127.0.0.1 {browser.caller.ready['port']} typ host")
     assert "secret_key" not in description
 
 
@@ -121,7 +121,7 @@ async def test_another_certificate_than_the_announced_one_ends_the_session(
     other = ":".join(["AB"] * 32)
     await browser.select_protocol(data=browser.offer(fingerprint=other))
     await browser.open_udp()
-    await browser.check()
+    await browser.send_connectivity_check()
     handshake = asyncio.create_task(browser.handshake())
     assert await browser.caller.wait_close_code() == VoiceCloseCode.WEBRTC_CRASHED
     handshake.cancel()
@@ -140,9 +140,9 @@ async def test_nothing_is_sent_to_an_address_without_an_authentic_check(
     await browser.caller.identify()
     await browser.select_protocol()
     await browser.open_udp()
-    username = f"{browser.described('ice-ufrag')}:{browser.ufrag}"
+    username = f"{browser.described_attribute('ice-ufrag')}:{browser.ufrag}"
     browser.send(binding_request(username, "wrong password", use_candidate=True))
-    browser.send(binding_request("unknown:user", browser.described("ice-pwd"), use_candidate=True))
+    browser.send(binding_request("unknown:user", browser.described_attribute("ice-pwd"), use_candidate=True))
     for datagram in browser.dtls.advance():
         browser.send(datagram)
     native.send_frame(fake_encrypted_frame("not for strangers"))
@@ -178,7 +178,10 @@ async def test_header_extensions_are_removed_in_both_directions(
     await native.join_and_connect(guild.channels["Lounge"])
     await browser.join_and_connect(guild.channels["Lounge"])
     assert browser.dtls.session is not None
-    header = struct.pack(">BBHII", 0x90, 0x80 | OPUS, 1, 960, browser.ssrc) + b"\xbe\xde\x00\x01\x10\xff\x00\x00"
+    header = (
+        struct.pack(">BBHII", 0x90, 0x80 | OPUS_PAYLOAD_TYPE, 1, 960, browser.ssrc)
+        + b"\xbe\xde\x00\x01\x10\xff\x00\x00"
+    )
     browser.send(browser.dtls.session.protect(header + fake_encrypted_frame("from the browser")))
     data = await native.receive_datagram(lambda data: data[1] == 0xF8)
     assert data[:12] == struct.pack(">BBHII", 0x80, 0xF8, 1, 960, browser.caller.ready["ssrc"])
@@ -186,9 +189,9 @@ async def test_header_extensions_are_removed_in_both_directions(
     body = b"\x10\xff\x00\x00" + fake_encrypted_frame("to the browser")
     native.send_datagram(encrypt_packet(AES, native.secret_key, header, body, 9))
     packet = await browser.receive_packet()
-    assert packet == struct.pack(">BBHII", 0x80, OPUS, 7, 6720, native.ready["ssrc"]) + fake_encrypted_frame(
-        "to the browser"
-    )
+    assert packet == struct.pack(
+        ">BBHII", 0x80, OPUS_PAYLOAD_TYPE, 7, 6720, native.ready["ssrc"]
+    ) + fake_encrypted_frame("to the browser")
 
 
 async def test_a_browser_moves_to_another_address_by_a_check(
@@ -203,14 +206,14 @@ async def test_a_browser_moves_to_another_address_by_a_check(
     await browser.open_udp()
     # Packets from an address without a check are not accepted, and a check without USE-CANDIDATE does not select it.
     browser.send(browser.build_packet(fake_encrypted_frame("too early")))
-    await browser.check(use_candidate=False)
+    await browser.send_connectivity_check(use_candidate=False)
     native.send_frame(fake_encrypted_frame("old address"))
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while not is_rtp(packet := await old_datagrams.received.get()):
             pass
     assert browser.dtls.session is not None
     assert browser.dtls.session.unprotect(packet)[12:] == fake_encrypted_frame("old address")
-    await browser.check()
+    await browser.send_connectivity_check()
     native.send_frame(fake_encrypted_frame("new address"))
     assert await browser.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("new address"))
     browser.send_frame(fake_encrypted_frame("moved"))
@@ -225,7 +228,7 @@ async def test_an_ice_restart_keeps_the_keys(guild: Guild, make_caller: MakeCall
     old_description = browser.description
     await browser.select_protocol(data=browser.offer(ufrag="restarted"))
     assert browser.description["sdp"] != old_description["sdp"]
-    await browser.check()
+    await browser.send_connectivity_check()
     browser.send_frame(fake_encrypted_frame("after the restart"))
     assert (await native.receive_media())[1] == fake_encrypted_frame("after the restart")
     native.send_frame(fake_encrypted_frame("answer"))
@@ -249,7 +252,7 @@ async def test_a_new_peer_connection_replaces_the_old_one(
     again = Browser(browser.caller)
     await again.select_protocol(data=again.offer(session="2"))
     await again.open_udp()
-    await again.check()
+    await again.send_connectivity_check()
     await again.handshake()
     again.send_frame(fake_encrypted_frame("again"))
     assert await native.receive_media() == (browser.caller.ready["ssrc"], fake_encrypted_frame("again"))
@@ -293,7 +296,7 @@ async def test_media_stops_when_a_browser_sends_no_more_checks(
     assert world.app.voice.calls.forwarder._browsers.by_address == {}
     # Another check renews the consent.
     monkeypatch.setattr(browsers, "CONSENT_SECONDS", 30.0)
-    await browser.check()
+    await browser.send_connectivity_check()
     native.send_frame(fake_encrypted_frame("again"))
     assert (await browser.receive_media())[1] == fake_encrypted_frame("again")
 
@@ -308,7 +311,7 @@ async def test_lost_datagrams_of_the_handshake_are_sent_again(
     await browser.caller.identify()
     await browser.select_protocol()
     await browser.open_udp()
-    await browser.check()
+    await browser.send_connectivity_check()
     (hello,) = browser.dtls.advance()
     browser.send(hello)
     (second_hello,) = browser.dtls.advance(await browser.receive())
@@ -363,7 +366,7 @@ async def start_video(sender: Browser, guild: Guild) -> int:
     await caller.identify()
     assert (await sender.select_protocol(codecs=VIDEO_CODECS))["video_codec"] == "VP8"
     await sender.open_udp()
-    await sender.check()
+    await sender.send_connectivity_check()
     await sender.handshake()
     ssrc: int = caller.ready["ssrc"] + 1
     await caller.send_json(
@@ -410,7 +413,7 @@ async def test_video_and_key_frame_requests_are_forwarded(
     assert limit[20:24] == struct.pack(">I", own_ssrc)
 
 
-async def test_another_video_may_have_another_ssrc_until_the_limit(
+async def test_each_new_video_may_use_a_new_ssrc_up_to_the_limit(
     world: World,
     guild: Guild,
     make_caller: MakeCaller,
@@ -468,7 +471,7 @@ async def test_the_voice_gateway_is_served_by_the_web_listener(
     await caller.identify()
     await browser.select_protocol()
     await browser.open_udp()
-    await browser.check()
+    await browser.send_connectivity_check()
     await browser.handshake()
     native.send_frame(fake_encrypted_frame("same origin"))
     assert await browser.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("same origin"))

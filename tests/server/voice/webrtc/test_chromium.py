@@ -94,7 +94,7 @@ async def test_a_page_and_a_native_client_receive_each_others_tones(
     await native.join_and_connect(guild.channels["Lounge"], max_dave_protocol_version=0)
     arguments = await join_from_page(world, guild, page_user)
     page = await open_page(chromium, world)
-    sending = asyncio.create_task(send_tone(native, 1000))
+    sending_task = asyncio.create_task(send_tone(native, 1000))
     evaluation = asyncio.create_task(page.evaluate(AUDIO_SCRIPT, arguments))
     assert world.app.voice is not None
     try:
@@ -105,9 +105,9 @@ async def test_a_page_and_a_native_client_receive_each_others_tones(
             samples = await receive_tone(native, session.peer.ssrc)
             result = await evaluation
     finally:
-        sending.cancel()
+        sending_task.cancel()
         evaluation.cancel()
-        await asyncio.gather(sending, evaluation, return_exceptions=True)
+        await asyncio.gather(sending_task, evaluation, return_exceptions=True)
     assert tone_share(samples, 440) > 0.8
     assert abs(result["hertz"] - 1000) < 30
     assert result["profile"] == "AEAD_AES_128_GCM"

@@ -100,8 +100,8 @@ def test_a_discovery_request_is_not_stun() -> None:
 # DTLS
 
 
-def connect(client: DtlsClient, server: DtlsAssociation, *, lose: int | None = None) -> int:
-    """Run a handshake and return the number of datagrams of the server; the one with the number `lose` is lost."""
+def connect(client: DtlsClient, server: DtlsAssociation, *, lost_number: int | None = None) -> int:
+    """Run a handshake and return the number of datagrams of the server; the one with the number `lost_number` is lost."""
     count = 0
     queue = client.advance()
     while queue:
@@ -109,7 +109,7 @@ def connect(client: DtlsClient, server: DtlsAssociation, *, lose: int | None = N
         for response in responses:
             count += 1
             assert len(response) <= 1200
-            if count != lose:
+            if count != lost_number:
                 queue += client.advance(response)
     return count
 
@@ -168,7 +168,7 @@ def test_another_certificate_than_the_announced_one_is_rejected() -> None:
 def test_a_lost_flight_has_a_timeout() -> None:
     client = DtlsClient()
     server = DtlsAssociation(DtlsIdentity(), client.fingerprint)
-    connect(client, server, lose=2)
+    connect(client, server, lost_number=2)
     assert server.session is None
     timeout = server.find_timeout_seconds()
     assert timeout is not None

@@ -5,8 +5,8 @@ statement with the line `-- only: sqlite` or `-- only: postgres`. A released fil
 new file.
 
 Programs of an older version continue on a schema to which newer migrations only added (decisions/0148). A migration that
-removes or changes something has the line `-- contract: schema 17, release 0.3.0`: programs of schema 17 and later, the
-first of which is release 0.3.0, do not use what it removes.
+removes or changes a part of the schema has the line `-- contract: schema 21, release 0.2.0`: programs of schema 21 and later, the
+first of which is release 0.2.0, do not use what it removes.
 """
 
 import contextlib
@@ -56,6 +56,9 @@ APPLIED_SQL: Final = (
     " LEFT JOIN meta ON meta.name = 'migrations.' || number"
 )
 """Query whose rows are the arguments of `AppliedMigration.from_row`."""
+
+SCHEMA_SQL: Final = "SELECT MAX(number) FROM schema_migrations"
+"""Query of the schema of a database, which is the number of its last migration."""
 
 LOCK_TIMEOUT_MS: Final = 1_000
 """Time in milliseconds for which a statement waits for a lock on PostgreSQL before the migration is repeated."""

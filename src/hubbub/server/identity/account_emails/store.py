@@ -27,7 +27,7 @@ class EmailTokenRow(NamedTuple):
 
 
 def replace_token(tx: Tx, digest: bytes, row: EmailTokenRow, purpose: Purpose, expires_ms: int, now_ms: int) -> None:
-    """Insert a link, given by the hash of its token.
+    """Insert a link; `digest` is the hash of its token.
 
     Delete the user's earlier links of this purpose, and the expired links of all users."""
     tx.run("DELETE FROM email_tokens WHERE expires_ms <= ?", now_ms)
@@ -94,7 +94,7 @@ def has_known_client(tx: Tx, user_id: int) -> bool:
 
 
 def record_client(tx: Tx, user_id: int, digest: bytes, now_ms: int) -> bool:
-    """Record a login with a client, given by its hash. Return whether the client was known."""
+    """Record a login with a client; `digest` is the hash of the client. Return whether the client was known."""
     if tx.run("UPDATE known_clients SET seen_ms = ? WHERE user_id = ? AND hash = ?", now_ms, user_id, digest):
         return True
     rows = tx.all("SELECT hash FROM known_clients WHERE user_id = ? ORDER BY seen_ms DESC", user_id)

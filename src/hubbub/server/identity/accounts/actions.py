@@ -229,7 +229,9 @@ def require_admitted(call: Call, user_id: UserId) -> None:
 
 
 def delete(call: Call, user_id: UserId) -> None:
-    """Delete an account: revoke its authorizations, delete its credentials and raise `users.signals.UserDeleted`."""
+    """Delete an account: revoke its authorizations, delete its credentials and raise `users.signals.UserDeleted`.
+
+    Raise an error if the account may not be deleted, for example because it owns a guild."""
     users.ports.check_deletion(call, user_id)
     oauth2.authorizations.deauthorize_all(call, user_id)
     store.delete_credentials(call.tx, user_id)

@@ -46,7 +46,7 @@ class AccountBanRow(NamedTuple):
 
     user_id: UserId
     reason: str | None
-    """Reason given by the operator, or None."""
+    """Reason of the operator, or None."""
     created_ms: int
     ends_ms: int | None
     """End of the ban in Unix milliseconds. None means permanent."""
@@ -292,7 +292,7 @@ def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
 
 
 def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now_ms: int) -> None:
-    """Insert an MFA ticket, given by its hash.
+    """Insert an MFA ticket; `digest` is its hash.
 
     Delete expired tickets, and the user's oldest tickets so that at most MFA_TICKETS_MAX remain."""
     tx.run("DELETE FROM mfa_tickets WHERE expires_ms <= ?", now_ms)

@@ -2,25 +2,14 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.accounts.signals import SecondFactorChanged
-from hubbub.server.identity.administration import (
-    accounts,
-    audit,
-    document_routes,
-    feature_routes,
-    jobs,
-    listeners,
-    operators,
-    ports,
-    queue_routes,
-    queues,
-    routes,
-    rules,
-    signals,
-    user_routes,
-)
-from hubbub.server.identity.administration.document_routes import publish as publish_document
-from hubbub.server.identity.administration.feature_routes import switch_feature
+from hubbub.server.identity.administration import audit, jobs, listeners, operators, ports, routes, rules, signals
+from hubbub.server.identity.administration.job_queues import queue_routes, queues
 from hubbub.server.identity.administration.rejected_uploads import record_rejected_upload
+from hubbub.server.identity.administration.settings import document_routes, feature_routes
+from hubbub.server.identity.administration.settings.document_routes import publish as publish_document
+from hubbub.server.identity.administration.settings.feature_routes import switch_feature
+from hubbub.server.identity.administration.user_accounts import accounts, user_routes
+from hubbub.server.identity.administration.views import user_details
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
@@ -46,4 +35,5 @@ __all__ = [
     "rules",
     "signals",
     "switch_feature",
+    "user_details",
 ]

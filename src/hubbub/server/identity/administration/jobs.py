@@ -3,7 +3,7 @@
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
-from hubbub.server.identity.administration import accounts
+from hubbub.server.identity.administration.user_accounts import accounts
 
 
 def delete_user(call: Call, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""Wire models of accounts as operators see them."""
+"""Wire models of accounts for operators."""
 
 from collections.abc import Sequence
 
@@ -68,11 +68,12 @@ def _deletion(call: Call, user_id: int) -> wire.ScheduledDeletion | None:
 
 
 def _sessions(call: Call, user_id: int) -> list[AccountSession]:
+    actor = call.actor_or_none  # None on the command line.
     return [
         AccountSession(
             id=Snowflake(row.token_id),
             created_at=codec.timestamp(row.created_ms),
-            current=row.token_id == call.actor.token_id,
+            current=actor is not None and row.token_id == actor.token_id,
             ip=row.ip,
             user_agent=row.user_agent or None,
         )

@@ -1,4 +1,4 @@
-"""Wire models of applications as operators see them."""
+"""Wire models of applications for operators."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ def application_details(call: Call, row: ApplicationRow) -> wire.AdministeredApp
     return wire.AdministeredApplicationDetails(
         **fields,
         description=row.description,
-        guild_count=0 if row.bot_id is None else applications.administration.count_guilds(call.tx, row.bot_id),
+        guild_count=0 if row.bot_id is None else applications.ports.count_guilds(call, row.bot_id),
         user_install_count=applications.administration.count_user_installs(call.tx, row.id),
         user_authorization_count=applications.administration.count_user_authorizations(call.tx, row.id),
         command_count=ports.count_commands(call, row.id),

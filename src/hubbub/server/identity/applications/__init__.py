@@ -7,9 +7,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import (
     access,
     administration,
-    families,
     keys,
-    management,
     ports,
     routes,
     settings,
@@ -17,6 +15,7 @@ from hubbub.server.identity.applications import (
     teams,
     testers,
 )
+from hubbub.server.identity.applications.interface import families, management
 from hubbub.server.identity.applications.rules import require_manager
 from hubbub.server.identity.applications.store import ApplicationRow, find, find_by_bot, find_many
 from hubbub.server.identity.applications.views import partial_application

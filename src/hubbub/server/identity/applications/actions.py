@@ -15,7 +15,7 @@ from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.applications import keys, ports, store
-from hubbub.server.identity.applications.redirects import require_redirects
+from hubbub.server.identity.applications.addresses.redirects import require_redirects
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.applications.store import ApplicationRow, DisabledRow
 from hubbub.server.identity.applications.views import ApplicationSettings

@@ -3,7 +3,6 @@
 from hubbub.server.identity.applications.actions import disable, enable
 from hubbub.server.identity.applications.store import (
     DisabledRow,
-    count_guilds,
     count_user_authorizations,
     count_user_installs,
     find_disabled,
@@ -12,7 +11,6 @@ from hubbub.server.identity.applications.store import (
 
 __all__ = [
     "DisabledRow",
-    "count_guilds",
     "count_user_authorizations",
     "count_user_installs",
     "disable",

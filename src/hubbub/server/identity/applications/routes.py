@@ -1,4 +1,4 @@
-"""HTTP handlers for applications and the roll-over of their signing keys."""
+"""HTTP handlers for applications and the rollover of their signing keys."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,8 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
-from hubbub.server.identity.applications import actions, endpoints, keys, redirects, rules, store, views
+from hubbub.server.identity.applications import actions, keys, rules, store, views
+from hubbub.server.identity.applications.addresses import endpoints, redirects
 from hubbub.server.identity.applications.signals import (
     ActivitiesToggled,
     EventWebhooksChanged,
@@ -27,7 +28,7 @@ from hubbub.server.identity.applications.store import ApplicationRow
 @handles(wire.GET_MY_APPLICATION)
 def get_my_application(call: Call) -> wire.Application:
     """Get the current application."""
-    return views.application(call.tx, _require_current_application(call), call.now_ms)
+    return views.application(call, _require_current_application(call))
 
 
 @handles(wire.GET_MY_OAUTH2_APPLICATION)
@@ -35,7 +36,7 @@ def get_my_oauth2_application(call: Call) -> wire.Application:
     """Get the current OAuth2 application.
 
     Client libraries use this route at login."""
-    return views.application(call.tx, _require_current_application(call), call.now_ms)
+    return views.application(call, _require_current_application(call))
 
 
 @handles(wire.GET_APPLICATION)
@@ -44,7 +45,7 @@ def get_application(call: Call, application_id: ApplicationId) -> wire.Applicati
 
     The caller must be the application's bot, its owner or a member of its team."""
     row = rules.require_viewer(call, application_id)
-    return views.application(call.tx, row, call.now_ms, for_owner=call.actor.kind == "user")
+    return views.application(call, row, for_owner=call.actor.kind == "user")
 
 
 @handles(wire.GET_APPLICATION_RPC)
@@ -74,7 +75,7 @@ async def update_application(
 
 @handles(keys_wire.GET_KEY_ROLLOVER)
 def get_key_rollover(call: Call, application_id: ApplicationId) -> keys_wire.KeyRollover:
-    """Get the roll-over of an application's signing key."""
+    """Get the rollover of an application's signing key."""
     return keys.view(call, rules.require_viewer(call, application_id))
 
 
@@ -187,7 +188,7 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
         call.notify(EventWebhooksChanged(ApplicationId(row.id)))
     if body.interactions_endpoint_url is not UNSET:
         call.notify(InteractionsEndpointChanged(ApplicationId(row.id)))
-    return views.application(call.tx, row, call.now_ms, for_owner=is_owner)
+    return views.application(call, row, for_owner=is_owner)
 
 
 def _apply_owner_changes(

@@ -13,7 +13,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration, UpdateApplication
 from hubbub.protocol.scopes import ALIASES, INSTALL_SCOPES
 from hubbub.server.core.call import Call
-from hubbub.server.identity.applications import store, teams, testers
+from hubbub.server.identity.applications import ports, store, teams, testers
 from hubbub.server.identity.applications.store import ApplicationRow
 from hubbub.server.identity.applications.views import ApplicationSettings
 
@@ -47,15 +47,15 @@ def measure_size(call: Call, row: ApplicationRow) -> ApplicationSize:
     """Count the users (before 10 June 2026: guilds) that the application's bot can reach."""
     if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
         return ApplicationSize(
-            "users", store.count_reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS
+            "users", ports.count_reachable_users(call, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS
         )
-    return ApplicationSize("guilds", store.count_guilds(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
+    return ApplicationSize("guilds", ports.count_guilds(call, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
 
 
 def require_manager(call: Call, application_id: int, role: TeamRole = TeamRole.DEVELOPER) -> ApplicationRow:
     """Return the application if the caller is its bot, its owner or a member of its team with at least this role.
 
-    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION."""
+    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION, or UNKNOWN_APPLICATION if there is no such application."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -100,8 +100,8 @@ def _is_owner_or_member(call: Call, row: ApplicationRow, role: TeamRole) -> bool
 def require_own(call: Call, application_id: int) -> ApplicationRow:
     """Return the application if the caller has one of its tokens or is its owner.
 
-    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION. Tokens of an application include the access tokens of users who
-    authorized it."""
+    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION, or UNKNOWN_APPLICATION if there is no such application. The
+    tokens of an application include the access tokens of users who authorized it."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -113,7 +113,8 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
 def apply_requested_flags(call: Call, row: ApplicationRow, requested_flags: int) -> int:
     """Return the flags of an application after an edit that requested `requested_flags`.
 
-    Only the three bits of limited intents change. Raise a form error if a bit is set and `ApplicationSize.is_free` is False."""
+    Only the three bits of limited intents change. Raise a form error if a bit is newly set and `ApplicationSize.is_free` is
+    False."""
     flags = row.flags & ~ApplicationFlags.EDITABLE | requested_flags & ApplicationFlags.EDITABLE
     if flags & ~row.flags:
         size = measure_size(call, row)

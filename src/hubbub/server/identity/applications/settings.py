@@ -1,8 +1,8 @@
 """Stored settings of applications, pings of their endpoints, and validation of redirect URIs, for other slices."""
 
 from hubbub.server.identity.applications.actions import update_settings
-from hubbub.server.identity.applications.endpoints import build_interactions_ping, require_event_endpoint
-from hubbub.server.identity.applications.redirects import is_valid_redirect, standard_redirect
+from hubbub.server.identity.applications.addresses.endpoints import build_interactions_ping, require_event_endpoint
+from hubbub.server.identity.applications.addresses.redirects import is_valid_redirect, standard_redirect
 from hubbub.server.identity.applications.views import decode_settings
 
 __all__ = [

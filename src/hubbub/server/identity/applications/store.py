@@ -1,10 +1,12 @@
 """SQL for the applications and disabled_applications tables."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import TeamMembershipState
 from hubbub.protocol.ids import WIDE_MAX, ApplicationId, TeamId, UserId
+from hubbub.server.core.auth import TokenApplication
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("applications", "disabled_applications")
@@ -12,7 +14,6 @@ TABLES: Final = ("applications", "disabled_applications")
 READS: Final = {
     "authorizations": "number of users who authorized the application",
     "installations": "number of users who installed the application",
-    "members": "guilds and users that an application's bot reaches, counted in one statement",
 }
 """Tables of other slices that this slice reads, with the reason."""
 
@@ -90,8 +91,26 @@ def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRo
     return {row.id: row for row in rows}
 
 
+def find_token_application(tx: Tx, application_id: int) -> TokenApplication | None:
+    """Return the settings of an application that apply to the callers with its tokens, or None."""
+    return tx.find(
+        TokenApplication,
+        "SELECT flags, parent_id, obfuscates_channels, disabled FROM applications WHERE id = ?",
+        application_id,
+    )
+
+
 def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:
     return tx.find(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE bot_id = ?", bot_id)
+
+
+def list_ids_by_bots(tx: Tx, bot_ids: Sequence[int]) -> list[ApplicationId]:
+    """Return the IDs of the applications with the given bots, in the order of the bots. Bots without an application are skipped."""
+    ids_by_bot: dict[int, ApplicationId] = {}
+    for batch in batches(bot_ids):
+        rows = tx.all(f"SELECT bot_id, id FROM applications WHERE bot_id IN ({placeholders(batch)})", *batch)
+        ids_by_bot.update((bot_id, ApplicationId(application_id)) for bot_id, application_id in rows)
+    return [ids_by_bot[bot_id] for bot_id in bot_ids if bot_id in ids_by_bot]
 
 
 def read_family_id(tx: Tx, application_id: int) -> ApplicationId:
@@ -108,7 +127,7 @@ def list_family_ids(tx: Tx, application_id: int) -> list[ApplicationId]:
 
 
 def list_owned_applications(tx: Tx, owner_id: int) -> list[ApplicationRow]:
-    """List the applications of a user, oldest first."""
+    """List the applications that a user owns, including those of teams that the user owns, oldest first."""
     return tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE owner_id = ? ORDER BY id", owner_id)
 
 
@@ -189,17 +208,6 @@ def update(tx: Tx, row: ApplicationRow) -> None:
     tx.run(f"UPDATE applications SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
-def list_ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
-    """List the IDs of at most `limit` applications whose bots are in a guild, in the order in which the bots joined."""
-    rows = tx.all(
-        "SELECT a.id FROM applications a JOIN members m ON m.user_id = a.bot_id WHERE m.guild_id = ? "
-        "ORDER BY m.joined_ms, a.id LIMIT ?",
-        guild_id,
-        limit,
-    )
-    return [ApplicationId(row[0]) for row in rows]
-
-
 def set_client_secret(tx: Tx, application_id: int, client_secret_hash: bytes) -> None:
     """Store the hash of a new client secret."""
     tx.run("UPDATE applications SET client_secret_hash = ? WHERE id = ?", client_secret_hash, application_id)
@@ -210,21 +218,6 @@ def delete(tx: Tx, application_id: int) -> None:
     tx.run("DELETE FROM disabled_applications WHERE application_id = ?", application_id)
     tx.run("DELETE FROM application_testers WHERE application_id = ?", application_id)
     tx.run("DELETE FROM applications WHERE id = ?", application_id)
-
-
-def count_guilds(tx: Tx, bot_id: int) -> int:
-    """Return the number of guilds a bot is in."""
-    count: int = tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", bot_id)
-    return count
-
-
-def count_reachable_users(tx: Tx, bot_id: int) -> int:
-    """Return the number of distinct users in a bot's guilds."""
-    count: int = tx.value(
-        "SELECT COUNT(DISTINCT m.user_id) FROM members bot JOIN members m ON m.guild_id = bot.guild_id WHERE bot.user_id = ?",
-        bot_id,
-    )
-    return count
 
 
 def count_user_installs(tx: Tx, application_id: int) -> int:

@@ -10,9 +10,9 @@ from hubbub.protocol.enums import ActivityType
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import applications as wire
 from hubbub.protocol.resources.users import User
-from hubbub.server.core.store import Tx
+from hubbub.server.core.call import Call
 from hubbub.server.identity import users
-from hubbub.server.identity.applications import store, teams
+from hubbub.server.identity.applications import ports, store, teams
 from hubbub.server.identity.applications.store import ApplicationRow
 from hubbub.server.identity.applications.teams.views import team_user
 
@@ -55,11 +55,12 @@ def decode_settings(row: HasSettings) -> ApplicationSettings:
     return codec.decode(row.settings, ApplicationSettings)
 
 
-def application(tx: Tx, row: ApplicationRow, now_ms: int, *, for_owner: bool = False) -> wire.Application:
-    """Build the full application for its managers. `for_owner` includes the fields that bots do not see."""
+def application(call: Call, row: ApplicationRow, *, for_owner: bool = False) -> wire.Application:
+    """Build the full application for its managers. `for_owner` includes the fields that require a user token."""
+    tx = call.tx
     users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
     stored = decode_settings(row)
-    flags, flags_new = wire.wire_flags(row.flags, now_ms)
+    flags, flags_new = wire.wire_flags(row.flags, call.now_ms)
     bot: User | UnsetType = users.user_view(users_by_id[row.bot_id]) if row.bot_id else UNSET
     team = None if row.team_id is None else teams.find(tx, row.team_id)
     return wire.Application(
@@ -90,7 +91,7 @@ def application(tx: Tx, row: ApplicationRow, now_ms: int, *, for_owner: bool = F
         redirect_uris=codec.decode(row.redirect_uris, list[str]),
         interactions_endpoint_url=stored.interactions_endpoint_url,
         role_connections_verification_url=stored.role_connections_verification_url,
-        approximate_guild_count=store.count_guilds(tx, row.bot_id) if row.bot_id else 0,
+        approximate_guild_count=ports.count_guilds(call, row.bot_id) if row.bot_id else 0,
         approximate_user_install_count=store.count_user_installs(tx, row.id),
         approximate_user_authorization_count=store.count_user_authorizations(tx, row.id),
         explicit_content_filter=stored.explicit_content_filter,

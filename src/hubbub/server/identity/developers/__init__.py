@@ -1,4 +1,4 @@
-"""Applications as their developers manage them: creation, secrets, approvals, testers and rich presence assets."""
+"""Management of applications by their developers: creation, secrets, approvals, testers and rich presence assets."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import applications

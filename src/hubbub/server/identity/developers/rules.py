@@ -14,7 +14,9 @@ RENEWAL_WINDOW_MS = wire.INTENT_GRACE_DAYS * 86_400_000
 
 
 def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> None:
-    """Reject requests for unknown names, for intents without a bot, and for approvals that are not needed or already granted."""
+    """Reject requests for unknown names, for intents without a bot, and for approvals that are not needed or already granted.
+
+    The grant of an intent can be renewed within RENEWAL_WINDOW_MS before its end."""
     if body.kind == "scope":
         rule = SCOPES.get(body.name)
         if rule is None:

@@ -1,4 +1,4 @@
-"""Features of the server that operators switch on and off while it runs."""
+"""Features of the server that operators enable and disable while it runs."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.features import routes

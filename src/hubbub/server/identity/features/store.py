@@ -23,7 +23,7 @@ _COLUMNS = ", ".join(SwitchRow._fields)
 
 
 def find(tx: Tx, name: str) -> SwitchRow | None:
-    """Return the row of a feature that is off, or None if it is on."""
+    """Return the row of a disabled feature, or None if the feature is enabled."""
     return tx.find(SwitchRow, f"SELECT {_COLUMNS} FROM feature_switches WHERE name = ?", name)
 
 

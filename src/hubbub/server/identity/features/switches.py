@@ -27,7 +27,7 @@ def is_enabled(call: Call, feature: Feature) -> bool:
 
 
 def require_enabled(call: Call, feature: Feature) -> None:
-    """Raise FEATURE_DISABLED with the message of the operator if a feature is off."""
+    """Raise FEATURE_DISABLED with the message of the operator if a feature is disabled."""
     row = store.find(call.tx, feature)
     if row is not None:
         verb = "are" if feature in _PLURAL_FEATURES else "is"
@@ -42,7 +42,7 @@ def list_features(call: Call) -> list[wire.AdministeredFeature]:
 
 
 def switch(call: Call, feature: Feature, *, is_on: bool, message: str | None) -> wire.AdministeredFeature:
-    """Switch a feature on or off, with a message for users while it is off."""
+    """Enable or disable a feature, with a message for users while it is disabled."""
     if is_on:
         store.delete(call.tx, feature)
         return _view(feature, None)

@@ -168,7 +168,7 @@ def set_display_name(call: Call, global_name: str | None) -> UserRow:
 
 
 def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfile) -> IdentityRow:
-    """Store a player's profile as the application sets it, and publish it."""
+    """Update the username and metadata of a player's identity, and publish the profile. Absent fields keep their value."""
     if body.username is None or isinstance(body.username, str):
         row = row._replace(username=body.username or None)
     if body.metadata is None or isinstance(body.metadata, dict):
@@ -179,12 +179,13 @@ def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfil
 
 
 def _notify_profile_changed(call: Call, family_id: int, user_id: int) -> None:
-    call.notify(ProfileChanged(views.profile_change(call.tx, family_id, user_id)))
+    call.notify(ProfileChanged(family_id=ApplicationId(family_id), user_id=UserId(user_id)))
 
 
-def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids: Iterable[int]) -> None:
-    """Publish a player's profile to the OAuth2 sessions of the players `user_ids` in the family."""
-    if recipients := frozenset(user_ids):
+def publish_profile(call: Call, family_id: int, user_id: int, recipient_ids: Iterable[int]) -> None:
+    """Publish a player's profile to the OAuth2 sessions of the players `recipient_ids` in the family."""
+    if recipients := frozenset(recipient_ids):
+        profile = views.profile_change(call.tx, family_id, user_id)
         audience = UserAudience(recipients, game_filter=GameFilter(family_id=profile.application_id, oauth2_only=True))
         call.tx.emit(wire.USER_APPLICATION_IDENTITY_UPDATE, profile, audience)
 

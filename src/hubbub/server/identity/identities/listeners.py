@@ -62,7 +62,7 @@ def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
 
 def on_profile_changed(call: Call, signal: ProfileChanged) -> None:
     """Publish a changed profile to the user's own sessions in the game."""
-    actions.publish_profile(call, signal.profile, [signal.profile.user_id])
+    actions.publish_profile(call, signal.family_id, signal.user_id, [signal.user_id])
 
 
 LISTENERS: Final[Mapping[type, Callable[[Call, Any], None]]] = {

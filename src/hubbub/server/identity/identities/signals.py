@@ -3,7 +3,6 @@
 import msgspec
 
 from hubbub.protocol.ids import ApplicationId, UserId
-from hubbub.protocol.resources.identities import UserApplicationProfiles
 
 
 class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,10 +31,13 @@ class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the full account is banned; then the provisional account cannot be merged until the ban ends."""
 
 
-class ProfileChanged(msgspec.Struct, frozen=True):
+class ProfileChanged(msgspec.Struct, frozen=True, kw_only=True):
     """The profile of a player in an application family changed. Listeners publish it to other players."""
 
-    profile: UserApplicationProfiles
+    family_id: ApplicationId
+    """ID of the head of the application family."""
+    user_id: UserId
+    """ID of the player."""
 
 
 class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):

@@ -88,7 +88,7 @@ def insert_identity(tx: Tx, row: IdentityRow) -> None:
 
 
 def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[IdentityRow]:
-    """List the identities of users in one application family, oldest first."""
+    """List the identities of users in one application family. The identities of each user are ordered from old to new."""
     unique_ids = list(dict.fromkeys(user_ids))
     rows: list[IdentityRow] = []
     for batch in batches(unique_ids):

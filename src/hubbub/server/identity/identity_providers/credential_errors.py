@@ -18,7 +18,7 @@ _CREDENTIAL_ERRORS: Final = frozenset(
 
 
 class InvalidCredential(ApiError):
-    """Raised when an external credential is invalid. Its code is 50025, but its status is 403 (spec/sdk.md#8.5)."""
+    """An external credential or a publisher's token is invalid. Its code is 50025, but its status is 403 (spec/sdk.md#8.5)."""
 
     def __init__(self) -> None:
         super().__init__(errors.INVALID_OAUTH2_ACCESS_TOKEN, extra={"message": "Invalid external_auth_token provided"})

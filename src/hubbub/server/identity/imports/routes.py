@@ -23,8 +23,8 @@ def claim_placeholder(call: Call, body: wire.ClaimPlaceholder) -> wire.ClaimedPl
 def list_placeholders(call: Call, guild_id: GuildId, query: wire.ListPlaceholders) -> list[wire.UnclaimedPlaceholder]:
     """List the placeholder accounts of an imported guild that no user has claimed.
 
-    The permission is required because a claimed account brings its roles, which may include those of
-    administrators.
+    The operation requires a permission because the user who claims an account gets its roles, which may include
+    those of administrators.
     """
     found = itertools.islice(claims.list_open(call.tx, guild_id, after_id=query.after or 0), query.limit)
     return [

@@ -113,7 +113,7 @@ def find_highest(tx: Tx, first_id: int, end_id: int) -> int | None:
 
 
 def insert_ids(tx: Tx, import_id: int, pairs: Sequence[tuple[int, int]]) -> None:
-    """Assign new IDs, given as pairs of the old and the new ID."""
+    """Assign new IDs; `pairs` contains the old and the new ID of each object."""
     if pairs:
         tx.run_many(
             "INSERT INTO import_ids (import_id, old_id, new_id) VALUES (?, ?, ?)",

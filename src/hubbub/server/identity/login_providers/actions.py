@@ -86,8 +86,8 @@ def find_or_link(call: Call, provider: LoginProviderConfig, user: ProviderUser) 
     """Return the identity of a user, or None if it belongs to no account.
 
     An unknown identity is linked to the account that confirmed the same address, if the operator trusts the addresses of
-    the provider. Raise a form error for an account with an authenticator, which the provider alone must not replace
-    (decisions/0143)."""
+    the provider. Raise a form error for a banned account, and for an account with an authenticator, which the provider
+    alone must not replace (decisions/0143)."""
     row = store.find_by_subject(call.tx, user.issuer, user.subject)
     if row is not None or not provider.trust_email or user.email is None or not user.is_email_verified:
         return row
@@ -136,7 +136,7 @@ def _insert(call: Call, issuer: str, subject: str, name: str, user_id: UserId) -
 
 
 def unlink(call: Call, identity_id: int) -> None:
-    """Unlink an identity of the caller. Raise FORBIDDEN if it is the last way to log in."""
+    """Unlink an identity of the caller. Raise NOT_FOUND if there is none, and FORBIDDEN if it is the last way to log in."""
     row = store.find(call.tx, call.user_id, identity_id)
     if row is None:
         raise errors.NOT_FOUND()

@@ -1,4 +1,4 @@
-"""Claims of a user at a provider, as the settings of the provider map them."""
+"""Mapping of the claims of a provider to a user, with the claim names of the provider's settings."""
 
 import re
 from collections.abc import Mapping

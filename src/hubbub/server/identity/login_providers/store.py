@@ -105,7 +105,7 @@ def delete_by_user(tx: Tx, user_id: int) -> None:
 
 
 def insert_attempt(tx: Tx, digest: bytes, row: AttemptRow, expires_ms: int, now_ms: int) -> None:
-    """Insert a started login, given by the hash of its ticket. Delete expired logins."""
+    """Insert a started login; `digest` is the hash of its ticket. Delete expired logins."""
     tx.run("DELETE FROM login_attempts WHERE expires_ms <= ?", now_ms)
     tx.run(
         f"INSERT INTO login_attempts (hash, expires_ms, {_ATTEMPT_COLUMNS}) VALUES (?, ?, {placeholders(row)})",
@@ -132,7 +132,7 @@ def consume_attempt(tx: Tx, digest: bytes, now_ms: int) -> AttemptRow | None:
 
 
 def insert_registration(tx: Tx, digest: bytes, row: LoginRegistrationRow, expires_ms: int, now_ms: int) -> None:
-    """Insert a registration, given by the hash of its ticket.
+    """Insert a registration; `digest` is the hash of its ticket.
 
     Delete expired registrations and earlier registrations of the identity."""
     tx.run("DELETE FROM login_registrations WHERE expires_ms <= ?", now_ms)

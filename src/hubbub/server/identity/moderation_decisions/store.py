@@ -52,7 +52,7 @@ def find(tx: Tx, decision_id: int) -> DecisionRow | None:
 
 
 def find_active_suspension(tx: Tx, user_id: int) -> DecisionRow | None:
-    """Return the newest suspension of an account that was not reversed, or None."""
+    """Return the newest suspension of an account that was not reversed, or None. The suspension may have ended."""
     return tx.find(
         DecisionRow,
         f"SELECT {_COLUMNS} FROM moderation_decisions WHERE user_id = ? AND action = 'suspend_user' AND revoked_ms IS NULL "

@@ -15,8 +15,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.applications.signals import ApplicationDeleting
-from hubbub.server.identity.oauth2 import clients, installations, ports, redirects, store
-from hubbub.server.identity.oauth2.oauth_errors import invalid_scope
+from hubbub.server.identity.oauth2 import installations, ports, store
+from hubbub.server.identity.oauth2.client_requests import clients, redirects
+from hubbub.server.identity.oauth2.client_requests.oauth_errors import invalid_scope
 from hubbub.server.identity.oauth2.ports import InstallationRequest
 from hubbub.server.identity.oauth2.rules import AuthorizationRequest
 from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized

@@ -26,8 +26,14 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import applications, users
 from hubbub.server.identity.applications import ApplicationRow
-from hubbub.server.identity.oauth2 import actions, clients, ports, rules, store, views
-from hubbub.server.identity.oauth2.oauth_errors import OAuthError, invalid_grant, invalid_request, invalid_scope
+from hubbub.server.identity.oauth2 import actions, ports, rules, store, views
+from hubbub.server.identity.oauth2.client_requests import clients
+from hubbub.server.identity.oauth2.client_requests.oauth_errors import (
+    OAuthError,
+    invalid_grant,
+    invalid_request,
+    invalid_scope,
+)
 from hubbub.server.identity.oauth2.ports import ExternalCredential, InstallationRequest
 from hubbub.server.identity.oauth2.store import CodeRow, DeviceAuthorizationRow
 

@@ -13,9 +13,10 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import applications, features, identity_providers, users
-from hubbub.server.identity.oauth2 import actions, grants, id_token_signatures, keys, ports, rules, store, views
-from hubbub.server.identity.oauth2.oauth_errors import NO_STORE, OAuthError
+from hubbub.server.identity.oauth2 import actions, grants, ports, rules, store, views
+from hubbub.server.identity.oauth2.client_requests.oauth_errors import NO_STORE, OAuthError
 from hubbub.server.identity.oauth2.ports import ExternalCredential
+from hubbub.server.identity.oauth2.signatures import id_token_signatures, keys
 from hubbub.server.identity.oauth2.store import AuthorizationRow
 
 # Consent

@@ -22,8 +22,9 @@ from hubbub.protocol.scopes import (
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.identity.applications import ApplicationRow
-from hubbub.server.identity.oauth2 import clients, redirects, store
-from hubbub.server.identity.oauth2.oauth_errors import (
+from hubbub.server.identity.oauth2 import store
+from hubbub.server.identity.oauth2.client_requests import clients, redirects
+from hubbub.server.identity.oauth2.client_requests.oauth_errors import (
     OAuthError,
     invalid_request,
     invalid_scope,
@@ -167,7 +168,7 @@ def _is_tester(call: Call, row: ApplicationRow) -> bool:
 
 
 def require_no_consent_scopes(scopes: tuple[str, ...]) -> None:
-    """Raise invalid_scope for scopes that need the consent page, or that install something."""
+    """Raise invalid_scope for scopes that need the consent page, or that install the application."""
     for scope in scopes:
         if SCOPES[scope].code_only or scope in INSTALL_SCOPES:
             raise invalid_scope(f"{scope} cannot be granted with this grant type")

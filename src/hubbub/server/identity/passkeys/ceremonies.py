@@ -3,7 +3,7 @@
 Credentials come from the client. The package and its parsers raise many kinds of exceptions for invalid credentials, some
 of them built-in, so the functions that verify credentials turn every exception into a form error.
 
-Importing the package takes a tenth of the start of the server. A rehearsal imports it when it is first used; other servers
+Importing the package takes a tenth of the start time of the server. A rehearsal imports it when it is first used; other servers
 import it at the start with `load_library`."""
 
 from collections.abc import Sequence

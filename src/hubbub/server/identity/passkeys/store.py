@@ -74,7 +74,7 @@ def delete_by_user(tx: Tx, user_id: int) -> None:
 
 
 def insert_challenge(tx: Tx, digest: bytes, row: ChallengeRow, expires_ms: int, now_ms: int) -> None:
-    """Insert a challenge, given by the hash of its ticket. Delete expired challenges."""
+    """Insert a challenge; `digest` is the hash of its ticket. Delete expired challenges."""
     tx.run("DELETE FROM passkey_challenges WHERE expires_ms <= ?", now_ms)
     tx.run(
         "INSERT INTO passkey_challenges (hash, challenge, user_id, expires_ms) VALUES (?, ?, ?, ?)",

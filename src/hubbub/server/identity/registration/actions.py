@@ -24,12 +24,12 @@ CODE_BYTES: Final = 15
 
 
 def resolve_mode(config: Config) -> RegistrationMode:
-    """Return the mode of the registration, which is CLOSED if the setting `allow_registration` is off."""
+    """Return the mode of the registration, which is CLOSED if the setting `allow_registration` is false."""
     return RegistrationMode(config.registration.mode) if config.allow_registration else RegistrationMode.CLOSED
 
 
 def require_open(call: Call) -> None:
-    """Reject a registration while registration is closed or switched off."""
+    """Reject a registration while the mode is CLOSED or the feature REGISTRATION is disabled."""
     if resolve_mode(call.config) is RegistrationMode.CLOSED:
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
     features.require_enabled(call, Feature.REGISTRATION)
@@ -50,7 +50,7 @@ def require_email_allowed(call: Call, email: str | None | UnsetType) -> None:
 
 
 def use_invite(call: Call, code: str | None | UnsetType) -> bool:
-    """Count the use of an invite if the mode needs an invite. Return whether an operator has to approve the account.
+    """Count a use of the invite in the modes INVITE and APPROVAL. Return whether an operator has to approve the account.
 
     Raise a form error if a required invite is missing, or an invite cannot be used."""
     mode = resolve_mode(call.config)

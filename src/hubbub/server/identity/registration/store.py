@@ -44,7 +44,7 @@ _IS_USABLE: Final = "(expires_ms IS NULL OR expires_ms > ?) AND (uses_max IS NUL
 
 
 def insert_invite(tx: Tx, digest: bytes, row: RegistrationInviteRow) -> None:
-    """Insert an invite, given by the hash of its code."""
+    """Insert an invite; `digest` is the hash of its code."""
     tx.run(f"INSERT INTO registration_invites (hash, {_INVITE_COLUMNS}) VALUES (?, {placeholders(row)})", digest, *row)
 
 

@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import identities, users
-from hubbub.server.identity.relationships import actions, routes, views
+from hubbub.server.identity.relationships import actions, ports, routes, views
 from hubbub.server.identity.relationships.actions import befriend
 from hubbub.server.identity.relationships.rules import filter_players, is_player
 from hubbub.server.identity.relationships.signals import UserBlocked
@@ -20,7 +20,7 @@ from hubbub.server.identity.relationships.views import PlayerDirectory, export_d
 
 SLICE = Slice(
     name="relationships",
-    modules=(routes,),
+    modules=(routes, ports),
     listeners={
         identities.AccountsMerged: actions.on_accounts_merged,
         identities.AccountUnmerged: actions.on_account_unmerged,

@@ -10,7 +10,7 @@ from hubbub.server.core import presences
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity import identities, users
-from hubbub.server.identity.relationships import rules, store, views
+from hubbub.server.identity.relationships import ports, rules, store, views
 from hubbub.server.identity.relationships.rules import RelationshipPair
 from hubbub.server.identity.relationships.signals import UserBlocked
 from hubbub.server.identity.relationships.store import PLATFORM, RelationshipRow
@@ -136,7 +136,7 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
                 payload,
                 UserAudience.of(*game_ids, game_filter=GameFilter(family_id=family_id, oauth2_only=True)),
             )
-    if partner_ids := store.list_private_channel_partners(call.tx, signal.row.id) - platform_ids:
+    if partner_ids := ports.list_private_channel_partners(call, signal.row.id) - platform_ids:
         # The event belongs to a private channel, so only OAuth2 sessions that may read private channels receive it.
         game_filter = GameFilter(oauth2_only=True, with_scope=Scope.DM_CHANNELS_READ)
         audience = UserAudience.of(*partner_ids, game_filter=game_filter)
@@ -205,11 +205,9 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
 
 def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed profile in a game to friends and users with a pending request, on the platform and in the game."""
-    related_by_family = store.list_related_by_family(call.tx, signal.profile.user_id)
-    friend_ids = related_by_family.get(PLATFORM, set()) | related_by_family.get(
-        int(signal.profile.application_id), set()
-    )
-    identities.publish_profile(call, signal.profile, friend_ids)
+    related_by_family = store.list_related_by_family(call.tx, signal.user_id)
+    friend_ids = related_by_family.get(PLATFORM, set()) | related_by_family.get(int(signal.family_id), set())
+    identities.publish_profile(call, signal.family_id, signal.user_id, friend_ids)
 
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:

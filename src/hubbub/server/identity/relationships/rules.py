@@ -9,7 +9,7 @@ from hubbub.protocol.resources import relationships as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, identities, oauth2, user_settings, users
-from hubbub.server.identity.relationships import store
+from hubbub.server.identity.relationships import ports, store
 from hubbub.server.identity.users import UserRow
 
 NONE: Final = RelationshipType.NONE
@@ -94,7 +94,7 @@ def require_requests_accepted(call: Call, other: UserRow, family_id: int) -> Non
         return
     if friend_sources.mutual_friends and store.have_mutual_friend(call.tx, call.user_id, other.id, family_id):
         return
-    if friend_sources.mutual_guilds and store.have_mutual_guild(call.tx, call.user_id, other.id):
+    if friend_sources.mutual_guilds and ports.have_mutual_guild(call, call.user_id, other.id):
         return
     raise errors.FRIEND_REQUESTS_DISABLED()
 

@@ -9,18 +9,8 @@ from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("relationships",)
 """Tables that only this slice writes."""
-READS: Final = {
-    "members": "friend requests between users who share a guild",
-    "recipients": "users who share a private channel",
-    "users": "bots are left out of private channel partners",
-}
-"""Tables of other slices that this slice reads, with the reason."""
-
-
 PLATFORM: Final = 0
 """Family ID of relationships that do not belong to a game."""
-RECENT_CHANNELS_MAX: Final = 200
-"""Maximum number of a user's newest private channels whose recipients receive a change of the user's profile."""
 
 
 class RelationshipRow(NamedTuple):
@@ -135,11 +125,6 @@ def have_mutual_friend(tx: Tx, user_id: int, other_id: int, family_id: int) -> b
     return value is not None
 
 
-def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
-    sql = "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id WHERE a.user_id = ? AND b.user_id = ? LIMIT 1"
-    return tx.value(sql, user_id, other_id) is not None
-
-
 def is_blocked_between(tx: Tx, user_id: int, other_id: int) -> bool:
     """Return whether either of two users blocks the other."""
     return bool(filter_blocked(tx, user_id, (other_id,)))
@@ -200,21 +185,6 @@ def list_related_by_family(tx: Tx, user_id: int) -> dict[int, set[int]]:
     for family_id, other_id in tx.all(sql, user_id, *types):
         ids_by_family.setdefault(family_id, set()).add(other_id)
     return ids_by_family
-
-
-def list_private_channel_partners(tx: Tx, user_id: int) -> set[int]:
-    """Return the IDs of users who share a private channel with a user and have not hidden it.
-
-    Only the user's RECENT_CHANNELS_MAX newest private channels count. Bots are left out."""
-    rows = tx.all(
-        "SELECT o.user_id FROM recipients o JOIN users u ON u.id = o.user_id WHERE o.channel_id IN "
-        "(SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id DESC LIMIT ?) "
-        "AND o.user_id <> ? AND o.hidden = 0 AND u.bot = 0",
-        user_id,
-        RECENT_CHANNELS_MAX,
-        user_id,
-    )
-    return {row[0] for row in rows}
 
 
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:

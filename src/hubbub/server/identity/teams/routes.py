@@ -210,7 +210,7 @@ async def transfer_application(
         row = applications.access.require_owner(call, application_id)
         row = row._replace(team_id=team.id, owner_id=UserId(team.owner_id))
         applications.management.update(call, row)
-        return applications.management.application(call.tx, row, call.now_ms, for_owner=True)
+        return applications.management.application(call, row, for_owner=True)
 
     await operation.read(check)
     return await accounts.logins.run_with_mfa(operation, body.code, transfer)

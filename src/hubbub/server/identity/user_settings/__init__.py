@@ -8,7 +8,7 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import users
-from hubbub.server.identity.user_settings import actions, routes
+from hubbub.server.identity.user_settings import actions, ports, routes
 from hubbub.server.identity.user_settings.actions import export_data
 from hubbub.server.identity.user_settings.store import find_many, read
 
@@ -19,7 +19,7 @@ def _ready_fields(call: Call) -> dict[str, Any]:
 
 SLICE = Slice(
     name="user_settings",
-    modules=(routes,),
+    modules=(routes, ports),
     listeners={users.signals.UserDeleted: actions.on_user_deleted},
     ready=_ready_fields,
 )

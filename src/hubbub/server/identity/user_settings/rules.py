@@ -6,7 +6,7 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.resources import user_settings as wire
 from hubbub.server.core.call import Call
-from hubbub.server.identity.user_settings import store
+from hubbub.server.identity.user_settings import ports
 
 
 def require_custom_status(call: Call, requested: wire.SetCustomStatus | None) -> wire.CustomStatus | None:
@@ -38,7 +38,7 @@ def require_guilds(call: Call, restricted_guild_ids: Collection[int], requested_
     `restricted_guild_ids` are the stored IDs of restricted guilds, and `requested_guild_ids` are the IDs in the request. A
     guild that the caller left after restricting it may stay in the list."""
     new_ids = set(requested_guild_ids).difference(restricted_guild_ids)
-    unknown_ids = new_ids.difference(store.filter_member_guilds(call.tx, call.user_id, new_ids))
+    unknown_ids = new_ids.difference(ports.filter_member_guilds(call, call.user_id, new_ids))
     form = FormErrors()
     for index, guild_id in enumerate(requested_guild_ids):
         if guild_id in unknown_ids:
@@ -52,7 +52,7 @@ def require_folders(call: Call, stored: Sequence[wire.GuildFolder], requested: S
     A guild that the caller left after it was listed may stay in its folder."""
     stored_guild_ids = {guild_id for folder in stored for guild_id in folder.guild_ids}
     new_guild_ids = {guild_id for folder in requested for guild_id in folder.guild_ids} - stored_guild_ids
-    unknown_ids = new_guild_ids.difference(store.filter_member_guilds(call.tx, call.user_id, new_guild_ids))
+    unknown_ids = new_guild_ids.difference(ports.filter_member_guilds(call, call.user_id, new_guild_ids))
     folder_ids: set[int] = set()
     guild_ids: set[int] = set()
     form = FormErrors()

@@ -10,12 +10,6 @@ from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("user_settings",)
 """Tables that only this slice writes."""
-READS: Final = {
-    "members": "settings accept only new guilds of which the user is a member",
-}
-"""Tables of other slices that this slice reads, with the reason."""
-
-
 ALL_FRIEND_SOURCES: Final = FriendSources(all=True, mutual_friends=True, mutual_guilds=True)
 """Default of the setting: friend requests of all users are accepted."""
 
@@ -49,14 +43,6 @@ def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
         user_id,
         codec.encode(settings).decode(),
     )
-
-
-def filter_member_guilds(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
-    """Return the IDs of the given guilds that a user is a member of."""
-    if not guild_ids:
-        return set()
-    sql = f"SELECT guild_id FROM members WHERE user_id = ? AND guild_id IN ({placeholders(guild_ids)})"
-    return {guild_id for (guild_id,) in tx.all(sql, user_id, *guild_ids)}
 
 
 def delete(tx: Tx, user_id: int) -> None:

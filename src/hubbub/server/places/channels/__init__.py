@@ -2,20 +2,17 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import guilds, roles
-from hubbub.server.places.channels import (
-    creation,
-    joined_channels,
-    overwrites,
-    private_channels,
-    routes,
-    signals,
-    thread_channels,
-    usage,
-    views,
-)
+from hubbub.server.places.channels import creation, joined_channels, overwrites, routes, signals, thread_members, views
 from hubbub.server.places.channels.actions import on_guild_deleted, on_role_deleted
 from hubbub.server.places.channels.archive import ARCHIVE
-from hubbub.server.places.channels.store import ChannelRow, find, find_many, list_guild_channels, update
+from hubbub.server.places.channels.interface import private_channels, thread_channels, usage
+from hubbub.server.places.channels.store import (
+    ChannelRow,
+    find,
+    find_many,
+    list_guild_channels,
+    update,
+)
 
 SLICE = Slice(
     name="channels",
@@ -36,6 +33,7 @@ __all__ = [
     "private_channels",
     "signals",
     "thread_channels",
+    "thread_members",
     "update",
     "usage",
     "views",

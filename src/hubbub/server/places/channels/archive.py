@@ -1,4 +1,4 @@
-"""Channels, threads and permission overwrites in the archive of a guild."""
+"""Channels, threads, their members and permission overwrites in the archive of a guild."""
 
 from typing import Final
 
@@ -13,6 +13,7 @@ from hubbub.server.core.archives import (
     OPTIONAL_TIME,
     OPTIONAL_USER,
     REFERENCE,
+    TIME,
     USER,
     ArchiveTable,
     number,
@@ -77,5 +78,12 @@ ARCHIVE: Final = (
             "allow": number(),
             "deny": number(),
         },
+    ),
+    ArchiveTable(
+        name="thread_members",
+        parent="channels",
+        parent_column="thread_id",
+        key=("thread_id", "user_id"),
+        columns={"thread_id": REFERENCE, "user_id": USER, "joined_ms": TIME, "flags": number(1 << 30)},
     ),
 )

@@ -13,7 +13,7 @@ from hubbub.protocol.resources import channel_overwrites
 from hubbub.protocol.resources import channels as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.places.channels import actions, rules, store, views
+from hubbub.server.places.channels import actions, rules, store, thread_members, views
 from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
 from hubbub.server.places.standing import ChannelAccess, access
 
@@ -25,7 +25,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     A thread includes the caller's own membership if they joined it."""
     row = _require_row(call, channel_id)
     if row.type in THREAD_TYPES:
-        membership = store.find_thread_member(call.tx, row.id, call.user_id)
+        membership = thread_members.find(call.tx, row.id, call.user_id)
         return views.thread(row, member=UNSET if membership is None else views.thread_member(membership))
     if row.guild_id is None:
         return actions.private_channel_for(call, row, call.user_id)

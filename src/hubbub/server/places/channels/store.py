@@ -21,13 +21,15 @@ TABLES: Final = (
 """Tables that only this slice writes."""
 READS: Final = {
     "guilds": "features and tier that decide channel types and limits",
-    "messages": "the last message of a channel, joined in its row",
+    "messages": "the last message of a channel, joined in its row: a port takes half as long again",
     "roles": "overwrite targets exist; permissions of @everyone",
-    "thread_members": "the caller's membership, shown with a thread",
-    "users": "overwrite targets exist",
+    "users": "overwrite targets exist; bots are left out of private channel partners",
 }
 """Tables of other slices that this slice reads, with the reason."""
 
+
+RECENT_CHANNELS_MAX: Final = 200
+"""Maximum number of a user's newest private channels whose recipients receive a change of the user's profile."""
 
 SlowModeKind = Literal["message", "thread"]
 """Action that slow mode limits: sending a message or creating a thread. Each has its own interval."""
@@ -206,8 +208,8 @@ def delete(tx: Tx, channel_id: int) -> None:
 
 
 def list_ids_of_guild(tx: Tx, guild_id: int) -> list[int]:
-    """List the IDs of every channel and thread of a guild."""
-    return [channel_id for (channel_id,) in tx.all("SELECT id FROM channels WHERE guild_id = ?", guild_id)]
+    """List the IDs of every channel and thread of a guild, in ascending order."""
+    return [channel_id for (channel_id,) in tx.all("SELECT id FROM channels WHERE guild_id = ? ORDER BY id", guild_id)]
 
 
 def delete_guild_channels(tx: Tx, guild_id: int) -> None:
@@ -339,22 +341,19 @@ def hide_for(tx: Tx, channel_id: int, user_id: int) -> None:
     tx.run("UPDATE recipients SET hidden = 1 WHERE channel_id = ? AND user_id = ?", channel_id, user_id)
 
 
-class ThreadMemberRow(NamedTuple):
-    """The membership of a user in a thread."""
+def list_partner_ids(tx: Tx, user_id: int) -> set[int]:
+    """Return the IDs of users who share a private channel with a user and have not hidden it.
 
-    thread_id: int
-    user_id: int
-    joined_ms: int
-    flags: int
-
-
-def find_thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow | None:
-    return tx.find(
-        ThreadMemberRow,
-        "SELECT thread_id, user_id, joined_ms, flags FROM thread_members WHERE thread_id = ? AND user_id = ?",
-        thread_id,
+    Only the user's RECENT_CHANNELS_MAX newest private channels count. Bots are left out."""
+    rows = tx.all(
+        "SELECT o.user_id FROM recipients o JOIN users u ON u.id = o.user_id WHERE o.channel_id IN "
+        "(SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id DESC LIMIT ?) "
+        "AND o.user_id <> ? AND o.hidden = 0 AND u.bot = 0",
+        user_id,
+        RECENT_CHANNELS_MAX,
         user_id,
     )
+    return {row[0] for row in rows}
 
 
 def increment_message_counts(tx: Tx, thread_id: int) -> None:
@@ -379,11 +378,6 @@ def delete_threads(tx: Tx, thread_ids: Iterable[int]) -> None:
     """Delete the rows of threads. IDs of other channels are ignored."""
     for batch in batches(list(thread_ids)):
         tx.run(f"DELETE FROM channels WHERE id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch)
-
-
-def adjust_thread_member_count(tx: Tx, thread_id: int, change: int) -> None:
-    """Add `change`, which may be negative, to the member count of a thread."""
-    tx.run("UPDATE channels SET member_count = member_count + ? WHERE id = ?", change, thread_id)
 
 
 def compute_slow_mode_wait_ms(

@@ -21,7 +21,8 @@ from hubbub.protocol.resources import channel_overwrites, forum_settings, thread
 from hubbub.protocol.resources import channels as wire
 from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
-from hubbub.server.places.channels.store import ChannelRow, OverwriteRow, ThreadMemberRow
+from hubbub.server.places.channels.store import ChannelRow, OverwriteRow
+from hubbub.server.places.channels.thread_members import ThreadMemberRow
 
 __all__ = ["any_channel", "channel", "obfuscated_channel", "partial_channel", "tags", "thread"]
 """The interface for other slices."""

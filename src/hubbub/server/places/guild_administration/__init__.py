@@ -18,7 +18,7 @@ from hubbub.server.places.guild_administration.views import guild_details
 
 
 def _delete_guild(call: Call, job: Job) -> None:
-    actions.delete_due(call, job.decode(int))
+    actions.delete_if_due(call, job.decode(int))
 
 
 SLICE = Slice(

@@ -23,7 +23,7 @@ def suspend(call: Call, guild: GuildRow, *, reason: str) -> None:
     if suspension is None:
         suspension = SuspensionRow(guild.id, call.user_id_or_none, call.now_ms)
     # A restoration of a guild that an operator suspended during its grace period must not lift the suspension.
-    guilds.suspensions.suspend(call, guild, suspension._replace(has_suspended=0), reason)
+    guilds.suspensions.suspend(call, guild, suspension._replace(is_from_deletion=0), reason)
     _record(call, "guild.suspend", guild, reason=reason)
 
 
@@ -59,7 +59,7 @@ def schedule_deletion(
         return suspension
     due_ms = call.now_ms + grace_days * DAY_MS
     if suspension is None:
-        suspension = SuspensionRow(guild.id, call.user_id_or_none, call.now_ms, has_suspended=1)
+        suspension = SuspensionRow(guild.id, call.user_id_or_none, call.now_ms, is_from_deletion=1)
     suspension = suspension._replace(due_ms=due_ms)
     guilds.suspensions.suspend(call, guild, suspension, reason)
     call.tx.enqueue(DELETE_GUILD_JOB, guild.id, due_ms=due_ms, key=_job_key(guild.id))
@@ -73,7 +73,7 @@ def restore(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool:
     if suspension is None or suspension.due_ms is None or suspension.due_ms <= call.now_ms:
         return False
     job_queue.cancel_jobs(call.tx, DELETE_GUILD_JOB, _job_key(guild.id))
-    if suspension.has_suspended:
+    if suspension.is_from_deletion:
         guilds.suspensions.unsuspend(call, guild)
     else:
         guilds.suspensions.suspend(call, guild, suspension._replace(due_ms=None), guild.suspension_reason or "")
@@ -81,7 +81,7 @@ def restore(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool:
     return True
 
 
-def delete_due(call: Call, guild_id: int) -> None:
+def delete_if_due(call: Call, guild_id: int) -> None:
     """Delete a guild whose grace period ended. Do nothing if its deletion is not scheduled any more."""
     guild = guilds.find(call.tx, guild_id)
     suspension = guilds.suspensions.find_suspension(call.tx, guild_id)

@@ -1,4 +1,4 @@
-"""Wire models of guilds as operators see them."""
+"""Wire models of guilds for operators."""
 
 from collections.abc import Sequence
 

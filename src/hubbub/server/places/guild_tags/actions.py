@@ -23,7 +23,7 @@ UPDATE_MEMBERS_JOB: Final = "guild_tags.update_members"
 MEMBERS_BATCH_SIZE: Final = 100
 """Number of members that one job updates."""
 
-CLEARED: Final = PrimaryGuild(identity_guild_id=None, identity_enabled=None, tag=None, badge=None)
+CLEARED_TAG: Final = PrimaryGuild(identity_guild_id=None, identity_enabled=None, tag=None, badge=None)
 """Value of `User.primary_guild` after the platform removed the displayed tag: all its fields are null."""
 
 
@@ -64,14 +64,14 @@ def set_displayed_tag(call: Call, user: UserRow, row: GuildTagRow | None, guild_
 
 
 def displayed_tag(row: GuildTagRow) -> PrimaryGuild:
-    """Return the tag as it appears on a member."""
+    """Build the tag for the profile of a member who displays it."""
     return PrimaryGuild(identity_guild_id=GuildId(row.guild_id), identity_enabled=True, tag=row.tag, badge=row.badge)
 
 
 def update_members(call: Call, payload: UpdateMembersPayload) -> None:
     """Set the displayed tag of one batch of members to the guild's current tag, or clear it, and schedule the next batch."""
     row = store.find(call.tx, payload.guild_id)
-    tag = CLEARED if row is None else displayed_tag(row)
+    tag = CLEARED_TAG if row is None else displayed_tag(row)
     batch = users.profiles.list_by_primary_guild(
         call.tx, payload.guild_id, after=payload.after_user_id, limit=MEMBERS_BATCH_SIZE
     )
@@ -99,4 +99,4 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     if user is None or user.primary_guild is None:
         return
     if codec.decode(user.primary_guild, PrimaryGuild).identity_guild_id == signal.guild_id:
-        users.profiles.set_primary_guild(call, user, CLEARED)
+        users.profiles.set_primary_guild(call, user, CLEARED_TAG)

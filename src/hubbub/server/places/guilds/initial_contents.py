@@ -14,6 +14,7 @@ from hubbub.protocol.resources.roles import DEFAULT_ROLE_NAME
 from hubbub.server.core.call import Call
 from hubbub.server.places import roles
 from hubbub.server.places.guilds.store import NewChannel, NewOverwrite
+from hubbub.server.places.roles import RoleRow
 
 INITIAL_TYPES: Final = (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE, ChannelType.GUILD_CATEGORY)
 """Types of channels that a request to create a guild can contain."""
@@ -23,7 +24,7 @@ class InitialContents(NamedTuple):
     """The initial roles and channels of a guild."""
 
     everyone_permissions: int
-    roles: list[roles.RoleRow]
+    roles: list[RoleRow]
     """Roles other than @everyone, lowest first."""
     channels: list[NewChannel]
     overwrites: list[NewOverwrite]

@@ -79,8 +79,8 @@ class SuspensionRow(NamedTuple):
     created_ms: int
     due_ms: int | None = None
     """Time at which the guild is deleted, in Unix milliseconds; None for a suspension only."""
-    has_suspended: int = 0
-    """Whether the scheduled deletion of the guild caused the suspension; a restoration then ends it."""
+    is_from_deletion: int = 0
+    """Whether the scheduled deletion of the guild caused the suspension; a restoration then ends it. Column `has_suspended`."""
 
 
 class NewChannel(NamedTuple):
@@ -109,7 +109,8 @@ class NewOverwrite(NamedTuple):
 
 
 COLUMNS = ", ".join(GuildRow._fields)
-_SUSPENSION_COLUMNS = ", ".join(SuspensionRow._fields)
+_SUSPENSION_COLUMNS = ("guild_id", "operator_id", "created_ms", "due_ms", "has_suspended")
+"""Columns of `SuspensionRow`, in the order of its fields."""
 _PREFIXED_COLUMNS = ", ".join(f"g.{field}" for field in GuildRow._fields)
 
 
@@ -150,14 +151,16 @@ def search(tx: Tx, text: str, *, is_suspended: bool, is_deleting: bool, after_id
 
 
 def find_suspension(tx: Tx, guild_id: int) -> SuspensionRow | None:
-    return tx.find(SuspensionRow, f"SELECT {_SUSPENSION_COLUMNS} FROM guild_suspensions WHERE guild_id = ?", guild_id)
+    return tx.find(
+        SuspensionRow, f"SELECT {', '.join(_SUSPENSION_COLUMNS)} FROM guild_suspensions WHERE guild_id = ?", guild_id
+    )
 
 
 def upsert_suspension(tx: Tx, row: SuspensionRow, reason: str) -> None:
     """Store the suspension of a guild, or replace it."""
-    assignments = ", ".join(f"{name} = excluded.{name}" for name in SuspensionRow._fields[1:])
+    assignments = ", ".join(f"{name} = excluded.{name}" for name in _SUSPENSION_COLUMNS[1:])
     tx.run(
-        f"INSERT INTO guild_suspensions ({_SUSPENSION_COLUMNS}) VALUES ({placeholders(row)}) "
+        f"INSERT INTO guild_suspensions ({', '.join(_SUSPENSION_COLUMNS)}) VALUES ({placeholders(row)}) "
         f"ON CONFLICT (guild_id) DO UPDATE SET {assignments}",
         *row,
     )

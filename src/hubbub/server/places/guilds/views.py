@@ -18,7 +18,7 @@ from hubbub.server.places.guilds.store import GuildRow
 def guild(
     tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], online_count: int | None = None, *, now_ms: int | None
 ) -> wire.Guild:
-    """Build a guild as its members see it at `now_ms` (Unix milliseconds). Roles have all their fields if `now_ms` is None.
+    """Build a guild for its members. Roles have the fields that exist at `now_ms` (Unix milliseconds), or all fields if it is None.
 
     `online_count` is the number of online members; if it is None, both approximate counts are omitted."""
     return wire.Guild(

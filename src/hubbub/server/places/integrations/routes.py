@@ -9,7 +9,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications, oauth2, users
 from hubbub.server.identity.applications import ApplicationRow
-from hubbub.server.places import guilds
+from hubbub.server.places import guilds, members
 from hubbub.server.places.integrations import actions, views
 from hubbub.server.places.standing import access
 
@@ -19,7 +19,7 @@ def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integrat
     """List guild integrations.
 
     Applications with a bot in the guild come first, then applications that have only commands there."""
-    bot_application_ids = applications.management.list_ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
+    bot_application_ids = members.shared_guilds.list_application_ids(call.tx, guild_id, wire.INTEGRATIONS_MAX)
     scopes_by_id = {
         row.application_id: row.scopes.split() for row in oauth2.installations.list_installations(call.tx, guild_id)
     }

@@ -144,7 +144,7 @@ def _partial_channel(row: ChannelRow) -> PartialChannel:
 
 
 def recipients(rows: Sequence[UserRow]) -> list[ChannelRecipient]:
-    """Build the members of a group as its invite lists them."""
+    """Build the members of a group for an invite to it."""
     return [ChannelRecipient(id=UserId(row.id), username=row.username, avatar=row.avatar) for row in rows]
 
 

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
-from hubbub.server.places.members import actions, commands, membership, ports, routes, signals, views
+from hubbub.server.places.members import actions, commands, membership, ports, routes, shared_guilds, signals, views
 from hubbub.server.places.members.archive import ARCHIVE
 from hubbub.server.places.members.store import (
     VIEW_COLUMNS,
@@ -41,6 +41,7 @@ __all__ = [
     "list_memberships",
     "membership",
     "ports",
+    "shared_guilds",
     "signals",
     "views",
 ]

@@ -10,7 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import DAY_MS
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import users
-from hubbub.server.places.members import actions, rules, store, views
+from hubbub.server.places.members import actions, ports, rules, store, views
 from hubbub.server.places.members.store import MemberRow, Membership
 from hubbub.server.places.standing import GuildAccess, access
 
@@ -231,8 +231,10 @@ def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, rol
 def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: list[RoleId]) -> list[int]:
     """Return the IDs of members to prune, without the caller; raise unless the caller may prune."""
     rules.require_prune(call, access.get_guild_standing(call, guild_id), included_role_ids)
-    inactive_ids = store.list_inactive_ids(call.tx, guild_id, call.now_ms - days * DAY_MS, included_role_ids)
-    return [user_id for user_id in inactive_ids if user_id != call.user_id]
+    since_ms = call.now_ms - days * DAY_MS
+    user_ids = store.list_prunable_ids(call.tx, guild_id, since_ms, included_role_ids)
+    active_ids = ports.filter_authors(call, guild_id, user_ids, since_ms)
+    return [user_id for user_id in user_ids if user_id != call.user_id and user_id not in active_ids]
 
 
 @handles(wire.PREVIEW_PRUNE_GUILD, long=True)

@@ -10,10 +10,9 @@ from hubbub.protocol.ids import RoleId, parse_wide
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members as wire
 from hubbub.protocol.resources.guilds import MEMBERS_MAX
-from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import DAY_MS
-from hubbub.server.identity import users
+from hubbub.server.identity import applications, users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.members import store
 from hubbub.server.places.roles import RoleRow
@@ -67,10 +66,9 @@ def has_onboarding(call: Call, guild_id: int) -> bool:
 
 def require_consent(call: Call, user_id: int, token: str) -> None:
     """Raise unless `token` is an access token by which the user lets the calling application add them to guilds."""
-    actor_and_expiry = auth.find_actor(call.tx, token, call.now_ms)
-    if actor_and_expiry is None:
+    actor = applications.access.find_actor(call, token)
+    if actor is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
-    actor, _ = actor_and_expiry
     if actor.kind != "bearer" or actor.user_id != user_id or actor.application_id != call.actor.application_id:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     if "guilds.join" not in actor.scopes:

@@ -2,11 +2,11 @@
 
 Members are loaded in batches, with three queries for each batch: rows, role IDs and users."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from hubbub.protocol.ids import GuildId, RoleId, Snowflake, UserId
+from hubbub.protocol.ids import GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Rank, highest_role
 from hubbub.server.core.batches import batches, distinct_batches
 from hubbub.server.core.store import Tx, placeholders
@@ -18,12 +18,10 @@ TABLES: Final = ("members", "departed_members")
 """Tables that only this slice writes."""
 READS: Final = {
     "bans": "a banned user cannot join",
-    "channels": "inactive members for prune",
     "guilds": "inactive members for prune",
     "member_roles": "roles of members, read with each member",
-    "messages": "inactive members for prune",
     "roles": "positions that decide who outranks a member",
-    "users": "search by user name; bots are never pruned",
+    "users": "search by user name; bots of a guild, which are never pruned",
     "voice_states": "voice channel and connection of members, read with each member",
 }
 """Tables of other slices that this slice reads, with the reason."""
@@ -274,8 +272,45 @@ def list_temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def list_inactive_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: Sequence[int]) -> list[int]:
-    """Return the IDs of members who neither joined nor sent a message since `since_ms` (Unix milliseconds).
+def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
+    sql = "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id WHERE a.user_id = ? AND b.user_id = ? LIMIT 1"
+    return tx.value(sql, user_id, other_id) is not None
+
+
+def filter_member_guilds(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
+    """Return the IDs of the given guilds that a user is a member of."""
+    if not guild_ids:
+        return set()
+    sql = f"SELECT guild_id FROM members WHERE user_id = ? AND guild_id IN ({placeholders(guild_ids)})"
+    return {guild_id for (guild_id,) in tx.all(sql, user_id, *guild_ids)}
+
+
+def count_guilds(tx: Tx, user_id: int) -> int:
+    """Return the number of guilds a user or bot is in."""
+    return int(tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", user_id))
+
+
+def count_reachable_users(tx: Tx, user_id: int) -> int:
+    """Return the number of distinct users in the guilds of a bot."""
+    sql = (
+        "SELECT COUNT(DISTINCT m.user_id) FROM members b JOIN members m ON m.guild_id = b.guild_id WHERE b.user_id = ?"
+    )
+    return int(tx.value(sql, user_id))
+
+
+def list_bot_ids(tx: Tx, guild_id: int, limit: int) -> list[int]:
+    """List the user IDs of at most `limit` bots in a guild, in the order in which they joined."""
+    rows = tx.all(
+        "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id WHERE m.guild_id = ? AND u.bot = 1 "
+        "ORDER BY m.joined_ms, m.user_id LIMIT ?",
+        guild_id,
+        limit,
+    )
+    return [row[0] for row in rows]
+
+
+def list_prunable_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: Sequence[int]) -> list[int]:
+    """Return the IDs of members who joined before `since_ms` (Unix milliseconds). They may have sent messages since then.
 
     Members with a role that is not in `included_role_ids`, the owner and bots are left out."""
     roles_sql = f" AND mr.role_id NOT IN ({placeholders(included_role_ids)})" if included_role_ids else ""
@@ -283,12 +318,10 @@ def list_inactive_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: S
         "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
         "WHERE m.guild_id = ? AND m.joined_ms < ? AND u.bot = 0 AND m.user_id <> g.owner_id "
         f"AND NOT EXISTS (SELECT 1 FROM member_roles mr WHERE mr.guild_id = m.guild_id AND mr.user_id = m.user_id{roles_sql}) "
-        "AND NOT EXISTS (SELECT 1 FROM messages s JOIN channels c ON c.id = s.channel_id "
-        "WHERE s.author_id = m.user_id AND s.id >= ? AND c.guild_id = m.guild_id) ORDER BY m.user_id",
+        "ORDER BY m.user_id",
         guild_id,
         since_ms,
         *included_role_ids,
-        int(Snowflake.at(since_ms)),
     )
     return [row[0] for row in rows]
 

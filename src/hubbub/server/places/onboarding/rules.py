@@ -34,7 +34,7 @@ def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> Onboard
 
 
 def require_valid_responses(prompts: Sequence[wire.OnboardingPrompt], option_ids: Sequence[int]) -> None:
-    """Raise form errors unless the chosen options, given by their IDs, are valid responses to the prompts.
+    """Raise form errors unless the options with the IDs `option_ids` are valid responses to the prompts.
 
     Each option must exist and be listed once. A single-select prompt takes one option. A required prompt that is part of
     onboarding needs at least one option."""

@@ -42,7 +42,7 @@ def _update_linked_roles(call: Call, user_id: int) -> None:
     linked_roles = store.list_linked_of_user(call.tx, user_id)
     if not linked_roles:
         return
-    connections = store.list_user_connections(call.tx, user_id)
+    connections = store.find_user_connections(call.tx, user_id)
     metadata = store.find_metadata(call.tx, connections)
     roles_by_guild: dict[int, dict[int, bool]] = {}
     for linked_role in linked_roles:

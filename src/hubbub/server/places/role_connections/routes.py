@@ -114,7 +114,7 @@ def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId)
 
     The user must meet the role's requirements."""
     linked_role, member = _require_linked_role_and_member(call, guild_id, role_id)
-    connections = store.list_user_connections(call.tx, call.user_id)
+    connections = store.find_user_connections(call.tx, call.user_id)
     if not rules.qualifies(linked_role, connections, store.find_metadata(call.tx, connections), call.now_ms):
         raise errors.MISSING_PERMISSIONS()
     actions.set_roles(call, member, {role_id: True})

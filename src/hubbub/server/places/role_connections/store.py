@@ -84,7 +84,7 @@ def find(tx: Tx, user_id: int, application_id: int) -> RoleConnectionRow | None:
     )
 
 
-def list_user_connections(tx: Tx, user_id: int) -> dict[int, RoleConnectionRow]:
+def find_user_connections(tx: Tx, user_id: int) -> dict[int, RoleConnectionRow]:
     """Return all connections of a user, by application ID."""
     rows = tx.fetch(RoleConnectionRow, f"SELECT {_CONNECTION_COLUMNS} FROM role_connections WHERE user_id = ?", user_id)
     return {row.application_id: row for row in rows}

@@ -182,7 +182,7 @@ def _event_audience(row: EventRow, *, hidden_channel_id: int | None = None) -> G
 
 
 def _list_exceptions(call: Call, row: EventRow) -> list[ExceptionRow]:
-    return [] if row.recurrence is None else store.list_exceptions(call.tx, [row.id]).get(row.id, [])
+    return [] if row.recurrence is None else store.find_exceptions(call.tx, [row.id]).get(row.id, [])
 
 
 # Jobs
@@ -248,7 +248,7 @@ def advance(call: Call, event_id: int) -> None:
         update(call, row, row._replace(status=int(EventStatus.CANCELED)) if next_row == row else next_row)
 
 
-def end(call: Call, event_id: int) -> None:
+def end_if_idle(call: Call, event_id: int) -> None:
     """End an event if its voice channel is still empty."""
     row = store.find(call.tx, event_id)
     if (
@@ -308,7 +308,7 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 def on_guild_imported(call: Call, signal: GuildImported) -> None:
     """Schedule the automatic changes of imported events."""
     rows = store.list_open(call.tx, signal.guild_id)
-    exceptions = store.list_exceptions(call.tx, [row.id for row in rows])
+    exceptions = store.find_exceptions(call.tx, [row.id for row in rows])
     for row in rows:
         _schedule_job(call, row, exceptions.get(row.id, []))
 

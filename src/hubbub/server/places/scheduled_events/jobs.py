@@ -13,7 +13,7 @@ def advance(call: Call, job: Job) -> None:
 
 def end(call: Call, job: Job) -> None:
     """End an event whose voice channel was empty when the job was scheduled, if it is still empty."""
-    actions.end(call, job.decode(EventJobPayload).event_id)
+    actions.end_if_idle(call, job.decode(EventJobPayload).event_id)
 
 
 JOBS = {actions.ADVANCE_JOB: advance, actions.END_JOB: end}

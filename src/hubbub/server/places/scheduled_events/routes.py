@@ -287,7 +287,7 @@ def _require_editable_event(call: Call, guild_id: int, event_id: int) -> EventRo
 
 
 def _find_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow | None:
-    exceptions = store.list_exceptions(call.tx, [row.id]).get(row.id, [])
+    exceptions = store.find_exceptions(call.tx, [row.id]).get(row.id, [])
     return next((exception for exception in exceptions if exception.id == exception_id), None)
 
 

@@ -168,7 +168,7 @@ def delete_guild_events(tx: Tx, guild_id: int) -> None:
 # Exceptions
 
 
-def list_exceptions(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionRow]]:
+def find_exceptions(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionRow]]:
     """Return the exceptions of events by event ID, in the order of occurrences."""
     ids = list(event_ids)
     exceptions_by_event: dict[int, list[ExceptionRow]] = {}

@@ -48,7 +48,7 @@ def scheduled_events(
 ) -> list[wire.ScheduledEvent]:
     """Return several events, loaded with a constant number of queries."""
     event_ids = [row.id for row in rows]
-    exceptions = store.list_exceptions(tx, [row.id for row in rows if row.recurrence is not None])
+    exceptions = store.find_exceptions(tx, [row.id for row in rows if row.recurrence is not None])
     creator_ids = [row.creator_id for row in rows if row.creator_id is not None] if with_creators else []
     creators = users.find_many(tx, creator_ids)
     counts = store.count_interested_users(tx, event_ids) if with_user_count else {}

@@ -6,7 +6,7 @@ from hubbub.server.places.stage_instances.store import StageInstanceRow
 
 
 def stage_instance(row: StageInstanceRow) -> wire.StageInstance:
-    """Return a stage instance as all members who can see its channel receive it."""
+    """Build the stage instance for members who can see its channel."""
     event_id = row.scheduled_event_id
     return wire.StageInstance(
         id=StageInstanceId(row.id),

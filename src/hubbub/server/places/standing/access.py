@@ -134,7 +134,7 @@ def get_channel_standing(call: Call, channel_id: int) -> ChannelAccess:
         channel_access = _build_private_standing(call, ref)
     else:
         channel_access = _build_visible_standing(
-            call, ref, membership, store.list_grants(call.tx, ref.id, call.user_id)
+            call, ref, membership, store.read_grants(call.tx, ref.id, call.user_id)
         )
     call.standing_cache["channel", channel_id] = channel_access
     return channel_access
@@ -172,7 +172,7 @@ def get_caller_and_other_standing(
         channel_access, other_access = _build_private_standing(call, ref), None
     else:
         guild_id = ref.guild_id
-        grants = store.list_grants_with_member(call.tx, ref, call.user_id, other_id)
+        grants = store.read_grants_with_member(call.tx, ref, call.user_id, other_id)
         channel_access, other_access = _build_visible_standing(call, ref, membership, grants), None
         if grants.other_member is not None:
             # @everyone, the role with the guild's ID, is listed once among the caller's roles.
@@ -200,7 +200,7 @@ def find_channel_standing(
     if ref.guild_id is None or not membership.is_member:
         return ref, None
     return ref, _build_standing_from_grants(
-        tx, now_ms, ref, user_id, membership, store.list_grants(tx, ref.id, user_id)
+        tx, now_ms, ref, user_id, membership, store.read_grants(tx, ref.id, user_id)
     )
 
 
@@ -211,7 +211,7 @@ def find_standing_and_role_ids(
 
     The role IDs are in ascending order, without @everyone."""
     assert ref.guild_id is not None
-    grants = store.list_grants_with_roles_of(tx, ref, user_id, other_id)
+    grants = store.read_grants_with_roles_of(tx, ref, user_id, other_id)
     other_role_ids = sorted(RoleId(role.id) for role in grants.other_roles)
     return _build_standing_from_grants(tx, now_ms, ref, user_id, membership, grants), tuple(other_role_ids)
 

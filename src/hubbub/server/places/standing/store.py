@@ -178,11 +178,11 @@ def find_channel_and_membership(tx: Tx, channel_id: int, user_id: int) -> tuple[
 
 
 def prefetch_grants(tx: Tx, channel_id: int, user_id: int) -> None:
-    """Prefetch the query of `list_grants`, so that it needs no round trip of its own."""
+    """Prefetch the query of `read_grants`, so that it needs no round trip of its own."""
     tx.prefetch(_SELECT_GRANTS_IN_CHANNEL, channel_id, user_id, channel_id, channel_id)
 
 
-def list_grants(tx: Tx, channel_id: int, user_id: int) -> Grants:
+def read_grants(tx: Tx, channel_id: int, user_id: int) -> Grants:
     """Return a member's roles and the overwrites of a channel."""
     return _group_grants(tx.all(_SELECT_GRANTS_IN_CHANNEL, channel_id, user_id, channel_id, channel_id))
 
@@ -202,7 +202,7 @@ def _group_grants(rows: Iterable[tuple[int, ...]]) -> Grants:
     return grants
 
 
-def list_grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
+def read_grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
     """Return a member's roles, the overwrites of a channel, and another user's membership and roles."""
     guild_id = ref.guild_id
     rows = tx.all(
@@ -219,7 +219,7 @@ def list_grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int
     return _group_grants(rows)
 
 
-def list_grants_with_roles_of(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
+def read_grants_with_roles_of(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
     """Return a member's roles, the overwrites of a channel, and another member's roles.
 
     The permissions and positions of the other member's roles are not read and set to 0."""

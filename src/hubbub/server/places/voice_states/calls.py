@@ -12,9 +12,9 @@ from hubbub.server.places.voice_states.store import (
     CallKind,
     CallStateRow,
     find_participant,
+    find_participants,
     list_all_participants,
-    list_failed_servers,
-    list_participants,
+    list_failed_server_ids,
 )
 
 
@@ -70,11 +70,11 @@ def notify_voice_server(call: Call, row: CallStateRow, *, has_voice_call_ended: 
     actions.notify_voice_server(call, row.call_id, row.user_id, has_voice_call_ended=has_voice_call_ended)
 
 
-def list_user_calls(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
-    """Return the calls of a kind that a user is in through the session `session_id`, or through any session if it is None."""
+def list_participations(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
+    """Return a user's participant rows in the calls of a kind, of the session `session_id` or of any session if it is None."""
     return [
         row
-        for row in store.list_calls_of_user(call.tx, user_id)
+        for row in store.list_participations_of_user(call.tx, user_id)
         if row.kind == kind and session_id in (None, row.session_id)
     ]
 
@@ -99,11 +99,11 @@ __all__ = [
     "PutResult",
     "issue_ticket",
     "list_all_participants",
-    "list_participants",
-    "list_failed_servers",
+    "find_participants",
+    "list_failed_server_ids",
     "find_participant",
     "session_audience",
-    "list_user_calls",
+    "list_participations",
     "put",
     "remove",
     "new_state",

@@ -73,7 +73,7 @@ class VoiceJoinRequest(msgspec.Struct, kw_only=True):
     user_id: UserId
     channel_id: ChannelId
     session_id: str
-    """Session ID as voice states show it."""
+    """ID of the session in voice states, which is derived from the gateway session ID."""
     game_session_id: str | None = msgspec.field(name="game_session")
     """ID of the requesting gateway session if it is an OAuth2 session, otherwise None."""
     is_user: bool = msgspec.field(name="person")
@@ -106,7 +106,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
     if request.is_user and before is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guilds(call, request.user_id)
-        for participant in calls.list_user_calls(call, CallKind.PRIVATE, request.user_id):
+        for participant in calls.list_participations(call, CallKind.PRIVATE, request.user_id):
             ports.remove_participant(call, participant)
     row = VoiceStateRow(
         guild_id=request.guild_id,
@@ -155,7 +155,7 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
         call.notify(PendingJoinsCanceled(user_id=UserId(user_id), server_ids=failed_server_ids))
     for row in store.list_session_states(call.tx, user_id, voice_session_id):
         actions.leave(call, [row])
-    for participant in store.list_calls_of_user(call.tx, user_id):
+    for participant in store.list_participations_of_user(call.tx, user_id):
         if participant.session_id == voice_session_id:
             ports.remove_participant(call, participant)
 
@@ -164,7 +164,7 @@ def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
     """Cancel a user's pending joins of guild channels.
 
     Return the IDs of guilds, lobbies and private channels whose voice server recently rejected the user."""
-    failed_server_ids = tuple(store.list_failed_servers(call.tx, user_id))
+    failed_server_ids = tuple(store.list_failed_server_ids(call.tx, user_id))
     for server_id in failed_server_ids:
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(server_id, user_id))
     return failed_server_ids

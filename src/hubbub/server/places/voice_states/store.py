@@ -221,7 +221,7 @@ def find_participant(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
     )
 
 
-def list_participants(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
+def find_participants(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
     """Return the participants of calls by call ID, in order of joining; calls without participants are absent."""
     participants_by_call: dict[int, list[CallStateRow]] = {}
     for batch in batches(call_ids):
@@ -234,8 +234,8 @@ def list_participants(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallSta
     return participants_by_call
 
 
-def list_calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
-    """Return the calls outside guilds that a user is in, in order of joining."""
+def list_participations_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
+    """Return a user's participant rows in calls outside guilds, in order of joining."""
     return tx.fetch(
         CallStateRow, f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id
     )
@@ -378,20 +378,22 @@ def delete_server(tx: Tx, endpoint: str) -> None:
     tx.run("DELETE FROM voice_servers WHERE endpoint = ?", endpoint)
 
 
-def list_servers(tx: Tx) -> dict[str, int]:
+def find_server_heartbeats(tx: Tx) -> dict[str, int]:
     """Return the time of the last heartbeat of every voice server in Unix milliseconds, by endpoint."""
     return {row[0]: row[1] for row in tx.all("SELECT endpoint, seen_ms FROM voice_servers")}
 
 
 def find_failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
-    """Return how often the voice server rejected a user, and when it last did so in Unix milliseconds; both 0 if never."""
+    """Return the number of rejections of a user by the voice server, and the time of the last rejection in Unix milliseconds.
+
+    Both are 0 if there was no rejection."""
     row = tx.one(
         "SELECT failures, failed_ms FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id
     )
     return (0, 0) if row is None else (row[0], row[1])
 
 
-def list_failed_servers(tx: Tx, user_id: int) -> list[int]:
+def list_failed_server_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of guilds, lobbies and private channels whose voice server recently rejected a user."""
     return [row[0] for row in tx.all("SELECT server_id FROM voice_failures WHERE user_id = ?", user_id)]
 

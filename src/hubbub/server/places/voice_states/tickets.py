@@ -36,7 +36,7 @@ def _live_endpoints(call: Call) -> list[str]:
         return [own_endpoint] if own_endpoint is not None and "voice" in call.config.roles else []
     return [
         endpoint
-        for endpoint, seen_ms in store.list_servers(call.tx).items()
+        for endpoint, seen_ms in store.find_server_heartbeats(call.tx).items()
         if call.now_ms - seen_ms < SERVER_TIMEOUT_MS
     ]
 

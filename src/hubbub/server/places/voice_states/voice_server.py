@@ -39,7 +39,7 @@ def on_connection_ended(call: Call, ticket: VoiceTicket) -> None:
 
 def record_heartbeat(call: Call, endpoint: str) -> None:
     """Record a heartbeat of a voice server, and move the users of lost servers to other servers."""
-    seen_ms_by_endpoint = store.list_servers(call.tx)
+    seen_ms_by_endpoint = store.find_server_heartbeats(call.tx)
     store.put_server(call.tx, endpoint, call.now_ms)
     for other_endpoint, seen_ms in seen_ms_by_endpoint.items():
         if other_endpoint != endpoint and call.now_ms - seen_ms >= SERVER_TIMEOUT_MS:

@@ -86,7 +86,7 @@ def _require_guild(call: Call, guild_id: int) -> GuildRow:
 
 
 def _require_enabled(call: Call, guild_id: int) -> GuildRow:
-    """Return the guild; raise unless its widget is enabled."""
+    """Return the guild; raise if it is suspended or its widget is disabled."""
     row = _require_guild(call, guild_id)
     access.require_unsuspended(call, row.id, row.suspension_reason)
     if not row.widget_enabled:

@@ -40,7 +40,7 @@ class DeliveryRow(NamedTuple):
     subject_key: str
     """Key of the job, which keeps deliveries about the same subject in order."""
     is_complete: int
-    """1 if `body` is the whole request body, 0 if it was cut."""
+    """1 if `body` is the whole request body, 0 if it was truncated."""
     request_headers: str
     """JSON of the headers of the last request."""
     body: str

@@ -39,7 +39,7 @@ class InteractionDelivery(msgspec.Struct, kw_only=True):
 
 
 class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """Endpoint URL and signing key."""
+    """The endpoint of an application, with the key and the time of the signature and the time left for a response."""
 
     application_id: ApplicationId
     url: str

@@ -15,8 +15,7 @@ from hubbub.protocol.resources.interaction_callbacks import CallbackMessage
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.places.standing import access
-from hubbub.server.play.interactions import rules, store, views
-from hubbub.server.play.interactions.responses import responders, response_messages
+from hubbub.server.play.interactions import responders, responses, rules, store, views
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, ResponseState
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
@@ -58,7 +57,7 @@ class InteractionToken:
 
     def delete(self, call: Call, message_id: MessageId) -> None:
         """Delete a response message."""
-        response_messages.delete(call, self._row, self._application, self._require_response(call, message_id))
+        responses.response_messages.delete(call, self._row, self._application, self._require_response(call, message_id))
 
     def get_original(self, call: Call) -> Message:
         """Return the original response; raise UNKNOWN_MESSAGE if there is none."""
@@ -70,7 +69,7 @@ class InteractionToken:
 
     def delete_original(self, call: Call) -> None:
         """Delete the original response; raise UNKNOWN_MESSAGE if there is none."""
-        response_messages.delete(call, self._row, self._application, self._require_original(call))
+        responses.response_messages.delete(call, self._row, self._application, self._require_original(call))
 
     def _edit_or_complete(self, call: Call, message: MessageRow, body: wire.UpdateWebhookMessage) -> Message:
         """Edit a response message, or replace it if it is the placeholder of a deferred response."""
@@ -84,11 +83,13 @@ class InteractionToken:
                 poll=body.poll,
                 flags=(body.flags or 0) & _FOLLOW_UP_FLAGS,
             )
-            return response_messages.complete_deferred(call, self._row, self._application, message, message_body)
-        return response_messages.edit(call, self._row, self._application, message, body)
+            return responses.response_messages.complete_deferred(
+                call, self._row, self._application, message, message_body
+            )
+        return responses.response_messages.edit(call, self._row, self._application, message, body)
 
     def _require_original(self, call: Call) -> MessageRow:
-        message = response_messages.find_original(call, self._row)
+        message = responses.response_messages.find_original(call, self._row)
         if message is None:
             raise errors.UNKNOWN_MESSAGE()
         return message
@@ -138,9 +139,9 @@ def _create_follow_up(
 
     If the initial response was deferred and is still pending, the follow-up completes it."""
     state = store.decode_response_state(row)
-    original = response_messages.find_original(call, row)
+    original = responses.response_messages.find_original(call, row)
     if original is not None and original.flags & MessageFlags.LOADING:
-        return response_messages.complete_deferred(call, row, application, original, body)
+        return responses.response_messages.complete_deferred(call, row, application, original, body)
     _require_follow_up(call, row, state)
     store.increment_follow_ups(call.tx, row.id)
     state.ephemeral = state.ephemeral or _is_ephemeral_only_now(call, row, state.interacted.owners)
@@ -149,7 +150,9 @@ def _create_follow_up(
     state.kind, state.refers_to = int(MessageType.DEFAULT), None
     if original is not None and not original.is_ephemeral:
         state.kind, state.refers_to = int(MessageType.REPLY), MessageId(original.id)
-    result = response_messages.create(call, row, state, responders.follow_up_responder(call, application, row), body)
+    result = responses.response_messages.create(
+        call, row, state, responders.follow_up_responder(call, application, row), body
+    )
     assert result.message is not None
     return result.message
 

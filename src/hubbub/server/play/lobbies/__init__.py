@@ -1,5 +1,7 @@
 """Lobbies: groups of an application's users who exchange messages, and the channels linked to them."""
 
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from hubbub.protocol.enums import Scope
@@ -11,17 +13,30 @@ from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, F
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
+from hubbub.server.play.lobbies.actions import member_audience
 from hubbub.server.play.lobbies.lobby_messages import check_lobby_authorization
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
-from hubbub.server.play.lobbies.store import LobbyRow, find, list_member_ids, list_user_lobbies
+from hubbub.server.play.lobbies.store import (
+    LobbyRow,
+    find,
+    list_lobbies_of_user,
+    list_member_ids,
+    list_user_lobbies,
+)
 from hubbub.server.play.lobbies.views import voice_state
 from hubbub.server.play.lobbies.world_lobbies import ChannelLink, create_world_lobby
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:
-    """Return the fields of READY: the caller's lobbies of the session's application, and the members' profiles."""
+    """Return the fields of READY: the caller's lobbies of the session's application, and the members' profiles.
+
+    A user's own client receives the lobbies of all applications, without profiles (decisions/0161)."""
     actor = call.actor
+    if actor.kind == "user":
+        rows_by_application = groupby(store.list_lobbies_of_user(call.tx, call.user_id), attrgetter("application_id"))
+        groups = [views.gateway_lobbies(call.tx, list(rows)) for _, rows in rows_by_application]
+        return {"lobbies": [lobby for group in groups for lobby in group]}
     if actor.kind != "bearer" or actor.application_id is None or Scope.LOBBIES_WRITE not in actor.scopes:
         return {}
     rows = store.list_user_lobbies(call.tx, actor.application_id, call.user_id)
@@ -69,7 +84,9 @@ __all__ = [
     "check_lobby_authorization",
     "find",
     "create_world_lobby",
+    "list_lobbies_of_user",
     "list_user_lobbies",
     "list_member_ids",
+    "member_audience",
     "voice_state",
 ]

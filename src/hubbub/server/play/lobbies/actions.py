@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import LobbyId
+from hubbub.protocol.intents import Capabilities
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.server.core import jobs
@@ -15,7 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity import applications, game_sessions, identities, users
 from hubbub.server.identity.game_sessions import OAuth2SessionEnded, OAuth2SessionStarted
-from hubbub.server.places import channels
+from hubbub.server.places import channels, voice_states
 from hubbub.server.play.lobbies import rules, store, views
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow, encode_metadata
@@ -74,12 +75,24 @@ def delete(call: Call, row: LobbyRow) -> None:
 
 
 def publish(call: Call, row: LobbyRow, event: Event[Any], payload: Any, user_ids: Iterable[int]) -> None:
-    """Publish an event to users' OAuth2 sessions of the lobby's application."""
+    """Publish an event to users' OAuth2 sessions of the lobby's application, and to their clients that request lobbies."""
     recipients = frozenset(user_ids)
     if recipients:
-        game_filter = GameFilter(application_id=row.application_id, oauth2_only=True)
-        audience = UserAudience(recipients, game_filter=game_filter)
-        call.tx.emit(event, payload, audience)
+        call.tx.emit(event, payload, member_audience(row, recipients))
+
+
+def publish_message(call: Call, row: LobbyRow, event: Event[Any], payload: Any) -> None:
+    """Publish an event of a message to the members' OAuth2 sessions of the lobby's application."""
+    game_filter = GameFilter(application_id=row.application_id, oauth2_only=True)
+    if recipients := frozenset(store.list_member_ids(call.tx, row.id)):
+        call.tx.emit(event, payload, UserAudience(recipients, game_filter=game_filter))
+
+
+def member_audience(row: LobbyRow, user_ids: frozenset[int]) -> UserAudience:
+    """Return the sessions of users that receive a lobby's events: those of its application, and their own clients that
+    declare AUTO_LOBBY_CONNECT (decisions/0161)."""
+    game_filter = GameFilter(application_id=row.application_id, own_client_capability=Capabilities.AUTO_LOBBY_CONNECT)
+    return UserAudience(user_ids, game_filter=game_filter)
 
 
 # Members
@@ -211,9 +224,15 @@ def _schedule_idle_timeout(call: Call, row: LobbyRow) -> None:
 
 
 def delete_if_idle(call: Call, idle_timeout: LobbyIdleTimeout) -> None:
-    """Delete a lobby after its idle timeout, unless a member connected meanwhile or a channel was linked."""
+    """Delete a lobby after its idle timeout, unless a member connected meanwhile or a channel was linked.
+
+    While the call of the lobby has participants, who may use the chat client instead of the game, the timeout starts again."""
     row = store.find(call.tx, idle_timeout.lobby_id)
-    if row is not None and row.idle_ms == idle_timeout.idle_ms and row.linked_channel_id is None:
+    if row is None or row.idle_ms != idle_timeout.idle_ms or row.linked_channel_id is not None:
+        return
+    if voice_states.calls.find_participants(call.tx, [row.id]):
+        _mark_idle(call, (row,))
+    else:
         delete(call, row)
 
 
@@ -302,11 +321,11 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
 
 def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed application profile to the members of their lobbies."""
-    user_id, family_id = signal.profile.user_id, signal.profile.application_id
+    user_id, family_id = signal.user_id, signal.family_id
     memberships = store.list_memberships(call.tx, user_id, applications.families.list_family_ids(call.tx, family_id))
     members_by_lobby = store.list_members_by_lobby(call.tx, [membership.lobby_id for membership in memberships])
     other_ids = {member.user_id for members in members_by_lobby.values() for member in members} - {int(user_id)}
-    identities.publish_profile(call, signal.profile, other_ids)
+    identities.publish_profile(call, family_id, user_id, other_ids)
 
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:

@@ -83,7 +83,6 @@ def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.Creat
     )
     if duplicate is not None:
         return views.messages_with_authors(call, (duplicate,))[0]
-    store.insert_message(call.tx, message)
     jobs.enqueue_once(
         call.tx,
         DELETE_EXPIRED_JOB,
@@ -94,6 +93,7 @@ def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.Creat
     if lobby.linked_channel_id is None or not _post_in_channel(call, lobby, message, body):
         if not message.content:
             raise errors.EMPTY_MESSAGE()
+        store.insert_message(call.tx, message)
         _publish_lobby_message(call, lobby, wire.LOBBY_MESSAGE_CREATE, message, WebhookEventType.LOBBY_MESSAGE_CREATE)
     stored_message = store.find_message(call.tx, lobby.id, message.id)
     assert stored_message is not None
@@ -101,7 +101,7 @@ def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.Creat
 
 
 def _post_in_channel(call: Call, lobby: LobbyRow, message: LobbyMessageRow, body: wire.CreateLobbyMessage) -> bool:
-    """Post a lobby message in the linked channel; `on_message_created` then publishes it to the lobby.
+    """Post a lobby message in the linked channel; `on_message_created` then stores and publishes it in the lobby.
 
     Return False if the guild's moderation blocks it, if the channel or the author no longer exists, or if a ban restricts the
     author to the game: the message then exists only in the lobby (spec/sdk.md#8.6, spec/sdk.md#12.6)."""
@@ -116,7 +116,7 @@ def _post_in_channel(call: Call, lobby: LobbyRow, message: LobbyMessageRow, body
             body,
             message_id=MessageId(message.id),
             author=author,
-            origin=messages.content.ApplicationOrigin(lobby.application_id),
+            origin=messages.content.ApplicationOrigin(lobby.application_id, copy=message),
         )
     except RejectedWithSideEffects as rejection:
         # Nothing was stored in the channel, so nothing is rolled back; the moderators' alert is part of the transaction.
@@ -132,18 +132,16 @@ def on_message_created(call: Call, signal: MessageCreated) -> None:
     lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
     if lobby is None:
         return
-    existing = store.find_message(call.tx, lobby.id, signal.row.id)
-    if existing is None:
-        message = _copy_message(lobby, signal.row)
-        store.insert_message(call.tx, message)
-    else:
-        message = existing._replace(
+    message = _copy_message(lobby, signal.row)
+    if isinstance(signal.copy, LobbyMessageRow):
+        # The message was sent in the lobby, whose copy has fields that the message of the channel lacks.
+        message = signal.copy._replace(
             channel_id=signal.channel.id,
             type=signal.row.type,
             content=signal.row.content,
-            flags=existing.flags | signal.row.flags,
+            flags=signal.copy.flags | signal.row.flags,
         )
-        store.replace_message(call.tx, message)
+    store.insert_message(call.tx, message)
     _publish_channel_message(
         call, lobby, message, signal, wire.LOBBY_MESSAGE_CREATE, WebhookEventType.LOBBY_MESSAGE_CREATE
     )
@@ -175,10 +173,9 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
     if lobby is None:
         return
-    member_ids = store.list_member_ids(call.tx, lobby.id)
     for message_id in store.delete_messages(call.tx, lobby.id, [message.id for message in signal.rows]):
         payload = wire.LobbyMessageDeleted(id=MessageId(message_id), lobby_id=LobbyId(lobby.id))
-        actions.publish(call, lobby, wire.LOBBY_MESSAGE_DELETE, payload, member_ids)
+        actions.publish_message(call, lobby, wire.LOBBY_MESSAGE_DELETE, payload)
         _send_webhook_event(call, lobby, WebhookEventType.LOBBY_MESSAGE_DELETE, payload)
 
 
@@ -205,7 +202,7 @@ def set_moderation_metadata(call: Call, lobby: LobbyRow, message: LobbyMessageRo
     if payload is not None:
         # Send an empty map too; otherwise clients would retain their old metadata.
         payload.moderation_metadata = metadata
-        actions.publish(call, lobby, wire.LOBBY_MESSAGE_UPDATE, payload, store.list_member_ids(call.tx, lobby.id))
+        actions.publish_message(call, lobby, wire.LOBBY_MESSAGE_UPDATE, payload)
 
 
 def delete_expired(call: Call, payload: DeleteExpiredPayload) -> None:
@@ -247,7 +244,7 @@ def _publish_lobby_message(
     if author is None:
         return
     payload = views.message(message, users.user_view(author))
-    actions.publish(call, lobby, event, payload, store.list_member_ids(call.tx, lobby.id))
+    actions.publish_message(call, lobby, event, payload)
     if webhook_event_type is not None:
         _send_webhook_event(call, lobby, webhook_event_type, payload)
 
@@ -268,7 +265,7 @@ def _publish_channel_message(
     payload = views.linked_message(message, messages.views.dispatched(related, signal.channel, signal.row))
     if event is wire.LOBBY_MESSAGE_UPDATE and message.moderation_metadata is None:
         payload.moderation_metadata = {}
-    actions.publish(call, lobby, event, payload, store.list_member_ids(call.tx, lobby.id))
+    actions.publish_message(call, lobby, event, payload)
     if webhook_event_type is not None:
         _send_webhook_event(call, lobby, webhook_event_type, views.message(message, payload.author))
 

@@ -162,6 +162,17 @@ def list_user_lobbies(tx: Tx, application_id: int, user_id: int) -> list[LobbyRo
     )
 
 
+def list_lobbies_of_user(tx: Tx, user_id: int) -> list[LobbyRow]:
+    """Return the lobbies of all applications that a user is in, by ascending application ID and lobby ID."""
+    columns = ", ".join(f"l.{name}" for name in LobbyRow._fields)
+    return tx.fetch(
+        LobbyRow,
+        f"SELECT {columns} FROM lobby_members m JOIN lobbies l ON l.id = m.lobby_id "
+        "WHERE m.user_id = ? ORDER BY l.application_id, l.id",
+        user_id,
+    )
+
+
 # Members
 
 
@@ -241,18 +252,6 @@ def list_memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None
 
 def insert_message(tx: Tx, row: LobbyMessageRow) -> None:
     tx.run(f"INSERT INTO lobby_messages ({_MESSAGE_COLUMNS}) VALUES ({placeholders(row)})", *row)
-
-
-def replace_message(tx: Tx, row: LobbyMessageRow) -> None:
-    """Update a message, including its channel and type, after it was posted in the linked channel."""
-    tx.run(
-        "UPDATE lobby_messages SET channel_id = ?, type = ? WHERE lobby_id = ? AND id = ?",
-        row.channel_id,
-        row.type,
-        row.lobby_id,
-        row.id,
-    )
-    update_message(tx, row)
 
 
 def find_message(tx: Tx, lobby_id: int, message_id: int) -> LobbyMessageRow | None:

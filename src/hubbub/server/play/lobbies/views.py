@@ -64,7 +64,7 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, includes_profiles: bool
     users_by_id = users.find_many(tx, member_ids)
     connected_ids = game_sessions.filter_connected(tx, rows[0].application_id, member_ids)
     linked_channels = _linked_channels(tx, rows)
-    voice_states_by_lobby = voice_states.calls.list_participants(tx, [row.id for row in rows])
+    voice_states_by_lobby = voice_states.calls.find_participants(tx, [row.id for row in rows])
     profiles = _profiles(tx, rows[0].application_id, member_ids) if includes_profiles else {}
     return [
         wire.GatewayLobby(

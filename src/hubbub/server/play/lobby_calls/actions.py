@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hubbub.protocol.ids import LobbyId
 from hubbub.protocol.resources import lobby_calls as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.event_dispatch import GameFilter, UserAudience
+from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.places import voice_states
 from hubbub.server.places.voice_states.calls import CallKind, CallStateRow
 from hubbub.server.places.voice_states.signals import ParticipantDisplaced
@@ -19,7 +19,7 @@ def join_or_update(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
     if result.is_changed:
         _publish_state(call, _lobby_audience(call, lobby), row)
     if result.needs_ticket:
-        # spec/voice.md#1: the state precedes the server event, so that clients know their session by then.
+        # spec/voice.md#1: the state precedes the server event, so that clients have their session ID when they receive the server.
         _send_voice_server(call, lobby, row)
     if result.is_changed or result.needs_ticket:
         voice_states.calls.notify_voice_server(call, row)
@@ -52,7 +52,7 @@ def reassign_server(call: Call, row: CallStateRow) -> None:
 
 def on_members_leaving(call: Call, signal: LobbyMembersLeaving) -> None:
     """Remove leaving lobby members from the call."""
-    participants = voice_states.calls.list_participants(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
+    participants = voice_states.calls.find_participants(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
     leave(
         call, [row for row in participants if row.user_id in signal.user_ids], is_lobby_deleted=signal.is_lobby_deleted
     )
@@ -71,9 +71,8 @@ def on_participant_displaced(call: Call, signal: ParticipantDisplaced) -> None:
 
 
 def _lobby_audience(call: Call, lobby: LobbyRow) -> UserAudience:
-    """Return the audience of a call: the members' OAuth2 sessions of the lobby's application."""
-    member_ids = frozenset(lobbies.list_member_ids(call.tx, lobby.id))
-    return UserAudience(member_ids, game_filter=GameFilter(application_id=lobby.application_id, oauth2_only=True))
+    """Return the audience of a call: the sessions of members that receive the lobby's events."""
+    return lobbies.member_audience(lobby, frozenset(lobbies.list_member_ids(call.tx, lobby.id)))
 
 
 def _publish_state(call: Call, audience: UserAudience, row: CallStateRow, *, has_left: bool = False) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from hubbub.protocol.enums import Scope
-from hubbub.protocol.ids import ApplicationId, LobbyId, UserId
+from hubbub.protocol.ids import LobbyId, UserId
 from hubbub.protocol.resources import lobby_calls as wire
 from hubbub.protocol.resources.features import Feature
 from hubbub.server.core import jobs, voice
@@ -16,6 +16,7 @@ from hubbub.server.places import voice_states
 from hubbub.server.places.voice_states.calls import CallKind
 from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.play import lobbies
+from hubbub.server.play.lobbies import LobbyRow
 from hubbub.server.play.lobby_calls import actions, rules
 
 JOIN_JOB: Final = "lobby_calls.join"
@@ -26,7 +27,6 @@ class LobbyCallRequest(msgspec.Struct, kw_only=True):
     """A user's request to join the call of a lobby, which is also the payload of the job for a delayed join."""
 
     lobby_id: LobbyId
-    application_id: ApplicationId
     user_id: UserId
     session_id: str
     """Session ID as shown in voice states."""
@@ -38,22 +38,20 @@ class LobbyCallRequest(msgspec.Struct, kw_only=True):
 @handles_command(wire.SET_LOBBY_VOICE_STATES, writes=True)
 def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     """Join the listed calls, and leave the session's other calls (spec/voice.md#1)."""
-    application_id = _find_lobby_application_id(call)
-    if application_id is None:
+    own_lobbies = _find_own_lobbies(call)
+    if own_lobbies is None:
         return
     session_id = voice.derive_session_id(call.session_id)
     # A new request replaces a delayed join that is still waiting.
-    for lobby_id in voice_states.calls.list_failed_servers(call.tx, call.user_id):
+    for lobby_id in voice_states.calls.list_failed_server_ids(call.tx, call.user_id):
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(lobby_id, call.user_id))
     requested = {int(requested_state.lobby_id): requested_state for requested_state in body}
-    own_calls = voice_states.calls.list_user_calls(call, CallKind.LOBBY, call.user_id, session_id)
+    own_calls = voice_states.calls.list_participations(call, CallKind.LOBBY, call.user_id, session_id)
     actions.leave(call, [row for row in own_calls if row.call_id not in requested])
-    own_lobbies = {row.id: row for row in lobbies.list_user_lobbies(call.tx, application_id, call.user_id)}
-    participants = voice_states.calls.list_participants(call.tx, list(requested))
+    participants = voice_states.calls.find_participants(call.tx, list(requested))
     for lobby_id, requested_state in requested.items():
         request = LobbyCallRequest(
             lobby_id=LobbyId(lobby_id),
-            application_id=application_id,
             user_id=call.user_id,
             session_id=session_id,
             self_mute=requested_state.self_mute,
@@ -73,10 +71,18 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
             actions.join_or_update(call, lobby, _call_state(call, request))
 
 
-def _find_lobby_application_id(call: Call) -> ApplicationId | None:
-    """Return the ID of the calling application if it may use lobbies, or None."""
+def _find_own_lobbies(call: Call) -> dict[int, LobbyRow] | None:
+    """Return the lobbies whose calls the session may join, by ID; None if it may not use lobbies.
+
+    A user's own client may join the calls of all lobbies that the user is in (decisions/0161)."""
     actor = call.actor
-    return actor.application_id if actor.kind == "bearer" and Scope.LOBBIES_WRITE in actor.scopes else None
+    if actor.kind == "user":
+        rows = lobbies.list_lobbies_of_user(call.tx, call.user_id)
+    elif actor.application_id is not None and Scope.LOBBIES_WRITE in actor.scopes:
+        rows = lobbies.list_user_lobbies(call.tx, actor.application_id, call.user_id)
+    else:
+        return None
+    return {row.id: row for row in rows}
 
 
 def _reject_join(call: Call, request: LobbyCallRequest) -> None:
@@ -100,9 +106,9 @@ def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.calls.Cal
 def join_delayed(call: Call, job: jobs.Job) -> None:
     """Join a call after the delay that follows rejected voice connections (spec/voice.md#1)."""
     request = job.decode(LobbyCallRequest)
-    own_lobbies = lobbies.list_user_lobbies(call.tx, request.application_id, request.user_id)
+    own_lobbies = lobbies.list_lobbies_of_user(call.tx, request.user_id)
     lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
-    participants = voice_states.calls.list_participants(call.tx, [request.lobby_id]).get(request.lobby_id, ())
+    participants = voice_states.calls.find_participants(call.tx, [request.lobby_id]).get(request.lobby_id, ())
     if lobby is not None and rules.can_join(request.user_id, participants):
         actions.join_or_update(call, lobby, _call_state(call, request))
 
@@ -110,8 +116,6 @@ def join_delayed(call: Call, job: jobs.Job) -> None:
 @handles_command(wire.PING_LOBBY_VOICE_SERVER, writes=True)
 def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None:
     """Check the voice server of a call that the session is in, and assign another one if it is lost."""
-    if _find_lobby_application_id(call) is None:
-        return
     session_id = voice.derive_session_id(call.session_id)
     row = voice_states.calls.find_participant(call.tx, body.lobby_id, call.user_id)
     if (

@@ -16,7 +16,7 @@ _STATES: dict[int, Any] = {store.UNPUBLISHED: "unpublished", store.PUBLISHED: "p
 
 
 def sku(row: SkuRow) -> wire.Sku:
-    """Return a SKU as the application's own list shows it."""
+    """Return a SKU without its price and state."""
     return wire.Sku(**_common_fields(row))
 
 

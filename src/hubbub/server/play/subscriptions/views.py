@@ -17,7 +17,7 @@ from hubbub.server.play.subscriptions.store import SubscriptionRow
 def my_subscription(
     row: SubscriptionRow, now_ms: int, skus_by_id: Mapping[int, SkuRow], seller: ApplicationRow | None
 ) -> wire.MySubscription:
-    """Return a subscription with its SKUs and application, as its buyer sees it.
+    """Return a subscription with its SKUs and application, for its buyer.
 
     `skus_by_id` must contain its current and its next SKU; `seller` is None if the application was deleted."""
     is_renewing = row.status == SubscriptionStatus.ACTIVE
@@ -31,7 +31,7 @@ def my_subscription(
 
 
 def subscription(row: SubscriptionRow, now_ms: int) -> wire.Subscription:
-    """Return a subscription as its application sees it; `now_ms` decides which dated fields it has."""
+    """Return a subscription; `now_ms` decides which dated fields it has."""
     is_renewing = row.status == SubscriptionStatus.ACTIVE
     view = wire.Subscription(
         id=SubscriptionId(row.id),

@@ -209,7 +209,7 @@ def _build_passing_message(row: PassingMessageRow, content: str, origin: Applica
 def _publish_passing_message(
     call: Call, event: Event[Any], message: MessageRow, author: UserRow, recipient: UserRow, *, is_edited: bool = False
 ) -> wire.UserMessage:
-    """Publish a passing message to both players' games and as a webhook event; return it as its author sees it."""
+    """Publish a passing message to both players' games and as a webhook event; return the author's version."""
     if is_edited:
         message = message._replace(edited_ms=call.now_ms)
         store.delete_moderation_metadata(call.tx, [message.id])

@@ -21,7 +21,7 @@ DELAY_MS: Final = 1_000
 DELAY_MAX_MS: Final = 128_000
 """Maximum delay in milliseconds between two attempts."""
 DOUBLINGS_MAX: Final = 10
-"""Maximum number of doublings, more than DELAY_MAX_MS needs; it only keeps the computed delay small."""
+"""Maximum number of doublings, more than RETRY_DELAY_MAX_MS needs; it only keeps the computed delay small."""
 
 
 async def deliver(operation: AsyncOperation, job: Job) -> None:

@@ -24,20 +24,20 @@ EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
 # The specification does not define spam and raids. These definitions are deliberately simple (decisions/0024).
 SPAM_WINDOW_MS: Final = 30_000
 """Time in milliseconds within which a user's messages are compared for spam."""
-SPAM_REPEATS: Final = 4
+SPAM_REPEATS_MIN: Final = 4
 """Number of equal messages within `SPAM_WINDOW_MS` that count as spam."""
-SPAM_LINK_MESSAGES: Final = 5
+SPAM_LINK_MESSAGES_MIN: Final = 5
 """Number of messages with links within `SPAM_WINDOW_MS` that count as spam."""
-SPAM_LINKS: Final = 10
+SPAM_LINKS_MIN: Final = 10
 """Number of links in one message that count as spam."""
 SPAM_MESSAGES_READ_MAX: Final = 50
 """Maximum number of earlier messages that a spam check reads."""
 RAID_WINDOW_MS: Final = 30_000
 """Time in milliseconds within which the mentions of all members are counted for a raid."""
-RAID_MEMBERS: Final = 5
+RAID_MEMBERS_MIN: Final = 5
 """Minimum number of members whose mentions can form a raid."""
-RAID_MENTIONS: Final = 20
-"""Total mentions by at least `RAID_MEMBERS` members within `RAID_WINDOW_MS` that count as a raid."""
+RAID_MENTIONS_MIN: Final = 20
+"""Total mentions by at least `RAID_MEMBERS_MIN` members within `RAID_WINDOW_MS` that count as a raid."""
 
 _KEYWORD_TRIGGERS: Final = frozenset({AutoModerationTriggerType.KEYWORD, AutoModerationTriggerType.KEYWORD_PRESET})
 
@@ -212,7 +212,7 @@ def _find_hit(
 
 def _is_spam(call: Call, channel_access: ChannelAccess, message_id: MessageId, text: str) -> bool:
     link_count = keyword_matcher.count_links(text)
-    if link_count >= SPAM_LINKS:
+    if link_count >= SPAM_LINKS_MIN:
         return True
     since_ms = call.now_ms - SPAM_WINDOW_MS
     recent_messages = store.list_messages_since(
@@ -223,16 +223,18 @@ def _is_spam(call: Call, channel_access: ChannelAccess, message_id: MessageId, t
     folded_text = keyword_matcher.fold(text)
     if (
         folded_text
-        and sum(keyword_matcher.fold(content) == folded_text for content in other_contents) + 1 >= SPAM_REPEATS
+        and sum(keyword_matcher.fold(content) == folded_text for content in other_contents) + 1 >= SPAM_REPEATS_MIN
     ):
         return True
     return (
         bool(link_count)
-        and sum(1 for content in other_contents if keyword_matcher.count_links(content)) + 1 >= SPAM_LINK_MESSAGES
+        and sum(1 for content in other_contents if keyword_matcher.count_links(content)) + 1 >= SPAM_LINK_MESSAGES_MIN
     )
 
 
 def _is_raid(call: Call, channel_access: ChannelAccess, mention_count: int) -> bool:
-    mentions_by_user = dict(store.count_mentions_since(call.tx, channel_access.guild_id, call.now_ms - RAID_WINDOW_MS))
+    mentions_by_user = dict(
+        store.list_mention_sums_since(call.tx, channel_access.guild_id, call.now_ms - RAID_WINDOW_MS)
+    )
     mentions_by_user[call.user_id] = mentions_by_user.get(call.user_id, 0) + mention_count
-    return len(mentions_by_user) >= RAID_MEMBERS and sum(mentions_by_user.values()) >= RAID_MENTIONS
+    return len(mentions_by_user) >= RAID_MEMBERS_MIN and sum(mentions_by_user.values()) >= RAID_MENTIONS_MIN

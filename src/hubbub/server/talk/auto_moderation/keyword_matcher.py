@@ -19,7 +19,7 @@ from hubbub.protocol.ids import WIDE_MAX
 if TYPE_CHECKING:
     from ahocorasick_rs import AhoCorasick
 
-PATTERN_MEMORY_MAX: Final = 512 << 10
+PATTERN_MEMORY_BYTES_MAX: Final = 512 << 10
 """Memory limit of a compiled pattern with its automaton, in bytes. Larger patterns are rejected when the rule is
 saved."""
 WINDOW_LENGTH: Final = 512
@@ -204,7 +204,7 @@ def compile_pattern(pattern: str) -> Any:
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
-    options.max_mem = PATTERN_MEMORY_MAX
+    options.max_mem = PATTERN_MEMORY_BYTES_MAX
     options.log_errors = False
     try:
         return re2.compile(pattern, options)

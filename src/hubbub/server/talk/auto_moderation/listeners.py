@@ -123,7 +123,7 @@ def on_member_renamed(call: Call, signal: members.signals.MemberRenamed) -> None
 def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     """Check the profile of a changed user in each of their guilds with profile rules. Bots are not checked."""
     if not signal.row.bot:
-        for guild_id in store.list_guilds_with_profile_rules(call.tx, signal.row.id):
+        for guild_id in store.list_guild_ids_with_profile_rules(call.tx, signal.row.id):
             check_profile(call, guild_id, signal.row.id)
 
 

@@ -164,7 +164,7 @@ def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:
     return bool((tx.value("SELECT moderated FROM guilds WHERE id = ?", guild_id) or 0) & bit)
 
 
-def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
+def list_guild_ids_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of a user's guilds that have enabled profile rules."""
     rows = tx.all(
         "SELECT g.id FROM members m JOIN guilds g ON g.id = m.guild_id "
@@ -175,7 +175,7 @@ def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def list_quarantined(tx: Tx, guild_id: int, after_user_id: int, limit: int) -> list[int]:
+def list_quarantined_ids(tx: Tx, guild_id: int, after_user_id: int, limit: int) -> list[int]:
     """Return a page of the IDs of members quarantined for their profile: IDs above `after_user_id`, in ascending order."""
     rows = tx.all(
         "SELECT user_id FROM members WHERE guild_id = ? AND user_id > ? AND (flags & ?) <> 0 ORDER BY user_id LIMIT ?",
@@ -221,7 +221,7 @@ def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentio
     )
 
 
-def count_mentions_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
+def list_mention_sums_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
     """Return (user ID, sum of stored mentions) of each author of messages since `since_ms` (Unix milliseconds)."""
     rows = tx.all(
         "SELECT user_id, SUM(mentions) FROM mention_counts WHERE guild_id = ? AND message_id >= ? GROUP BY user_id",

@@ -83,7 +83,7 @@ def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> N
 
 def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None) -> bool:
     """Add a user to a group, with a nickname or None. Return False if they are already in it."""
-    recipient_ids = store.list_recipient_ids(call.tx, [group.id])[group.id]
+    recipient_ids = store.find_recipient_ids(call.tx, [group.id])[group.id]
     if user.id in recipient_ids:
         return False
     rules.require_group_size(len(recipient_ids) + 1)
@@ -109,13 +109,13 @@ def add_invited_user(call: Call, channel_id: int, user_id: int) -> None:
 
 
 def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:
-    """Remove a user from a group and return the group as they last saw it. An empty group is deleted."""
+    """Remove a user from a group and return the group as it was before. An empty group is deleted."""
     view = channels.private_channels.private_channel_for(call, group, user.id)
     call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
     if not channels.private_channels.remove_recipient(call.tx, group.id, user.id):
         raise errors.UNKNOWN_USER()
     call.tx.emit(channel_wire.CHANNEL_DELETE, view, UserAudience.of(user.id))
-    if _publish_removal(call, group, user):
+    if _finish_removal(call, group, user):
         messages.system_messages.create_system_message(
             call,
             channels.joined_channels.to_ref(group),
@@ -134,7 +134,7 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     for group in store.list_groups(call.tx, signal.user_id):
         call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
         channels.private_channels.remove_recipient(call.tx, group.id, user.id)
-        _publish_removal(call, group, user)
+        _finish_removal(call, group, user)
 
 
 def publish_moved(call: Call, row: ChannelRow, user_id: int, other_ids: Sequence[int]) -> None:
@@ -146,9 +146,11 @@ def publish_moved(call: Call, row: ChannelRow, user_id: int, other_ids: Sequence
             call.tx.emit(channel_wire.CHANNEL_UPDATE, view, UserAudience.of(other_id))
 
 
-def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
-    """Publish a removal, transfer ownership if the owner left, and return True. Delete an empty group and return False."""
-    remaining_ids = store.list_recipient_ids(call.tx, [group.id]).get(group.id, [])
+def _finish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
+    """Publish the removal and transfer ownership if the owner left, or delete the group if it is empty.
+
+    Return whether the group still exists."""
+    remaining_ids = store.find_recipient_ids(call.tx, [group.id]).get(group.id, [])
     if not remaining_ids:
         call.notify(channels.signals.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
         channels.private_channels.delete_group(call.tx, group.id)

@@ -9,9 +9,9 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.protocol.resources.members import NICK_MAX
-from hubbub.server.core import auth, new_accounts
+from hubbub.server.core import new_accounts
 from hubbub.server.core.call import Call
-from hubbub.server.identity import relationships, user_settings, users
+from hubbub.server.identity import applications, relationships, user_settings, users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
@@ -19,8 +19,8 @@ from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import store
 
-_NEWEST_MESSAGES: Final = 50
-"""Number of newest messages of a channel; one of the recipient among them allows a new account to respond."""
+_NEWEST_MESSAGE_COUNT: Final = 50
+"""Number of newest messages of a channel that are searched for one of the recipient, which allows a new account to respond."""
 
 
 def require_recipient(call: Call, user_id: int) -> UserRow:
@@ -59,7 +59,7 @@ def _require_established(call: Call, recipient_id: int) -> None:
         return
     channel_id = store.find_direct_channel_id(call.tx, call.user_id, recipient_id)
     if channel_id is not None:
-        newest = messages.history.list_newest(call.tx, channel_id, _NEWEST_MESSAGES)
+        newest = messages.history.list_newest(call.tx, channel_id, _NEWEST_MESSAGE_COUNT)
         if any(row.author_id == recipient_id for row in newest):
             return
     wait = new_accounts.describe_wait(call)
@@ -108,10 +108,9 @@ def require_consent(call: Call, token: str) -> UserId:
 
     Raise INVALID_OAUTH2_ACCESS_TOKEN for an invalid token or a token of another application, and MISSING_OAUTH2_SCOPE
     for a token without the scope to join groups."""
-    actor_and_expiry = auth.find_actor(call.tx, token, call.now_ms)
-    if actor_and_expiry is None:
+    actor = applications.access.find_actor(call, token)
+    if actor is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
-    actor, _ = actor_and_expiry
     if actor.kind != "bearer" or actor.application_id != call.actor.application_id:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     if Scope.GDM_JOIN not in actor.scopes:

@@ -41,7 +41,7 @@ def insert_direct_channel(tx: Tx, user_id: int, other_id: int, channel_id: int) 
     )
 
 
-def list_recipient_ids(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
+def find_recipient_ids(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
     """Return the user IDs of the recipients of private channels by channel ID, in ascending order."""
     user_ids_by_channel: dict[int, list[int]] = {}
     for batch in batches(channel_ids):

@@ -1,4 +1,4 @@
-"""Wire models of files and storage as operators see them."""
+"""Build the wire models of files and storage for operators."""
 
 from collections.abc import Mapping, Sequence
 

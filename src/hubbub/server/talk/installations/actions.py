@@ -111,7 +111,7 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
-    """Uninstall a deleted application from guilds it was in without a bot.
+    """Uninstall an application, before it is deleted, from the guilds in which it has no bot.
 
     Its other installations were already deleted by `on_member_removed`, when its bot was removed from the guilds."""
     for installation in oauth2.installations.list_guild_installations(call.tx, signal.row.id):

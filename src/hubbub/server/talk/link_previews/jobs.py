@@ -88,16 +88,16 @@ def _is_own(config: Config, link: str) -> bool:
 async def fetch_link(operation: AsyncOperation, job: Job) -> None:
     """Add the preview of a link to its message, from the cache or from the linked page."""
     payload = job.decode(MessageLink)
-    config = await operation.write(lambda call: _begin(call, payload))
+    config = await operation.write(lambda call: _prepare_fetch(call, payload))
     if config is None:
         return
     embed = await preview_requests.fetch_preview(operation, config, payload.link)
-    await operation.write(lambda call: _store(call, payload, embed))
+    await operation.write(lambda call: _store_result(call, payload, embed))
 
 
-def _begin(call: Call, payload: MessageLink) -> Config | None:
+def _prepare_fetch(call: Call, payload: MessageLink) -> Config | None:
     """Return the settings for a fetch, or None if no fetch is needed or allowed. Add a preview that is in the cache."""
-    found = _find(call, payload)
+    found = _find_message(call, payload)
     if found is None:
         return None
     channel, row = found
@@ -107,7 +107,7 @@ def _begin(call: Call, payload: MessageLink) -> Config | None:
     return call.config if _consume_quotas(call, channel, row) else None
 
 
-def _find(call: Call, payload: MessageLink) -> tuple[ChannelRef, MessageRow] | None:
+def _find_message(call: Call, payload: MessageLink) -> tuple[ChannelRef, MessageRow] | None:
     """Return a message with its channel, or None if its link is not to be previewed any more."""
     channel = access.find_channel(call.tx, payload.channel_id)
     row = messages.history.find(call.tx, payload.channel_id, payload.message_id)
@@ -143,12 +143,12 @@ def _consume_quotas(call: Call, channel: ChannelRef, row: MessageRow) -> bool:
     return True
 
 
-def _store(call: Call, payload: MessageLink, embed: Embed | None) -> None:
+def _store_result(call: Call, payload: MessageLink, embed: Embed | None) -> None:
     """Store the result of a fetch in the cache, and add the preview to the message."""
     lifetime_ms = FAILURE_MS if embed is None else FRESH_MS
     store.replace(call.tx, payload.link, embed, call.now_ms + lifetime_ms)
     enqueue_once(call.tx, TRIM_JOB, {}, due_ms=call.now_ms + TRIM_MS, key=TRIM_JOB)
-    found = _find(call, payload)
+    found = _find_message(call, payload)
     if found is not None and embed is not None:
         _add_previews(call, *found)
 

@@ -20,9 +20,9 @@ from hubbub.protocol.resources.embeds import (
 from hubbub.server.core.media import Media
 from hubbub.server.core.page_reader import PageMetadata
 
-DESCRIPTION_MAX: Final = 350
+DESCRIPTION_LENGTH_MAX: Final = 350
 """Maximum length of the description of a preview, in characters."""
-PROVIDER_MAX: Final = 256
+PROVIDER_LENGTH_MAX: Final = 256
 """Maximum length of the name of a website, in characters."""
 
 _COLOR_PATTERN: Final = re.compile(r"#([0-9a-f]{6}|[0-9a-f]{3})", re.IGNORECASE)
@@ -51,11 +51,13 @@ def build_page_embed(
     """Return the preview of a page, or None if the page has neither a title nor a description nor an image."""
     properties = metadata.properties
     title = _clean(_first(metadata, "og:title", "twitter:title") or oembed.title or metadata.title, EMBED_TITLE_MAX)
-    description = _clean(_first(metadata, "og:description", "twitter:description", "description"), DESCRIPTION_MAX)
+    description = _clean(
+        _first(metadata, "og:description", "twitter:description", "description"), DESCRIPTION_LENGTH_MAX
+    )
     if not (title or description or image):
         return None
     video_url = next((link for name in _VIDEO_PROPERTIES if (link := resolve(url, properties.get(name)))), None)
-    provider_name = _clean(properties.get("og:site_name") or oembed.provider_name, PROVIDER_MAX)
+    provider_name = _clean(properties.get("og:site_name") or oembed.provider_name, PROVIDER_LENGTH_MAX)
     embed = Embed(
         type=_choose_type(metadata, has_video=video_url is not None),
         title=title or UNSET,
@@ -88,7 +90,7 @@ def build_media(url: URL, media: Media, description: str | None = None) -> Embed
     embed_media = EmbedMedia(url=str(url), content_type=media.content_type or UNSET)
     if media.width and media.height:
         embed_media.width, embed_media.height = media.width, media.height
-    if text := _clean(description, DESCRIPTION_MAX):
+    if text := _clean(description, DESCRIPTION_LENGTH_MAX):
         embed_media.description = text
     return embed_media
 

@@ -58,7 +58,9 @@ def replace(tx: Tx, link: str, embed: Embed | None, expires_ms: int) -> None:
 
 
 def trim(tx: Tx, now_ms: int, rows_max: int) -> bool:
-    """Delete the expired previews, and the ones that expire first above `rows_max`. Return whether any are left."""
+    """Delete the expired previews. If more than `rows_max` remain, also delete those that expire first.
+
+    Return whether any remain."""
     tx.run("DELETE FROM link_previews WHERE expires_ms <= ?", now_ms)
     tx.run(
         "DELETE FROM link_previews WHERE url_hash IN ("

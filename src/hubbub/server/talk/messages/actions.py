@@ -20,11 +20,11 @@ from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import NO_FILTER, Audience, GameFilter, GuildAudience, UserAudience
 from hubbub.server.identity import users
-from hubbub.server.places import audit_log, members
+from hubbub.server.places import audit_log, channels, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import UserBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
-from hubbub.server.talk.messages import authors, files, jobs, rules, store, views, visibility
+from hubbub.server.talk.messages import authors, files, jobs, ports, rules, store, views, visibility
 from hubbub.server.talk.messages.content import json_columns, links, rows
 from hubbub.server.talk.messages.content.records import Author, InteractionResponse, MessageRow
 from hubbub.server.talk.messages.content.rows import NewMessage
@@ -72,6 +72,7 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
         related.load((row,))
         _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
         return CreatedMessage(views.build_message(wire.Message, related, row), None)
+    is_new_member = channel.is_thread and ports.require_thread_capacity(call, channel, row)
     store.insert(call.tx, row)
     if row.attachments is not None:
         files.record(call, channel, row)
@@ -83,7 +84,16 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
         related.referenced[new.replied.channel_id, new.replied.id] = new.replied
     if not is_encoded_once or _refers_to_other_users(new.response):
         related.load((row,))
-    call.notify(MessageCreated(channel=channel, row=row, mentions=mentioned.users, mention_roles=mentioned.roles))
+    call.notify(
+        MessageCreated(
+            channel=channel,
+            row=row,
+            mentions=mentioned.users,
+            mention_roles=mentioned.roles,
+            is_new_member=is_new_member,
+            copy=new.copy,
+        )
+    )
     view = views.build_message(wire.Message, related, row, decoded_extra=new.extra)
     if new.nonce is not None:
         view.nonce = new.nonce
@@ -136,7 +146,7 @@ def _find_invoker(call: Call, channel: ChannelRef, new: NewMessage) -> Author | 
 def _find_role_ids(
     call: Call, channel: ChannelRef, standing: GuildAccess | None, new: NewMessage, invoker: Author | None
 ) -> dict[int, tuple[RoleId, ...]]:
-    """Return the roles of the author and the invoking user by user ID; users who are not members are absent."""
+    """Return the role IDs of the author and the invoking user by user ID; users who are not members are absent."""
     if channel.guild_id is None:
         return {}
     roles_by_user: dict[int, tuple[RoleId, ...]] = {}
@@ -370,7 +380,7 @@ def delete_by_author(call: Call, user_id: int) -> bool:
 
 
 def on_user_banned(call: Call, signal: UserBanned) -> None:
-    """Delete a banned user's recent messages, as far back as the ban requests."""
+    """Delete the messages that a banned user sent in the guild within the last `delete_message_seconds` of the ban."""
     if signal.delete_message_seconds > 0:
         since_ms = call.now_ms - signal.delete_message_seconds * 1000
         delete_by_author_since(call, signal.guild_id, signal.user_id, since_ms)
@@ -409,7 +419,7 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
         return GuildAudience(
             channel.guild_id,
             channel.overwrites_channel_id,
-            members=frozenset(store.list_thread_member_ids(call.tx, channel.id)),
+            members=frozenset(channels.thread_members.list_user_ids(call.tx, channel.id)),
         )
     return GuildAudience(channel.guild_id, channel.overwrites_channel_id)
 

@@ -1,4 +1,4 @@
-"""Ports of the messages slice: checks of messages, SKUs of premium buttons, and prefetches for listeners."""
+"""Ports of the messages slice: checks of messages and threads, SKUs of premium buttons, and prefetches for listeners."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,8 @@ import msgspec
 from hubbub.protocol.ids import MessageId
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import multi_port, port
-from hubbub.server.places.standing import ChannelAccess
+from hubbub.server.places.standing import ChannelAccess, ChannelRef
+from hubbub.server.talk.messages.content.records import MessageRow
 
 
 class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +25,13 @@ class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
 @multi_port
 def check_draft(call: Call, draft: MessageDraft) -> None:
     """Raise if a message may not be created or edited."""
+
+
+@port
+def require_thread_capacity(call: Call, thread: ChannelRef, message: MessageRow) -> bool:
+    """Return whether a new message adds its author to the members of a thread, before it is stored.
+
+    Raise if the thread has too many members, or if it is archived and its guild has too many active threads."""
 
 
 @port

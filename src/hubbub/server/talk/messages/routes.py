@@ -10,8 +10,11 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.standing import access
-from hubbub.server.talk.messages import actions, authors, creation, edits, history_pages, ports, rules, store, views
+from hubbub.server.talk.messages import actions, authors, ports, rules, store, views
 from hubbub.server.talk.messages.content import drafts
+from hubbub.server.talk.messages.drafts import creation
+from hubbub.server.talk.messages.reads import history_pages
+from hubbub.server.talk.messages.revisions import edits
 
 
 @handles(wire.LIST_MESSAGES)
@@ -60,8 +63,8 @@ def _prefetch(call: Call, channel_id: ChannelId, *_: object) -> None:
 def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) -> wire.Message | Raw:
     """Create a message.
 
-    The body must contain at least one of `content`, `embeds`, `sticker_ids`, `components`, `poll` and files, or
-    forward a message with `message_reference`.
+    The body must contain at least one of `content`, `embeds`, `sticker_ids`, `components`, `poll`,
+    `shared_client_theme` and files, or forward a message with `message_reference`.
 
     In a guild the caller needs SEND_MESSAGES, or SEND_MESSAGES_IN_THREADS in a thread. Files require ATTACH_FILES,
     a poll SEND_POLLS, a voice message SEND_VOICE_MESSAGES, a reply READ_MESSAGE_HISTORY, and emojis of a poll and

@@ -1,5 +1,7 @@
 """Signals that the messages slice raises inside the transaction, from the creation of a message to its deletion."""
 
+from typing import Any
+
 import msgspec
 
 from hubbub.protocol.ids import GuildId, RoleId, UserId
@@ -16,6 +18,10 @@ class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
     """IDs of the users that the message notifies."""
     mention_roles: tuple[RoleId, ...] = ()
     """IDs of the roles that the message notifies."""
+    is_new_member: bool = False
+    """Whether the message makes its author a member of its thread."""
+    copy: tuple[Any, ...] | None = None
+    """Row of the copy that the slice which sent the message stores, from its `ApplicationOrigin`, or None."""
 
 
 class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,6 @@ READS: Final = {
     "reactions": "counts shown with messages",
     "recipients": "audience of a private channel",
     "roles": "mentionable roles",
-    "thread_members": "audience of a private thread",
     "users": "authors, joined with messages",
 }
 """Tables of other slices that this slice reads, with the reason."""
@@ -326,10 +325,6 @@ def have_mutual_guild(tx: Tx, user_id: int, other_id: int) -> bool:
         )
         is not None
     )
-
-
-def list_thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
 
 
 def filter_existing_users(tx: Tx, user_ids: Sequence[int]) -> set[int]:

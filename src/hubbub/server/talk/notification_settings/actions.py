@@ -34,16 +34,16 @@ def update_guild(call: Call, guild_id: int, body: wire.UpdateUserGuildSettings) 
         if (value := getattr(body, name)) is not UNSET
     }
     after = _with_level_and_mute(call, before._replace(**changes), body, form, ("mute_config",))
-    return _store(call, before, after, body.channel_overrides, form)
+    return _store_settings(call, before, after, body.channel_overrides, form)
 
 
 def update_private_channels(call: Call, body: wire.UpdatePrivateChannelSettings) -> wire.UserGuildSettings:
     """Update the caller's settings for private channels and publish them if they changed."""
     row = store.read(call.tx, call.user_id, 0)
-    return _store(call, row, row, body.channel_overrides, FormErrors())
+    return _store_settings(call, row, row, body.channel_overrides, FormErrors())
 
 
-def _store(
+def _store_settings(
     call: Call,
     before: GuildSettingsRow,
     after: GuildSettingsRow,

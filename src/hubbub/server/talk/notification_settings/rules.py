@@ -56,7 +56,7 @@ class ChannelPath(NamedTuple):
 
 
 def is_muted_at(row: GuildSettingsRow | ChannelSettingsRow, now_ms: int) -> bool:
-    """Return whether a mute is active; a mute with an end ends by itself."""
+    """Return whether a mute is active at `now_ms` (Unix milliseconds); a mute with an end ends by itself."""
     return bool(row.muted) and (row.mute_end_ms is None or row.mute_end_ms > now_ms)
 
 

@@ -111,7 +111,8 @@ def delete_channel_settings(tx: Tx, channel_ids: Collection[int]) -> None:
 
 def delete_guild_settings(tx: Tx, guild_id: int) -> None:
     """Delete the settings of all users for a guild, except settings for its channels."""
-    tx.run("DELETE FROM notification_settings WHERE guild_id = ? AND guild_id <> 0", guild_id)
+    # The settings for private channels belong to no guild.
+    tx.run("DELETE FROM notification_settings WHERE guild_id = ? AND guild_id <> ?", guild_id, PRIVATE_CHANNELS)
 
 
 def delete_user_settings(tx: Tx, user_id: int) -> None:

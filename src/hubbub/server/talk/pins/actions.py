@@ -27,7 +27,7 @@ def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     # Pages are delimited by the time of pinning, so two pins of a channel must not share a timestamp.
     last_ms = store.find_last_pin_ms(call.tx, channel.id)
     pinned_ms = call.now_ms if last_ms is None else max(call.now_ms, last_ms + 1)
-    _publish_last_pin(call, channel, pinned_ms)
+    _set_last_pin(call, channel, pinned_ms)
     messages.changes.set_pinned(call, message, pinned_ms)
     _record_in_audit_log(call, channel, message, AuditLogAction.MESSAGE_PIN)
     reference = MessageReference(
@@ -43,12 +43,12 @@ def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     if message.pinned_ms is None:
         return
     other_pins = [row for row in store.list_newest(call.tx, channel.id, 2) if row.id != message.id]
-    _publish_last_pin(call, channel, other_pins[0].pinned_ms if other_pins else None)
+    _set_last_pin(call, channel, other_pins[0].pinned_ms if other_pins else None)
     messages.changes.set_pinned(call, message, None)
     _record_in_audit_log(call, channel, message, AuditLogAction.MESSAGE_UNPIN)
 
 
-def _publish_last_pin(call: Call, channel: ChannelRef, last_pin_ms: int | None) -> None:
+def _set_last_pin(call: Call, channel: ChannelRef, last_pin_ms: int | None) -> None:
     """Store and publish the time of the channel's most recent pin; None if it has no pins."""
     channels.usage.set_last_pin(call.tx, channel.id, last_pin_ms)
     payload = wire.ChannelPinsUpdate(

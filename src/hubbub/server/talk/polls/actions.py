@@ -57,7 +57,7 @@ def _schedule_end(call: Call, row: MessageRow, *, earliest_ms: int) -> None:
 
 def set_votes(call: Call, channel: ChannelRef, row: MessageRow, answer_ids: set[int]) -> None:
     """Replace the caller's votes with votes for the answer IDs `answer_ids`, and publish the differences."""
-    previous_ids = store.list_votes(call.tx, row.id, call.user_id)
+    previous_ids = store.find_voted_answer_ids(call.tx, row.id, call.user_id)
     removed_ids, added_ids = sorted(previous_ids - answer_ids), sorted(answer_ids - previous_ids)
     store.delete_votes(call.tx, row.id, call.user_id, removed_ids)
     store.insert_votes(call.tx, row.id, call.user_id, added_ids)

@@ -21,7 +21,7 @@ def get_answer_voters(
     Users are ordered by ID."""
     row = messages.history.get(call.tx, channel_id, message_id)
     rules.require_answer(row, answer_id)
-    user_ids = store.list_voters(call.tx, message_id, answer_id, query.after or 0, query.limit)
+    user_ids = store.list_voter_ids(call.tx, message_id, answer_id, query.after or 0, query.limit)
     users_by_id = users.find_many(call.tx, user_ids)
     return wire.PollVoters(
         users=[users.user_view(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id]

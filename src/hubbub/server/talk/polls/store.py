@@ -13,7 +13,7 @@ TABLES: Final = (
 """Tables that only this slice writes."""
 
 
-def list_votes(tx: Tx, message_id: int, user_id: int) -> set[int]:
+def find_voted_answer_ids(tx: Tx, message_id: int, user_id: int) -> set[int]:
     """Return the answer IDs that a user voted for."""
     rows = tx.all("SELECT answer_id FROM poll_votes WHERE message_id = ? AND user_id = ?", message_id, user_id)
     return {answer_id for (answer_id,) in rows}
@@ -51,7 +51,7 @@ def find_vote_counts(tx: Tx, message_id: int) -> dict[int, int]:
     return {int(answer_id): int(votes) for answer_id, votes in rows}
 
 
-def list_voters(tx: Tx, message_id: int, answer_id: int, after_id: int, limit: int) -> list[int]:
+def list_voter_ids(tx: Tx, message_id: int, answer_id: int, after_id: int, limit: int) -> list[int]:
     """Return a page of the IDs of users who voted for an answer: IDs above `after_id`, in ascending order."""
     rows = tx.all(
         "SELECT user_id FROM poll_votes WHERE message_id = ? AND answer_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",

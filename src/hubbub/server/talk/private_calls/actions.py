@@ -95,7 +95,7 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, has_ended: bool = False) 
         voice_states.calls.remove(call, row)
         _publish_to_recipients(call, row.call_id, VOICE_STATE_UPDATE, views.build_voice_state(row, has_left=True))
     channel_ids = dict.fromkeys(int(row.call_id) for row in rows)
-    participants_by_channel = voice_states.calls.list_participants(call.tx, list(channel_ids))
+    participants_by_channel = voice_states.calls.find_participants(call.tx, list(channel_ids))
     for channel_id in channel_ids:
         private_call = store.find(call.tx, channel_id)
         if channel_id not in participants_by_channel and private_call is not None:
@@ -119,7 +119,7 @@ def _end_call(call: Call, private_call: CallRow) -> None:
 
 
 def reset(call: Call) -> None:
-    """End all private calls without removing their participants."""
+    """End all private calls without removing their participants, whose voice states are reset afterwards."""
     for private_call in store.list_all(call.tx):
         _end_call(call, private_call)
 
@@ -129,7 +129,7 @@ def reset(call: Call) -> None:
 
 def ring(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
     """Ring users of the call `private_call` for `RING_TIMEOUT_SECONDS`; a ring that is already active is extended."""
-    ring_ends_by_user = store.list_ringing(call.tx, private_call.channel_id)
+    ring_ends_by_user = store.find_ring_ends(call.tx, private_call.channel_id)
     store.ring(call.tx, private_call.channel_id, user_ids, call.now_ms + wire.RING_TIMEOUT_SECONDS * 1000)
     if not user_ids:
         return
@@ -139,7 +139,7 @@ def ring(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
 
 
 def stop_ringing(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
-    """Stop ringing the users `user_ids` of the call `private_call`, and publish it if one of them was ringing."""
+    """Stop ringing the users `user_ids` of the call `private_call`, and publish the call if a ring was active for one of them."""
     if store.stop_ringing(call.tx, private_call.channel_id, user_ids):
         _schedule_ring_timeout(call, private_call)
         _publish_ringing(call, private_call)
@@ -147,7 +147,7 @@ def stop_ringing(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> 
 
 def _schedule_ring_timeout(call: Call, private_call: CallRow) -> None:
     jobs.cancel_jobs(call.tx, RING_TIMEOUT_JOB, _ring_job_key(private_call.channel_id))
-    ring_ends_ms = store.list_ringing(call.tx, private_call.channel_id).values()
+    ring_ends_ms = store.find_ring_ends(call.tx, private_call.channel_id).values()
     if ring_ends_ms:
         timeout = RingTimeout(channel_id=ChannelId(private_call.channel_id))
         call.tx.enqueue(RING_TIMEOUT_JOB, timeout, due_ms=min(ring_ends_ms), key=_ring_job_key(private_call.channel_id))
@@ -157,7 +157,7 @@ def expire_rings(call: Call, job: jobs.Job) -> None:
     """Stop ringing the users of a call whose rings have expired."""
     private_call = store.find(call.tx, job.decode(RingTimeout).channel_id)
     if private_call is not None:
-        ring_ends_by_user = store.list_ringing(call.tx, private_call.channel_id)
+        ring_ends_by_user = store.find_ring_ends(call.tx, private_call.channel_id)
         stop_ringing(
             call, private_call, [user_id for user_id, ends_ms in ring_ends_by_user.items() if ends_ms <= call.now_ms]
         )
@@ -214,7 +214,7 @@ def on_user_blocked(call: Call, signal: UserBlocked) -> None:
     """End the direct message call of two users when one blocks the other. Group calls continue."""
     channel_id = direct_messages.find_direct_channel_id(call.tx, signal.user_id, signal.other_id)
     if channel_id is not None:
-        leave(call, voice_states.calls.list_participants(call.tx, [channel_id]).get(channel_id, []), has_ended=True)
+        leave(call, voice_states.calls.find_participants(call.tx, [channel_id]).get(channel_id, []), has_ended=True)
 
 
 def _publish_to_recipients(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:

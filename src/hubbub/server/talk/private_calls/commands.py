@@ -41,7 +41,7 @@ def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]
     for channel_id in failed_ids:
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(channel_id, call.user_id))
     if body.channel_id is None:
-        actions.leave(call, voice_states.calls.list_user_calls(call, CallKind.PRIVATE, call.user_id))
+        actions.leave(call, voice_states.calls.list_participations(call, CallKind.PRIVATE, call.user_id))
         return
     request = PrivateCallJoinRequest(
         channel_id=body.channel_id,
@@ -72,7 +72,7 @@ def _join_call(call: Call, request: PrivateCallJoinRequest) -> None:
         return
     # spec/voice.md#1: a user is in at most one voice channel or call.
     voice_states.leave_guilds(call, request.user_id)
-    current_rows = voice_states.calls.list_user_calls(call, CallKind.PRIVATE, request.user_id)
+    current_rows = voice_states.calls.list_participations(call, CallKind.PRIVATE, request.user_id)
     actions.leave(call, [row for row in current_rows if row.call_id != request.channel_id])
     row = voice_states.calls.new_state(
         request.channel_id,

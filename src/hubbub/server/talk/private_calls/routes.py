@@ -25,13 +25,13 @@ def ring_call(call: Call, channel_id: ChannelId, body: wire.RingRecipients) -> N
     channel = rules.require_private_channel(call, channel_id)
     private_call = store.find(call.tx, channel_id)
     participants = {
-        row.user_id for row in voice_states.calls.list_participants(call.tx, [channel_id]).get(channel_id, ())
+        row.user_id for row in voice_states.calls.find_participants(call.tx, [channel_id]).get(channel_id, ())
     }
     if private_call is None or call.user_id not in participants:
         raise errors.UNKNOWN_VOICE_STATE()
     if not rules.can_call(call.tx, channel, call.user_id):
         raise errors.CANNOT_MESSAGE_USER()
-    actions.ring(call, private_call, rules.list_ringable(call, channel, body.recipients or None, participants))
+    actions.ring(call, private_call, rules.list_ringable_ids(call, channel, body.recipients or None, participants))
 
 
 @handles(wire.STOP_RINGING_CALL)

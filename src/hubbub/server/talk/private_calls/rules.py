@@ -44,7 +44,7 @@ def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
     )
 
 
-def list_ringable(
+def list_ringable_ids(
     call: Call, channel: ChannelRef, requested_ids: Sequence[int] | None, participant_ids: Collection[int]
 ) -> list[int]:
     """Return the IDs of the users to ring: the users `requested_ids`, or all recipients if None, who are not in the call.

@@ -17,7 +17,7 @@ READS: Final = {
 
 
 class CallRow(NamedTuple):
-    """The ongoing call of a private channel."""
+    """The ongoing voice call of a private channel."""
 
     channel_id: int
     message_id: int
@@ -53,7 +53,7 @@ def delete(tx: Tx, channel_id: int) -> None:
         tx.run(f"DELETE FROM {table} WHERE channel_id = ?", channel_id)
 
 
-def list_ringing(tx: Tx, channel_id: int) -> dict[int, int]:
+def find_ring_ends(tx: Tx, channel_id: int) -> dict[int, int]:
     """Return the end of the ring in Unix milliseconds for each ringing user of a call, by user ID."""
     rows = tx.all("SELECT user_id, ends_ms FROM private_call_rings WHERE channel_id = ? ORDER BY user_id", channel_id)
     return {row[0]: row[1] for row in rows}

@@ -37,14 +37,14 @@ def build_ringing_call(tx: Tx, row: CallRow) -> wire.RingingCall:
         channel_id=ChannelId(row.channel_id),
         message_id=MessageId(row.message_id),
         region=voice_regions.REGIONS[0].id,
-        ringing=[UserId(user_id) for user_id in store.list_ringing(tx, row.channel_id)],
+        ringing=[UserId(user_id) for user_id in store.find_ring_ends(tx, row.channel_id)],
     )
 
 
 def build_private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
     """Return a call with its participants."""
     ringing_call = build_ringing_call(tx, row)
-    participants = voice_states.calls.list_participants(tx, [row.channel_id]).get(row.channel_id, [])
+    participants = voice_states.calls.find_participants(tx, [row.channel_id]).get(row.channel_id, [])
     return wire.PrivateCall(
         channel_id=ringing_call.channel_id,
         message_id=ringing_call.message_id,

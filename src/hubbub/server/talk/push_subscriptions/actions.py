@@ -28,7 +28,7 @@ def find_or_create_key(call: Call) -> bytes:
 def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscription:
     """Store a subscription of the caller's login session, or update the caller's subscription with the same endpoint.
 
-    Delete the oldest subscriptions if the caller has too many."""
+    Delete a subscription of another user with the same endpoint, and the oldest subscriptions if the caller has too many."""
     form = FormErrors()
     _check_endpoint(form, body.endpoint, allow_private=call.config.allow_private_targets)
     if not encryption.is_public_key(body.keys.p256dh):

@@ -33,7 +33,7 @@ SEND_JOB: Final = "push_subscriptions.send"
 TIME_TO_LIVE_SECONDS: Final = 24 * 3600
 """Time in seconds for which a push service keeps a notification for a browser that is offline."""
 RETRY_PERIOD_MS: Final = 3_600_000
-"""Maximum age of a message in milliseconds; the server sends no notification about an older one."""
+"""Time in milliseconds after the creation of a message in which a notification about it is sent or retried."""
 RETRY_DELAY_MS: Final = 2_000
 """Delay in milliseconds before the first retry; it doubles with each attempt, up to `RETRY_DELAY_MAX_MS`."""
 RETRY_DELAY_MAX_MS: Final = 10 * 60_000
@@ -120,7 +120,7 @@ def _consume_quota(call: Call, user_id: int) -> bool:
     return True
 
 
-def _load(call: Call, payload: DeliveryPayload) -> _Delivery | None:
+def _load_delivery(call: Call, payload: DeliveryPayload) -> _Delivery | None:
     """Return a delivery, or None if the user is no longer to be notified.
 
     Everything is checked again, because minutes may have passed since the message was created."""
@@ -156,9 +156,9 @@ def _load(call: Call, payload: DeliveryPayload) -> _Delivery | None:
 async def send(operation: AsyncOperation, job: Job) -> None:
     """Send a notification to one browser.
 
-    Delete the subscription if the push service no longer has it, or if the host has a private address."""
+    Delete the subscription if the push service no longer has it, or if its endpoint is not allowed."""
     payload = job.decode(DeliveryPayload)
-    loaded = await operation.read(lambda call: _load(call, payload))
+    loaded = await operation.read(lambda call: _load_delivery(call, payload))
     if loaded is None:
         return
     delivery = loaded
@@ -168,7 +168,7 @@ async def send(operation: AsyncOperation, job: Job) -> None:
             short = msgspec.structs.replace(delivery.notification, title="Hubbub", body=notifications.HIDDEN_TEXT)
             status, headers = await _post(operation, delivery, short)
     except ForbiddenTargetError:
-        # The host has a private address, so no notification can be sent to it.
+        # The endpoint is not allowed, for example because its host has a private address.
         status, headers = _GONE_STATUSES[0], {}
     except UnreachableError as error:
         raise RetryLater(_compute_retry_delay_ms(job, {}), str(error)) from error

@@ -18,9 +18,9 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.push_subscriptions import recipients
 
-TITLE_MAX: Final = 200
+TITLE_LENGTH_MAX: Final = 200
 """Maximum length of the title in characters."""
-BODY_MAX: Final = 300
+BODY_LENGTH_MAX: Final = 300
 """Maximum length of the text in characters. With the title it stays below the 4096 bytes that push services accept."""
 NOTIFYING_TYPES: Final = frozenset({*USER_MESSAGE_TYPES, MessageType.CALL})
 """Types of messages that are sent as notifications."""
@@ -65,7 +65,7 @@ def _build(call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, wi
         title = author
     guild_path = "@me" if channel.guild_id is None else str(int(channel.guild_id))
     return Notification(
-        title=title[:TITLE_MAX],
+        title=title[:TITLE_LENGTH_MAX],
         body=_summarize(user_call, channel, message) if with_text else gettext(HIDDEN_TEXT),
         channel_id=str(int(channel.id)),
         message_id=str(int(row.id)),
@@ -89,18 +89,18 @@ def _summarize(call: Call, channel: ChannelRef, message: wire_messages.Message) 
         return gettext("Started a call")
     text = " ".join(_plain_text(call, channel, message).split())
     if text:
-        return text[:BODY_MAX]
+        return text[:BODY_LENGTH_MAX]
     if message.attachments:
         count = len(message.attachments)
         return (
-            message.attachments[0].filename[:BODY_MAX]
+            message.attachments[0].filename[:BODY_LENGTH_MAX]
             if count == 1
             else ngettext("{count} file", "{count} files", count)
         )
     if message.sticker_items is not UNSET and message.sticker_items:
         return gettext("Sticker: {name}", name=message.sticker_items[0].name)
     if message.poll is not UNSET:
-        return gettext("Poll: {question}", question=message.poll.question.text or "")[:BODY_MAX]
+        return gettext("Poll: {question}", question=message.poll.question.text or "")[:BODY_LENGTH_MAX]
     return gettext(HIDDEN_TEXT)
 
 

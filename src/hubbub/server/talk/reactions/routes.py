@@ -23,7 +23,7 @@ def list_message_reactions_by_emoji(
     messages.history.get(call.tx, channel_id, message_id)
     emoji_key = emoji.parse(emoji_name)
     rules.resolve_reaction(call.tx, message_id, emoji_key)
-    user_ids = store.list_users(call.tx, message_id, emoji_key.key, int(query.type), query.after or 0, query.limit)
+    user_ids = store.list_user_ids(call.tx, message_id, emoji_key.key, int(query.type), query.after or 0, query.limit)
     users_by_id = users.find_many(call.tx, user_ids)
     return [users.user_view(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id]
 

@@ -82,7 +82,7 @@ def has_any(tx: Tx, message_id: int) -> bool:
     return tx.value("SELECT 1 FROM reactions WHERE message_id = ? LIMIT 1", message_id) is not None
 
 
-def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after_id: int, limit: int) -> list[int]:
+def list_user_ids(tx: Tx, message_id: int, emoji: str, burst: int, after_id: int, limit: int) -> list[int]:
     """Return a page of the IDs of users who reacted with an emoji: IDs above `after_id`, in ascending order."""
     return [
         user_id
@@ -99,7 +99,7 @@ def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after_id: int, l
 
 
 def reassign(tx: Tx, message_ids: Sequence[int], user_id: int, new_user_id: int) -> None:
-    """Transfer the reactions of a user to messages to another user, who may already have reacted."""
+    """Transfer the reactions that a user added to messages to another user, who may already have reacted."""
     for batch in batches(message_ids):
         where = f"WHERE message_id IN ({placeholders(batch)}) AND user_id = ?"
         tx.run(

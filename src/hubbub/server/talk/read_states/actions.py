@@ -74,7 +74,7 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's read states for the export of their data."""
     entries = [
         {"channel_id": str(channel_id), "last_message_id": str(message_id)}
-        for channel_id, message_id in store.list_last_ids(call.tx, user_id).items()
+        for channel_id, message_id in store.find_last_ids(call.tx, user_id).items()
     ]
     return {"read_states": entries}
 

@@ -44,7 +44,7 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
 
 def list_read_states(call: Call, channel_id: int | None = None) -> list[wire.ReadState]:
     """Return the read states of the caller with the counts of their unread mentions, of all channels or of one."""
-    last_ids = store.list_last_ids(call.tx, call.user_id, channel_id)
+    last_ids = store.find_last_ids(call.tx, call.user_id, channel_id)
     memberships = _list_memberships(call)
     joined_ids = {guild_id: joined_id for guild_id, joined_id, _ in memberships}
     counts, guild_ids = _count_unread(call, last_ids, memberships, channel_id)

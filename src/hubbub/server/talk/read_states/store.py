@@ -37,7 +37,7 @@ class Mention(NamedTuple):
     author_id: int
 
 
-def list_last_ids(tx: Tx, user_id: int, channel_id: int | None = None) -> dict[int, int]:
+def find_last_ids(tx: Tx, user_id: int, channel_id: int | None = None) -> dict[int, int]:
     """Return the last read message IDs of a user by channel ID, of all channels or of one."""
     sql = "SELECT channel_id, last_message_id FROM read_states WHERE user_id = ?"
     if channel_id is None:

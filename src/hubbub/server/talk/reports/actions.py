@@ -73,12 +73,14 @@ def decide(
     ends_ms: int | None = None,
     should_delete_message: bool = False,
 ) -> CaseRow:
-    """Decide about a case, which closes all its reports, and notify the affected account and the reporters."""
+    """Decide about a case, which closes all its reports, and notify the reporters.
+
+    The affected account also receives a notice about a warning or a deleted message."""
     _require_open(case)
-    _validate(call, case, action, note=note, ends_ms=ends_ms, should_delete_message=should_delete_message)
+    _validate_decision(call, case, action, note=note, ends_ms=ends_ms, should_delete_message=should_delete_message)
     if should_delete_message or action == CaseAction.DELETE_MESSAGE:
         _delete_message(call, case)
-    decision_id = _apply(call, case, action, note or "", ends_ms)
+    decision_id = _apply_decision(call, case, action, note or "", ends_ms)
     decided = case._replace(
         action=action.value,
         note=note,
@@ -131,7 +133,7 @@ def _require_open(case: CaseRow) -> None:
         raise errors.FORBIDDEN(message="An operator has already decided about this case.")
 
 
-def _validate(
+def _validate_decision(
     call: Call, case: CaseRow, action: CaseAction, *, note: str | None, ends_ms: int | None, should_delete_message: bool
 ) -> None:
     """Raise form errors if a decision does not fit the case."""
@@ -154,8 +156,10 @@ def _validate(
     form.raise_if_any()
 
 
-def _apply(call: Call, case: CaseRow, action: CaseAction, note: str, ends_ms: int | None) -> int | None:
-    """Execute a decision and return the ID of the decision about the affected account, or None if there is none."""
+def _apply_decision(call: Call, case: CaseRow, action: CaseAction, note: str, ends_ms: int | None) -> int | None:
+    """Execute a decision and return the ID of the decision about the affected account, or None if there is none.
+
+    Only a warning and the deletion of a message send a notice to the account."""
     if action == CaseAction.DISMISS:
         return None
     if action == CaseAction.SUSPEND_GUILD:

@@ -14,7 +14,7 @@ from hubbub.server.places import channels, guilds
 from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 
-TITLE_MAX: Final = 200
+TITLE_LENGTH_MAX: Final = 200
 """Maximum length of the title of a case, in characters."""
 _CONTEXT_BEFORE: Final = 3
 _CONTEXT_AFTER: Final = wire.REPORT_CONTEXT_MAX - _CONTEXT_BEFORE
@@ -34,7 +34,7 @@ class ReportedObject(NamedTuple):
 
 
 def collect(call: Call, body: wire.CreateReport) -> ReportedObject:
-    """Return the reported object as the caller sees it, or raise if the caller cannot see or report it."""
+    """Return the reported object with the evidence that the caller can see, or raise if they cannot see or report it."""
     if body.kind == wire.ReportTarget.MESSAGE:
         if not isinstance(body.channel_id, int):
             raise errors.invalid("channel_id", *errors.required())
@@ -59,7 +59,7 @@ def _collect_message(call: Call, channel_id: ChannelId, message_id: MessageId) -
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
     message = _message(reported)
     return ReportedObject(
-        title=(message.content or ", ".join(file.filename for file in message.files))[:TITLE_MAX],
+        title=(message.content or ", ".join(file.filename for file in message.files))[:TITLE_LENGTH_MAX],
         evidence=wire.Evidence(
             name=message.author_name,
             channel_name=None if channel_row is None else channel_row.name,

@@ -185,7 +185,7 @@ def list_reports_of(tx: Tx, reporter_id: int, *, limit: int) -> list[ReportRow]:
     )
 
 
-def list_reasons(tx: Tx, case_ids: Sequence[int]) -> dict[int, list[str]]:
+def find_reasons(tx: Tx, case_ids: Sequence[int]) -> dict[int, list[str]]:
     """Return the reasons of the reports by case, the most frequent first."""
     reasons: dict[int, list[str]] = {}
     if case_ids:

@@ -82,7 +82,7 @@ def case_details(call: Call, row: CaseRow) -> wire.ReportCaseDetails:
 
 
 def _case_fields(call: Call, rows: Sequence[CaseRow]) -> list[dict[str, Any]]:
-    reasons = store.list_reasons(call.tx, [row.id for row in rows])
+    reasons = store.find_reasons(call.tx, [row.id for row in rows])
     user_ids = [user_id for row in rows for user_id in (row.assignee_id, row.operator_id) if user_id is not None]
     names = {user_id: user.username for user_id, user in users.find_many(call.tx, user_ids).items()}
     return [

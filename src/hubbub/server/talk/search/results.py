@@ -188,7 +188,7 @@ def _find_threads_of(call: Call, channel_ids: Iterable[int]) -> tuple[list[Threa
 
 
 def _with_memberships(call: Call, rows: Sequence[ChannelRow]) -> tuple[list[Thread], list[ThreadMember]]:
-    memberships = store.find_memberships(call.tx, call.user_id, [row.id for row in rows])
+    memberships = channels.thread_members.find_memberships(call.tx, call.user_id, [row.id for row in rows])
     members = [channels.thread_channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships]
     threads = [
         channels.views.thread(
@@ -230,7 +230,7 @@ def search_threads(call: Call, channel_access: ChannelAccess, params: wire.Searc
     if params.tag:
         rows = [row for row in rows if _has_tags(row, set(params.tag), params.tag_setting)]
     if not channel_access.can(Permissions.MANAGE_THREADS):
-        joined_ids = set(store.list_joined_private_threads(call.tx, channel_access.guild_id, call.user_id))
+        joined_ids = set(store.list_joined_private_thread_ids(call.tx, channel_access.guild_id, call.user_id))
         rows = [row for row in rows if row.type != ChannelType.PRIVATE_THREAD or row.id in joined_ids]
     rows.sort(key=_thread_sort_key(params, phrases), reverse=params.sort_order == wire.SearchSortOrder.DESC)
     page_ids = [row.id for row in islice(rows, params.offset, params.offset + params.limit)]

@@ -96,7 +96,7 @@ def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchSco
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         if not actor.application_flags & messages.views.CONTENT_INTENT_FLAGS:
             raise errors.MISSING_ACCESS()
-    channels_by_id = store.list_guild_channels(call.tx, guild_id)
+    channels_by_id = store.find_guild_channels(call.tx, guild_id)
     readable_channels = _readable_channels(call, standing, channels_by_id)
     if not readable_channels:
         raise errors.MISSING_ACCESS()
@@ -108,7 +108,7 @@ def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchSco
     message_channel_ids = {
         channel_id for channel_id, channel in channels_by_id.items() if channel.type != ChannelType.GUILD_CATEGORY
     }
-    private_thread_ids = store.list_joined_private_threads(call.tx, guild_id, call.user_id)
+    private_thread_ids = store.list_joined_private_thread_ids(call.tx, guild_id, call.user_id)
     return SearchScope(
         index_id=int(guild_id),
         searchable_channels=searchable_channels,

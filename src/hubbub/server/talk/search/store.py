@@ -12,7 +12,6 @@ from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.query_cache import CachedQuery
 from hubbub.server.core.store import Tx, placeholders
-from hubbub.server.places.channels.thread_channels import ThreadMemberRow
 from hubbub.server.talk.search import documents
 from hubbub.server.talk.search.documents import Document
 from hubbub.server.talk.search.tokens import Phrase, window_size
@@ -394,13 +393,13 @@ class SearchedChannel(NamedTuple):
     """Whether the channel is age-restricted."""
 
 
-def list_guild_channels(tx: Tx, guild_id: int) -> dict[int, SearchedChannel]:
+def find_guild_channels(tx: Tx, guild_id: int) -> dict[int, SearchedChannel]:
     """Return every channel of a guild by ID, without threads."""
     rows = tx.all(f"SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN {_THREAD_TYPES}", guild_id)
     return {channel_id: SearchedChannel(channel_type, bool(nsfw)) for channel_id, channel_type, nsfw in rows}
 
 
-def list_joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
+def list_joined_private_thread_ids(tx: Tx, guild_id: int, user_id: int) -> list[int]:
     """Return the IDs of the private threads of a guild that a user is a member of."""
     rows = tx.all(
         "SELECT c.id FROM thread_members m JOIN channels c ON c.id = m.thread_id "
@@ -409,20 +408,6 @@ def list_joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int
         guild_id,
     )
     return [thread_id for (thread_id,) in rows]
-
-
-def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
-    """Return a user's memberships in threads, by thread ID."""
-    if not thread_ids:
-        return {}
-    rows = tx.fetch(
-        ThreadMemberRow,
-        "SELECT thread_id, user_id, joined_ms, flags FROM thread_members "
-        f"WHERE user_id = ? AND thread_id IN ({placeholders(thread_ids)})",
-        user_id,
-        *thread_ids,
-    )
-    return {row.thread_id: row for row in rows}
 
 
 class ThreadRow(NamedTuple):

@@ -110,7 +110,7 @@ def is_near(words: Sequence[str], phrases: Sequence[Phrase], slop: int) -> bool:
 
 
 def score(words: Sequence[str], phrases: Iterable[Phrase]) -> float:
-    """Return the BM25 relevance of a text, given as its words, for the phrases `phrases`.
+    """Return the BM25 relevance of the text with the words `words` for the phrases `phrases`.
 
     The inverse document frequency of BM25 is left out, since all compared texts contain all phrases."""
     length_norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(words) / AVERAGE_LENGTH)

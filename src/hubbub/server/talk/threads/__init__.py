@@ -12,8 +12,8 @@ from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import edits, jobs, listeners, ports, routes, views
 from hubbub.server.talk.threads.actions import ARCHIVE_JOB
-from hubbub.server.talk.threads.archive import ARCHIVE
 from hubbub.server.talk.threads.posts import create_post_without_member
+from hubbub.server.talk.threads.rules import require_capacity
 
 _THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)
 
@@ -28,7 +28,6 @@ def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
 
 SLICE = Slice(
     name="threads",
-    archive=ARCHIVE,
     modules=(routes, edits, ports),
     jobs={ARCHIVE_JOB: jobs.archive},
     listeners={
@@ -41,4 +40,4 @@ SLICE = Slice(
     guild=views.guild_create_fields,
 )
 
-__all__ = ["SLICE", "create_post_without_member", "list_referenced", "ports"]
+__all__ = ["SLICE", "create_post_without_member", "list_referenced", "ports", "require_capacity"]

@@ -19,8 +19,8 @@ from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelRow
-from hubbub.server.places.channels.thread_channels import ThreadMemberRow
-from hubbub.server.talk.threads import rules, store
+from hubbub.server.places.channels.thread_members import ThreadMemberRow
+from hubbub.server.talk.threads import rules
 
 ARCHIVE_JOB: Final = "threads.archive"
 """Kind of the job that archives an inactive thread."""
@@ -61,7 +61,7 @@ def audience(
     receive the event; `intent_exempt_user_id` receives it without the required intent."""
     member_ids: frozenset[int] | None = None
     if row.type == ChannelType.PRIVATE_THREAD:
-        member_ids = frozenset((*store.list_member_ids(tx, row.id), *extra_member_ids))
+        member_ids = frozenset((*channels.thread_members.list_user_ids(tx, row.id), *extra_member_ids))
     return GuildAudience(
         row.guild_id or 0,
         row.parent_id or 0,
@@ -75,7 +75,7 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
     """Create a thread with its creator as a member."""
     channels.creation.insert(call.tx, row)
     membership = ThreadMemberRow(row.id, call.user_id, call.now_ms, 0)
-    store.insert_member(call.tx, membership)
+    channels.thread_members.insert(call.tx, membership)
     row = row._replace(member_count=1)
     schedule_archive(call.tx, row)
     audit.record(
@@ -146,7 +146,7 @@ def _publish_members_update(call: Call, row: ChannelRow, user_id: int, **changes
 def add_member(call: Call, row: ChannelRow, user_id: int) -> bool:
     """Add a user to a thread and return whether they are new."""
     membership = ThreadMemberRow(row.id, user_id, call.now_ms, 0)
-    if not store.insert_member(call.tx, membership):
+    if not channels.thread_members.insert(call.tx, membership):
         return False
     row = row._replace(member_count=row.member_count + 1)
     publish_member_added(call, row, membership)
@@ -156,7 +156,7 @@ def add_member(call: Call, row: ChannelRow, user_id: int) -> bool:
 
 def remove_member(call: Call, row: ChannelRow, user_id: int) -> bool:
     """Remove a user from a thread and return whether they were a member."""
-    if not store.delete_member(call.tx, row.id, user_id):
+    if not channels.thread_members.delete(call.tx, row.id, user_id):
         return False
     row = row._replace(member_count=max(0, row.member_count - 1))
     _publish_members_update(call, row, user_id, removed_member_ids=[UserId(user_id)])
@@ -187,7 +187,7 @@ def update(call: Call, before: ChannelRow, after: ChannelRow, *, is_audited: boo
 
 def _publish_own_memberships(call: Call, row: ChannelRow) -> None:
     """Publish each member's own membership after a thread was unarchived (spec/http.md#3.3)."""
-    for membership in store.list_members(call.tx, row.id):
+    for membership in channels.thread_members.list_members(call.tx, row.id):
         payload = wire.ThreadMemberUpdate(
             id=ChannelId(row.id),
             user_id=UserId(membership.user_id),

@@ -54,7 +54,7 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     if channel_access.channel.is_thread:
         access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
         row = _get_channel(call, channel_id)
-        view = views.thread(row, channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id))
+        view = views.thread(row, channels.thread_members.find(call.tx, row.id, call.user_id))
         actions.delete(call, row)
         return view
     return channels.thread_channels.delete_guild_channel(call, channel_access)
@@ -96,9 +96,7 @@ def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateC
             call.user_id,
             content=updated_row.name or "",
         )
-    return views.thread(
-        _get_channel(call, row.id), channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id)
-    )
+    return views.thread(_get_channel(call, row.id), channels.thread_members.find(call.tx, row.id, call.user_id))
 
 
 def _changed_columns(

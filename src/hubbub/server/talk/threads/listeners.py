@@ -1,12 +1,10 @@
 """Listeners that update threads after changes to messages, members and channels, and after the import of a guild."""
 
-from hubbub.protocol import errors
-from hubbub.protocol.enums import USER_MESSAGE_TYPES, MessageType
-from hubbub.protocol.resources.threads import THREAD_MEMBERS_MAX
+from hubbub.protocol.enums import MessageType
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels, guilds, members
 from hubbub.server.talk import messages
-from hubbub.server.talk.threads import actions, rules, store
+from hubbub.server.talk.threads import actions, store
 
 
 def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> None:
@@ -17,21 +15,14 @@ def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> N
     # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
     if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != channel.id:
         channels.thread_channels.increment_message_counts(call.tx, channel.id)
-    is_user_message = message.type in USER_MESSAGE_TYPES and message.webhook_id is None
-    is_new_member = (
-        is_user_message and channels.thread_channels.find_thread_member(call.tx, channel.id, message.author_id) is None
-    )
-    if not is_new_member and not channel.archived:
+    if not signal.is_new_member and not channel.archived:
         return
     row = channels.find(call.tx, channel.id)
     if row is None:
         return
     if row.archived:
-        rules.require_active_thread_quota(call, row.guild_id or 0, row.type)
         row = actions.update(call, row, row._replace(archived=0), is_audited=False)
-    if is_new_member:
-        if row.member_count >= THREAD_MEMBERS_MAX:
-            raise errors.MAX_THREAD_PARTICIPANTS()
+    if signal.is_new_member:
         actions.add_member(call, row, message.author_id)
 
 
@@ -55,7 +46,7 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
 
 def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
     """Delete the members of deleted threads and the threads of deleted channels."""
-    store.delete_members_of_threads(call.tx, signal.channel_ids)
+    channels.thread_members.delete_of_threads(call.tx, signal.channel_ids)
     deleted_ids = set(signal.channel_ids)
     thread_ids = [
         thread_id

@@ -77,7 +77,7 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     row = actions.create(call, row)
     if thread_type != ChannelType.PRIVATE_THREAD:
         _post_thread_created(call, channel_access, row)
-    return views.created_thread(row, channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id))
+    return views.created_thread(row, channels.thread_members.find(call.tx, row.id, call.user_id))
 
 
 def _create_post(
@@ -98,7 +98,7 @@ def _create_post(
     author = messages.history.require_send(call, thread_access)
     message = messages.creation.create(call, thread_access, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
-    view = views.created_thread(row, channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id))
+    view = views.created_thread(row, channels.thread_members.find(call.tx, row.id, call.user_id))
     view.message = message
     return view
 
@@ -148,7 +148,7 @@ def _post_thread_created(call: Call, channel_access: ChannelAccess, row: Channel
 
 def _thread_view(call: Call, row: ChannelRow) -> Thread:
     current_row = channels.find(call.tx, row.id) or row
-    return views.thread(current_row, channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id))
+    return views.thread(current_row, channels.thread_members.find(call.tx, row.id, call.user_id))
 
 
 @handles(wire.JOIN_THREAD)
@@ -204,7 +204,7 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
 def _add_member(call: Call, channel_access: ChannelAccess, user_id: int) -> bool:
     """Add a user to a thread that is not full. Return False if they are already a member."""
     row = _get_thread(call, channel_access.channel.id)
-    if channels.thread_channels.find_thread_member(call.tx, row.id, user_id) is not None:
+    if channels.thread_members.find(call.tx, row.id, user_id) is not None:
         return False
     if row.member_count >= wire.THREAD_MEMBERS_MAX:
         raise errors.MAX_THREAD_PARTICIPANTS()
@@ -234,7 +234,7 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
 def get_thread_member(call: Call, channel_id: ChannelId, user_id: UserId, query: wire.GetThreadMember) -> ThreadMember:
     """Get a thread member."""
     channel_access = rules.require_thread(call, channel_id)
-    membership = channels.thread_channels.find_thread_member(call.tx, channel_id, user_id)
+    membership = channels.thread_members.find(call.tx, channel_id, user_id)
     if membership is None:
         raise errors.UNKNOWN_MEMBER()
     view = channels.thread_channels.thread_member(membership)
@@ -252,8 +252,11 @@ def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThrea
     channel_access = rules.require_thread(call, channel_id)
     rules.require_members_intent(call)
     if not query.with_member:
-        return [channels.thread_channels.thread_member(row) for row in store.list_members(call.tx, channel_id)]
-    rows = store.list_members(call.tx, channel_id, after_user_id=query.after or 0, limit=query.limit)
+        return [
+            channels.thread_channels.thread_member(row)
+            for row in channels.thread_members.list_members(call.tx, channel_id)
+        ]
+    rows = channels.thread_members.list_members(call.tx, channel_id, after_user_id=query.after or 0, limit=query.limit)
     members_by_user = members.find_many(call.tx, channel_access.guild_id, [row.user_id for row in rows])
     return [
         channels.thread_channels.thread_member(

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import FORUM_TYPES, ChannelType
+from hubbub.protocol.enums import FORUM_TYPES, USER_MESSAGE_TYPES, ChannelType
 from hubbub.protocol.flags import ApplicationFlags, ChannelFlags
 from hubbub.protocol.ids import TagId
 from hubbub.protocol.permissions import Permissions
@@ -15,7 +15,8 @@ from hubbub.protocol.resources.channels import UpdateChannel
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
-from hubbub.server.places.standing import ChannelAccess, access
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
+from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.threads import store
 
 AUTO_ARCHIVE_MINUTES_DEFAULT: Final = 1440
@@ -103,6 +104,23 @@ def require_active_thread_quota(call: Call, guild_id: int, thread_type: int) -> 
         raise errors.MAX_ACTIVE_THREADS()
 
 
+def require_capacity(call: Call, thread: ChannelRef, message: MessageRow) -> bool:
+    """Return whether a new message adds its author to the members of a thread, before the message is stored.
+
+    Raise MAX_THREAD_PARTICIPANTS if the thread has no place for another member. A message unarchives an archived thread, so
+    raise an error if the guild has reached its maximum of active threads."""
+    is_user_message = message.type in USER_MESSAGE_TYPES and message.webhook_id is None
+    is_new_member = is_user_message and channels.thread_members.find(call.tx, thread.id, message.author_id) is None
+    if not is_new_member and not thread.archived:
+        return False
+    row = channels.find(call.tx, thread.id)
+    if row is not None and row.archived:
+        require_active_thread_quota(call, row.guild_id or 0, row.type)
+    if row is not None and is_new_member and row.member_count >= wire.THREAD_MEMBERS_MAX:
+        raise errors.MAX_THREAD_PARTICIPANTS()
+    return is_new_member
+
+
 def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
     """Return whether slowmode applies to the caller. Bots and users who may bypass it are exempt (spec/http.md#2.4)."""
     if call.actor.is_bot:
@@ -172,7 +190,7 @@ def _can_edit_unmoderated(
     # Members of the thread and users who may send messages can unarchive it.
     return (
         channel_access.can(Permissions.SEND_MESSAGES)
-        or channels.thread_channels.find_thread_member(call.tx, row.id, call.user_id) is not None
+        or channels.thread_members.find(call.tx, row.id, call.user_id) is not None
     )
 
 

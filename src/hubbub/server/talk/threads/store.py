@@ -1,4 +1,4 @@
-"""SQL for threads and for the thread_members table."""
+"""SQL for lists of threads."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,73 +6,18 @@ from typing import Final
 from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
-from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.channels.joined_channels import CHANNEL_COLUMNS
-from hubbub.server.places.channels.thread_channels import ThreadMemberRow
 
-TABLES: Final = ("thread_members",)
-"""Tables that only this slice writes."""
-READS: Final = {"channels": "threads are rows of channels"}
+READS: Final = {
+    "channels": "threads are rows of channels",
+    "thread_members": "threads that a user joined, joined with their rows",
+}
 """Tables of other slices that this slice reads, with the reason."""
 
 _THREAD_TYPES: Final = f"({', '.join(str(int(thread_type)) for thread_type in sorted(THREAD_TYPES))})"
 """SQL list of the channel types that are threads."""
 _SELECT_THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
-_MEMBER_COLUMNS: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
-
-
-def list_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Return the user IDs of a thread's members, in ascending order."""
-    rows = tx.all("SELECT user_id FROM thread_members WHERE thread_id = ? ORDER BY user_id", thread_id)
-    return [user_id for (user_id,) in rows]
-
-
-def list_members(tx: Tx, thread_id: int, *, after_user_id: int = 0, limit: int | None = None) -> list[ThreadMemberRow]:
-    """Return a thread's members with user IDs above `after_user_id`, in ascending order; all of them if `limit` is None."""
-    sql = f"SELECT {_MEMBER_COLUMNS} FROM thread_members m WHERE m.thread_id = ? AND m.user_id > ? ORDER BY m.user_id"
-    if limit is None:
-        return tx.fetch(ThreadMemberRow, sql, thread_id, after_user_id)
-    return tx.fetch(ThreadMemberRow, f"{sql} LIMIT ?", thread_id, after_user_id, limit)
-
-
-def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
-    """Return a user's memberships in threads, by thread ID."""
-    memberships: dict[int, ThreadMemberRow] = {}
-    for batch in batches(thread_ids):
-        for row in tx.fetch(
-            ThreadMemberRow,
-            f"SELECT {_MEMBER_COLUMNS} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({placeholders(batch)})",
-            user_id,
-            *batch,
-        ):
-            memberships[row.thread_id] = row
-    return memberships
-
-
-def insert_member(tx: Tx, row: ThreadMemberRow) -> bool:
-    """Insert a membership, update the member count and return whether it is new."""
-    inserted = tx.run(
-        "INSERT INTO thread_members (thread_id, user_id, joined_ms, flags) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (thread_id, user_id) DO NOTHING",
-        *row,
-    )
-    if inserted:
-        channels.thread_channels.adjust_thread_member_count(tx, row.thread_id, 1)
-    return bool(inserted)
-
-
-def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
-    """Delete a membership, update the member count and return whether it existed."""
-    deleted = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
-    if deleted:
-        channels.thread_channels.adjust_thread_member_count(tx, thread_id, -1)
-    return bool(deleted)
-
-
-def delete_members_of_threads(tx: Tx, thread_ids: Sequence[int]) -> None:
-    for batch in batches(thread_ids):
-        tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({placeholders(batch)})", *batch)
 
 
 def list_joined(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:

@@ -16,7 +16,7 @@ from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
-from hubbub.server.places.channels.thread_channels import ThreadMemberRow
+from hubbub.server.places.channels.thread_members import ThreadMemberRow
 from hubbub.server.places.standing import GuildAccess, access
 from hubbub.server.talk.threads import store
 
@@ -25,7 +25,7 @@ PRIVATE_THREAD: Final = ChannelType.PRIVATE_THREAD
 
 def thread_list(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, has_more: bool = False) -> wire.ThreadList:
     """Return threads with the memberships of the user; `has_more` states whether more threads exist."""
-    memberships = store.find_memberships(tx, user_id, [row.id for row in rows])
+    memberships = channels.thread_members.find_memberships(tx, user_id, [row.id for row in rows])
     return wire.ThreadList(
         threads=[thread(row, memberships.get(row.id)) for row in rows],
         members=[channels.thread_channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships],
@@ -60,7 +60,9 @@ def list_by_ids(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[
 
 def _filter_visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
     permissions_by_channel = access.visible_channels(tx, standing)
-    memberships = store.find_memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE_THREAD])
+    memberships = channels.thread_members.find_memberships(
+        tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE_THREAD]
+    )
     return [
         row
         for row in rows
@@ -77,7 +79,7 @@ def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
 
     A thread that the member has joined contains the membership, without the IDs that the payload already has."""
     rows = [row for row in store.list_active(call.tx, view.guild.id) if row.parent_id in view.visible]
-    memberships = store.find_memberships(call.tx, view.member.user_id, [row.id for row in rows])
+    memberships = channels.thread_members.find_memberships(call.tx, view.member.user_id, [row.id for row in rows])
     threads: list[dict[str, Any]] = []
     for row in rows:
         permissions = view.permissions(row.parent_id or 0)

@@ -16,7 +16,8 @@ from hubbub.server.core.slices import Response, handles
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages, threads
 from hubbub.server.talk.messages import MessageRow
-from hubbub.server.talk.webhooks import github, rules, slack
+from hubbub.server.talk.webhooks import rules
+from hubbub.server.talk.webhooks.formats import github, slack
 from hubbub.server.talk.webhooks.store import WebhookRow
 
 
@@ -33,7 +34,7 @@ def execute_webhook(
     """
     sender = rules.require_sender(call, webhook_id, webhook_token)
     if not isinstance(sender, WebhookRow):
-        # The token belongs to an interaction, and the request creates a followup message.
+        # The token belongs to an interaction, and the request creates a follow-up message.
         return sender.create(call, body)
     message = _send_message(call, sender, body, query, with_components=query.with_components)
     return message if query.wait else Response(204)

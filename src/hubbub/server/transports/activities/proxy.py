@@ -37,7 +37,7 @@ class ForwardLimits(NamedTuple):
 
 
 MakeHeaders = Callable[[aiohttp.ClientResponse], CIMultiDict[str]]
-"""Function that returns the headers of the response to the client, given the target's response."""
+"""Function that returns the headers of the response to the client from the target's response."""
 
 
 class _IdleTimeout:

@@ -37,7 +37,7 @@ from hubbub.server.transports.activities.sockets import ActivitySockets, is_webs
 log = logging.getLogger(__name__)
 
 FindSite = Callable[[int, Sequence[str]], Awaitable[ActivitySite | None]]
-"""Function that finds the site of an application, given the tickets of a request; None if the application has no activity."""
+"""Function that finds the site of an application, for the tickets of a request; None if the application has no activity."""
 
 RESERVED_PREFIX: Final = "/.platform"
 """Prefix of the platform's own paths, which are never forwarded to a target (spec/activities.md#5)."""

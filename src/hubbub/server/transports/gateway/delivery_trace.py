@@ -1,4 +1,4 @@
-"""Delivery trace: which sessions received an event, and why the other sessions did not. Unused while the trace is off."""
+"""Delivery trace: which sessions received an event, and why the other sessions did not. Unused while the trace is disabled."""
 
 from collections.abc import Callable, Iterable
 

@@ -15,6 +15,7 @@ DEPTH_MAX: Final = 64
 BIG_BYTES_MAX: Final = 8
 """Maximum size in bytes of an integer that is decoded."""
 
+# Tags: the first byte of each term, which decides its type.
 NEW_FLOAT: Final = 70
 SMALL_INTEGER: Final = 97
 INTEGER: Final = 98

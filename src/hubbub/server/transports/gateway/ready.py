@@ -48,7 +48,8 @@ def ready_events(parts: dict[str, Any], session: GatewaySession) -> list[tuple[s
             parts["game_invites"] = supplement["game_invites"]
         if LOBBIES in parts and not session.capabilities & Capabilities.AUTO_LOBBY_CONNECT:
             lobbies = parts.pop(LOBBIES)
-            if session.intents & Intents.LOBBIES:
+            # Users' own clients receive lobbies only if they declare the capability (decisions/0161).
+            if session.is_oauth2 and session.intents & Intents.LOBBIES:
                 following += [(LOBBY_CREATE, lobby) for lobby in lobbies]
         calls = parts.pop(CALLS, [])
         if session.capabilities & Capabilities.AUTO_CALL_CONNECT and session.intents & Intents.CALLS:

@@ -157,7 +157,8 @@ class GatewaySession:
         assert isinstance(audience, UserAudience)
         game_filter = audience.game_filter
         if not self.is_oauth2:
-            return not game_filter.oauth2_only
+            needed = game_filter.own_client_capability
+            return not game_filter.oauth2_only and self.capabilities & needed == needed
         actor = self.actor
         addressed = game_filter.application_id or game_filter.family_id or audience.session_id or dispatch.oauth2_bodies
         if not (dispatch.intents or dispatch.scope or addressed):

@@ -101,7 +101,7 @@ class UserSessions:
                     self._control.invalidate(session)
 
     def deliver(self, dispatch: Dispatch) -> None:
-        """Deliver an event to the user's sessions, and record it if the trace is on."""
+        """Deliver an event to the user's sessions, and record it if the trace is enabled."""
         if self._context.trace.is_enabled:
             delivery_trace.deliver_traced(
                 self._context,
@@ -162,7 +162,7 @@ class UserSessions:
             recipients = batch.oauth2_recipients[session.recipient_class]
             if recipients is not None:
                 recipients.append(session)
-        elif not game_filter.oauth2_only and (not dispatch.intents or session.intents & dispatch.intents):
+        elif session.accepts(dispatch) and (not dispatch.intents or session.intents & dispatch.intents):
             body = dispatch.body if session.sees_content else dispatch.body_without_intent(session.user_id)
             self._recipients(dispatch, body, batch).append(session)
 

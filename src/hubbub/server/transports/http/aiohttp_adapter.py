@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from aiohttp import hdrs, web
 from yarl import URL
 
+from hubbub.server.core.files import FileStoreError, describe_store_error
 from hubbub.server.transports.http import responses
 from hubbub.server.transports.http.origin_policy import OriginPolicy
 
@@ -81,7 +82,10 @@ class _ConnectionHandler(web.RequestHandler):
     ) -> web.StreamResponse:
         if request.writer.output_size > 0:
             raise ConnectionError("the response has already started")
-        if status >= 500:
+        if isinstance(exc, FileStoreError):
+            status = 503
+            log.error("The file store failed: %s", describe_store_error(exc))
+        elif status >= 500:
             log.error("Request outside /api failed", exc_info=exc)
         response = responses.plain_error(status)
         response.force_close()
@@ -91,8 +95,15 @@ class _ConnectionHandler(web.RequestHandler):
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
         if isinstance(resp, web.HTTPException) and resp.status >= 400:
-            # aiohttp's own errors: a WebSocket endpoint without a handshake, a request target that is not a path.
-            resp = responses.plain_error(resp.status)
+            # aiohttp's own errors, such as a request target that is not a path, or a WebSocket endpoint without a handshake.
+            # The latter explains which headers are missing (decisions/0063).
+            if isinstance(resp, web.HTTPUpgradeRequired):
+                headers = {
+                    str(name): resp.headers[name] for name in (hdrs.UPGRADE, hdrs.CONNECTION) if name in resp.headers
+                }
+                resp = responses.plain_error(resp.status, headers, explanation=resp.text)
+            else:
+                resp = responses.plain_error(resp.status)
         return await super().finish_response(request, resp, start_time)
 
 

@@ -53,7 +53,7 @@ class RequestState:
         self.method = "GET" if request.method == "HEAD" else request.method
         self.route = "unknown"
         self.ids: dict[str, Snowflake] = {}
-        """IDs in the path by parameter, for the delivery trace and the traffic; empty while both are off."""
+        """IDs in the path by parameter, for the delivery trace and the traffic log; empty while both are disabled."""
         self.recorded_body: object = None
         """The body that the traffic stores, or None."""
         self.start: TrafficStart | None = None

@@ -1,4 +1,4 @@
-"""Recording of HTTP requests in the delivery trace and the traffic of a rehearsal. Unused while both are off."""
+"""Recording of HTTP requests in the delivery trace and the traffic of a rehearsal. Unused while both are disabled."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Final
@@ -48,7 +48,7 @@ class RecordedBody(IncomingBody):
 
 
 def open_body(traffic: Traffic, state: RequestState, timeout_seconds: float) -> IncomingBody:
-    """Return the body of a request, which is recorded if the traffic is on."""
+    """Return the body of a request, which is recorded if the traffic log is enabled."""
     if not traffic.is_enabled:
         return IncomingBody(state.request, timeout_seconds)
     body = RecordedBody(state.request, timeout_seconds)
@@ -57,7 +57,7 @@ def open_body(traffic: Traffic, state: RequestState, timeout_seconds: float) -> 
 
 
 def attribute_events(traffic: Traffic, request_id: str, make_call: Callable[[Tx], Call]) -> Callable[[Tx], Call]:
-    """Return a `make_call` whose transactions emit events that name this request as their cause, if the traffic is on."""
+    """Return a `make_call` whose transactions emit events that name this request as their cause, if the traffic log is enabled."""
     if not traffic.is_enabled:
         return make_call
 
@@ -71,7 +71,7 @@ def attribute_events(traffic: Traffic, request_id: str, make_call: Callable[[Tx]
 def record_request(
     trace: Trace, now_ms: int, state: RequestState, method: str, encoded: EncodedResponse, seconds: float
 ) -> None:
-    """Record a request in the trace and the traffic, as far as they are on."""
+    """Record a request in the trace and in the traffic log, each only if it is enabled."""
     user_id = None if state.actor is None else state.actor.user_id
     if trace.is_enabled:
         trace.count_request(method, state.route, user_id)

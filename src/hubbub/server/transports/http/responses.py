@@ -141,16 +141,20 @@ class SingleWriteResponse(web.StreamResponse):
         """Do nothing; `prepare` has sent everything."""
 
 
-def plain_error(status: int, headers: Mapping[str, str] | None = None) -> web.Response:
+def plain_error(
+    status: int, headers: Mapping[str, str] | None = None, *, explanation: str | None = None
+) -> web.Response:
     """Return the platform's error response for a status without an error code.
 
-    Its body is, for example, `{"message": "404: Not Found", "code": 0}`.
+    Its body is, for example, `{"message": "404: Not Found", "code": 0}`. `explanation` replaces the phrase of the status.
     """
     error_code = errors.find(0, status)
     try:
         message = error_code.message if error_code else f"{status}: {HTTPStatus(status).phrase}"
     except ValueError:
         message = f"{status}: Error"
+    if explanation is not None:
+        message = f"{status}: {explanation}"
     body = codec.encode({"message": message, "code": 0})
     return web.Response(
         status=status, body=body, headers={**(headers or {}), "Content-Type": JSON, "Via": VIA, "Server": "hubbub"}

@@ -529,7 +529,7 @@ class HttpServer:
         if not stored:
             return await self._run_in_transaction(endpoint, arguments, make_call, actor)
         try:
-            await asyncio.gather(*(self._files.put(upload.key, upload.data, upload.content_type) for upload in stored))
+            await self._upload_storage.store_files(stored)
             return await self._run_in_transaction(endpoint, arguments, make_call, actor)
         except Exception:
             # Files are not deleted on cancellation, because the transaction may have been committed.

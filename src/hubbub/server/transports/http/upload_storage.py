@@ -5,6 +5,9 @@ fails, is harmless. Raster images are re-encoded first (`core.images`), so that 
 Sounds and Lottie animations are stored as uploaded.
 """
 
+import asyncio
+import contextlib
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,10 +18,12 @@ from hubbub.protocol.sounds import SoundData
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Actor, Upload
 from hubbub.server.core.endpoints import Endpoint
-from hubbub.server.core.files import Files
+from hubbub.server.core.files import Files, FileStoreError, describe_store_error
 from hubbub.server.core.images import ImageConverter, InvalidImageError
 from hubbub.server.core.upload_scanners import RejectedUpload, UploadedContent, UploadRejected, UploadScanners
 from hubbub.server.transports.http.multipart import RawUpload
+
+log = logging.getLogger(__name__)
 
 
 class UploadStorage:
@@ -38,7 +43,8 @@ class UploadStorage:
         """Scan all files, then store all images and sounds.
 
         Raise a form error that names every field with a forbidden file, or every field with an invalid image. Raise
-        CANNOT_RESIZE_ASSET if a re-encoded image is too large. `actor` is the caller, or None.
+        CANNOT_RESIZE_ASSET if a re-encoded image is too large, and UNAVAILABLE if the file store fails. `actor` is the
+        caller, or None.
         """
         if self._scanners is not None and self._scanners.is_enabled:
             await self._scan(self._scanners, endpoint, body, uploads, actor)
@@ -48,7 +54,8 @@ class UploadStorage:
             if isinstance(value, ImageData):
                 await self._store_image(value, name, form)
             elif isinstance(value, SoundData):
-                await self._files.put(cdn_urls.sound_key(value.hash), value.data, value.content_type or "")
+                with _reject_during_outage():
+                    await self._files.put(cdn_urls.sound_key(value.hash), value.data, value.content_type or "")
         declared = endpoint.operation.uploads
         if declared is not None and declared.image is not None:
             for upload in uploads:
@@ -62,6 +69,11 @@ class UploadStorage:
                 else:
                     await self._store_image(upload.image, upload.field, form)
         form.raise_if_any()
+
+    async def store_files(self, uploads: Sequence[Upload]) -> None:
+        """Store the files of a message under their keys. Raise UNAVAILABLE if the file store fails."""
+        with _reject_during_outage():
+            await asyncio.gather(*(self._files.put(upload.key, upload.data, upload.content_type) for upload in uploads))
 
     async def _scan(
         self, scanners: UploadScanners, endpoint: Endpoint, body: Any, uploads: Sequence[Upload], actor: Actor | None
@@ -95,7 +107,18 @@ class UploadStorage:
             raise errors.CANNOT_RESIZE_ASSET(
                 message=f"Failed to resize asset below the maximum size: {error.bytes_max}"
             ) from None
-        await self._files.put(cdn_urls.image_key(image.hash), image.data, image.content_type)
+        with _reject_during_outage():
+            await self._files.put(cdn_urls.image_key(image.hash), image.data, image.content_type)
+
+
+@contextlib.contextmanager
+def _reject_during_outage() -> Iterator[None]:
+    """Log an error of the file store, such as an outage or wrong credentials, and raise UNAVAILABLE instead."""
+    try:
+        yield
+    except FileStoreError as error:
+        log.error("The file store failed: %s", describe_store_error(error))
+        raise errors.UNAVAILABLE(message="Files cannot be stored at the moment. Try again later.") from error
 
 
 def new_upload(file: RawUpload, endpoint: Endpoint, attachment_id: AttachmentId) -> Upload:

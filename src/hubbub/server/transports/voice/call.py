@@ -40,6 +40,7 @@ class VoiceSession:
         "announced_dave_version",
         "version",
         "video",
+        "viewer_ids",
     )
 
     def __init__(
@@ -64,6 +65,8 @@ class VoiceSession:
         """The speaking flags that the client last sent."""
         self.video: protocol.Video | None = None
         """The video streams that the client last announced; None if it never announced any."""
+        self.viewer_ids: list[UserId] | None = None
+        """IDs of the viewers that the client was last informed of; None if it shares no screen."""
         self.detached_number = 0
         """The number of the newest message at the time the last connection was lost."""
         self.resume_timer: Timer | None = None
@@ -190,6 +193,7 @@ class VoiceCall:
             session, VoiceOpcode.CLIENT_DISCONNECT, protocol.ClientDisconnect(user_id=UserId(session.user_id))
         )
         self._send(self._group.remove_participant(session.user_id, _now()))
+        self.update_viewers()
 
     # End-to-end encryption (spec/voice.md#8 to 10): the group decides which messages to send.
 
@@ -253,6 +257,25 @@ class VoiceCall:
         """Set the video streams of a member and inform the others."""
         session.video = video
         self.send_to_others(session, VoiceOpcode.VIDEO, video)
+        session.viewer_ids = None
+        self.update_viewers()
+
+    def update_viewers(self) -> None:
+        """Inform the members who share a screen of their viewers, if these changed (decisions/0161)."""
+        for member in self.members.values():
+            if member.video is None or all(stream.type != "screen" for stream in member.video.streams):
+                continue
+            viewer_ids = [
+                UserId(other.user_id)
+                for other in self.others(member)
+                if other.peer.browser is not None and member.video.video_ssrc not in other.peer.unwanted_ssrcs
+            ]
+            if viewer_ids != member.viewer_ids:
+                member.viewer_ids = viewer_ids
+                member.send_buffered(
+                    VoiceOpcode.MEDIA_SINK_WANTS,
+                    protocol.StreamViewers(any=100 if viewer_ids else 0, viewer_ids=viewer_ids),
+                )
 
     def _send_client_info(self, other: VoiceSession, recipient: VoiceSession) -> None:
         """Send the flags and the platform of a member to another."""

@@ -230,9 +230,11 @@ class VoiceServer:
             self._set_video(session, _decode(frame.d, protocol.SetVideo))
         elif op == VoiceOpcode.MEDIA_SINK_WANTS:
             wants = _decode(frame.d, dict[str, Any])
-            session.peer.unwanted_ssrcs = frozenset(
+            unwanted = frozenset(
                 int(ssrc) for ssrc, quality in wants.items() if ssrc.isdecimal() and len(ssrc) <= 10 and quality == 0
             )
+            self.calls.forwarder.set_unwanted(session.peer, unwanted)
+            session.call.update_viewers()
         elif op == VoiceOpcode.BACKEND_VERSION:
             version = f"hubbub {hubbub.__version__}"
             session.send(VoiceOpcode.BACKEND_VERSION, protocol.BackendVersion(voice=version, rtc_worker=version))
@@ -373,6 +375,7 @@ class VoiceServer:
             session.announced_dave_version = session.call.dave_version_for(session)
         session.send(VoiceOpcode.SESSION_DESCRIPTION, open_transport())
         if is_new_member:
+            session.call.update_viewers()
             session.call.join_dave_group(session)
             await self.calls.report_connected(session)
 

@@ -286,6 +286,13 @@ class Forwarder:
         while peer.early_packets:
             self._forward(peer, peer.ssrc, peer.early_packets.popleft())
 
+    def set_unwanted(self, peer: Peer, ssrcs: frozenset[int]) -> None:
+        """Stop forwarding these streams to a peer, and request key frames of the videos that it wants again."""
+        wanted_again = peer.unwanted_ssrcs - ssrcs
+        peer.unwanted_ssrcs = ssrcs
+        for ssrc in wanted_again:
+            self._request_key_frame(peer, ssrc)
+
     def remove_peer(self, peer: Peer) -> None:
         """Remove a peer: close the transport of a browser, or send a native client `BYE_COUNT` RTCP BYE packets."""
         for own_ssrc in peer.ssrcs:
@@ -319,17 +326,21 @@ class Forwarder:
 
     def _relay_key_frame_requests(self, peer: Peer, packet: bytes) -> None:
         """Forward the key frame requests in a decrypted RTCP packet to the senders of the streams."""
-        now = asyncio.get_running_loop().time()
         for ssrc in rtp.requested_key_frames(packet):
-            sender = self._peers.get(ssrc)
-            if sender is None or sender is peer or sender.group is None or sender.group is not peer.group:
-                continue
-            own_ssrc = ssrc if sender.browser is None else sender.browser.video_ssrc
-            if own_ssrc is None or ssrc != sender.ssrc + 1 or not sender.sends_video:
-                continue
-            if now - sender.key_frame_requested_at >= KEY_FRAME_INTERVAL_SECONDS:
-                sender.key_frame_requested_at = now
-                self._send_control(sender, rtp.picture_loss(own_ssrc))
+            self._request_key_frame(peer, ssrc)
+
+    def _request_key_frame(self, peer: Peer, ssrc: int) -> None:
+        """Request a key frame of a video for a peer that receives it."""
+        sender = self._peers.get(ssrc)
+        if sender is None or sender is peer or sender.group is None or sender.group is not peer.group:
+            return
+        own_ssrc = ssrc if sender.browser is None else sender.browser.video_ssrc
+        if own_ssrc is None or ssrc != sender.ssrc + 1 or not sender.sends_video:
+            return
+        now = asyncio.get_running_loop().time()
+        if now - sender.key_frame_requested_at >= KEY_FRAME_INTERVAL_SECONDS:
+            sender.key_frame_requested_at = now
+            self._send_control(sender, rtp.picture_loss(own_ssrc))
 
     def _send_bye(self, peer: Peer, remaining: int) -> None:
         self._send_control(peer, rtp.bye())

@@ -1,4 +1,4 @@
-"""The OAuth2 consent page: shows what an application requests and sends the user's decision (decisions/0038)."""
+"""The OAuth2 consent page: shows the requested scopes and permissions and sends the user's decision (decisions/0038)."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple

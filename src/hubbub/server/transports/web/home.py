@@ -33,7 +33,7 @@ async def show_home(request: PageRequest) -> web.Response:
 
 @page("GET", "/invite", public=True)
 async def open_invite(request: PageRequest) -> web.Response:
-    """Redirect from the field of the home page to the page of an invite, given its code or its whole link."""
+    """Redirect from the field of the home page to the page of an invite; the field contains its code or its whole link."""
     text = request.query_parameter("code").strip().rstrip("/")
     code = text.rpartition("/")[2].partition("?")[0]
     return request.redirect(f"/invite/{quote(code, safe='')}" if code else PATH)

@@ -338,7 +338,7 @@ def _component_texts(components: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 # System messages
 
 _SystemText = Callable[[str, str, str], str]
-"""Function that returns a text, given the author's name, the name of the first mentioned user and the content."""
+"""Function that returns a text from the author's name, the name of the first mentioned user and the content."""
 
 _SYSTEM_TEXTS: Final[Mapping[int, _SystemText]] = {
     MessageType.RECIPIENT_ADD: lambda by, target, _: (

@@ -22,12 +22,12 @@ class InvalidPriceError(ValueError):
 
 
 def count_decimal_places(currency: str) -> int:
-    """Return the number of decimal places of a currency, given by its lowercase code."""
+    """Return the number of decimal places of the currency with a lowercase code."""
     return 0 if currency in _ZERO_DECIMAL_CURRENCIES else 3 if currency in _THREE_DECIMAL_CURRENCIES else 2
 
 
 def format_price(amount: int, currency: str) -> str:
-    """Format an amount given in the smallest unit of a currency."""
+    """Format an amount in the smallest unit of a currency."""
     if not amount:
         return gettext("Free")
     return f"{translation.format_decimal(amount, count_decimal_places(currency))} {currency.upper()}"

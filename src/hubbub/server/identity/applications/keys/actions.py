@@ -17,14 +17,14 @@ from hubbub.server.identity.applications.keys.store import OtherKeyRow
 from hubbub.server.identity.applications.store import ApplicationRow
 
 KEY_JOB: Final = "applications.key"
-"""Kind of the job that switches to the next key at its time, and deletes the previous key at the end of its time."""
+"""Kind of the job that switches to the next key at the chosen time, and deletes the previous key at the end of the overlap."""
 OVERLAP_MS: Final = wire.KEY_OVERLAP_DAYS * DAY_MS
 
 
 def prepare(call: Call, row: ApplicationRow) -> None:
     """Create the next signing key of an application. It is not used before a switch.
 
-    Raise a form error while a roll-over is in progress."""
+    Raise a form error while a rollover is in progress."""
     if store.find(call.tx, row.id) is not None:
         text = "A roll-over is in progress. Finish it first."
         raise errors.invalid("application_id", "KEY_ROLLOVER_IN_PROGRESS", text)
@@ -66,7 +66,7 @@ def finish(call: Call, row: ApplicationRow) -> None:
 
 
 def run_due(call: Call, job: Job) -> None:
-    """Switch to the next key whose time has come, or delete the previous key whose time has ended."""
+    """Switch to the next key if its switch time is reached, or delete the previous key if the overlap has ended."""
     application_id = job.decode(int)
     row, other = applications_store.find(call.tx, application_id), store.find(call.tx, application_id)
     if row is None or other is None:
@@ -79,7 +79,7 @@ def run_due(call: Call, job: Job) -> None:
 
 
 def view(call: Call, row: ApplicationRow) -> wire.KeyRollover:
-    """Build the state of a roll-over."""
+    """Build the wire model of a key rollover."""
     other = store.find(call.tx, row.id)
     next_key = other if other is not None and other.is_next else None
     previous_key = other if other is not None and not other.is_next else None

@@ -50,7 +50,7 @@ def team_member(user: User, row: TeamMemberRow) -> TeamMember:
 
 
 def team_user(row: TeamRow) -> User:
-    """Build the user that stands for a team as the owner of its applications."""
+    """Build the user that represents a team as the owner of its applications."""
     flags = UserFlags.TEAM_PSEUDO_USER
     return users.user_view(
         users.UserRow(id=UserId(row.id), username=f"team{row.id:d}", discriminator="0000", public_flags=flags)

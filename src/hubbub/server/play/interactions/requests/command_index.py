@@ -7,6 +7,7 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, oauth2
+from hubbub.server.places import members
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.play import commands
 from hubbub.server.play.commands import CommandRow
@@ -58,7 +59,7 @@ def _installation_types(call: Call, channel_access: ChannelAccess) -> dict[int, 
     types_by_application: dict[int, set[int]] = {}
     guild_id = channel_access.channel.guild_id
     if guild_id is not None:
-        for application_id in applications.management.list_ids_of_guild(call.tx, guild_id, LISTED_GUILD_BOTS_MAX):
+        for application_id in members.shared_guilds.list_application_ids(call.tx, guild_id, LISTED_GUILD_BOTS_MAX):
             types_by_application.setdefault(application_id, set()).add(ApplicationIntegrationType.GUILD_INSTALL)
         for row in oauth2.installations.list_installations(call.tx, guild_id):
             types_by_application.setdefault(row.application_id, set()).add(row.integration_type)

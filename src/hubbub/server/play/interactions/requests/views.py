@@ -16,9 +16,9 @@ from hubbub.server.identity import users
 from hubbub.server.places import channels, members
 from hubbub.server.places.standing import access
 from hubbub.server.play import entitlements
+from hubbub.server.play.interactions import responders
 from hubbub.server.play.interactions.requests import invocation_rules
 from hubbub.server.play.interactions.requests.invocations import Invocation, PreparedInteraction
-from hubbub.server.play.interactions.responses import responders
 from hubbub.server.talk import messages
 
 
@@ -31,7 +31,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
         invocation.bot_access,
     )
     channel = channel_access.channel
-    stored_location = invocation.location
+    location = invocation.location
     everyone_permissions = 0
     if bot_access is None and channel.guild_id is not None:
         everyone_permissions = access.permissions_in(
@@ -51,9 +51,9 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
         token=token,
         data=prepared.data,
         channel_id=ChannelId(channel.id),
-        channel=_encoded_guild_channel(stored_location.channel)
+        channel=_encoded_guild_channel(location.channel)
         if channel_access.guild is not None
-        else _partial_channel(stored_location.channel, user),
+        else _partial_channel(location.channel, user),
         locale=invoker.user.locale,
         entitlements=active_entitlements,
         entitlement_sku_ids=[Snowflake(entitlement.sku_id) for entitlement in active_entitlements],
@@ -76,11 +76,11 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
     if channel_access.guild is None or invoker.member is None:
         view.user = UNSET if user is None else user
         return view
-    locale = stored_location.locale or ""
+    locale = location.locale or ""
     view.guild_id = channel_access.guild.guild_id
     view.guild = wire.InteractionGuild(
         id=channel_access.guild.guild_id,
-        features=list(_decode_features(stored_location.features or "[]")),
+        features=list(_decode_features(location.features or "[]")),
         locale=locale,
     )
     view.guild_locale = locale

@@ -17,8 +17,8 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
 from hubbub.server.play import commands
-from hubbub.server.play.interactions import actions, rules, store, views
-from hubbub.server.play.interactions.responses import activity_launch, callback_rules, responders, response_messages
+from hubbub.server.play.interactions import actions, responders, rules, store, views
+from hubbub.server.play.interactions.responses import activity_launch, callback_rules, response_messages
 from hubbub.server.play.interactions.responses.response_messages import ResponseResult
 from hubbub.server.play.interactions.store import (
     InteractionApplication,

@@ -23,9 +23,8 @@ from hubbub.protocol.resources.messages import (
 from hubbub.protocol.resources.webhooks import UpdateWebhookMessage
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelRef
-from hubbub.server.play.interactions import store
-from hubbub.server.play.interactions.responses import responders
-from hubbub.server.play.interactions.responses.responders import Responder
+from hubbub.server.play.interactions import responders, store
+from hubbub.server.play.interactions.responders import Responder
 from hubbub.server.play.interactions.store import (
     InteractionApplication,
     InteractionRow,

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from hubbub.protocol.ids import Snowflake
+from hubbub.server.core.batches import batches
+from hubbub.server.core.call import Call
 from hubbub.server.core.query_cache import CachedQuery
-from hubbub.server.core.store import Tx
+from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.identity import users
 from hubbub.server.places import members
 from hubbub.server.talk.messages.content.records import Author
@@ -66,3 +69,18 @@ def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
         guild[1] or 0,
         moderated_bits=guild[2] or 0,
     )
+
+
+def filter_authors(call: Call, guild_id: int, user_ids: Sequence[int], since_ms: int) -> set[int]:
+    """Return the IDs of the given users who sent a message in a guild since `since_ms` (Unix milliseconds)."""
+    author_ids: set[int] = set()
+    for batch in batches(user_ids):
+        rows = call.tx.all(
+            "SELECT DISTINCT m.author_id FROM messages m JOIN channels c ON c.id = m.channel_id "
+            f"WHERE m.author_id IN ({placeholders(batch)}) AND m.id >= ? AND c.guild_id = ?",
+            *batch,
+            int(Snowflake.at(since_ms)),
+            guild_id,
+        )
+        author_ids.update(row[0] for row in rows)
+    return author_ids

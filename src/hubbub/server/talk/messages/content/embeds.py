@@ -141,7 +141,8 @@ def _stripped(value: str | None | UnsetType) -> str | UnsetType:
 def _check_url(
     value: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, is_media: bool = False
 ) -> str | UnsetType:
-    """Return a URL, or UNSET if it is absent or cannot be parsed. Add an error for an invalid form or scheme.
+    """Return a URL, or UNSET if it is absent or cannot be parsed. Add an error for a malformed URL or a scheme
+    that is not allowed.
 
     `is_media` also allows attachment URLs."""
     url = _stripped(value)

@@ -1,6 +1,6 @@
 """Stored messages, and the inputs for creating them."""
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -221,6 +221,8 @@ class ApplicationOrigin(NamedTuple):
     metadata: dict[str, str] = {}
     activity: MessageActivity | None = None
     application: MessageApplication | None = None
+    copy: tuple[Any, ...] | None = None
+    """Row of the copy that the sending slice stores when it is notified of the message, or None."""
 
 
 class Author(NamedTuple):
@@ -237,7 +239,7 @@ class Author(NamedTuple):
     application_id: int | None = None
     """ID of the application that owns the webhook."""
     moderated_bits: int = 0
-    """Bit mask of what the guild's AutoMod rules check; 0 means that no rule has to be loaded."""
+    """Bits `CHECKS_MESSAGES` and `CHECKS_MEMBERS` of the guild's enabled auto moderation rules; 0 if there are none."""
     is_bot_response: bool = False
     """For interaction responses: whether the app's bot is the author, regardless of the webhook ID."""
     invoker_premium_type: int = 0

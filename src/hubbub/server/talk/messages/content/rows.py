@@ -33,6 +33,8 @@ class NewMessage(NamedTuple):
     """The nonce that is returned with the message."""
     extra: Extra | None = None
     """The decoded `row.extra`, or None if it was not decoded."""
+    copy: tuple[Any, ...] | None = None
+    """Row of the copy that a slice of a higher tier stores; see `ApplicationOrigin`."""
 
 
 def build_row(

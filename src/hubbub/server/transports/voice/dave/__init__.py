@@ -27,15 +27,13 @@ silence may be forwarded. Only `DaveGroup(..., allows_plain_clients=True)` accep
 closed with E2EE_REQUIRED (4017) before it joins. `group.rejections` counts rejected messages of clients by reason.
 """
 
+from hubbub.protocol.voice import ExecuteTransition, PrepareEpoch, PrepareTransition
 from hubbub.server.transports.voice.dave.group import DaveGroup
 from hubbub.server.transports.voice.dave.keys import ExternalSender
 from hubbub.server.transports.voice.dave.messages import (
     DaveOpcode,
-    ExecuteTransition,
     OutgoingMessage,
     Payload,
-    PrepareEpoch,
-    PrepareTransition,
 )
 
 __all__ = [

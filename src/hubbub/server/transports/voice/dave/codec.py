@@ -51,7 +51,10 @@ def u64(value: int) -> bytes:
 
 
 def vec(data: bytes) -> bytes:
-    """Encode a vector: its length in the shortest of three forms, then the bytes (RFC 9420, 2.1.2)."""
+    """Encode a vector: its length in the shortest of three forms, then the bytes (RFC 9420, 2.1.2).
+
+    Raise ValueError if the data is too long.
+    """
     length = len(data)
     if length < 1 << 6:
         return bytes((length,)) + data

@@ -3,17 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from hubbub.protocol.voice import DAVE_VERSION
+from hubbub.protocol.voice import DAVE_VERSION, ExecuteTransition, PrepareEpoch, PrepareTransition
 from hubbub.server.transports.voice.dave import checks, codec, proposals
 from hubbub.server.transports.voice.dave.checks import RejectedMessage
 from hubbub.server.transports.voice.dave.initial_group import InitialGroup
 from hubbub.server.transports.voice.dave.keys import ExternalSender
 from hubbub.server.transports.voice.dave.messages import (
     DaveOpcode,
-    ExecuteTransition,
     OutgoingMessage,
-    PrepareEpoch,
-    PrepareTransition,
     build_message,
 )
 from hubbub.server.transports.voice.dave.participants import KEY_PACKAGE_SECONDS, Participant, Transition

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-from msgspec import Struct
+from hubbub.protocol.voice import ExecuteTransition, PrepareEpoch, PrepareTransition
 
 
 class DaveOpcode(IntEnum):
@@ -21,26 +21,6 @@ class DaveOpcode(IntEnum):
     ANNOUNCE_COMMIT = 29
     WELCOME = 30
     INVALID_COMMIT_WELCOME = 31
-
-
-class PrepareTransition(Struct, frozen=True):
-    """The payload of PREPARE_TRANSITION: clients prepare for a transition to a protocol version."""
-
-    protocol_version: int
-    transition_id: int
-
-
-class ExecuteTransition(Struct, frozen=True):
-    """The payload of EXECUTE_TRANSITION: clients execute a transition, because all are ready or its time is over."""
-
-    transition_id: int
-
-
-class PrepareEpoch(Struct, frozen=True):
-    """The payload of PREPARE_EPOCH: clients start a new group and send a new key package."""
-
-    protocol_version: int
-    epoch: int = 1
 
 
 Payload = bytes | PrepareTransition | ExecuteTransition | PrepareEpoch

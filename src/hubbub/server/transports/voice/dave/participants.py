@@ -21,7 +21,7 @@ class Participant:
     version: int
     """The highest protocol version that the client supports."""
     last_package_at: float
-    """Time of the last key package, for its rate limit."""
+    """Time in seconds of the last key package, or of the join before the first one, for the rate limit."""
     has_external_sender: bool = False
     """Whether the client was sent the external sender; sending it twice would break the client."""
     key_package: ValidatedKeyPackage | None = None

@@ -11,6 +11,7 @@ from typing import Final
 MAGIC_COOKIE: Final = b"\x21\x12\xa4\x42"
 HEADER_BYTES: Final = 20
 
+# Types of messages and attributes (RFC 8489, RFC 8445).
 _BINDING_REQUEST: Final = 0x0001
 _BINDING_RESPONSE: Final = 0x0101
 _USERNAME: Final = 0x0006

@@ -112,7 +112,7 @@ def list_item_fields(name: str, form_field: str, count: int) -> dict[str, str]:
 
 
 def _frame_context(request: PageRequest, application: Application) -> dict[str, Any]:
-    """Return the template context that all pages of an application share: navigation, and the user's rights."""
+    """Return the template context that all pages of an application share: navigation, and the user's role."""
     user_id = request.required_actor.user_id
     team = application.team
     members = [] if team is None else team.members

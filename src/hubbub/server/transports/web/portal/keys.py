@@ -1,4 +1,4 @@
-"""Portal page for the roll-over of an application's signing key."""
+"""Portal page for the rollover of an application's signing key."""
 
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -22,7 +22,7 @@ PATH: Final = APPLICATION_PATH + "/keys"
 
 @page("GET", PATH)
 async def show_keys(request: PageRequest) -> web.Response:
-    """Show the signing keys and the next step of the roll-over."""
+    """Show the signing keys and the next step of the rollover."""
     return render(request, "keys.html", await load_application(request), **await _keys_context(request))
 
 
@@ -63,7 +63,7 @@ async def finish(request: PageRequest) -> web.Response:
 
 
 async def _run(request: PageRequest, operation: Any, notice: str, body: dict[str, Any] | None = None) -> web.Response:
-    """Call an operation of the roll-over and show the page again, with the notice or with the errors."""
+    """Call an operation of the rollover and show the page again, with the notice or with the errors."""
     try:
         await request.call(operation, request.path_parameter("application_id"), body=body)
     except ApiError as error:

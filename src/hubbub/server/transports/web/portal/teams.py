@@ -61,7 +61,8 @@ async def answer_invitation(request: PageRequest) -> web.Response:
         return request.redirect(TEAMS_PATH, notice="This invitation no longer exists.")
     if accepts:
         return request.redirect(f"{TEAMS_PATH}/{team_id}", notice="You are now a member of the team.")
-    return request.redirect(TEAMS_PATH, notice="You are not a member of this team.")
+    has_left = request.form.text("answer") == "leave"
+    return request.redirect(TEAMS_PATH, notice="You left the team." if has_left else "You declined the invitation.")
 
 
 async def _teams_context(request: PageRequest) -> dict[str, Any]:
@@ -116,7 +117,7 @@ async def remove_member(request: PageRequest) -> web.Response:
 @page("POST", TEAM_PATH + "/transfer")
 async def transfer_team(request: PageRequest) -> web.Response:
     """Transfer the team and its applications to another member."""
-    body = {"user_id": request.form.text("user_id"), **_code(request)}
+    body = {"user_id": request.form.text("user_id"), **_two_factor_code_field(request)}
     notice = "The team was transferred. You are now an admin of it."
     return await _run(request, teams.TRANSFER_TEAM, fields=("user_id", "code"), body=body, notice=notice)
 
@@ -149,7 +150,7 @@ async def _run(
     return request.redirect(f"{TEAMS_PATH}/{request.path_parameter('team_id')}", notice=notice)
 
 
-def _code(request: PageRequest) -> dict[str, str]:
+def _two_factor_code_field(request: PageRequest) -> dict[str, str]:
     code = request.form.trimmed("code")
     return {"code": code} if code else {}
 
@@ -187,7 +188,7 @@ def _list_possible_owners(team: Team) -> list[tuple[str, str]]:
 async def transfer_application(request: PageRequest) -> web.Response:
     """Transfer an application to a team."""
     application = await load_application(request)
-    body = {"team_id": request.form.text("team_id"), **_code(request)}
+    body = {"team_id": request.form.text("team_id"), **_two_factor_code_field(request)}
     try:
         await request.call(teams.TRANSFER_APPLICATION, application.id, body=body)
     except ApiError as error:

@@ -48,11 +48,11 @@ _PREFIX_MIN: Final = 3
 """Minimum length in characters of a query word that is compared with the starts of words."""
 
 _OTHER_SUBJECT: Final = 0.8
-"""Distance of a name whose last noun is not in the query: `list_guild_roles` for "list guilds"."""
+"""Additional distance of an entry whose `subject` is not in the query: `list_guild_roles` for "list guilds"."""
 _EXTRA_WORD: Final = 0.5
-"""Distance of each word of a name that is not in the query."""
+"""Additional distance of an entry for each word of its name that is not in the query."""
 _WEAK_WORDS: Final = {"my": 0.05, "guild": 0.1, "application": 0.1, "creat": 0.15, "list": 0.2, "get": 0.2}
-"""Distance of words of a name that are not in the query, where it is not `_EXTRA_WORD`."""
+"""Additional distance for words of a name that are not in the query, where it is not `_EXTRA_WORD`."""
 _FIRST_VERB: Final = -0.4
 """Additional distance of an operation whose verb is the first word of the query: `ban_user_from_guild` for "ban someone".
 
@@ -79,7 +79,7 @@ class Entry(NamedTuple):
     name_stems: tuple[str, ...]
     """Stems of the words of the title, in order."""
     subject: str
-    """Stem of the last noun of the title."""
+    """Stem of the word before the first preposition of the title, or of its last word: `user` of `ban_user_from_guild`."""
     keywords: frozenset[str]
     """Stems of the entry's keywords."""
     description_stems: frozenset[str]
@@ -106,8 +106,8 @@ def entries(catalogue: Catalogue) -> list[Entry]:
 def find(entries: list[Entry], query: str) -> list[Entry]:
     """Return at most `RESULTS_MAX` entries that contain all query words or their synonyms, best matches first.
 
-    An entry with an equal name comes first. Words without meaning, and words that no entry contains, are ignored. An entry
-    may lack optional words.
+    An entry with an equal name comes first. Stop words, and words that no entry contains, are ignored. An entry may lack
+    optional words.
     """
     query_texts = [word.strip(_PUNCTUATION) or word for word in query.lower().split()[:WORDS_MAX]]
     if not query_texts:
@@ -133,7 +133,7 @@ def find(entries: list[Entry], query: str) -> list[Entry]:
 
 
 def _parse_words(texts: Sequence[str]) -> list[QueryWord]:
-    """Return the words of a query, with phrases replaced and words without meaning removed."""
+    """Return the words of a query, with phrases replaced and stop words removed, unless all are stop words."""
     replaced = replace_phrases(texts)[:WORDS_MAX]
     meaningful = [word for word in replaced if word not in FILLER] or replaced
     only_optional = OPTIONAL.issuperset(meaningful)

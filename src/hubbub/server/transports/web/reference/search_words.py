@@ -1,4 +1,4 @@
-"""Words of search queries: phrases, synonyms and keywords for the terms of the API, words to ignore, and stems."""
+"""Words of search queries: phrases, synonyms and keywords for the terms of the API, stop words, and stems."""
 
 import re
 from collections.abc import Iterable
@@ -288,7 +288,7 @@ FILLER: Final = frozenset(
         "with",
     }
 )
-"""Words of a query without meaning for the search; they count only if the query has no others."""
+"""Stop words, which are ignored unless the query has no other words."""
 
 OPTIONAL: Final = frozenset(
     {"all", "api", "current", "data", "detail", "endpoint", "info", "information", "me", "my", "own"}

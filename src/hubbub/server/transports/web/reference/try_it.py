@@ -19,7 +19,7 @@ _CALLER_KINDS: Final = ((Auth.USER, "user"), (Auth.BOT, "bot"), (Auth.BEARER, "b
 _DESTRUCTIVE: Final = frozenset(
     {"ban", "delete", "disable", "expire", "leave", "logout", "prune", "reset", "revoke", "unmerge"}
 )
-"""Words in the names of operations that remove or replace something."""
+"""Words in the names of operations that remove or replace data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,17 @@
 /** The view of a channel: header, call, messages and composer. */
 
-import { ChannelFlags, MessageType, isPrivate, isVoice } from "./network/enums.js";
+import { ChannelFlags, MessageType, isLinkable, isPrivate, isVoice } from "./network/enums.js";
 import { h, setChildren } from "./ui/dom.js";
 import { LayoutPart, createPart } from "./ui/layout_part.js";
 import { t } from "./ui/translation.js";
 import { activityLine } from "./games/activity_text.js";
+import { callIdOf } from "./calls/call_places.js";
 import { requestPrivateCall } from "./calls/private_calls.js";
 import { channelHeader } from "./channels/header.js";
 import { focusRow } from "./messages/timeline.js";
 
 class ChannelView extends LayoutPart {
-  static kinds = ["channels", "guilds", "presences", "members", "relationships"];
+  static kinds = ["channels", "guilds", "presences", "members", "relationships", "voiceStates"];
   /** Closes the pane that contains this view; null if it is the main view. @type {(() => void) | null} */
   onClose = null;
 
@@ -24,7 +25,9 @@ class ChannelView extends LayoutPart {
     setChildren(
       this,
       this.head,
-      channel && (isVoice(channel) || isPrivate(channel)) ? createPart("hubbub-call-view", context) : null,
+      channel && (isVoice(channel) || isPrivate(channel) || isLinkable(channel))
+        ? createPart("hubbub-call-view", context)
+        : null,
       this.timeline,
       this.composer,
       this.dropHint,
@@ -57,6 +60,7 @@ class ChannelView extends LayoutPart {
       channel.parent_id,
       channel.member !== undefined,
       channel.linked_lobby,
+      callIdOf(context, channel),
       recipientVersions,
       String(context.state.permissionsIn(channel.id)),
     ]);

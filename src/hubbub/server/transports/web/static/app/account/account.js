@@ -4,14 +4,14 @@ import { PASSWORD_MAX, PASSWORD_MIN, USERNAME_MAX } from "../generated/limits.js
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
-import { textSetting } from "../settings/fields.js";
-import { openActionDialog } from "../settings/form.js";
-import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
-import { loadAndShow } from "../settings/content_loader.js";
+import { textSetting } from "../settings/forms/fields.js";
+import { openActionDialog } from "../settings/forms/form.js";
+import { actionButton, listEntry, settingsSection } from "../settings/forms/layout.js";
+import { loadAndShow } from "../settings/forms/content_loader.js";
 import { currentPasswordSetting } from "./credential_fields.js";
 import { openDeletion } from "./deletion.js";
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const ACCOUNT_SCREEN = { id: "account", label: t("Account"), icon: "key", build };
 
 function build(view) {

@@ -1,7 +1,7 @@
 /** The dialog with the settings of the current user. */
 
 import { t } from "../ui/translation.js";
-import { SettingsDialog } from "../settings/settings_dialog.js";
+import { SettingsDialog } from "../settings/forms/settings_dialog.js";
 import { ACCOUNT_GROUPS } from "./screens.js";
 
 /** Kinds of state changes that screens react to. */

@@ -7,7 +7,7 @@ import { h } from "../ui/dom.js";
 import { applyAppearance } from "../ui/appearance.js";
 import { showError } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
-import { choiceSetting } from "../settings/fields.js";
+import { choiceSetting } from "../settings/forms/fields.js";
 
 const THEMES = [
   ["system", t("Like my device")],
@@ -39,7 +39,7 @@ const PREVIEWS = [
   [false, t("Hide previews of links")],
 ];
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const APPEARANCE_SCREEN = { id: "appearance", label: t("Appearance"), icon: "screen", build };
 
 function build(view) {

@@ -4,11 +4,11 @@ import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
-import { openActionDialog } from "../settings/form.js";
-import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
-import { liveList } from "../settings/live_list.js";
+import { openActionDialog } from "../settings/forms/form.js";
+import { actionButton, listEntry, settingsSection } from "../settings/forms/layout.js";
+import { liveList } from "../settings/forms/live_list.js";
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const APPS_SCREEN = { id: "apps", label: t("Connected apps"), icon: "apps", build };
 
 function build(view) {

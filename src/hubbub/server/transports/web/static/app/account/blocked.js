@@ -6,9 +6,9 @@ import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { removeRelationship } from "../users/profile.js";
-import { actionButton, listEntry, statusLine } from "../settings/layout.js";
+import { actionButton, listEntry, statusLine } from "../settings/forms/layout.js";
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const BLOCKED_SCREEN = { id: "blocked", label: t("Blocked people"), icon: "block", build };
 
 function build(view) {

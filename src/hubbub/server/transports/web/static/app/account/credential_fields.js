@@ -2,7 +2,7 @@
 
 import { PASSWORD_MAX } from "../generated/limits.js";
 import { t } from "../ui/translation.js";
-import { textSetting } from "../settings/fields.js";
+import { textSetting } from "../settings/forms/fields.js";
 
 /** Maximum length of an entered code: room for a backup code with spaces. */
 const CODE_INPUT_MAX = 24;

@@ -5,8 +5,8 @@ import { guildIcon } from "../content/avatars.js";
 import { clearStorage } from "../network/browser_storage.js";
 import { openLoginPage } from "../network/login.js";
 import { t } from "../ui/translation.js";
-import { openActionDialog } from "../settings/form.js";
-import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
+import { openActionDialog } from "../settings/forms/form.js";
+import { actionButton, listEntry, settingsSection } from "../settings/forms/layout.js";
 import { deleteGuild, transferControls } from "../settings/ownership.js";
 import { codeSetting, currentPasswordSetting } from "./credential_fields.js";
 

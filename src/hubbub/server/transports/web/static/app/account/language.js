@@ -1,13 +1,13 @@
 /** User settings: the locale of the interface, which apps receive too. */
 
-import { choiceSetting } from "../settings/fields.js";
-import { SettingsForm } from "../settings/form.js";
-import { settingsSection } from "../settings/layout.js";
-import { userLocaleOptions } from "../settings/locales.js";
+import { choiceSetting } from "../settings/forms/fields.js";
+import { SettingsForm } from "../settings/forms/form.js";
+import { settingsSection } from "../settings/forms/layout.js";
+import { userLocaleOptions } from "../settings/forms/locales.js";
 import { h } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const LANGUAGE_SCREEN = { id: "language", label: t("Language"), icon: "globe", build };
 
 function build(view) {

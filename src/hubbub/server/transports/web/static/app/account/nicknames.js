@@ -6,11 +6,11 @@ import { h, reconcile } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { guildIcon } from "../content/avatars.js";
-import { textSetting } from "../settings/fields.js";
-import { openActionDialog } from "../settings/form.js";
-import { actionButton, listEntry, statusLine } from "../settings/layout.js";
+import { textSetting } from "../settings/forms/fields.js";
+import { openActionDialog } from "../settings/forms/form.js";
+import { actionButton, listEntry, statusLine } from "../settings/forms/layout.js";
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const NICKNAMES_SCREEN = { id: "nicknames", label: t("Nicknames"), icon: "tag", build };
 
 function build(view) {

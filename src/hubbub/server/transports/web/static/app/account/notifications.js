@@ -6,10 +6,10 @@ import { t } from "../ui/translation.js";
 import { pushNotificationsField } from "./push_notifications.js";
 import { notificationPermission } from "../notifications/desktop.js";
 import { playNotificationSound } from "../notifications/sound.js";
-import { switchSetting } from "../settings/fields.js";
-import { actionButton, settingsSection } from "../settings/layout.js";
+import { switchSetting } from "../settings/forms/fields.js";
+import { actionButton, settingsSection } from "../settings/forms/layout.js";
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const NOTIFICATIONS_SCREEN = { id: "notifications", label: t("Notifications"), icon: "bell", build };
 
 /** Explanations by the permission of this page to show notifications. */

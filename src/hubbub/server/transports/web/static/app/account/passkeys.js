@@ -6,10 +6,10 @@ import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { formatTime } from "../ui/times.js";
 import { t } from "../ui/translation.js";
-import { textSetting } from "../settings/fields.js";
-import { openActionDialog } from "../settings/form.js";
-import { actionButton, listEntry, settingsSection } from "../settings/layout.js";
-import { liveList } from "../settings/live_list.js";
+import { textSetting } from "../settings/forms/fields.js";
+import { openActionDialog } from "../settings/forms/form.js";
+import { actionButton, listEntry, settingsSection } from "../settings/forms/layout.js";
+import { liveList } from "../settings/forms/live_list.js";
 import { currentPasswordSetting } from "./credential_fields.js";
 
 const PATH = "/users/@me/passkeys";

@@ -3,9 +3,9 @@
 import { InGameMessages } from "../generated/enums.js";
 import { h } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
-import { choiceSetting, groupSetting, switchSetting } from "../settings/fields.js";
-import { SettingsForm } from "../settings/form.js";
-import { settingsSection } from "../settings/layout.js";
+import { choiceSetting, groupSetting, switchSetting } from "../settings/forms/fields.js";
+import { SettingsForm } from "../settings/forms/form.js";
+import { settingsSection } from "../settings/forms/layout.js";
 
 const IN_GAME_OPTIONS = [
   [InGameMessages.ALL, t("From all players")],
@@ -13,7 +13,7 @@ const IN_GAME_OPTIONS = [
   [InGameMessages.NONE, t("None")],
 ];
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const PRIVACY_SCREEN = { id: "privacy", label: t("Privacy"), icon: "lock", build };
 
 function build(view) {

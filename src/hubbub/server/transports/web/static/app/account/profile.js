@@ -6,15 +6,15 @@ import { h, setChildren } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { userBannerPath } from "../content/cdn_paths.js";
-import { textSetting } from "../settings/fields.js";
-import { SettingsForm, reportAtField } from "../settings/form.js";
-import { settingsSection } from "../settings/layout.js";
-import { imageSetting } from "../settings/upload_field.js";
+import { textSetting } from "../settings/forms/fields.js";
+import { SettingsForm, reportAtField } from "../settings/forms/form.js";
+import { settingsSection } from "../settings/forms/layout.js";
+import { imageSetting } from "../settings/forms/upload_field.js";
 
 /** Color that the color field shows while no color is chosen. */
 const DEFAULT_ACCENT_COLOR = 0x0d6b62;
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const PROFILE_SCREEN = { id: "profile", label: t("Profile"), icon: "people", build };
 
 function build(view) {
@@ -99,7 +99,7 @@ function bannerNode(me, { banner, accent_color: color }) {
 /**
  * Return a color field; its value is the number 0xRRGGBB, or null for no color.
  *
- * @returns {import("../settings/fields.js").SettingsField}
+ * @returns {import("../settings/forms/fields.js").SettingsField}
  */
 function accentSetting() {
   let value = null;

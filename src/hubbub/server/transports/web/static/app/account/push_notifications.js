@@ -3,7 +3,7 @@
 import { fetchPushState, pushObstacle, subscribeToPush, unsubscribeFromPush } from "../network/push.js";
 import { h, setChildren } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
-import { switchSetting } from "../settings/fields.js";
+import { switchSetting } from "../settings/forms/fields.js";
 
 const OBSTACLE_TEXTS = {
   insecure: t("Push notifications need a page that is served over HTTPS."),

@@ -14,7 +14,7 @@ import { SECURITY_SCREEN } from "./security.js";
 import { SESSIONS_SCREEN } from "./sessions.js";
 import { STATUS_SCREEN } from "./status.js";
 
-/** Screens by the heading of their group. @type {[string, import("../settings/settings_dialog.js").SettingsScreen[]][]} */
+/** Screens by the heading of their group. @type {[string, import("../settings/forms/settings_dialog.js").SettingsScreen[]][]} */
 export const ACCOUNT_GROUPS = [
   [t("You"), [PROFILE_SCREEN, NICKNAMES_SCREEN, STATUS_SCREEN]],
   [t("Account"), [ACCOUNT_SCREEN, SECURITY_SCREEN, SESSIONS_SCREEN]],

@@ -3,14 +3,14 @@
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
-import { openActionDialog } from "../settings/form.js";
-import { actionButton, settingsSection } from "../settings/layout.js";
+import { openActionDialog } from "../settings/forms/form.js";
+import { actionButton, settingsSection } from "../settings/forms/layout.js";
 import { passkeysSection } from "./passkeys.js";
 import { codeSetting, currentPasswordSetting } from "./credential_fields.js";
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const SECURITY_SCREEN = { id: "security", label: t("Security"), icon: "shield", build };
 
 function build(view) {

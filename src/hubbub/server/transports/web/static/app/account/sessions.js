@@ -4,10 +4,10 @@ import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { formatTime } from "../ui/times.js";
 import { t } from "../ui/translation.js";
-import { openActionDialog } from "../settings/form.js";
-import { actionButton, listEntry } from "../settings/layout.js";
-import { createReload } from "../settings/content_loader.js";
-import { liveList } from "../settings/live_list.js";
+import { openActionDialog } from "../settings/forms/form.js";
+import { actionButton, listEntry } from "../settings/forms/layout.js";
+import { createReload } from "../settings/forms/content_loader.js";
+import { liveList } from "../settings/forms/live_list.js";
 
 /** Parts of User-Agent headers and the browsers that send them; the first match counts. */
 const BROWSERS = [
@@ -30,7 +30,7 @@ const SYSTEMS = [
 /** Maximum length of the name of an unknown program, in characters. */
 const PROGRAM_NAME_MAX = 40;
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const SESSIONS_SCREEN = { id: "sessions", label: t("Sessions"), icon: "history", build };
 
 function build(view) {

@@ -4,10 +4,10 @@ import { CUSTOM_STATUS_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { formatTime } from "../ui/times.js";
 import { t } from "../ui/translation.js";
-import { emojiSetting } from "../settings/emoji_field.js";
-import { choiceSetting, textSetting } from "../settings/fields.js";
-import { SettingsForm } from "../settings/form.js";
-import { settingsSection } from "../settings/layout.js";
+import { emojiSetting } from "../settings/forms/emoji_field.js";
+import { choiceSetting, textSetting } from "../settings/forms/fields.js";
+import { SettingsForm } from "../settings/forms/form.js";
+import { settingsSection } from "../settings/forms/layout.js";
 
 const STATUS_OPTIONS = [
   ["online", t("Online")],
@@ -27,7 +27,7 @@ const END_OPTIONS = [
   [TODAY, t("At the end of today")],
 ];
 
-/** @type {import("../settings/settings_dialog.js").SettingsScreen} */
+/** @type {import("../settings/forms/settings_dialog.js").SettingsScreen} */
 export const STATUS_SCREEN = { id: "status", label: t("Status"), icon: "smile", build };
 
 function build(view) {

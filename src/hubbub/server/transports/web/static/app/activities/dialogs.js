@@ -1,5 +1,6 @@
 /** Dialogs that activities open. They are always dialogs of the client, above the frame (spec/activities.md#10). */
 
+import { RpcErrorCode } from "../generated/rpc.js";
 import { InviteTargetType, RelationshipType } from "../generated/enums.js";
 import { isPrivate, isMessageable, isVoice, Permissions } from "../network/enums.js";
 import { createMessageNonce } from "../network/ids.js";
@@ -11,7 +12,7 @@ import { t, tNodes } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
 import { channelTitle } from "../content/avatars.js";
 import { cdnPath } from "../content/cdn_paths.js";
-import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
+import { RpcError, invalidField } from "./rpc_errors.js";
 
 /** Maximum number of channels or friends in a dialog. */
 const CHOICES_MAX = 300;

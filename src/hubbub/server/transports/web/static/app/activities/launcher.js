@@ -1,5 +1,6 @@
 /** The frame that shows an activity, and the dialog that launches one (spec/activities.md#2 to 5). */
 
+import { RpcCloseCode } from "../generated/rpc.js";
 import { bindToChannel } from "../state/context.js";
 import { iconButton } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
@@ -13,7 +14,6 @@ import { runCommand } from "../commands/context_menu.js";
 import { activitiesEnabled, proxyOrigin } from "./availability.js";
 import { getActivityInstances } from "./instances.js";
 import { ActivityPresence } from "./presence.js";
-import { RpcCloseCode } from "./rpc_errors.js";
 import { RpcHost } from "./rpc_host.js";
 
 /** Permissions policy and sandbox of the frame (spec/activities.md#4). */
@@ -170,7 +170,7 @@ class ActivityFrame {
     this.frame.focus();
   }
 
-  /** Return whether this frame shows the given activity. */
+  /** Return whether this frame shows the activity of an application in a channel. */
   isShowing(applicationId, channelId) {
     return this.application.id === applicationId && this.context.channelId === channelId;
   }
@@ -217,7 +217,7 @@ class ActivityFrame {
       .catch(error => error.status === 404 || showError(error));
   }
 
-  /** Remove the frame, clear the presence of the activity, and show `text` as a notice, if given. */
+  /** Remove the frame, clear the presence of the activity, and show `text` as a notice, unless it is empty. */
   end(text = "") {
     if (this.#hasEnded) return;
     this.#hasEnded = true;

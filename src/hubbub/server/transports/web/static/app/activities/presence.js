@@ -1,7 +1,7 @@
 /** The presence that activities set with SET_ACTIVITY: validation and rate limiting (spec/rpc.md#8). */
 
 import { ActivityFlags, ActivityType } from "../generated/enums.js";
-import { ACTIVITY_UPDATES_MAX, ACTIVITY_UPDATES_WINDOW_SECONDS } from "../generated/limits.js";
+import { ACTIVITY_UPDATES_MAX, ACTIVITY_UPDATES_WINDOW_SECONDS } from "../generated/rpc.js";
 import { updatePresence } from "../network/own_presence.js";
 import { invalidField } from "./rpc_errors.js";
 import { object, boolean, list, httpUrl, integer, oneOf, string } from "./rpc_validation.js";

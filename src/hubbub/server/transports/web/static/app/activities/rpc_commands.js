@@ -1,5 +1,6 @@
-/** The RPC commands of activities, with the scopes they require (spec/activities.md#7). */
+/** The RPC commands of activities (spec/activities.md#7). */
 
+import { RpcErrorCode, Scope } from "../generated/rpc.js";
 import { ActivityType } from "../generated/enums.js";
 import { isPrivate, Permissions, RelationshipType } from "../network/enums.js";
 import {
@@ -11,69 +12,56 @@ import {
   showShareImageDialog,
 } from "./dialogs.js";
 import { readActivity } from "./presence.js";
-import { RpcError, RpcErrorCode } from "./rpc_errors.js";
+import { RpcError } from "./rpc_errors.js";
 import { readArguments, boolean, list, httpUrl, integer, oneOf, snowflake, string } from "./rpc_validation.js";
 import { requestAsApp } from "./app_requests.js";
 import { expandScopes } from "./scopes.js";
 import * as payloads from "./rpc_payloads.js";
 
-const AUTHENTICATED = ["rpc.authenticated"];
 const TEXT_LENGTH_MAX = 2048;
 const PURCHASE_TIMEOUT_MS = 300_000;
-/** Scopes that install something in a guild or channel, which the consent dialog does not support. */
-const UNSUPPORTED_SCOPES = ["bot", "webhook.incoming"];
+/** Scopes that add a bot or a webhook to a guild, which the consent dialog does not support. */
+const UNSUPPORTED_SCOPES = [Scope.BOT, Scope.WEBHOOK_INCOMING];
 
 const oauth2Error = code => new RpcError(RpcErrorCode.OAUTH2_ERROR, code);
 
 /**
- * A command: the scopes that it requires, and the function that runs it.
+ * A function that runs a command. The host checks the scopes first (`ACTIVITY_COMMAND_SCOPES`).
  *
- * @typedef {{requiredScopes?: string[], run: (session: import("./rpc_host.js").ActivitySession, args: any) => any}} RpcCommand
+ * @typedef {(session: import("./rpc_host.js").ActivitySession, args: any) => any} RpcCommand
  */
 
 /** @type {Record<string, RpcCommand>} */
 export const RPC_COMMANDS = Object.freeze({
-  AUTHORIZE: { run: authorize },
-  AUTHENTICATE: { run: authenticate },
-  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: {
-    requiredScopes: AUTHENTICATED,
-    run: async session => ({ participants: await payloads.participants(session) }),
-  },
-  GET_CHANNEL: { requiredScopes: ["guilds"], run: getChannel },
-  GET_CHANNEL_PERMISSIONS: { requiredScopes: ["guilds.members.read"], run: getChannelPermissions },
-  GET_RELATIONSHIPS: { requiredScopes: ["relationships.read"], run: getRelationships },
-  GET_USER: { run: getUser },
-  INVITE_USER_EMBEDDED: { requiredScopes: ["relationships.read"], run: inviteUser },
-  SET_ACTIVITY: { requiredScopes: ["rpc.activities.write"], run: setActivity },
-  OPEN_EXTERNAL_LINK: { run: openExternalLink },
-  OPEN_INVITE_DIALOG: { run: openInviteDialog },
-  OPEN_SHARE_MOMENT_DIALOG: { requiredScopes: AUTHENTICATED, run: openShareMomentDialog },
-  INITIATE_IMAGE_UPLOAD: { requiredScopes: AUTHENTICATED, run: initiateImageUpload },
-  SHARE_LINK: { requiredScopes: AUTHENTICATED, run: shareLink },
-  REQUEST_PROXY_TICKET_REFRESH: { requiredScopes: AUTHENTICATED, run: refreshTicket },
-  GET_SKUS_EMBEDDED: {
-    requiredScopes: AUTHENTICATED,
-    run: async session => ({ skus: (await fetchSkus(session)).map(payloads.sku) }),
-  },
-  GET_ENTITLEMENTS_EMBEDDED: {
-    requiredScopes: AUTHENTICATED,
-    run: async session => ({ entitlements: (await fetchEntitlements(session)).map(payloads.entitlement) }),
-  },
-  START_PURCHASE: { requiredScopes: AUTHENTICATED, run: startPurchase },
-  USER_SETTINGS_GET_LOCALE: {
-    requiredScopes: ["identify"],
-    run: ({ context }) => ({ locale: context.me.locale ?? navigator.language }),
-  },
-  ENCOURAGE_HW_ACCELERATION: { run: () => ({ enabled: true }) },
-  SET_CONFIG: {
-    run: (_, args) => ({
-      use_interactive_pip: Boolean(readArguments(args, { use_interactive_pip: boolean }).use_interactive_pip),
-    }),
-  },
-  SET_ORIENTATION_LOCK_STATE: {
-    run: (_, args) => void readArguments(args, { lock_state: integer(1, 3) }, "lock_state"),
-  },
-  GET_PLATFORM_BEHAVIORS: { run: () => ({}) },
+  AUTHORIZE: authorize,
+  AUTHENTICATE: authenticate,
+  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: async session => ({
+    participants: await payloads.participants(session),
+  }),
+  GET_CHANNEL: getChannel,
+  GET_CHANNEL_PERMISSIONS: getChannelPermissions,
+  GET_RELATIONSHIPS: getRelationships,
+  GET_USER: getUser,
+  INVITE_USER_EMBEDDED: inviteUser,
+  SET_ACTIVITY: setActivity,
+  OPEN_EXTERNAL_LINK: openExternalLink,
+  OPEN_INVITE_DIALOG: openInviteDialog,
+  OPEN_SHARE_MOMENT_DIALOG: openShareMomentDialog,
+  INITIATE_IMAGE_UPLOAD: initiateImageUpload,
+  SHARE_LINK: shareLink,
+  REQUEST_PROXY_TICKET_REFRESH: refreshTicket,
+  GET_SKUS_EMBEDDED: async session => ({ skus: (await fetchSkus(session)).map(payloads.sku) }),
+  GET_ENTITLEMENTS_EMBEDDED: async session => ({
+    entitlements: (await fetchEntitlements(session)).map(payloads.entitlement),
+  }),
+  START_PURCHASE: startPurchase,
+  USER_SETTINGS_GET_LOCALE: ({ context }) => ({ locale: context.me.locale ?? navigator.language }),
+  ENCOURAGE_HW_ACCELERATION: () => ({ enabled: true }),
+  SET_CONFIG: (_, args) => ({
+    use_interactive_pip: Boolean(readArguments(args, { use_interactive_pip: boolean }).use_interactive_pip),
+  }),
+  SET_ORIENTATION_LOCK_STATE: (_, args) => void readArguments(args, { lock_state: integer(1, 3) }, "lock_state"),
+  GET_PLATFORM_BEHAVIORS: () => ({}),
 });
 
 // Authorization
@@ -149,7 +137,7 @@ function getChannel({ context, scopes }, args) {
   const { channel_id: id } = readArguments(args, { channel_id: snowflake }, "channel_id");
   const channel = context.state.channels.get(id);
   if (!channel) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
-  if (isPrivate(channel) && !scopes.has("dm_channels.read"))
+  if (isPrivate(channel) && !scopes.has(Scope.DM_CHANNELS_READ))
     throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
   return payloads.channel(context, channel);
 }

@@ -1,15 +1,16 @@
 /** Events that activities can subscribe to (spec/activities.md#7). */
 
+import { ACTIVITY_EVENT_SCOPES, RpcErrorCode } from "../generated/rpc.js";
 import { RelationshipType } from "../generated/enums.js";
 import { requestAsApp } from "./app_requests.js";
-import { RpcError, RpcErrorCode } from "./rpc_errors.js";
+import { RpcError } from "./rpc_errors.js";
 import { readArguments, snowflake } from "./rpc_validation.js";
 import { hasScopes } from "./scopes.js";
 import * as payloads from "./rpc_payloads.js";
 
 const SUBSCRIPTIONS_MAX = 64;
 
-/** Every event: required scopes, the argument that selects its subject, and the function that builds its current payload. */
+/** Every event: the argument that selects its subject, and the function that builds its current payload. */
 const EVENTS = Object.freeze({
   ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE: {
     currentPayload: async session => ({ participants: await payloads.participants(session) }),
@@ -17,18 +18,17 @@ const EVENTS = Object.freeze({
   ACTIVITY_LAYOUT_MODE_UPDATE: { currentPayload: session => ({ layout_mode: session.layout() }) },
   ORIENTATION_UPDATE: { currentPayload: screenOrientation },
   THERMAL_STATE_UPDATE: { currentPayload: () => ({ thermal_state: 0 }) },
-  VOICE_STATE_UPDATE: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
+  VOICE_STATE_UPDATE: { subject: "channel_id" },
   // Activities can subscribe to SPEAKING_START, SPEAKING_STOP and ACTIVITY_JOIN, but the client does not send them.
-  SPEAKING_START: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
-  SPEAKING_STOP: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
-  CURRENT_USER_UPDATE: { requiredScopes: ["identify"], currentPayload: currentUser },
+  SPEAKING_START: { subject: "channel_id" },
+  SPEAKING_STOP: { subject: "channel_id" },
+  CURRENT_USER_UPDATE: { currentPayload: currentUser },
   CURRENT_GUILD_MEMBER_UPDATE: {
     subject: "guild_id",
-    requiredScopes: ["identify", "guilds.members.read"],
     currentPayload: ({ context }, subjectId) => payloads.member(context, subjectId),
   },
-  RELATIONSHIP_UPDATE: { requiredScopes: ["relationships.read"] },
-  ENTITLEMENT_CREATE: { requiredScopes: ["rpc.authenticated"] },
+  RELATIONSHIP_UPDATE: {},
+  ENTITLEMENT_CREATE: {},
   ACTIVITY_JOIN: {},
 });
 
@@ -94,7 +94,7 @@ export class Subscriptions {
    */
   add(evt, args) {
     const { key, event, subjectId } = this.#read(evt, args);
-    if (!hasScopes(event.requiredScopes, this.#session.scopes)) {
+    if (!hasScopes(ACTIVITY_EVENT_SCOPES[evt], this.#session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
     if (this.#subscribed.size >= SUBSCRIPTIONS_MAX && !this.#subscribed.has(key))

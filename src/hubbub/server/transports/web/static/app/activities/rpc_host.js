@@ -5,16 +5,21 @@
  * limits the size and rate of commands, and checks the granted scopes. The user's own token is never sent to the frame.
  */
 
-import { RpcOpcode } from "../generated/enums.js";
+import {
+  ACTIVITY_COMMAND_SCOPES,
+  PROGRAM_FRAME_BYTES_MAX,
+  RPC_VERSION,
+  RpcCloseCode,
+  RpcErrorCode,
+  RpcOpcode,
+} from "../generated/rpc.js";
 import { RPC_COMMANDS } from "./rpc_commands.js";
-import { RpcCloseCode, RpcError, RpcErrorCode } from "./rpc_errors.js";
+import { RpcError } from "./rpc_errors.js";
 import { Subscriptions } from "./rpc_events.js";
 import { hasScopes } from "./scopes.js";
 
 const { HANDSHAKE, FRAME, CLOSE } = RpcOpcode;
-const RPC_VERSION = 1;
 
-const FRAME_LENGTH_MAX = 64 * 1024;
 const RATE_WINDOW_MS = 10_000;
 /** Commands per window (spec/activities.md#10). */
 const COMMANDS_MAX = 60;
@@ -167,16 +172,16 @@ export class RpcHost {
     if (cmd === "UNSUBSCRIBE") return this.subscriptions.remove(evt, args);
     const command = Object.hasOwn(RPC_COMMANDS, cmd) ? RPC_COMMANDS[cmd] : null;
     if (!command) throw new RpcError(RpcErrorCode.INVALID_COMMAND, `Invalid command: ${cmd}`);
-    if (!hasScopes(command.requiredScopes, this.session.scopes)) {
+    if (!hasScopes(ACTIVITY_COMMAND_SCOPES[cmd], this.session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
-    return command.run(this.session, args);
+    return command(this.session, args);
   }
 }
 
 function isWithinSizeLimit(payload) {
   try {
-    return JSON.stringify(payload).length <= FRAME_LENGTH_MAX;
+    return JSON.stringify(payload).length <= PROGRAM_FRAME_BYTES_MAX;
   } catch {
     return false;
   }

@@ -8,7 +8,9 @@ import { channelPath } from "../ui/router.js";
 import { t } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
+import { applicationName } from "../games/game_images.js";
 import { canShareScreen } from "../voice/support.js";
+import { findCallChannel } from "./call_places.js";
 import { openCallDetails, openVoiceSettings } from "./dialogs.js";
 
 const STATE_LABELS = {
@@ -75,13 +77,18 @@ class CallBar extends LayoutPart {
   draw() {
     const { state } = this.context;
     const calls = getCalls(this.context);
-    const channel = state.channels.get(calls.channelId);
-    this.hidden = channel === undefined;
+    const callId = calls.channelId;
+    const channel = findCallChannel(this.context, callId);
+    const lobby = state.lobbies.get(callId);
+    const isShown = channel !== null || lobby !== undefined;
+    this.hidden = !isShown;
     const { muted, deaf } = calls.devices.settings;
     const connectionState = callState(calls);
     const quality = qualityOf(calls);
-    const isListener = state.myVoiceState()?.suppress ?? false;
+    const ownState = state.voiceStatesIn(callId).find(({ user_id: id }) => id === this.context.me.id);
+    const isListener = ownState?.suppress ?? false;
     const version = JSON.stringify([
+      callId,
       channel?.id,
       channel?.name,
       muted,
@@ -96,7 +103,7 @@ class CallBar extends LayoutPart {
     const focused = this.contains(document.activeElement)
       ? /** @type {HTMLElement} */ (document.activeElement).dataset.focus
       : undefined;
-    if (channel === undefined) setChildren(this);
+    if (!isShown) setChildren(this);
     else
       setChildren(
         this,
@@ -119,10 +126,14 @@ class CallBar extends LayoutPart {
               signalIcon(quality.level),
             ),
             h(
-              "a",
-              { href: channelPath(channel), class: "call-channel", dataset: { focus: "place" } },
+              channel === null ? "span" : "a",
+              { href: channel && channelPath(channel), class: "call-channel", dataset: { focus: "place" } },
               h("strong", null, STATE_LABELS[connectionState]),
-              h("span", { class: "muted small", dir: "auto" }, this.#placeName(channel)),
+              h(
+                "span",
+                { class: "muted small", dir: "auto" },
+                channel === null ? applicationName(this.context, lobby.application_id) : this.#placeName(channel),
+              ),
             ),
           ),
           h(

@@ -1,6 +1,6 @@
 /** The call of the channel in view, above its messages: participants, controls, and the reason why the user cannot join. */
 
-import { ChannelType, Permissions, isPrivate } from "../network/enums.js";
+import { ChannelType, Permissions, isPrivate, isVoice } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
@@ -9,6 +9,7 @@ import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { callButtons, callState } from "./call_bar.js";
+import { callIdOf, joinLobbyCall } from "./call_places.js";
 import { openCallDetails } from "./dialogs.js";
 import { canFullscreen, changeLayout, getLayout, toggleFullscreen } from "./layout.js";
 import { participantEntries, updateTiles } from "./participants.js";
@@ -39,10 +40,12 @@ class CallView extends LayoutPart {
     const channel = state.channels.get(channelId);
     if (channel === undefined) return;
     const calls = getCalls(this.context);
-    const voiceStates = state.voiceStatesIn(channelId);
+    const callId = callIdOf(this.context, channel);
+    const voiceStates = state.voiceStatesIn(callId);
     const channelCall = isPrivate(channel) ? privateCall(this.context, channelId) : null;
-    this.hidden = isPrivate(channel) && channelCall === null && calls.channelId !== channelId;
-    const hasJoined = calls.channelId === channelId;
+    const hasJoined = calls.channelId === callId;
+    // Only voice channels show a call that no one is in.
+    this.hidden = !isVoice(channel) && channelCall === null && voiceStates.length === 0 && !hasJoined;
     this.section.classList.toggle("joined", hasJoined);
     this.#drawParticipants(channel, calls, voiceStates, hasJoined);
     this.hint.textContent =
@@ -64,7 +67,7 @@ class CallView extends LayoutPart {
       reconcile(list, participantEntries(this.context, participants));
       updateTiles(list, this.context, participants, mainId);
     }
-    this.tiles.classList.toggle("with-video", this.tiles.querySelector("video") !== null);
+    this.tiles.classList.toggle("with-video", this.tiles.querySelector("video, .screen-preview") !== null);
     this.tiles.classList.toggle("speaker-layout", this.mainId !== null);
     this.audienceTitle.hidden = audience.length === 0;
     this.audienceTitle.textContent = t("Audience · {count}", { count: audience.length });
@@ -77,13 +80,13 @@ class CallView extends LayoutPart {
   #hintText(channel, voiceStates, hasJoined, calls) {
     const obstacle = callObstacle();
     if (!hasJoined && obstacle !== null) return obstacle;
-    if (!hasJoined && channel.guild_id && !this.context.state.can(channel.id, Permissions.CONNECT))
+    if (!hasJoined && isVoice(channel) && !this.context.state.can(channel.id, Permissions.CONNECT))
       return t("You do not have permission to join this channel.");
-    if (!hasJoined && !voiceStates.length && channel.guild_id)
+    if (!hasJoined && !voiceStates.length && isVoice(channel))
       return channel.type === ChannelType.GUILD_STAGE_VOICE
         ? t("No one is on this stage.")
         : t("No one is in this voice channel.");
-    if (!hasJoined) return "";
+    if (!hasJoined) return this.#lobbyHint(channel);
     if (callState(calls) === "reconnecting") return t("The connection was lost. Reconnecting…");
     if (this.#ownState(voiceStates)?.suppress)
       return channel.type === ChannelType.GUILD_STAGE_VOICE
@@ -95,6 +98,11 @@ class CallView extends LayoutPart {
       return t("Others do not hear the sound of your screen while you are muted.");
     if (calls.devices.settings.pushToTalk) return t("Hold the right Ctrl key to talk.");
     return "";
+  }
+
+  /** Return the hint for a channel whose call is that of a linked lobby; an empty text for other channels. */
+  #lobbyHint(channel) {
+    return callIdOf(this.context, channel) === channel.id ? "" : t("This is the call of your lobby in the game.");
   }
 
   #ringingText(channelCall, hasJoined) {
@@ -111,7 +119,7 @@ class CallView extends LayoutPart {
   #drawActions(channel, calls, voiceStates, hasJoined, channelCall) {
     const { state, me } = this.context;
     const { muted, deaf } = calls.devices.settings;
-    const canConnect = callObstacle() === null && (!channel.guild_id || state.can(channel.id, Permissions.CONNECT));
+    const canConnect = callObstacle() === null && (!isVoice(channel) || state.can(channel.id, Permissions.CONNECT));
     const ownState = this.#ownState(voiceStates);
     const isRinging = channelCall?.ringing?.includes(me.id) ?? false;
     const isEncrypted = hasJoined && (calls.call?.isEncrypted ?? false);
@@ -155,10 +163,14 @@ class CallView extends LayoutPart {
   }
 
   #joinButtons(channel, calls, canConnect, isRinging) {
+    const callId = callIdOf(this.context, channel);
     const button = (label, kind, attributes) =>
       h("button", { type: "button", class: `button small ${kind}`, ...attributes }, label);
     return [
-      button(t("Join"), "", { disabled: !canConnect, onclick: () => calls.join(channel) }),
+      button(t("Join"), "", {
+        disabled: !canConnect,
+        onclick: () => (callId === channel.id ? calls.join(channel) : joinLobbyCall(this.context, callId)),
+      }),
       isRinging ? button(t("Decline"), "quiet", { onclick: () => declineCall(this.context, channel.id) }) : null,
     ];
   }

@@ -22,7 +22,7 @@ class CallLayout {
     const isPresent = id => id !== null && userIds.includes(id);
     if (isPresent(this.pinnedId)) return this.pinnedId;
     const videos = call?.videos ?? new Map();
-    const screenId = userIds.find(id => videos.get(id)?.type === "screen") ?? null;
+    const screenId = userIds.find(id => videos.get(id)?.type === "screen" && !call?.unwatched.has(id)) ?? null;
     if (screenId !== null) return screenId;
     if (this.mode === "auto") return video.type === "screen" ? ownId : null;
     this.#followSpeaker(call?.speakingIds ?? new Set(), userIds, ownId);

@@ -6,23 +6,26 @@ import { runAndReport } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
+import { callIdOf } from "./call_places.js";
 import { canFullscreen, toggleFullscreen } from "./layout.js";
 import { openParticipantOptions } from "./dialogs.js";
+import { isUnwatched, screenPreview, stopWatchingButton, updateViewers, viewersButton } from "./screen_shares.js";
 
 /** Return the entries of `reconcile` for the participants in a channel. `updateTiles` updates names and adds indicators. */
 export function participantEntries(context, voiceStates) {
   const { me } = context;
   const calls = getCalls(context);
-  const hasJoined = calls.channelId === context.channelId;
+  const hasJoined = calls.channelId === callIdOf(context, context.state.channels.get(context.channelId));
   return voiceStates.map(({ user_id: userId }) => {
     const { user, name } = participantOf(context, userId);
     const video = hasJoined ? videoOf(calls, userId, me.id) : null;
+    const isPaused = video?.type === "screen" && isUnwatched(context, userId);
     return {
       key: userId,
       // A tile with a video is built again only if the video, the avatar or its buttons change: a new element would
       // leave full screen.
-      version: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, hasJoined]),
-      build: () => tile(context, { user, name, video, hasJoined }),
+      version: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, isPaused, hasJoined]),
+      build: () => tile(context, { user, name, video, isPaused, hasJoined }),
     };
   });
 }
@@ -30,12 +33,14 @@ export function participantEntries(context, voiceStates) {
 /** Update names, indicators, speaking borders and the large tile, without building the tiles again. */
 export function updateTiles(list, context, voiceStates, mainId) {
   const { call, channelId } = getCalls(context);
-  const speaking = channelId === context.channelId ? (call?.speakingIds ?? new Set()) : new Set();
+  const callId = callIdOf(context, context.state.channels.get(context.channelId));
+  const speaking = channelId === callId ? (call?.speakingIds ?? new Set()) : new Set();
   const statesById = new Map(voiceStates.map(voiceState => [voiceState.user_id, voiceState]));
   for (const item of list.children) {
     const userId = item.dataset.key;
     const isSpeaking = speaking.has(userId);
     item.classList.toggle("main-tile", userId === mainId);
+    updateViewers(context, item);
     if (item.classList.contains("speaking") !== isSpeaking) {
       item.classList.toggle("speaking", isSpeaking);
       item.querySelector(".speaking-mark").textContent = isSpeaking ? t("speaking") : "";
@@ -85,12 +90,14 @@ function voiceIndicators({
   return indicators;
 }
 
-function tile(context, { user, name, video, hasJoined }) {
+function tile(context, { user, name, video, isPaused, hasJoined }) {
   const isOther = user.id !== context.me.id;
   const item = h(
     "li",
     { class: video ? "tile has-video" : "tile" },
-    video ? videoElement(video, name, isOther) : h("span", { class: "tile-avatar" }, userAvatar(user, name)),
+    isPaused ? screenPreview(context, user.id, name) : null,
+    video && !isPaused ? videoElement(video, name, isOther) : null,
+    video ? null : h("span", { class: "tile-avatar" }, userAvatar(user, name)),
     h(
       "span",
       { class: "tile-name" },
@@ -102,7 +109,9 @@ function tile(context, { user, name, video, hasJoined }) {
     h(
       "span",
       { class: "tile-tools" },
-      video && canFullscreen()
+      video?.type === "screen" && !isOther ? viewersButton(context) : null,
+      video?.type === "screen" && isOther && !isPaused ? stopWatchingButton(context, user.id, name) : null,
+      video && !isPaused && canFullscreen()
         ? iconButton("expand", t("Full screen: {name}", { name }), () => runAndReport(() => toggleFullscreen(item)), {
             dataset: { focus: "expand" },
           })

@@ -3,6 +3,7 @@
 import { announce } from "../ui/live_region.js";
 import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
+import { findCallChannel } from "./call_places.js";
 import { startPrivateCalls } from "./private_calls.js";
 import { startSoundboard } from "./soundboard.js";
 
@@ -15,7 +16,7 @@ export function startCalls(context) {
   startPrivateCalls(context);
   startSoundboard(context);
   const nameOf = userId => {
-    const guildId = state.channels.get(calls.channelId)?.guild_id ?? null;
+    const guildId = findCallChannel(context, calls.channelId)?.guild_id ?? null;
     return state.displayName(state.user(userId) ?? { id: userId }, guildId);
   };
   calls.addEventListener("joined", event =>

@@ -23,6 +23,7 @@ import { t } from "../ui/translation.js";
 import { conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
 import { activityLine } from "../games/activity_text.js";
 import { linkedChannelBadge } from "../games/linked_channels.js";
+import { callIdOf, joinLobbyCall } from "../calls/call_places.js";
 import { startPrivateCall } from "../calls/private_calls.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInviteLink } from "../guilds/menu.js";
@@ -65,6 +66,11 @@ export function channelHeader(context, channel, onClose = null) {
       isPrivate(channel) && !other?.bot
         ? iconButton("voice", t("Start call"), () => startPrivateCall(context, channel))
         : null,
+      callIdOf(context, channel) === channel.id
+        ? null
+        : iconButton("voice", t("Start or join the call of the game"), () =>
+            joinLobbyCall(context, callIdOf(context, channel)),
+          ),
       hasThreads
         ? iconButton("thread", t("Threads"), async () =>
             (await loadThreads())?.openThreadList(context, openChannelMenu),
@@ -240,7 +246,7 @@ export function openCategoryMenu(anchor, context, category) {
 }
 
 async function createChannelIn(context, category) {
-  const module = await loadModule(() => import("../settings/channel_creation.js"));
+  const module = await loadModule(() => import("../settings/channels/creation.js"));
   const created = await module?.openChannelCreation(context, category.guild_id, category.id);
   if (created && created.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(created));
 }

@@ -19,6 +19,7 @@ import { runAndReport } from "../ui/notices.js";
 import { channelPath } from "../ui/router.js";
 import { t, tn } from "../ui/translation.js";
 import { userAvatar, conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
+import { callIdOf, lobbyCallEntry, lobbyCalls } from "../calls/call_places.js";
 import { getCalls } from "../voice/calls.js";
 import { callObstacle } from "../voice/support.js";
 import { activityLine } from "../games/activity_text.js";
@@ -114,6 +115,10 @@ class Sidebar extends LayoutPart {
             ),
           ),
       },
+      ...lobbyCalls(this.context).flatMap(lobby => [
+        lobbyCallEntry(this.context, lobby),
+        ...state.voiceStatesIn(lobby.id).map(voiceState => this.#voiceEntry({ id: lobby.id }, voiceState)),
+      ]),
       ...state.privateChannels().map(channel => {
         const title = channelTitle(channel, state),
           other = channel.recipients?.[0];
@@ -284,8 +289,9 @@ class Sidebar extends LayoutPart {
           this.#channelItem(thread, icon("thread"), thread.name, isUnreadThread, threadMentionCount, "inner"),
       });
     }
-    if (isVoice(channel))
-      entries.push(...state.voiceStatesIn(channel.id).map(voiceState => this.#voiceEntry(channel, voiceState)));
+    const callId = callIdOf(this.context, channel);
+    if (isVoice(channel) || callId !== channel.id)
+      entries.push(...state.voiceStatesIn(callId).map(voiceState => this.#voiceEntry(channel, voiceState)));
     return entries;
   }
 
@@ -327,7 +333,7 @@ class Sidebar extends LayoutPart {
 
   #isSpeaking(channel, userId) {
     const { call, channelId } = getCalls(this.context);
-    return channelId === channel.id && (call?.speakingIds.has(userId) ?? false);
+    return channelId === callIdOf(this.context, channel) && (call?.speakingIds.has(userId) ?? false);
   }
 
   /** Join the call of a clicked voice channel; the link itself shows the channel. */

@@ -1,6 +1,7 @@
 /** Users, roles and channels as choices of a select, from the client's state and the guild's member search. */
 
 import { ComponentType } from "../generated/enums.js";
+import { SEARCH_QUERY_MAX } from "../generated/limits.js";
 import { ChannelType, isThread } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
 import { LOCALE, t } from "../ui/translation.js";
@@ -11,7 +12,6 @@ const { ROLE_SELECT, MENTIONABLE_SELECT, CHANNEL_SELECT } = ComponentType;
 const RESULTS_MAX = 25;
 /** Largest number of roles in a mentionable select, so that users remain visible. */
 const MENTIONABLE_ROLES_MAX = 8;
-const QUERY_LENGTH_MAX = 100;
 /** Added to the position of threads, so that they follow the other channels. */
 const THREAD_OFFSET = 1e6;
 
@@ -75,7 +75,7 @@ async function findUsers(context, query) {
     else add(state.me);
     if (usersById.size < RESULTS_MAX && query) {
       const results = await api.request("GET", `/guilds/${guildId}/members/search`, {
-        query: { query: query.slice(0, QUERY_LENGTH_MAX), limit: RESULTS_MAX },
+        query: { query: query.slice(0, SEARCH_QUERY_MAX), limit: RESULTS_MAX },
       });
       for (const { user } of results) if (usersById.size < RESULTS_MAX) usersById.set(user.id, user);
     }

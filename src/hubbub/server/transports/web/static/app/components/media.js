@@ -1,5 +1,6 @@
 /** Images, videos and files in components. */
 
+import { GALLERY_ITEMS_MAX } from "../generated/limits.js";
 import { h, icon } from "../ui/dom.js";
 import { formatBytes } from "../ui/formats.js";
 import { t } from "../ui/translation.js";
@@ -9,7 +10,6 @@ import { coverSpoiler } from "./spoiler.js";
 
 const IMAGE = /^image\//;
 const VIDEO = /^video\//;
-const GALLERY_ITEMS_MAX = 10;
 
 /** Return the thumbnail of a section; a link instead of an image that is not on this server. */
 export function renderThumbnail({ media, description, spoiler }, { context }) {

@@ -5,7 +5,7 @@ import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { formatByteLimit, formatBytes } from "../ui/formats.js";
 import { showNotice } from "../ui/notices.js";
-import { makeSortable, moveHandle, placeId, stepId } from "../settings/sortable_list.js";
+import { makeSortable, moveHandle, placeId, stepId } from "../settings/forms/sortable_list.js";
 import { fileBytesMax } from "../state/file_limits.js";
 import { t, tn } from "../ui/translation.js";
 

@@ -20,7 +20,7 @@ export function highlightCode(element, language) {
 async function loadLibrary() {
   try {
     const { default: highlighter } = await import("../third_party/highlight.js");
-    // The default emitter returns markup, which the policy of the page forbids.
+    // The default emitter returns markup, which the Content Security Policy of the page forbids.
     highlighter.configure({ __emitter: NodeEmitter });
     return highlighter;
   } catch (error) {

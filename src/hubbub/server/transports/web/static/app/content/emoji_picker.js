@@ -1,4 +1,4 @@
-/** Opens the emoji picker, whose modules and list of emoji are loaded on first use. */
+/** The function that opens the emoji picker, whose modules and list of emoji are loaded on first use. */
 
 import { loadModule } from "../ui/lazy_modules.js";
 

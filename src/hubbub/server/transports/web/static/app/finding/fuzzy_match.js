@@ -3,6 +3,7 @@
 /** Return a text in lower case and without accents. */
 export const foldText = text => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
+/** Scores by the position of the query in the name. */
 const EXACT = 100,
   START = 80,
   WORD_START = 65,

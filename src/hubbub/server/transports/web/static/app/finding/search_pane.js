@@ -241,7 +241,7 @@ class SearchPane extends LayoutPart {
 
   // Search
 
-  /** Add the typed filters, and return the words of the search; null if a filter is wrong. */
+  /** Add the typed filters, and return the words of the search; null if a filter is invalid. */
   async #readField() {
     const { tokens, words } = splitSearchText(this.field.value);
     this.problem.hidden = true;

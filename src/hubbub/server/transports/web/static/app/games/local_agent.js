@@ -3,10 +3,9 @@
  * if it was started with `--websocket`.
  */
 
-import { WEBSOCKET_PORTS } from "../generated/limits.js";
+import { RPC_VERSION, WEBSOCKET_PORTS } from "../generated/rpc.js";
 import { t } from "../ui/translation.js";
 
-const RPC_VERSION = "1";
 const CONNECT_TIMEOUT_MS = 2_000;
 const RESPONSE_TIMEOUT_MS = 15_000;
 
@@ -55,7 +54,7 @@ function nextMessage(socket, timeoutMs) {
 
 /** Connect to the agent at a port. Return null if there is none, or if it belongs to another user or platform. */
 async function connect(port, applicationId, userId) {
-  const query = new URLSearchParams({ v: RPC_VERSION, client_id: applicationId, encoding: "json" });
+  const query = new URLSearchParams({ v: String(RPC_VERSION), client_id: applicationId, encoding: "json" });
   const socket = new WebSocket(`ws://127.0.0.1:${port}/?${query}`);
   const ready = await nextMessage(socket, CONNECT_TIMEOUT_MS);
   if (ready?.evt === "READY" && ready.data.user.id === userId) return socket;

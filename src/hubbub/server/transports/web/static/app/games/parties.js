@@ -24,7 +24,7 @@ export function canJoinDirectly(state, userId, { flags = 0 }) {
   return state.voiceStatesIn(ownVoiceState.channel_id).some(voiceState => voiceState.user_id === userId);
 }
 
-/** Return the activities of the current user that others can join; only those of one application if it is given. */
+/** Return the activities of the current user that others can join; only those of one application if `applicationId` is set. */
 export function ownJoinableActivities(state, applicationId) {
   return state
     .activitiesOf(state.me.id)

@@ -1,20 +1,13 @@
 /** Joining the party of another user with a game on this computer, and sending invites and join requests. */
 
 import { ActivityActionType } from "../generated/enums.js";
+import { ErrorCode } from "../generated/errors.js";
+import { RpcErrorCode } from "../generated/rpc.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { showError, showNotice } from "../ui/notices.js";
 import { t, tNodes } from "../ui/translation.js";
-import { RpcErrorCode } from "../activities/rpc_errors.js";
 import { LocalAgentError, sendToAgent } from "./local_agent.js";
-
-/** Error codes of the API that have a text of their own. */
-const ErrorCode = Object.freeze({
-  MISSING_ACCESS: 50001,
-  CANNOT_MESSAGE_USER: 50007,
-  INVALID_ACTIVITY_ACTION: 50039,
-  NO_MUTUAL_GUILDS: 50278,
-});
 
 const PARTY_ENDED_TEXT = t("The party has ended, or cannot be joined now.");
 const ERROR_TEXTS = new Map([

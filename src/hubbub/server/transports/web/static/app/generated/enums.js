@@ -47,36 +47,6 @@ export const CloseCode = Object.freeze({
   CONNECTION_REQUEST_CANCELED: 4016,
 });
 
-/** Close code of a voice gateway connection. */
-export const VoiceCloseCode = Object.freeze({
-  UNKNOWN_OPCODE: 4001,
-  DECODE_ERROR: 4002,
-  NOT_AUTHENTICATED: 4003,
-  AUTHENTICATION_FAILED: 4004,
-  ALREADY_AUTHENTICATED: 4005,
-  SESSION_NO_LONGER_VALID: 4006,
-  SESSION_TIMEOUT: 4009,
-  SERVER_NOT_FOUND: 4011,
-  UNKNOWN_PROTOCOL: 4012,
-  WEBRTC_CRASHED: 4013,
-  DISCONNECTED: 4014,
-  SERVER_CRASHED: 4015,
-  UNKNOWN_ENCRYPTION_MODE: 4016,
-  E2EE_REQUIRED: 4017,
-  BAD_REQUEST: 4020,
-  RATE_LIMITED: 4021,
-  CALL_TERMINATED: 4022,
-});
-
-/** Opcode of an RPC frame. */
-export const RpcOpcode = Object.freeze({
-  HANDSHAKE: 0,
-  FRAME: 1,
-  CLOSE: 2,
-  PING: 3,
-  PONG: 4,
-});
-
 /** Action that a message offers for an activity. */
 export const ActivityActionType = Object.freeze({
   JOIN: 1,
@@ -488,6 +458,13 @@ export const SortOrder = Object.freeze({
   CREATION_DATE: 1,
 });
 
+/** Field of an activity that is displayed in the user's status. */
+export const StatusDisplayType = Object.freeze({
+  NAME: 0,
+  STATE: 1,
+  DETAILS: 2,
+});
+
 /** File format of a sticker. */
 export const StickerFormatType = Object.freeze({
   PNG: 1,
@@ -554,6 +531,15 @@ export const AttachmentFlags = Object.freeze({
   IS_SPOILER: 1 << 3,
   CONTAINS_EXPLICIT_MEDIA: 1 << 4,
   IS_ANIMATED: 1 << 5,
+});
+
+/** Optional features that a client declares in Identify; unknown bits are ignored. */
+export const Capabilities = Object.freeze({
+  DEDUPE_USER_OBJECTS: 1 << 4,
+  PRIORITIZED_READY_PAYLOAD: 1 << 5,
+  AUTO_CALL_CONNECT: 1 << 12,
+  CHANNEL_OBFUSCATION: 1 << 15,
+  AUTO_LOBBY_CONNECT: 1 << 16,
 });
 
 /** Flags of a channel (spec/http.md#3.2). */

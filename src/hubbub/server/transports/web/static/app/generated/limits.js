@@ -1,5 +1,6 @@
 /** Limits of the protocol, generated from `hubbub.protocol` by `make generate`. Do not edit. */
 
+export const EPOCH_MS = 1420070400000;
 export const IMAGE_BYTES_MAX = 10485760;
 export const ATTACHMENTS_MAX = 10;
 export const ATTACHMENT_BYTES_MAX_BY_PREMIUM = Object.freeze({ 1: 52428800, 2: 524288000, 3: 52428800 });
@@ -32,6 +33,7 @@ export const TOPIC_MAX = 1024;
 export const VOICE_USER_LIMIT_MAX = 99;
 export const COMMAND_PERMISSIONS_MAX = 100;
 export const STRING_OPTION_MAX = 6000;
+export const GALLERY_ITEMS_MAX = 10;
 export const TEXT_INPUT_MAX = 4000;
 export const GUILD_TAG_MAX = 4;
 export const GUILD_DESCRIPTION_MAX = 300;
@@ -130,7 +132,4 @@ export const STICKER_TAGS_MAX = 200;
 export const ACTIVITY_INVITE_LIFETIME_MS = 21600000;
 export const WEBHOOKS_PER_CHANNEL_MAX = 15;
 export const WEBHOOK_NAME_MAX = 80;
-export const ACTIVITY_UPDATES_MAX = 5;
-export const ACTIVITY_UPDATES_WINDOW_SECONDS = 20;
-export const WEBSOCKET_PORTS = [6463, 6464, 6465, 6466, 6467, 6468, 6469, 6470, 6471, 6472];
 export const SOUND_BYTES_MAX = 524288;

@@ -54,7 +54,7 @@ export function addToFolder(folders, guildId, folderId) {
   );
 }
 
-/** Create a folder at the place of a guild. It contains the guild and, if `otherId` is given, a second guild. */
+/** Create a folder at the place of a guild. It contains the guild and, unless `otherId` is null, a second guild. */
 export function createFolder(folders, guildId, otherId = null) {
   const rest = otherId === null ? folders : withoutGuild(folders, otherId);
   const outside = folderOf(rest, guildId) === null ? rest : removeFromFolder(rest, guildId);

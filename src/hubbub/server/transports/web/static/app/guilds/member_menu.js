@@ -7,7 +7,7 @@ import { openMenu } from "../ui/popups.js";
 import { t } from "../ui/translation.js";
 import { reportItem } from "../reports/report_items.js";
 import { openDirectMessage, openProfile, relationshipActions } from "../users/profile.js";
-import { memberModerationItems } from "../settings/members.js";
+import { memberModerationItems } from "../settings/members/members.js";
 
 /** Open the menu of a user; moderation is offered for members of the guild in view. */
 export function openMemberMenu(anchor, context, userId) {

@@ -125,7 +125,7 @@ export function openInviteLink(context, channel) {
 }
 
 async function openNewChannel(context, guildId) {
-  const module = await loadModule(() => import("../settings/channel_creation.js"));
+  const module = await loadModule(() => import("../settings/channels/creation.js"));
   const created = await module?.openChannelCreation(context, guildId);
   if (created && created.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(created));
 }

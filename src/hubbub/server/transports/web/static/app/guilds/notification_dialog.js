@@ -10,8 +10,8 @@ import {
 } from "../state/notification_rules.js";
 import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
-import { choiceSetting, switchSetting } from "../settings/fields.js";
-import { openActionDialog } from "../settings/form.js";
+import { choiceSetting, switchSetting } from "../settings/forms/fields.js";
+import { openActionDialog } from "../settings/forms/form.js";
 import { MUTE_DURATIONS, muteChanges, muteEndText, updateNotificationSettings } from "./mute_settings.js";
 
 const { ALL_MESSAGES, ONLY_MENTIONS, NOTHING, INHERIT } = NotificationLevel;

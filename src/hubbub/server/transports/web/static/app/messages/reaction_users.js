@@ -6,7 +6,7 @@ import { userAvatar } from "../content/avatars.js";
 import { customEmojiImage } from "../content/markdown.js";
 import { isSameEmoji } from "../state/message_events.js";
 import { t } from "../ui/translation.js";
-import { settingsTabs } from "../settings/tabs.js";
+import { settingsTabs } from "../settings/forms/tabs.js";
 import { reactionPath } from "./reaction_paths.js";
 
 const PAGE_SIZE = 100;

@@ -9,7 +9,7 @@ import { announce } from "../ui/live_region.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { t, tn } from "../ui/translation.js";
 
-/** Age up to which messages can be deleted in one request, with an hour for the difference of clocks. */
+/** Age up to which messages can be deleted in one request, minus an hour for the difference of clocks. */
 const BULK_DELETE_AGE_MAX_MS = 14 * 86_400_000 - 3_600_000;
 
 /** The selected messages of a timeline, and the bar with the actions. */

@@ -3,7 +3,7 @@
 const PREFIX = "hubbub.";
 const OWNER_KEY = `${PREFIX}owner`;
 
-/** Values of this page, used if the browser denies access to its storage. @type {Map<string, any>} */
+/** Values that could not be stored: the browser denies access to its storage, or it is full. @type {Map<string, any>} */
 const pageValues = new Map();
 
 /** Remove the data of another account from the storage. Called at the start, before any value is read. */
@@ -37,7 +37,11 @@ export function readStored(name) {
   }
 }
 
-/** Store a value that JSON can represent; null removes it. A value that does not fit is kept while the page is open. */
+/**
+ * Store a value that JSON can represent; null removes it.
+ *
+ * A value that the browser cannot store is kept while the page is open; an older stored value takes precedence over it.
+ */
 export function writeStored(name, value) {
   pageValues.delete(name);
   try {

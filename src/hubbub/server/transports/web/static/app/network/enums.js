@@ -28,6 +28,8 @@ export const isPrivate = channel => PRIVATE_TYPES.has(channel.type);
 /** Return whether a channel is a voice channel or a stage channel. */
 export const isVoice = channel =>
   channel.type === ChannelType.GUILD_VOICE || channel.type === ChannelType.GUILD_STAGE_VOICE;
+/** Return whether a channel can be linked to a lobby of a game, whose call it shows then. */
+export const isLinkable = channel => channel.type === ChannelType.GUILD_TEXT;
 /** Return whether a channel is a forum or a media channel. */
 export const isForum = channel => channel.type === ChannelType.GUILD_FORUM || channel.type === ChannelType.GUILD_MEDIA;
 /** Return whether threads can be created from messages of a channel. Forums are excluded: all their posts are threads. */

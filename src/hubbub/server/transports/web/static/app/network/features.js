@@ -1,7 +1,7 @@
-/** Features that the operators of the server can switch off. */
+/** Features that the operators of the server can disable. */
 
 /**
- * Return a text with the reason why a feature is switched off, or null if it is on or the server does not respond.
+ * Return a text with the reason why a feature is disabled, or null if it is enabled or the server does not respond.
  *
  * @param {{request: (method: string, path: string) => Promise<any>}} api
  * @param {"registration" | "guild_creation" | "uploads" | "voice" | "applications" | "push" | "link_previews"} name

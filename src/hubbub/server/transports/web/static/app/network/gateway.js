@@ -1,6 +1,6 @@
 /** Gateway client (spec/gateway.md#1): heartbeats, resume, backoff, and events for dispatches. */
 
-import { CloseCode, GatewayOpcode } from "../generated/enums.js";
+import { Capabilities, CloseCode, GatewayOpcode } from "../generated/enums.js";
 
 const { DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID_SESSION, HELLO, HEARTBEAT_ACK } = GatewayOpcode;
 const FATAL_CODES = new Set([
@@ -59,7 +59,7 @@ export class Gateway extends EventTarget {
     this.sessionId = null;
     /** @type {"connecting" | "open" | "lost" | "ended"} */
     this.state = "connecting";
-    // After sleep or network changes, check immediately whether the connection is alive.
+    // After sleep or network changes, check immediately whether the connection still works.
     for (const name of ["online", "pageshow", "focus"]) window.addEventListener(name, () => this.#checkConnection());
     document.addEventListener("visibilitychange", () => document.hidden || this.#checkConnection());
   }
@@ -134,7 +134,12 @@ export class Gateway extends EventTarget {
     if (this.sessionId !== null) {
       this.#write(RESUME, { token: this.#token, session_id: this.sessionId, seq: this.#sequence });
     } else {
-      this.#write(IDENTIFY, { token: this.#token, properties: this.#properties, large_threshold: 250 });
+      this.#write(IDENTIFY, {
+        token: this.#token,
+        properties: this.#properties,
+        large_threshold: 250,
+        capabilities: Capabilities.AUTO_LOBBY_CONNECT,
+      });
     }
     this.#startDeadline();
   }

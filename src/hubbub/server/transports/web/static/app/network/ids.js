@@ -1,6 +1,8 @@
 /** Snowflake IDs: 64-bit integers as decimal strings, compared without conversion to numbers. */
 
-const EPOCH_MS = 1_420_070_400_000n;
+import { EPOCH_MS } from "../generated/limits.js";
+
+const EPOCH = BigInt(EPOCH_MS);
 /** Number of bits below the timestamp of an ID. */
 const TIMESTAMP_SHIFT = 22n;
 
@@ -17,15 +19,15 @@ export function isNewer(a, b) {
   return !b || compareIds(a, b) > 0;
 }
 
-/** Return the lowest ID of a point in time, given as Unix milliseconds. */
+/** Return the lowest ID of a time in Unix milliseconds. */
 export function lowestIdAt(timeMs) {
-  const elapsedMs = BigInt(Math.floor(timeMs)) - EPOCH_MS;
+  const elapsedMs = BigInt(Math.floor(timeMs)) - EPOCH;
   return String((elapsedMs < 0n ? 0n : elapsedMs) << TIMESTAMP_SHIFT);
 }
 
 /** Return the creation time of an ID as Unix milliseconds. */
 export function creationTimeMs(id) {
-  return Number((BigInt(id) >> TIMESTAMP_SHIFT) + EPOCH_MS);
+  return Number((BigInt(id) >> TIMESTAMP_SHIFT) + EPOCH);
 }
 
 /** Return whether a text has the form of an ID: 1 to 19 digits. */

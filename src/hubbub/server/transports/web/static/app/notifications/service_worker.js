@@ -1,6 +1,6 @@
 /**
- * Connects the page with its service worker: synchronizes the push subscription, opens clicked notifications, and closes
- * the notifications of read messages.
+ * Connection of the page with its service worker: synchronization of the push subscription, opening of clicked
+ * notifications, and closing of the notifications of read messages.
  */
 
 import { isNewer } from "../network/ids.js";

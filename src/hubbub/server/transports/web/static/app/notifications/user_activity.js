@@ -1,6 +1,5 @@
 /**
- * Reports to the server whether the user is at this page; the server sends no push notifications while they are
- * (decisions/0105).
+ * Reports of whether the user is at this page, during which the server sends no push notifications (decisions/0105).
  */
 
 import { updatePresence } from "../network/own_presence.js";

@@ -71,7 +71,7 @@ export class TrafficStream {
         const headers = { ...HEADERS, "Last-Event-ID": String(this.#lastId) };
         const response = await fetch(`/control/traffic/stream?${filter}`, { headers, signal, cache: "no-store" });
         if (response.status === 401) {
-          // The server was started again, so this browser needs a new link.
+          // The server was restarted, so this browser needs a new link.
           location.reload();
           return;
         }

@@ -1,4 +1,4 @@
-/** The pane of faults: buttons for common faults, a form for HTTP faults, and the list of active faults. */
+/** The Faults pane: buttons for common faults, a form for HTTP faults, and the list of active faults. */
 
 import { CloseCode } from "../generated/enums.js";
 import { h, setChildren } from "../ui/dom.js";

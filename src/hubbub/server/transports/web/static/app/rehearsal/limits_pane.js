@@ -1,4 +1,4 @@
-/** The pane of rate limits: the budget of each route and caller after the latest request, and the requests over a limit. */
+/** The Rate limits pane: the budget of each route and caller after the latest request, and the requests over a limit. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { callControl } from "./control_client.js";

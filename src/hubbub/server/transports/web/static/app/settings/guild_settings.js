@@ -2,34 +2,34 @@
 
 import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
-import { AUDIT_LOG_SCREEN } from "./audit_log.js";
-import { AUTO_MODERATION_SCREEN } from "./auto_moderation.js";
-import { BANS_SCREEN } from "./bans.js";
-import { CHANNELS_SCREEN } from "./channels.js";
-import { EMOJI_SCREEN } from "./emoji.js";
-import { GuildSettingsAccess } from "./guild_access.js";
+import { AUDIT_LOG_SCREEN } from "./audit/log.js";
+import { AUTO_MODERATION_SCREEN } from "./moderation/auto_moderation.js";
+import { BANS_SCREEN } from "./members/bans.js";
+import { CHANNELS_SCREEN } from "./channels/channels.js";
+import { EMOJI_SCREEN } from "./expressions/emoji.js";
+import { GuildSettingsAccess } from "./permissions/guild_access.js";
 import { GUILD_TAG_SCREEN } from "./guild_tag.js";
-import { IMPORTED_ACCOUNTS_SCREEN } from "./imported_accounts.js";
-import { INTEGRATIONS_SCREEN } from "./integrations.js";
-import { INVITES_SCREEN } from "./invites.js";
-import { JOIN_FORM_SCREEN } from "./join_form.js";
-import { JOIN_REQUESTS_SCREEN } from "./join_requests.js";
-import { MEMBER_GUIDE_SCREEN } from "./member_guide.js";
-import { MEMBERS_SCREEN } from "./members.js";
-import { ONBOARDING_SCREEN } from "./onboarding.js";
+import { IMPORTED_ACCOUNTS_SCREEN } from "./members/imported_accounts.js";
+import { INTEGRATIONS_SCREEN } from "./integrations/integrations.js";
+import { INVITES_SCREEN } from "./invites/invites.js";
+import { JOIN_FORM_SCREEN } from "./joining/join_form.js";
+import { JOIN_REQUESTS_SCREEN } from "./joining/join_requests.js";
+import { MEMBER_GUIDE_SCREEN } from "./joining/member_guide.js";
+import { MEMBERS_SCREEN } from "./members/members.js";
+import { ONBOARDING_SCREEN } from "./joining/onboarding.js";
 import { OVERVIEW_SCREEN } from "./overview.js";
 import { OWNERSHIP_SCREEN } from "./ownership.js";
-import { ROLES_SCREEN } from "./roles.js";
-import { SAFETY_SCREEN } from "./safety.js";
-import { EVENTS_SCREEN } from "./scheduled_events.js";
-import { SettingsDialog } from "./settings_dialog.js";
-import { SOUNDBOARD_SCREEN } from "./soundboard.js";
-import { STAGES_SCREEN } from "./stages.js";
-import { STICKERS_SCREEN } from "./stickers.js";
+import { ROLES_SCREEN } from "./roles/roles.js";
+import { SAFETY_SCREEN } from "./moderation/safety.js";
+import { EVENTS_SCREEN } from "./events/scheduled_events.js";
+import { SettingsDialog } from "./forms/settings_dialog.js";
+import { SOUNDBOARD_SCREEN } from "./expressions/soundboard.js";
+import { STAGES_SCREEN } from "./events/stages.js";
+import { STICKERS_SCREEN } from "./expressions/stickers.js";
 import { TEMPLATES_SCREEN } from "./templates.js";
-import { VANITY_URL_SCREEN } from "./vanity_url.js";
-import { WEBHOOKS_SCREEN } from "./webhooks.js";
-import { WELCOME_SCREEN } from "./welcome_screen.js";
+import { VANITY_URL_SCREEN } from "./invites/vanity_url.js";
+import { WEBHOOKS_SCREEN } from "./integrations/webhooks.js";
+import { WELCOME_SCREEN } from "./joining/welcome_screen.js";
 import { WIDGET_SCREEN } from "./widget.js";
 
 /** Kinds of state changes that screens react to. */
@@ -47,7 +47,11 @@ const WATCHED_KINDS = new Set([
   "scheduledEvents",
 ]);
 
-/** Screens by the heading of their group in the navigation. @type {[string, import("./settings_dialog.js").SettingsScreen[]][]} */
+/**
+ * Screens by the heading of their group in the navigation.
+ *
+ * @type {[string, import("./forms/settings_dialog.js").SettingsScreen[]][]}
+ */
 const GROUPS = [
   [
     t("Guild"),

@@ -5,11 +5,12 @@ import { Permissions } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
 import { guildTagBadgePath } from "../content/cdn_paths.js";
-import { textSetting } from "./fields.js";
-import { imageSetting } from "./upload_field.js";
-import { loadAndShowForm } from "./content_loader.js";
+import { textSetting } from "./forms/fields.js";
+import { missingFeatureReason } from "./forms/layout.js";
+import { imageSetting } from "./forms/upload_field.js";
+import { loadAndShowForm } from "./forms/content_loader.js";
 
-/** @type {import("./settings_dialog.js").SettingsScreen} */
+/** @type {import("./forms/settings_dialog.js").SettingsScreen} */
 export const GUILD_TAG_SCREEN = { id: "guild-tag", label: t("Guild tag"), icon: "tag", build };
 
 function build(view) {
@@ -21,7 +22,7 @@ function build(view) {
       const hasTags = (view.guild.features ?? []).includes("GUILD_TAGS");
       return hasTags
         ? view.access.findDenialReason(Permissions.MANAGE_GUILD)
-        : t("Tags are not available in this guild.");
+        : missingFeatureReason(t("Tags are not available in this guild."), "GUILD_TAGS");
     },
     load: () => context.api.request("GET", path),
     save: changes => context.api.request("PATCH", path, { json: changes }),

@@ -6,11 +6,11 @@ import { h } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
 import { guildIcon } from "../content/avatars.js";
 import { guildBannerPath } from "../content/cdn_paths.js";
-import { choiceSetting, textSetting } from "./fields.js";
-import { SettingsForm } from "./form.js";
-import { localeOptions } from "./locales.js";
-import { settingsSection, viewOnlyNotice } from "./layout.js";
-import { imageSetting } from "./upload_field.js";
+import { choiceSetting, textSetting } from "./forms/fields.js";
+import { SettingsForm } from "./forms/form.js";
+import { localeOptions } from "./forms/locales.js";
+import { missingFeatureReason, settingsSection, viewOnlyNotice } from "./forms/layout.js";
+import { imageSetting } from "./forms/upload_field.js";
 
 const VERIFICATION_OPTIONS = [
   [VerificationLevel.NONE, t("None")],
@@ -25,7 +25,7 @@ const NOTIFICATION_OPTIONS = [
   [DefaultMessageNotifications.ONLY_MENTIONS, t("Only mentions")],
 ];
 
-/** @type {import("./settings_dialog.js").SettingsScreen} */
+/** @type {import("./forms/settings_dialog.js").SettingsScreen} */
 export const OVERVIEW_SCREEN = { id: "overview", label: t("Overview"), icon: "settings", build };
 
 function build(view) {
@@ -78,7 +78,9 @@ function build(view) {
     { class: "settings-form" },
     denialReason === null ? null : viewOnlyNotice(denialReason),
     settingsSection(t("Profile"), nodes(["name", "description", "icon", "banner"]), [
-      hasBanners ? null : h("p", { class: "hint" }, t("Banners are not available in this guild.")),
+      hasBanners
+        ? null
+        : h("p", { class: "hint" }, missingFeatureReason(t("Banners are not available in this guild."), "BANNER")),
     ]),
     settingsSection(t("Members"), nodes(["system_channel_id", "verification_level", "default_message_notifications"])),
     settingsSection(t("Language"), nodes(["preferred_locale"])),

@@ -5,12 +5,12 @@ import { h } from "../ui/dom.js";
 import { showNotice } from "../ui/notices.js";
 import { ComponentType } from "../generated/enums.js";
 import { t } from "../ui/translation.js";
-import { entityPicker, findGuildEntities } from "./entity_picker.js";
-import { textSetting } from "./fields.js";
-import { openActionDialog } from "./form.js";
-import { actionButton, lockedNotice, settingsSection } from "./layout.js";
+import { entityPicker, findGuildEntities } from "./forms/entity_picker.js";
+import { textSetting } from "./forms/fields.js";
+import { openActionDialog } from "./forms/form.js";
+import { actionButton, lockedNotice, settingsSection } from "./forms/layout.js";
 
-/** @type {import("./settings_dialog.js").SettingsScreen} */
+/** @type {import("./forms/settings_dialog.js").SettingsScreen} */
 export const OWNERSHIP_SCREEN = { id: "ownership", label: t("Ownership"), icon: "key", build };
 
 function build(view) {

@@ -6,12 +6,12 @@ import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
 import { t, tNodes } from "../ui/translation.js";
-import { textSetting } from "./fields.js";
-import { openActionDialog } from "./form.js";
-import { actionButton, listEntry, lockedNotice } from "./layout.js";
-import { createReload, loadAndShow } from "./content_loader.js";
+import { textSetting } from "./forms/fields.js";
+import { openActionDialog } from "./forms/form.js";
+import { actionButton, listEntry, lockedNotice } from "./forms/layout.js";
+import { createReload, loadAndShow } from "./forms/content_loader.js";
 
-/** @type {import("./settings_dialog.js").SettingsScreen} */
+/** @type {import("./forms/settings_dialog.js").SettingsScreen} */
 export const TEMPLATES_SCREEN = { id: "templates", label: t("Template"), icon: "copy", build };
 
 function build(view) {
@@ -38,7 +38,7 @@ function buildTemplate(view, loadedTemplate, load) {
   const reload = createReload(node, load, show);
   view.onChange(() => {
     if (!view.access.has(Permissions.MANAGE_GUILD)) view.show(TEMPLATES_SCREEN.id);
-    // Templates have no events. The response says whether the guild has changed since the last sync.
+    // Templates have no events. The response contains whether the guild has changed since the last sync.
     else reload();
   });
   show(loadedTemplate);

@@ -5,10 +5,10 @@ import { Permissions } from "../network/enums.js";
 import { h, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { t, tNodes, tn } from "../ui/translation.js";
-import { channelOptions } from "./channel_choices.js";
-import { choiceSetting, switchSetting } from "./fields.js";
-import { actionButton, settingsSection } from "./layout.js";
-import { loadAndShowForm } from "./content_loader.js";
+import { channelOptions } from "./channels/choices.js";
+import { choiceSetting, switchSetting } from "./forms/fields.js";
+import { actionButton, settingsSection } from "./forms/layout.js";
+import { loadAndShowForm } from "./forms/content_loader.js";
 
 const STYLE_OPTIONS = [
   [WidgetStyle.BANNER2, t("Banner")],
@@ -18,7 +18,7 @@ const STYLE_OPTIONS = [
   [WidgetStyle.SHIELD, t("Badge")],
 ];
 
-/** @type {import("./settings_dialog.js").SettingsScreen} */
+/** @type {import("./forms/settings_dialog.js").SettingsScreen} */
 export const WIDGET_SCREEN = { id: "widget", label: t("Widget"), icon: "screen", build };
 
 function build(view) {

@@ -2,6 +2,7 @@
 
 import { isPrivate, isThread } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
+import { LOBBY_HANDLERS, storeLobby } from "./lobby_events.js";
 import { MESSAGE_HANDLERS } from "./message_events.js";
 import { PRIVATE_SETTINGS, storeGuildSettings } from "./notification_rules.js";
 
@@ -26,6 +27,7 @@ export const GATEWAY_HANDLERS = {
       });
     }
     for (const settings of data.user_guild_settings?.entries ?? []) storeGuildSettings(state, settings);
+    for (const lobby of data.lobbies ?? []) storeLobby(state, lobby);
     // Messages missed while disconnected are in no event, so reload the logs.
     for (const log of state.logs.values()) log.loaded = false;
     state.ready = true;
@@ -270,6 +272,7 @@ export const GATEWAY_HANDLERS = {
     state.emitChange("notificationSettings", data.guild_id ?? PRIVATE_SETTINGS, data.guild_id);
   },
 
+  ...LOBBY_HANDLERS,
   ...MESSAGE_HANDLERS,
 };
 

@@ -1,22 +1,8 @@
 /** Sending messages. A pending row is shown immediately; the message, or an error with a retry button, replaces it. */
 
+import { ErrorCode } from "../generated/errors.js";
 import { createMessageNonce } from "../network/ids.js";
 import { t } from "../ui/translation.js";
-
-/** Error codes of the API that have a text of their own. */
-const ErrorCode = Object.freeze({
-  UNKNOWN_CHANNEL: 10003,
-  SLOWMODE_RATE_LIMIT: 20016,
-  REQUEST_ENTITY_TOO_LARGE: 40005,
-  MISSING_ACCESS: 50001,
-  EMPTY_MESSAGE: 50006,
-  CANNOT_MESSAGE_USER: 50007,
-  CANNOT_SEND_IN_CHANNEL: 50008,
-  MISSING_PERMISSIONS: 50013,
-  THREAD_ARCHIVED: 50083,
-  THREAD_LOCKED: 160005,
-  AUTO_MODERATION_BLOCKED_MESSAGE: 200000,
-});
 
 const ERROR_TEXTS = new Map([
   [ErrorCode.EMPTY_MESSAGE, t("Enter a message first.")],

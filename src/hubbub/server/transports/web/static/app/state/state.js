@@ -58,8 +58,10 @@ export class State extends EventTarget {
     this.readStates = new Map();
     /** Notification settings by guild (`@me` for private channels). @type {Map<string, any>} */
     this.guildSettings = new Map();
-    /** Voice states by guild ID (`@me` for private calls), then by user ID. @type {Map<string, Map<string, any>>} */
+    /** Voice states by guild ID or lobby ID (`@me` for private calls), then by user ID. @type {Map<string, Map<string, any>>} */
     this.voiceStates = new Map();
+    /** Lobbies of games that the user is in. @type {Map<string, any>} */
+    this.lobbies = new Map();
     /** Typing users by channel: user ID and end of the indicator as Unix milliseconds. @type {Map<string, Map<string, number>>} */
     this.typing = new Map();
     this.ready = false;
@@ -231,15 +233,16 @@ export class State extends EventTarget {
 
   // Voice
 
-  voiceStatesIn(channelId) {
-    const channel = this.channels.get(channelId);
-    const states = this.voiceStates.get(channel?.guild_id ?? "@me");
-    return [...(states?.values() ?? [])].filter(voiceState => voiceState.channel_id === channelId);
+  /** Return the voice states in the call of a channel or lobby. */
+  voiceStatesIn(id) {
+    const key = this.lobbies.has(id) ? id : (this.channels.get(id)?.guild_id ?? "@me");
+    return [...(this.voiceStates.get(key)?.values() ?? [])].filter(voiceState => voiceState.channel_id === id);
   }
 
   /** Return the user's voice state in a voice channel or private call, or null. */
   myVoiceState() {
-    for (const states of this.voiceStates.values()) {
+    for (const [key, states] of this.voiceStates) {
+      if (this.lobbies.has(key)) continue;
       const ownState = states.get(this.me?.id);
       if (ownState?.channel_id) return ownState;
     }

@@ -24,7 +24,7 @@ export function openDialog(title, build, { wide = false, onClose } = {}) {
     h("header", { class: "window-head" }, h("h2", { id }, title), iconButton("close", t("Close"), close)),
   );
   const body = h("div", { class: "window-body" }, build(close));
-  // The keyboard scrolls only what has the focus.
+  // The keyboard scrolls only an element that has the focus or contains it.
   if (!body.querySelector("a, button, input, select, textarea, [tabindex]")) body.tabIndex = 0;
   dialog.append(body);
   dialog.addEventListener("close", () => {

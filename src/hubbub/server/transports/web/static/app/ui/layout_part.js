@@ -41,7 +41,7 @@ export function createPart(tag, context, properties = {}) {
   return /** @type {any} */ (element);
 }
 
-/** Call `onChange` after changes of the given kinds and READY; return a function that stops it. */
+/** Call `onChange` after changes of these kinds and READY; return a function that stops it. */
 function watchChanges(state, kinds, onChange) {
   const watchedKinds = new Set([...kinds, "ready"]);
   const listener = ({ detail }) => watchedKinds.has(detail.kind) && onChange();

@@ -90,7 +90,7 @@ export function createPicker(options) {
   function set(values) {
     control.values = [...values];
     setChildren(display, ...renderValues());
-    // The accessible name contains the label and what the button shows.
+    // The accessible name contains the label and the shown values or placeholder.
     const shown = control.values.map(choice => choice.label).join(", ") || placeholder;
     button.setAttribute("aria-label", shown === label ? label : `${label}: ${shown}`);
   }

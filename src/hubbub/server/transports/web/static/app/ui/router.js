@@ -56,7 +56,7 @@ export class Router extends EventTarget {
   }
 }
 
-/** Return the path of a channel, or of one of its messages if `messageId` is given. */
+/** Return the path of a channel, or of one of its messages if `messageId` is set. */
 export function channelPath(channel, messageId) {
   const path = `/app/channels/${channel.guild_id ?? "@me"}/${channel.id}`;
   return messageId ? `${path}/${messageId}` : path;

@@ -1,16 +1,20 @@
 /** One call: voice gateway session, peer connection, encryption, microphone and playback. */
 
+import { SpeakingFlags, VoiceOpcode } from "../generated/voice.js";
 import { FrameEncryption } from "./encryption.js";
 import { MediaConnection } from "./media_connection.js";
 import { Playback } from "./playback.js";
-import { VoiceGateway, VoiceOp } from "./voice_gateway.js";
+import { VoiceGateway } from "./voice_gateway.js";
 
 /** Opcodes that the encryption needs too. */
-const ENCRYPTION_OPS = new Set([VoiceOp.SPEAKING, VoiceOp.CLIENTS_CONNECT, VoiceOp.VIDEO, VoiceOp.CLIENT_DISCONNECT]);
-const FIRST_DAVE_OP = 21,
-  LAST_DAVE_OP = 31;
-/** Flags of SPEAKING (spec/voice.md#3): the kinds of audio that a participant sends. */
-const SpeakingFlags = Object.freeze({ MICROPHONE: 1, SOUNDSHARE: 2 });
+const ENCRYPTION_OPS = new Set([
+  VoiceOpcode.SPEAKING,
+  VoiceOpcode.CLIENTS_CONNECT,
+  VoiceOpcode.VIDEO,
+  VoiceOpcode.CLIENT_DISCONNECT,
+]);
+const FIRST_DAVE_OP = VoiceOpcode.DAVE_PREPARE_TRANSITION,
+  LAST_DAVE_OP = VoiceOpcode.MLS_INVALID_COMMIT_WELCOME;
 /** Time that a lost transport has to recover by itself, before ICE is restarted. */
 const RECOVERY_MS = 1_000;
 /** Time in which a started or restarted transport must connect. */
@@ -42,6 +46,12 @@ export class Call extends EventTarget {
   videos = new Map();
   /** Types of the videos that users announced: `video` or `screen`. @type {Map<string, string>} */
   #videoTypes = new Map();
+  /** SSRCs of the videos that users announced. @type {Map<string, number>} */
+  #videoSsrcs = new Map();
+  /** IDs of the users who watch the screen of this client. @type {string[]} */
+  viewerIds = [];
+  /** Previews of the screens that the user does not watch, by user ID. @type {Map<string, HTMLCanvasElement | null>} */
+  unwatched = new Map();
 
   /**
    * @param {{serverId: string, channelId: string, userId: string, sessionId: string, token: string, endpoint: string}} ticket
@@ -56,7 +66,8 @@ export class Call extends EventTarget {
     this.playback = new Playback(devices);
     this.#gateway = new VoiceGateway(ticket);
     this.#listen();
-    this.#gateway.connect();
+    // A worker in Firefox stops if it receives media while it loads.
+    this.encryption.addEventListener("loaded", () => this.#gateway.connect(), { once: true });
     this.sendAudio();
   }
 
@@ -86,7 +97,7 @@ export class Call extends EventTarget {
     gateway.addEventListener("ended", event => this.#end(/** @type {CustomEvent} */ (event).detail.code));
     media.addEventListener("offer", event => {
       const { sdp, codecs } = /** @type {CustomEvent} */ (event).detail;
-      gateway.send(VoiceOp.SELECT_PROTOCOL, { protocol: "webrtc", data: sdp, codecs });
+      gateway.send(VoiceOpcode.SELECT_PROTOCOL, { protocol: "webrtc", data: sdp, codecs });
     });
     media.addEventListener("track", event => this.#addTrack(/** @type {CustomEvent} */ (event).detail));
     media.addEventListener("ended", event => this.#removeTrack(/** @type {CustomEvent} */ (event).detail));
@@ -113,14 +124,15 @@ export class Call extends EventTarget {
       if (this.#hasStarted) this.encryption.receive(op, data);
       else this.#earlyMessages.push([op, data]);
     }
-    if (op === VoiceOp.READY) {
+    if (op === VoiceOpcode.READY) {
       this.#ssrc = data.ssrc;
       this.#restartMedia({ iceRestart: false });
-    } else if (op === VoiceOp.SESSION_DESCRIPTION) this.#onDescription(data);
-    else if (op === VoiceOp.CLIENTS_CONNECT) this.#addUsers(data.user_ids);
-    else if (op === VoiceOp.CLIENT_DISCONNECT) this.#removeUser(data.user_id);
-    else if (op === VoiceOp.SPEAKING) this.#setSpeaking(data);
-    else if (op === VoiceOp.VIDEO) this.#setVideo(data);
+    } else if (op === VoiceOpcode.SESSION_DESCRIPTION) this.#onDescription(data);
+    else if (op === VoiceOpcode.CLIENTS_CONNECT) this.#addUsers(data.user_ids);
+    else if (op === VoiceOpcode.CLIENT_DISCONNECT) this.#removeUser(data.user_id);
+    else if (op === VoiceOpcode.SPEAKING) this.#setSpeaking(data);
+    else if (op === VoiceOpcode.VIDEO) this.#setVideo(data);
+    else if (op === VoiceOpcode.MEDIA_SINK_WANTS) this.#setViewers(data);
   }
 
   #onDescription({ sdp, dave_protocol_version: version }) {
@@ -130,7 +142,7 @@ export class Call extends EventTarget {
       this.encryption.start({ userId, channelId, version });
       for (const [op, data] of this.#earlyMessages.splice(0)) this.encryption.receive(op, data);
       // Announce the SSRC of this client to the others; the server forwards no media before this message.
-      this.#gateway.send(VoiceOp.SPEAKING, { speaking: 0, delay: 0, ssrc: this.#ssrc });
+      this.#gateway.send(VoiceOpcode.SPEAKING, { speaking: 0, delay: 0, ssrc: this.#ssrc });
       this.#sendSpeaking();
     }
     this.#media.setDescription(sdp);
@@ -149,6 +161,7 @@ export class Call extends EventTarget {
     this.userIds.delete(userId);
     this.speakingIds.delete(userId);
     this.#videoTypes.delete(userId);
+    this.unwatched.delete(userId);
     this.#media.removeStream(userId);
     this.dispatchEvent(new CustomEvent("left", { detail: { userId } }));
     this.#notify();
@@ -161,8 +174,30 @@ export class Call extends EventTarget {
     this.#notify();
   }
 
+  #setViewers({ viewer_ids: viewerIds = [] }) {
+    this.viewerIds = viewerIds;
+    this.#notify();
+  }
+
+  /** Watch the screen of a user, or stop watching it; `preview` is shown meanwhile. */
+  setWatching(userId, isWatching, preview = null) {
+    if (isWatching) this.unwatched.delete(userId);
+    else this.unwatched.set(userId, preview);
+    this.#sendWants();
+    this.#notify();
+  }
+
+  /** Report to the server which videos it need not forward. */
+  #sendWants() {
+    const unwanted = [...this.unwatched.keys()].map(userId => [this.#videoSsrcs.get(userId), 0]);
+    this.#gateway.send(VoiceOpcode.MEDIA_SINK_WANTS, { any: 100, ...Object.fromEntries(unwanted) });
+  }
+
   #setVideo({ user_id: userId, video_ssrc: ssrc, streams }) {
+    // A user who shares another video is watched again.
+    if (this.unwatched.has(userId) && (!ssrc || streams?.[0]?.type !== "screen")) this.setWatching(userId, true);
     if (ssrc) {
+      this.#videoSsrcs.set(userId, ssrc);
       this.#videoTypes.set(userId, streams?.[0]?.type ?? "video");
       this.#media.addStream(userId, "video", ssrc);
       const track = this.#media.receivedTrack(userId, "video");
@@ -204,7 +239,7 @@ export class Call extends EventTarget {
     else this.speakingIds.delete(userId);
     const flags =
       (isSpeaking ? SpeakingFlags.MICROPHONE : 0) | (this.devices.hasScreenAudio ? SpeakingFlags.SOUNDSHARE : 0);
-    if (this.#hasStarted) this.#gateway.send(VoiceOp.SPEAKING, { speaking: flags, delay: 0, ssrc: this.#ssrc });
+    if (this.#hasStarted) this.#gateway.send(VoiceOpcode.SPEAKING, { speaking: flags, delay: 0, ssrc: this.#ssrc });
     this.#notify();
   }
 
@@ -212,7 +247,8 @@ export class Call extends EventTarget {
   async sendVideo(track, type = "video") {
     await this.#media.video.sender.replaceTrack(track);
     const ssrc = this.#ssrc + 1;
-    this.#gateway.send(VoiceOp.VIDEO, {
+    this.viewerIds = [];
+    this.#gateway.send(VoiceOpcode.VIDEO, {
       audio_ssrc: this.#ssrc,
       video_ssrc: track === null ? 0 : ssrc,
       rtx_ssrc: 0,

@@ -3,14 +3,14 @@
  * A voice state of another client of the user ends the call of this client.
  */
 
-import { VoiceCloseCode } from "../generated/enums.js";
-import { Opcode } from "../network/enums.js";
+import { VoiceCloseCode } from "../generated/voice.js";
 import { findFeatureObstacle } from "../network/features.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { Devices } from "./devices.js";
 import { callObstacle, captureProblem, isDismissed, videoProblem } from "./support.js";
+import { sendLeave, sendVoiceState } from "./voice_state_messages.js";
 
 /** Close codes after which the client waits for the user's next voice state (spec/voice.md#6). */
 const REMOVED_CODES = new Set([VoiceCloseCode.DISCONNECTED, VoiceCloseCode.CALL_TERMINATED]);
@@ -27,7 +27,7 @@ const loadCall = () => loadModule(() => import("./call.js"));
 /** The call of this client. Dispatches `change` after every change of the call or its devices, `joined` and `left` `{userId}`. */
 export class Calls extends EventTarget {
   #context;
-  /** Channel that the user asked to join, or null. @type {{id: string, guildId: string | null} | null} */
+  /** The call that the user asked to join. @type {import("./voice_state_messages.js").CallTarget | null} */
   #target = null;
   /** @type {import("./call.js").Call | null} */
   call = null;
@@ -51,7 +51,9 @@ export class Calls extends EventTarget {
     this.#context = context;
     const { gateway } = context;
     gateway.addEventListener("VOICE_STATE_UPDATE", ({ detail }) => this.#onVoiceState(detail));
+    gateway.addEventListener("LOBBY_VOICE_STATE_UPDATE", ({ detail }) => this.#onVoiceState(detail));
     gateway.addEventListener("VOICE_SERVER_UPDATE", ({ detail }) => this.#onVoiceServer(detail));
+    gateway.addEventListener("LOBBY_VOICE_SERVER_UPDATE", ({ detail }) => this.#onLobbyVoiceServer(detail));
     gateway.addEventListener("READY", () => this.#onNewSession());
     this.devices.addEventListener("change", () => {
       this.call?.playback.apply();
@@ -60,12 +62,12 @@ export class Calls extends EventTarget {
     window.addEventListener("pagehide", event => !event.persisted && this.call?.close());
   }
 
-  /** ID of the channel whose call this client is in or joins, or null. */
+  /** ID of the channel or lobby whose call this client is in or joins, or null. */
   get channelId() {
     return this.#target?.id ?? null;
   }
 
-  /** Join the call of a channel. Must be called from a click or key press, because browsers start audio only then. */
+  /** Join the call of a channel, or of a lobby as `{id, isLobby: true}`. Browsers start audio only after a click or key press. */
   async join(channel) {
     const obstacle = callObstacle();
     if (obstacle !== null) {
@@ -79,7 +81,10 @@ export class Calls extends EventTarget {
       this.leave();
       showNotice(reason, "problem");
     });
-    this.#target = { id: channel.id, guildId: channel.guild_id ?? null };
+    const { isLobby = false } = channel;
+    // The server keeps calls of lobbies and of channels apart; this client is in one call.
+    if (this.#target !== null && this.#target.isLobby !== isLobby) sendLeave(this.#context.gateway, this.#target);
+    this.#target = { id: channel.id, guildId: channel.guild_id ?? null, isLobby };
     this.#isJoined = false;
     this.#rejoinCount = 0;
     this.#sendVoiceState();
@@ -92,14 +97,9 @@ export class Calls extends EventTarget {
 
   /** Leave the call, and report it to the server. */
   leave() {
-    const guildId = this.#target?.guildId ?? null;
+    const target = this.#target ?? { guildId: null, isLobby: false };
     this.#stop();
-    this.#context.gateway.send(Opcode.VOICE_STATE_UPDATE, {
-      guild_id: guildId,
-      channel_id: null,
-      self_mute: false,
-      self_deaf: false,
-    });
+    sendLeave(this.#context.gateway, target);
   }
 
   /** Mute or unmute the microphone. Unmuting also ends deafening. */
@@ -185,19 +185,16 @@ export class Calls extends EventTarget {
   #sendVoiceState() {
     if (this.#target === null) return;
     const { muted, deaf } = this.devices.settings;
-    this.#context.gateway.send(Opcode.VOICE_STATE_UPDATE, {
-      guild_id: this.#target.guildId,
-      channel_id: this.#target.id,
-      self_mute: muted,
-      self_deaf: deaf,
-      self_video: this.video.type === "video",
-    });
+    const flags = { self_mute: muted, self_deaf: deaf, self_video: this.video.type === "video" };
+    sendVoiceState(this.#context.gateway, this.#target, flags);
   }
 
   // Events of the main gateway
 
   #onVoiceState(voiceState) {
     if (voiceState.user_id !== this.#context.me?.id || this.#target === null) return;
+    const { lobby_id: lobbyId = null } = voiceState;
+    if (lobbyId !== (this.#target.isLobby ? this.#target.id : null)) return;
     const isSameGuild = (voiceState.guild_id ?? null) === this.#target.guildId;
     if (!isSameGuild && voiceState.channel_id === null) return;
     this.#lastSessionId = voiceState.session_id;
@@ -216,7 +213,7 @@ export class Calls extends EventTarget {
     this.#isJoined = true;
     if (voiceState.channel_id !== this.#target.id) {
       showNotice(t("You were moved to {channel}.", { channel: this.#channelName(voiceState.channel_id) }));
-      this.#target = { id: voiceState.channel_id, guildId: voiceState.guild_id ?? null };
+      this.#target = { id: voiceState.channel_id, guildId: voiceState.guild_id ?? null, isLobby: false };
     }
     this.#applyModeration(voiceState);
     this.#notify();
@@ -236,8 +233,17 @@ export class Calls extends EventTarget {
   }
 
   #onVoiceServer({ token, guild_id: guildId, channel_id: channelId, endpoint }) {
-    if (this.#target === null || (guildId ?? null) !== this.#target.guildId) return;
+    if (this.#target === null || this.#target.isLobby || (guildId ?? null) !== this.#target.guildId) return;
     if (this.#target.guildId === null && channelId !== this.#target.id) return;
+    this.#connect({ serverId: guildId ?? channelId, channelId: this.#target.id, token, endpoint });
+  }
+
+  #onLobbyVoiceServer({ token, lobby_id: lobbyId, endpoint }) {
+    if (this.#target?.isLobby && this.#target.id === lobbyId)
+      this.#connect({ serverId: lobbyId, channelId: lobbyId, token, endpoint });
+  }
+
+  #connect({ serverId, channelId, token, endpoint }) {
     // Only the session that owns the voice state receives this event.
     this.#sessionId = this.#lastSessionId;
     clearTimeout(this.#joinTimer);
@@ -248,14 +254,7 @@ export class Calls extends EventTarget {
       showNotice(t("No voice server is available. The call connects as soon as there is one."), "problem");
       return;
     }
-    this.#open({
-      serverId: guildId ?? channelId,
-      channelId: this.#target.id,
-      userId: this.#context.me.id,
-      sessionId: this.#sessionId,
-      token,
-      endpoint,
-    });
+    this.#open({ serverId, channelId, userId: this.#context.me.id, sessionId: this.#sessionId, token, endpoint });
   }
 
   /** Join again, because a new gateway session has no voice state. */
@@ -330,18 +329,13 @@ export class Calls extends EventTarget {
       this.leave();
       return;
     }
-    const { id, guildId } = this.#target;
+    const target = this.#target;
     this.#rejoinCount += 1;
     clearTimeout(this.#rejoinTimer);
     this.#rejoinTimer = window.setTimeout(
       () => {
-        if (this.#target?.id !== id) return;
-        this.#context.gateway.send(Opcode.VOICE_STATE_UPDATE, {
-          guild_id: guildId,
-          channel_id: null,
-          self_mute: false,
-          self_deaf: false,
-        });
+        if (this.#target?.id !== target.id) return;
+        sendLeave(this.#context.gateway, target);
         this.#sendVoiceState();
       },
       this.#rejoinCount === 1 ? 0 : REJOIN_DELAY_MS * this.#rejoinCount,

@@ -15,7 +15,7 @@ export class Devices extends EventTarget {
   settings = {
     /** Whether the user is muted. */
     muted: false,
-    /** Whether the user hears nothing. */
+    /** Whether playback is disabled. */
     deaf: false,
     /** ID of the microphone; empty for the default device. */
     deviceId: "",

@@ -18,6 +18,8 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("voice-wor
  */
 export class FrameEncryption extends EventTarget {
   #worker;
+  #isLoaded = false;
+  #isClosed = false;
   #statisticsResolvers = [];
   /** The last reported status. */
   status = { version: 0, ready: false, code: "", userIds: [] };
@@ -54,11 +56,18 @@ export class FrameEncryption extends EventTarget {
   }
 
   close() {
-    this.#worker.terminate();
+    this.#isClosed = true;
+    // The browser reports a script that is terminated while it loads as an error. Such a worker ends when it has loaded.
+    if (this.#isLoaded) this.#worker.terminate();
     for (const resolve of this.#statisticsResolvers.splice(0)) resolve({});
   }
 
   #receive({ kind, ...detail }) {
+    if (kind === "loaded" || kind === "failed") this.#isLoaded = true;
+    if (this.#isClosed) {
+      if (this.#isLoaded) this.#worker.terminate();
+      return;
+    }
     if (kind === "statistics") this.#statisticsResolvers.shift()?.(detail);
     else if (kind === "status") this.status = /** @type {any} */ (detail);
     this.dispatchEvent(new CustomEvent(kind, { detail }));

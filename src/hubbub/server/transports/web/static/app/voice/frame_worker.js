@@ -18,23 +18,6 @@
  * - `{kind: "failed", reason}`: a message from the page could not be handled
  */
 
-const Op = {
-  SPEAKING: 5,
-  CLIENTS_CONNECT: 11,
-  VIDEO: 12,
-  CLIENT_DISCONNECT: 13,
-  PREPARE_TRANSITION: 21,
-  EXECUTE_TRANSITION: 22,
-  TRANSITION_READY: 23,
-  PREPARE_EPOCH: 24,
-  EXTERNAL_SENDER: 25,
-  KEY_PACKAGE: 26,
-  PROPOSALS: 27,
-  COMMIT_WELCOME: 28,
-  ANNOUNCE_COMMIT: 29,
-  WELCOME: 30,
-  INVALID_COMMIT_WELCOME: 31,
-};
 /** Media types of davey. */
 const AUDIO = 0,
   VIDEO = 1;
@@ -42,7 +25,6 @@ const AUDIO = 0,
 const OPUS = 1;
 /** Codecs of davey for video, by MIME type. */
 const VIDEO_CODECS = { "video/vp8": 2, "video/vp9": 3, "video/h264": 4, "video/av1": 6 };
-const DAVE_VERSION = 1;
 /** Interval between requests for a key frame, while frames of a video cannot be decrypted. */
 const KEY_FRAME_INTERVAL_MS = 500;
 
@@ -50,7 +32,8 @@ const KEY_FRAME_INTERVAL_MS = 500;
 self.Buffer ??= class Buffer extends Uint8Array {
   static from = (...parts) => new Buffer(...parts);
 };
-importScripts("../third_party/emnapi_core.js", "../third_party/emnapi_runtime.js");
+importScripts("../generated/worker_values.js", "../third_party/emnapi_core.js", "../third_party/emnapi_runtime.js");
+const { VoiceOpcode, DAVE_VERSION } = /** @type {any} */ (self);
 
 /** Instantiate davey. Its memory is shared only in type: no other thread uses it. */
 async function loadDavey() {
@@ -125,19 +108,21 @@ class Encryption {
 
   /** Handle a message of the voice gateway. */
   receive(op, data) {
-    if (op === Op.CLIENTS_CONNECT) for (const id of data.user_ids) this.connectedIds.add(id);
-    else if (op === Op.CLIENT_DISCONNECT) this.#removeUser(data.user_id);
-    else if (op === Op.SPEAKING) this.senders.set(data.ssrc, data.user_id);
-    else if (op === Op.VIDEO) this.senders.set(data.video_ssrc, data.user_id);
-    else if (op === Op.PREPARE_TRANSITION) this.#prepareTransition(data.transition_id, data.protocol_version);
-    else if (op === Op.EXECUTE_TRANSITION) this.#executeTransition(data.transition_id);
-    else if (op === Op.PREPARE_EPOCH) this.#prepareEpoch(data);
-    else if (op === Op.EXTERNAL_SENDER) {
+    if (op === VoiceOpcode.CLIENTS_CONNECT) for (const id of data.user_ids) this.connectedIds.add(id);
+    else if (op === VoiceOpcode.CLIENT_DISCONNECT) this.#removeUser(data.user_id);
+    else if (op === VoiceOpcode.SPEAKING) this.senders.set(data.ssrc, data.user_id);
+    else if (op === VoiceOpcode.VIDEO) this.senders.set(data.video_ssrc, data.user_id);
+    else if (op === VoiceOpcode.DAVE_PREPARE_TRANSITION)
+      this.#prepareTransition(data.transition_id, data.protocol_version);
+    else if (op === VoiceOpcode.DAVE_EXECUTE_TRANSITION) this.#executeTransition(data.transition_id);
+    else if (op === VoiceOpcode.DAVE_PREPARE_EPOCH) this.#prepareEpoch(data);
+    else if (op === VoiceOpcode.MLS_EXTERNAL_SENDER) {
       this.externalSender = data;
       this.session.setExternalSender(data);
-    } else if (op === Op.PROPOSALS) this.#processProposals(data);
-    else if (op === Op.ANNOUNCE_COMMIT) this.#processHandshake(data, bytes => this.session.processCommit(bytes));
-    else if (op === Op.WELCOME) this.#processHandshake(data, bytes => this.session.processWelcome(bytes));
+    } else if (op === VoiceOpcode.MLS_PROPOSALS) this.#processProposals(data);
+    else if (op === VoiceOpcode.MLS_ANNOUNCE_COMMIT)
+      this.#processHandshake(data, bytes => this.session.processCommit(bytes));
+    else if (op === VoiceOpcode.MLS_WELCOME) this.#processHandshake(data, bytes => this.session.processWelcome(bytes));
   }
 
   #removeUser(userId) {
@@ -146,7 +131,7 @@ class Encryption {
   }
 
   #sendKeyPackage() {
-    send(Op.KEY_PACKAGE, this.session.getSerializedKeyPackage());
+    send(VoiceOpcode.MLS_KEY_PACKAGE, this.session.getSerializedKeyPackage());
   }
 
   /** Leave the group and offer to join it again. */
@@ -168,7 +153,7 @@ class Encryption {
     const recognizedIds = [...this.connectedIds, this.userId];
     try {
       const { commit, welcome } = this.session.processProposals(data[0], toBuffer(data.subarray(1)), recognizedIds);
-      if (commit) send(Op.COMMIT_WELCOME, concatenate(commit, welcome ?? new Uint8Array()));
+      if (commit) send(VoiceOpcode.MLS_COMMIT_WELCOME, concatenate(commit, welcome ?? new Uint8Array()));
     } catch (error) {
       this.#recover(0, error);
     }
@@ -190,14 +175,14 @@ class Encryption {
   /** Report an invalid proposal, commit or welcome, and join the group again (spec/voice.md#10). */
   #recover(transitionId, error) {
     postMessage({ kind: "recovered", reason: error.stack });
-    send(Op.INVALID_COMMIT_WELCOME, { transition_id: transitionId });
+    send(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, { transition_id: transitionId });
     this.#restart();
   }
 
   #prepareTransition(transitionId, version) {
     this.transitions.set(transitionId, version);
     if (transitionId === 0) this.#executeTransition(0);
-    else send(Op.TRANSITION_READY, { transition_id: transitionId });
+    else send(VoiceOpcode.DAVE_TRANSITION_READY, { transition_id: transitionId });
   }
 
   #executeTransition(transitionId) {

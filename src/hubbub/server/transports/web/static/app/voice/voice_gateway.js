@@ -1,26 +1,8 @@
 /** Client of the voice gateway, version 8 (spec/voice.md#3 to 6): Identify, heartbeats, Resume, text and binary messages. */
 
-import { VoiceCloseCode } from "../generated/enums.js";
+import { DAVE_VERSION, VoiceCloseCode, VoiceOpcode } from "../generated/voice.js";
 
-/** Opcodes of the voice gateway, without those of the encryption (spec/voice.md#3). */
-export const VoiceOp = Object.freeze({
-  IDENTIFY: 0,
-  SELECT_PROTOCOL: 1,
-  READY: 2,
-  HEARTBEAT: 3,
-  SESSION_DESCRIPTION: 4,
-  SPEAKING: 5,
-  HEARTBEAT_ACK: 6,
-  RESUME: 7,
-  HELLO: 8,
-  RESUMED: 9,
-  CLIENTS_CONNECT: 11,
-  VIDEO: 12,
-  CLIENT_DISCONNECT: 13,
-  MEDIA_SINK_WANTS: 15,
-});
 const GATEWAY_VERSION = 8;
-const DAVE_VERSION = 1;
 /** Time in which a lost session can be resumed (spec/voice.md#6). */
 const RESUME_WINDOW_MS = 10_000;
 const RETRY_DELAY_MS = 500,
@@ -117,14 +99,14 @@ export class VoiceGateway extends EventTarget {
     }
     const { op, d, seq } = JSON.parse(data);
     if (seq !== undefined) this.#sequence = seq;
-    if (op === VoiceOp.HELLO) this.#authenticate(d.heartbeat_interval);
-    else if (op === VoiceOp.HEARTBEAT_ACK) {
+    if (op === VoiceOpcode.HELLO) this.#authenticate(d.heartbeat_interval);
+    else if (op === VoiceOpcode.HEARTBEAT_ACK) {
       this.#isAcknowledged = true;
       clearTimeout(this.#deadlineTimer);
       this.roundTripMs = Math.max(0, Date.now() - d.t);
       this.#dispatch("heartbeat", null);
     } else {
-      if (op === VoiceOp.READY || op === VoiceOp.RESUMED) this.#onAuthenticated();
+      if (op === VoiceOpcode.READY || op === VoiceOpcode.RESUMED) this.#onAuthenticated();
       this.#dispatch("message", { op, data: d });
     }
   }
@@ -132,9 +114,9 @@ export class VoiceGateway extends EventTarget {
   #authenticate(intervalMs) {
     const { serverId, userId, sessionId, token } = this.#ticket;
     const credentials = { server_id: serverId, session_id: sessionId, token };
-    if (this.#isIdentified) this.send(VoiceOp.RESUME, { ...credentials, seq_ack: this.#sequence });
+    if (this.#isIdentified) this.send(VoiceOpcode.RESUME, { ...credentials, seq_ack: this.#sequence });
     else
-      this.send(VoiceOp.IDENTIFY, {
+      this.send(VoiceOpcode.IDENTIFY, {
         ...credentials,
         user_id: userId,
         max_dave_protocol_version: DAVE_VERSION,
@@ -161,7 +143,7 @@ export class VoiceGateway extends EventTarget {
 
   #sendHeartbeat() {
     this.#isAcknowledged = false;
-    this.send(VoiceOp.HEARTBEAT, { t: Date.now(), seq_ack: this.#sequence });
+    this.send(VoiceOpcode.HEARTBEAT, { t: Date.now(), seq_ack: this.#sequence });
     this.#startDeadline();
   }
 

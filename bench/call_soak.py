@@ -1,0 +1,187 @@
+"""A long call of ten users: delay, losses, undecryptable frames, and growth of the server's memory and tables.
+
+python -m bench.call_soak [--minutes 30]
+
+Two users speak at a time; the next two follow every 20 seconds. Every minute one user leaves and joins again, which changes
+the epoch of the encryption. Only Linux reports the memory.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import time
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from bench.call_server import USER_COUNT, CallMember, Sample
+from hubbub.media import rtp
+from hubbub.people.voice import FRAME_SAMPLES, VoiceClient
+from hubbub.protocol.voice import VoiceOpcode
+
+FRAME_SECONDS = 0.02
+SPEAKER_COUNT, TURN_SECONDS, ROUND_SECONDS = 2, 20, 60
+OPUS_PACKET = b"\x78" + bytes(range(99))
+"""An Opus packet of 20 ms."""
+WARM_UP_SHARE = 1 / 3
+"""Share of the rounds that is not compared with the last rounds."""
+GROWTH_KIB_PER_ROUND_MAX = 64.0
+"""Limit of the growth of the server's memory; each round has 54,000 forwarded packets and a new session."""
+DRIFT_MS_MAX = 5.0
+"""Limit of the growth of the median delay between the first measured rounds and the last ones."""
+
+sent_at: dict[tuple[int, int], float] = {}
+"""Times at which packets were sent, by SSRC and sequence number."""
+
+
+class MeasuredClient(VoiceClient):
+    """A client that measures what it receives."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.delays: list[float] = []
+        """Delays of received packets in seconds."""
+        self.undecryptable_count = 0
+
+    async def start_speaking(self) -> None:
+        """Announce that the client speaks."""
+        await self._send(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": self._ssrc})
+
+    def speak(self) -> bool:
+        """Send a frame; return whether the client is in the encryption group, without which it sends nothing."""
+        if not self._dave.ready:
+            return False
+        frame = bytes(self._dave.encrypt_opus(OPUS_PACKET))
+        self._send_frame(frame, FRAME_SAMPLES)
+        sent_at[self._ssrc, self._sequence] = time.perf_counter()
+        return True
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        """Record the delay of a packet, and decrypt it."""
+        key = int.from_bytes(data[8:12], "big"), int.from_bytes(data[2:4], "big")
+        if key in sent_at:
+            self.delays.append(time.perf_counter() - sent_at[key])
+        super().datagram_received(data, addr)
+
+    def _record(self, ssrc: int, frame: bytes) -> None:
+        self.recorded.clear()
+        super()._record(ssrc, frame)
+        if self._dave.ready and ssrc in self._user_ids and not self.recorded and frame.endswith(rtp.E2EE_TRAILER):
+            self.undecryptable_count += 1
+
+
+class Round(msgspec.Struct):
+    """The measurements of one round."""
+
+    sent_count: int
+    received_count: int
+    undecryptable_count: int
+    median_ms: float
+    high_ms: float
+    """Delay that one of a hundred packets exceeds."""
+    sample: Sample
+
+
+async def run_round(members: list[tuple[CallMember, MeasuredClient]], number: int, seconds: float) -> int:
+    """Let the users speak in turns; return the number of packets that the others should receive."""
+    loop = asyncio.get_running_loop()
+    sent_count, due, end = 0, loop.time(), loop.time() + seconds
+    turn = -1
+    speakers: list[MeasuredClient] = []
+    while due < end:
+        current_turn = int((due - end + seconds) // TURN_SECONDS)
+        if current_turn != turn:
+            turn = current_turn
+            first = (number * 3 + turn) * SPEAKER_COUNT
+            speakers = [members[(first + index) % USER_COUNT][1] for index in range(SPEAKER_COUNT)]
+            for speaker in speakers:
+                await speaker.start_speaking()
+        sent_count += sum(speaker.speak() for speaker in speakers)
+        due += FRAME_SECONDS
+        await asyncio.sleep(max(due - loop.time(), 0))
+    await asyncio.sleep(0.5)
+    return sent_count * (USER_COUNT - 1)
+
+
+async def main(minutes: float) -> int:
+    """Run the call, print the figures, and return the exit status: 0, or 1 if a limit was exceeded."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bench.call_server", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        limit=1 << 24,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    ready = msgspec.json.decode(await process.stdout.readline())
+    rounds: list[Round] = []
+    async with aiohttp.ClientSession() as http:
+        members: list[tuple[CallMember, MeasuredClient]] = []
+        for name in ready["users"]:
+            member = CallMember(http, ready, name)
+            members.append((member, await member.join(MeasuredClient)))
+        for number in range(max(round(minutes * 60 / ROUND_SECONDS), 1)):
+            sent_at.clear()
+            for _, client in members:
+                client.delays.clear()
+                client.undecryptable_count = 0
+            expected_count = await run_round(members, number, ROUND_SECONDS)
+            delays = sorted(delay for _, client in members for delay in client.delays)
+            process.stdin.write(b"\n")
+            rounds.append(
+                Round(
+                    sent_count=expected_count,
+                    received_count=len(delays),
+                    undecryptable_count=sum(client.undecryptable_count for _, client in members),
+                    median_ms=1000 * statistics.median(delays),
+                    high_ms=1000 * delays[len(delays) * 99 // 100],
+                    sample=msgspec.json.decode(await process.stdout.readline(), type=Sample),
+                )
+            )
+            last = rounds[-1]
+            print(
+                f"minute {number + 1}: {last.received_count} of {last.sent_count} packets, "
+                f"{last.undecryptable_count} undecryptable, delay {last.median_ms:.2f} ms, 99 % below {last.high_ms:.2f} ms, "
+                f"server {last.sample.private_kib / 1024:.1f} MiB, {sum(last.sample.rows.values())} rows",
+                flush=True,
+            )
+            position = number % USER_COUNT
+            member, client = members[position]
+            await member.leave(client)
+            members[position] = member, await member.join(MeasuredClient)
+        for member, client in members:
+            await member.leave(client)
+    process.stdin.close()
+    await process.wait()
+    return 0 if report(rounds) else 1
+
+
+def report(rounds: list[Round]) -> bool:
+    """Print the growth over the rounds after the warm-up; return whether all limits hold."""
+    measured = rounds[int(len(rounds) * WARM_UP_SHARE) :]
+    if len(measured) < 2:
+        print("too few rounds to measure growth")
+        return True
+    numbers = range(len(measured))
+    growth = statistics.linear_regression(numbers, [entry.sample.private_kib for entry in measured]).slope
+    rows = {
+        name: count - measured[0].sample.rows.get(name, 0)
+        for name, count in measured[-1].sample.rows.items()
+        if count > measured[0].sample.rows.get(name, 0)
+    }
+    third = max(len(measured) // 3, 1)
+    drift = statistics.mean(entry.median_ms for entry in measured[-third:]) - statistics.mean(
+        entry.median_ms for entry in measured[:third]
+    )
+    lost = 1 - sum(entry.received_count for entry in rounds) / sum(entry.sent_count for entry in rounds)
+    undecryptable = sum(entry.undecryptable_count for entry in rounds)
+    print(f"memory: {growth:+.1f} KiB per minute (at most {GROWTH_KIB_PER_ROUND_MAX:g})")
+    print(f"delay: {drift:+.2f} ms between the first and the last rounds (at most {DRIFT_MS_MAX:g})")
+    print(f"lost: {100 * lost:.3f} %; undecryptable: {undecryptable}; tables with more rows: {rows or 'none'}")
+    return growth <= GROWTH_KIB_PER_ROUND_MAX and drift <= DRIFT_MS_MAX and undecryptable == 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m bench.call_soak", description="Run a long call of ten users.")
+    parser.add_argument("--minutes", type=float, default=30, help="duration of the call; 30 by default")
+    sys.exit(asyncio.run(main(parser.parse_args().minutes)))

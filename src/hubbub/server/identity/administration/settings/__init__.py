@@ -1,0 +1,1 @@
+"""Administration of features and legal documents."""

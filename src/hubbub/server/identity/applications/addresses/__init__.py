@@ -1,0 +1,1 @@
+"""Validation of the addresses of applications: endpoints and redirect URIs."""

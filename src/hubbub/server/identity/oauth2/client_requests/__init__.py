@@ -1,0 +1,1 @@
+"""Parts of requests of OAuth2 clients: authentication, redirect URIs and errors."""

@@ -1,0 +1,1 @@
+"""Signatures of ID tokens, and the keys that sign them."""

@@ -1,0 +1,8 @@
+"""SDK releases."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.releases import routes
+
+SLICE = Slice(name="releases", modules=(routes,))
+
+__all__ = ["SLICE"]

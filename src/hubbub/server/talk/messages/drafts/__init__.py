@@ -1,0 +1,1 @@
+"""Messages before they are stored: creation, validation, resolution of references, nonces and system messages."""

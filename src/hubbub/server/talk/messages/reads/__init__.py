@@ -1,0 +1,1 @@
+"""Reads of stored messages: histories, their encoded pages and data exports."""

@@ -1,0 +1,57 @@
+"""Reads of stored messages, nonces, and rules for sending and reading messages: the interface for other slices."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.places.guild_administration import GuildUsage
+from hubbub.server.talk.messages import files, store
+from hubbub.server.talk.messages.content.records import MessageRow
+from hubbub.server.talk.messages.drafts.nonces import claim_nonce
+from hubbub.server.talk.messages.rules import (
+    MESSAGE_CHANNEL_TYPES,
+    can_read_history,
+    has_attachment,
+    require_send,
+)
+from hubbub.server.talk.messages.store import (
+    count_after,
+    find,
+    find_ephemeral,
+    find_many,
+    get,
+    list_after,
+    list_newest,
+    list_recipients,
+)
+
+__all__ = [
+    "MESSAGE_CHANNEL_TYPES",
+    "can_read_history",
+    "count_after",
+    "count_guild_contents",
+    "find",
+    "claim_nonce",
+    "find_ephemeral",
+    "find_many",
+    "get",
+    "has_attachment",
+    "list_after",
+    "list_around",
+    "list_newest",
+    "list_recipients",
+    "require_send",
+]
+
+
+def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
+    """Return the number of messages in a guild and the size of its uploaded files in bytes."""
+    return GuildUsage(
+        message_count=store.count_in_guild(call.tx, guild_id),
+        storage_bytes=files.guild_usage(call.tx, guild_id).bytes,
+    )
+
+
+def list_around(call: Call, channel_id: int, message_id: int, *, before: int, after: int) -> list[MessageRow]:
+    """Return at most `before` messages before and `after` messages after a message, oldest first, without the message."""
+    earlier = store.list_history_before(call.tx, channel_id, before, message_id)
+    later = store.list_history_after(call.tx, channel_id, after, message_id)
+    rows = store.find_many(call.tx, channel_id, [row.id for row in (*earlier, *later)])
+    return [rows[row_id] for row_id in sorted(rows)]

@@ -1,0 +1,1 @@
+"""Changes of stored messages: edits, deletions and reassignment to other authors."""

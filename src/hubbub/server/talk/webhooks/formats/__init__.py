@@ -1,0 +1,1 @@
+"""Formats of other services for webhook messages."""

@@ -1,0 +1,65 @@
+/** Values of the voice gateway, generated from `hubbub.protocol` by `make generate`. Do not edit. */
+
+/** Opcode of a voice gateway frame. */
+export const VoiceOpcode = Object.freeze({
+  IDENTIFY: 0,
+  SELECT_PROTOCOL: 1,
+  READY: 2,
+  HEARTBEAT: 3,
+  SESSION_DESCRIPTION: 4,
+  SPEAKING: 5,
+  HEARTBEAT_ACK: 6,
+  RESUME: 7,
+  HELLO: 8,
+  RESUMED: 9,
+  CLIENTS_CONNECT: 11,
+  VIDEO: 12,
+  CLIENT_DISCONNECT: 13,
+  SESSION_UPDATE: 14,
+  MEDIA_SINK_WANTS: 15,
+  BACKEND_VERSION: 16,
+  CLIENT_FLAGS: 18,
+  CLIENT_PLATFORM: 20,
+  DAVE_PREPARE_TRANSITION: 21,
+  DAVE_EXECUTE_TRANSITION: 22,
+  DAVE_TRANSITION_READY: 23,
+  DAVE_PREPARE_EPOCH: 24,
+  MLS_EXTERNAL_SENDER: 25,
+  MLS_KEY_PACKAGE: 26,
+  MLS_PROPOSALS: 27,
+  MLS_COMMIT_WELCOME: 28,
+  MLS_ANNOUNCE_COMMIT: 29,
+  MLS_WELCOME: 30,
+  MLS_INVALID_COMMIT_WELCOME: 31,
+  NO_ROUTE: 32,
+});
+
+/** Close code of a voice gateway connection. */
+export const VoiceCloseCode = Object.freeze({
+  UNKNOWN_OPCODE: 4001,
+  DECODE_ERROR: 4002,
+  NOT_AUTHENTICATED: 4003,
+  AUTHENTICATION_FAILED: 4004,
+  ALREADY_AUTHENTICATED: 4005,
+  SESSION_NO_LONGER_VALID: 4006,
+  SESSION_TIMEOUT: 4009,
+  SERVER_NOT_FOUND: 4011,
+  UNKNOWN_PROTOCOL: 4012,
+  WEBRTC_CRASHED: 4013,
+  DISCONNECTED: 4014,
+  SERVER_CRASHED: 4015,
+  UNKNOWN_ENCRYPTION_MODE: 4016,
+  E2EE_REQUIRED: 4017,
+  BAD_REQUEST: 4020,
+  RATE_LIMITED: 4021,
+  CALL_TERMINATED: 4022,
+});
+
+/** Flags of a client's speaking state. */
+export const SpeakingFlags = Object.freeze({
+  MICROPHONE: 1,
+  SOUNDSHARE: 2,
+  PRIORITY: 4,
+});
+
+export const DAVE_VERSION = 1;

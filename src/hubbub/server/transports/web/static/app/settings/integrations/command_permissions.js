@@ -1,0 +1,279 @@
+/** Guild settings: the page with the permissions of an app's command for roles, members and channels. */
+
+import { CommandPermissionType, ComponentType } from "../../generated/enums.js";
+import { COMMAND_PERMISSIONS_MAX } from "../../generated/limits.js";
+import { Permissions } from "../../network/enums.js";
+import { iconButton } from "../../ui/controls.js";
+import { h, icon, setChildren } from "../../ui/dom.js";
+import { runAndReport, showNotice } from "../../ui/notices.js";
+import { createPicker } from "../../ui/picker.js";
+import { t } from "../../ui/translation.js";
+import { channelIconName, userAvatar } from "../../content/avatars.js";
+import { findGuildEntities } from "../forms/entity_picker.js";
+import { SettingsForm } from "../forms/form.js";
+import { settingsSection, viewOnlyNotice } from "../forms/layout.js";
+import { colorSwatch, colorsOf } from "../roles/colors.js";
+
+const { ROLE, USER, CHANNEL } = CommandPermissionType;
+
+/** Return the ID of the entry for all channels of a guild: the guild ID minus one. */
+const allChannelsId = guildId => String(BigInt(guildId) - 1n);
+
+/** Return why the user cannot set the permissions of a command, or null; `command` is null for all commands of an app. */
+function commandDenialReason(access, command, entries, applicationEntries) {
+  const missing =
+    access.findDenialReason(Permissions.MANAGE_GUILD) ?? access.findDenialReason(Permissions.MANAGE_ROLES);
+  if (missing !== null || command === null || canUse(access, command, entries, applicationEntries)) return missing;
+  return t("You cannot use this command yourself.");
+}
+
+/** Return whether the user can use a command (spec/webhooks-and-interactions.md#5.5), regardless of the channel. */
+function canUse(access, command, entries, applicationEntries) {
+  if (access.has(Permissions.ADMINISTRATOR)) return true;
+  const isAllowed = decideByEntries(access, entries);
+  if (isAllowed !== null) return isAllowed;
+  if (decideByEntries(access, applicationEntries) === false) return false;
+  const required = command.default_member_permissions;
+  return required === null || (required !== "0" && access.has(BigInt(required)));
+}
+
+/** Return whether entries allow the user, or null if none applies. A member entry wins over roles, roles over @everyone. */
+function decideByEntries({ me, member, guild }, entries) {
+  const find = (type, isTarget) => entries.filter(entry => entry.type === type && isTarget(entry.id));
+  const [own] = find(USER, id => id === me.id);
+  const roles = find(ROLE, id => member.roles.includes(id));
+  const [everyone] = find(ROLE, id => id === guild.id);
+  if (own !== undefined) return own.permission;
+  if (roles.length) return roles.some(({ permission }) => permission);
+  return everyone?.permission ?? null;
+}
+
+/**
+ * Show the page with the permissions of a command, or of all commands of an app.
+ *
+ * @param {any} view
+ * @param {{application: any, target: {id: string, name: string, command: any}, entriesById: Map<string, any[]>}} subject
+ * @param {() => void} goBack
+ */
+export async function openCommandPermissions(view, { application, target, entriesById }, goBack) {
+  const { context, guildId } = view;
+  let stored = entriesById;
+  const entries = stored.get(target.id) ?? [];
+  const members = await fetchMembers(view, entries);
+  const path = `/applications/${application.id}/guilds/${guildId}/commands/${target.id}/permissions`;
+  const permissions = permissionsSetting(view, members);
+  const notice = h("div", { class: "settings-access" });
+  const form = new SettingsForm(
+    { permissions },
+    { permissions: entries },
+    {
+      save: async changes => {
+        const saved = await context.api.request("PUT", path, { json: changes });
+        stored = new Map(stored).set(target.id, saved.permissions);
+        return saved;
+      },
+      onInput: () => view.drawBar(),
+    },
+  );
+  view.useForm(form);
+  const draw = () => {
+    const denialReason = commandDenialReason(
+      view.access,
+      target.command,
+      stored.get(target.id) ?? [],
+      stored.get(application.id) ?? [],
+    );
+    setChildren(notice, denialReason === null ? null : viewOnlyNotice(denialReason));
+    permissions.setDisabled(denialReason !== null);
+  };
+  const reload = () =>
+    runAndReport(async () => {
+      const found = await context.api.request("GET", `/guilds/${guildId}/integrations/${application.id}/commands`);
+      if (!notice.isConnected) return;
+      stored = entriesByTarget(found);
+      const current = stored.get(target.id) ?? [];
+      for (const [id, member] of await fetchMembers(view, current)) members.set(id, member);
+      form.showStored({ permissions: current });
+      draw();
+    });
+  view.onChange(({ kind }) => {
+    if (!view.access.has(Permissions.MANAGE_GUILD)) goBack();
+    else if (kind === "auditLog") reload();
+    else if (kind === "integrations") goBackIfRemoved();
+    else draw();
+  });
+  const goBackIfRemoved = () =>
+    runAndReport(async () => {
+      const integrations = await context.api.request("GET", `/guilds/${guildId}/integrations`);
+      if (notice.isConnected && !integrations.some(({ id }) => id === application.id)) {
+        view.show("integrations");
+        showNotice(t("{name} was removed by someone else.", { name: application.name }));
+      }
+    });
+  draw();
+  view.openPage(target.name, application.name, goBack, [notice, permissions.node]);
+}
+
+/** Return the permission entries in a response, by the ID of the app or command that they belong to. */
+export const entriesByTarget = ({ permissions }) => new Map(permissions.map(target => [target.id, target.permissions]));
+
+/** Return the members that entries refer to, by user ID, without members who left. */
+async function fetchMembers({ context, guildId }, entries) {
+  const members = new Map();
+  for (const { id, type } of entries) {
+    if (type !== USER) continue;
+    const known = context.state.member(guildId, id);
+    const member =
+      known ?? (await context.api.request("GET", `/guilds/${guildId}/members/${id}`).catch(() => undefined));
+    if (member !== undefined) members.set(id, member);
+  }
+  return members;
+}
+
+/**
+ * Return the field for the permission entries of roles, members and channels.
+ *
+ * @param {any} view
+ * @param {Map<string, any>} members the members that entries refer to, by user ID; chosen members are added
+ * @returns {import("../forms/fields.js").SettingsField}
+ */
+function permissionsSetting(view, members) {
+  const { context, guildId } = view;
+  /** @type {{id: string, type: number, permission: boolean}[]} */
+  let entries = [],
+    isDisabled = false;
+  const error = h("p", { class: "error", role: "alert", hidden: true });
+  const roleAndMemberList = h("ul", { class: "settings-list", "aria-label": t("Roles and members") });
+  const channels = h("ul", { class: "settings-list", "aria-label": t("Channels") });
+  const set = changed => {
+    entries = changed;
+    draw();
+    roleAndMemberList.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const setEntry = (id, type, permission) => {
+    const others = entries.filter(entry => entry.id !== id || entry.type !== type);
+    const index = entries.findIndex(entry => entry.id === id && entry.type === type);
+    if (permission === null) set(others);
+    else if (index < 0) set([...entries, { id, type, permission }]);
+    else set(entries.with(index, { id, type, permission }));
+  };
+  const row = ({ id, type, permission }) => entryRow(view, members, { id, type, permission }, isDisabled, setEntry);
+  const draw = () => {
+    /** Draw the entries of some types; the entry of the `fixed` target is first and always listed. */
+    const drawRows = (list, types, fixed) =>
+      setChildren(
+        list,
+        row({ ...fixed, permission: find(fixed)?.permission ?? null }),
+        entries.filter(({ id, type }) => types.includes(type) && id !== fixed.id).map(row),
+      );
+    drawRows(roleAndMemberList, [ROLE, USER], { id: guildId, type: ROLE });
+    drawRows(channels, [CHANNEL], { id: allChannelsId(guildId), type: CHANNEL });
+    const isFull = entries.length >= COMMAND_PERMISSIONS_MAX;
+    for (const picker of [roleAndMemberPicker, channelPicker]) picker.button.disabled = isDisabled || isFull;
+  };
+  const find = ({ id, type }) => entries.find(entry => entry.id === id && entry.type === type);
+  const createEntryPicker = (label, componentType, entryType) => {
+    const picker = createPicker({
+      label,
+      placeholder: label,
+      min: 0,
+      find: async query => {
+        const choices = await findGuildEntities(view, componentType, query);
+        return choices.filter(({ value }) => value !== guildId && !entries.some(({ id }) => id === value));
+      },
+      onCommit: ([choice]) => {
+        picker.set([]);
+        if (choice === undefined) return;
+        const member = context.state.member(guildId, choice.value);
+        if (member !== undefined) members.set(choice.value, member);
+        else if (entryType(choice.value) === USER)
+          members.set(choice.value, { nick: choice.label, user: { id: choice.value } });
+        setEntry(choice.value, entryType(choice.value), true);
+      },
+    });
+    return picker;
+  };
+  const roleAndMemberPicker = createEntryPicker(t("Add role or member"), ComponentType.MENTIONABLE_SELECT, id =>
+    view.guild.roles.some(role => role.id === id) ? ROLE : USER,
+  );
+  const channelPicker = createEntryPicker(t("Add channel"), ComponentType.CHANNEL_SELECT, () => CHANNEL);
+  return {
+    node: h(
+      "div",
+      { class: "settings-form command-permissions" },
+      error,
+      settingsSection(t("Roles and members"), roleAndMemberList, roleAndMemberPicker.node),
+      settingsSection(t("Channels"), channels, channelPicker.node),
+      h(
+        "p",
+        { class: "hint" },
+        t("At most {max} entries. Administrators can always use the command.", { max: COMMAND_PERMISSIONS_MAX }),
+      ),
+    ),
+    read: () => entries,
+    write(stored) {
+      entries = stored.map(({ id, type, permission }) => ({ id, type, permission }));
+      draw();
+    },
+    setError(text) {
+      error.hidden = !text;
+      error.textContent = text ?? "";
+    },
+    setDisabled(disabled) {
+      isDisabled = disabled;
+      draw();
+    },
+  };
+}
+
+/** Return the image and name of the target of an entry, and why the user cannot change the entry, or null. */
+function describeTarget(view, members, { id, type }) {
+  const { access, guildId, context } = view;
+  if (type === CHANNEL) {
+    if (id === allChannelsId(guildId)) return { mark: icon("hash"), name: t("All channels"), denialReason: null };
+    const channel = context.state.channels.get(id);
+    if (channel === undefined) return { mark: icon("hash"), name: t("Unknown channel"), denialReason: null };
+    return { mark: icon(channelIconName(channel)), name: channel.name, denialReason: null };
+  }
+  if (type === ROLE) {
+    if (id === guildId) return { mark: colorSwatch(colorsOf(access.everyone)), name: "@everyone", denialReason: null };
+    const role = access.roles.find(other => other.id === id);
+    if (role === undefined) return { mark: null, name: t("Unknown role"), denialReason: null };
+    return { mark: colorSwatch(colorsOf(role)), name: role.name, denialReason: access.roleDenialReason(role) };
+  }
+  const member = members.get(id);
+  if (member === undefined) return { mark: null, name: t("Unknown member"), denialReason: null };
+  const name = member.nick || member.user.global_name || member.user.username;
+  return { mark: userAvatar(member.user, name), name, denialReason: null };
+}
+
+function entryRow(view, members, { id, type, permission }, isDisabled, setEntry) {
+  const { mark, name, denialReason } = describeTarget(view, members, { id, type });
+  const isFixed = id === view.guildId || id === allChannelsId(view.guildId);
+  const options = [...(isFixed ? [[null, t("Default")]] : []), [true, t("Allowed")], [false, t("Not allowed")]];
+  const select = h(
+    "select",
+    {
+      "aria-label": t("Permission of {name}", { name }),
+      disabled: isDisabled || denialReason !== null,
+      title: denialReason,
+      onchange: () => {
+        setEntry(id, type, options[Number(select.value)][0]);
+        view.main.querySelector(`[data-entry="${type}-${id}"]`)?.focus();
+      },
+      dataset: { entry: `${type}-${id}` },
+    },
+    options.map(([, label], index) => h("option", { value: index }, label)),
+  );
+  select.value = String(options.findIndex(([value]) => value === permission));
+  const remove = iconButton("bin", t("Remove {name}", { name }), () => setEntry(id, type, null), {
+    disabled: isDisabled || denialReason !== null,
+  });
+  return h(
+    "li",
+    { class: "settings-entry command-permission" },
+    mark,
+    h("div", { class: "settings-entry-text" }, h("p", { class: "settings-entry-title", dir: "auto" }, name)),
+    h("div", { class: "settings-entry-actions" }, select, isFixed ? null : remove),
+  );
+}

@@ -1,0 +1,180 @@
+/** Guild settings: the page of one role, with its appearance, permissions and members. */
+
+import { ROLE_NAME_MAX, ROLE_UNICODE_EMOJI_MAX } from "../../generated/limits.js";
+import { Permissions } from "../../network/enums.js";
+import { h } from "../../ui/dom.js";
+import { showNotice } from "../../ui/notices.js";
+import { t } from "../../ui/translation.js";
+import { roleIconPath } from "../../content/cdn_paths.js";
+import { switchSetting, textSetting } from "../forms/fields.js";
+import { SettingsForm, openActionDialog } from "../forms/form.js";
+import { actionButton, missingFeatureReason, settingsSection, viewOnlyNotice } from "../forms/layout.js";
+import { permissionsSetting } from "../permissions/list.js";
+import { colorsOf, roleColorsSetting } from "./colors.js";
+import { roleMembers } from "./members.js";
+import { settingsTabs } from "../forms/tabs.js";
+import { imageSetting } from "../forms/upload_field.js";
+
+/** Return why the user cannot change a permission of a role, or null; empty if a notice gives the reason. */
+function permissionDenialReason(access, role, bit) {
+  // The notice above the tabs gives the reason for all permissions.
+  if (access.roleDenialReason(role) !== null) return "";
+  return access.has(bit) ? null : t("You can only change permissions that you have.");
+}
+
+/** Show the page of a role; `goBack` shows the list again. */
+export function openRole(view, roleId, goBack) {
+  const find = () => view.guild.roles.find(role => role.id === roleId);
+  const role = find();
+  if (role === undefined) return;
+  const isEveryone = roleId === view.guildId,
+    features = new Set(view.guild.features ?? []);
+  const permissions = permissionsSetting(bit => permissionDenialReason(view.access, find() ?? role, bit));
+  const appearance = isEveryone ? {} : appearanceFields(find, role, features);
+  const fields = { ...appearance, permissions };
+  const form = new SettingsForm(fields, valuesOf(role), {
+    save: async changes =>
+      valuesOf(await view.context.api.request("PATCH", `/guilds/${view.guildId}/roles/${roleId}`, { json: changes })),
+    onInput: () => view.drawBar(),
+  });
+  view.useForm(form);
+  const notice = h("div", { class: "settings-access" });
+  const deletion = h("div");
+  let isDeletedHere = false,
+    name = role.name;
+  const members = isEveryone ? null : roleMembers(view, roleId);
+  const drawAccess = () => {
+    const access = view.access,
+      current = find(),
+      denialReason = access.roleDenialReason(current);
+    notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(explain(access, denialReason))]));
+    for (const [fieldName, field] of Object.entries(appearance))
+      field.setDisabled(denialReason !== null || appearanceDenialReason(fieldName, features) !== null);
+    permissions.drawAccess();
+    if (!isEveryone) drawDeletion(deletion, view, current, denialReason, () => (isDeletedHere = true));
+  };
+  view.onChange(detail => {
+    const current = find();
+    if (current === undefined) {
+      goBack();
+      if (!isDeletedHere) showNotice(t("{name} was deleted by someone else.", { name }));
+      return;
+    }
+    if (detail.kind === "guilds") {
+      form.showStored(valuesOf(current));
+      name = current.name;
+      view.setTitle(titleOf(current, isEveryone));
+    }
+    drawAccess();
+    members?.onChange(detail);
+  });
+  drawAccess();
+  const permissionsTab = { label: t("Permissions"), content: permissions.node };
+  const tabs = isEveryone
+    ? [permissionsTab]
+    : [
+        { label: t("Appearance"), content: [appearanceSections(appearance, features), deletion] },
+        permissionsTab,
+        { label: t("Members"), content: members.node, onShow: members.onShow },
+      ];
+  view.openPage(titleOf(role, isEveryone), t("All roles"), goBack, [notice, settingsTabs(t("Role"), tabs)]);
+}
+
+const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
+
+/** Add the general rule to the reason of `roleDenialReason` if the user may manage roles, but not this one. */
+function explain(access, denialReason) {
+  return access.has(Permissions.MANAGE_ROLES)
+    ? t("{reason} You can only change roles below your highest role.", { reason: denialReason })
+    : denialReason;
+}
+
+function valuesOf(role) {
+  return {
+    name: role.name,
+    colors: colorsOf(role),
+    icon: role.icon ?? null,
+    unicode_emoji: role.unicode_emoji ?? null,
+    hoist: role.hoist,
+    mentionable: role.mentionable,
+    permissions: String(role.permissions),
+  };
+}
+
+/** Return why the roles of a guild with these features cannot have an appearance field, or null. */
+function appearanceDenialReason(fieldName, features) {
+  const isIcon = fieldName === "icon" || fieldName === "unicode_emoji";
+  return isIcon && !features.has("ROLE_ICONS")
+    ? missingFeatureReason(t("Role icons are not available in this guild."), "ROLE_ICONS")
+    : null;
+}
+
+function appearanceFields(find, role, features) {
+  return {
+    name: textSetting(t("Name"), { maxlength: ROLE_NAME_MAX }),
+    colors: roleColorsSetting(features.has("ENHANCED_ROLE_COLORS")),
+    icon: imageSetting(t("Icon"), {
+      hint: t("A square image of at least 64 × 64 pixels."),
+      preview: value => {
+        const path = roleIconPath({ ...(find() ?? role), icon: value });
+        return path === null
+          ? h("span", { class: "muted small" }, t("No icon"))
+          : h("img", { src: path, alt: "", class: "role-icon" });
+      },
+    }),
+    unicode_emoji: textSetting(t("Emoji"), {
+      hint: t("Shown if there is no icon."),
+      isNullable: true,
+      maxlength: ROLE_UNICODE_EMOJI_MAX,
+      class: "short-input",
+    }),
+    hoist: switchSetting(t("Show members separately"), {
+      hint: t("Lists online members with this role in their own group."),
+    }),
+    mentionable: switchSetting(t("Allow everyone to mention this role"), {
+      hint: t("Members with the permission “Mention everyone” always can."),
+    }),
+  };
+}
+
+function appearanceSections(fields, features) {
+  const iconDenialReason = appearanceDenialReason("icon", features);
+  return [
+    settingsSection(t("Role"), fields.name.node, fields.colors.node),
+    settingsSection(
+      t("Icon"),
+      fields.icon.node,
+      fields.unicode_emoji.node,
+      iconDenialReason === null ? null : h("p", { class: "hint" }, iconDenialReason),
+    ),
+    settingsSection(t("Visibility"), fields.hoist.node, fields.mentionable.node),
+  ];
+}
+
+function drawDeletion(node, view, role, denialReason, onDelete) {
+  const reason = role.managed ? t("An app manages this role. Remove the app to delete the role.") : denialReason;
+  const version = `${role.name} ${reason}`;
+  if (node.dataset.version === version) return;
+  node.dataset.version = version;
+  const remove = async () => {
+    const isDone = await openActionDialog({
+      title: t("Delete {name}?", { name: role.name }),
+      text: t("Members lose this role and its permissions, in all channels too. This cannot be undone."),
+      label: t("Delete role"),
+      run: async () => {
+        onDelete();
+        await view.context.api.request("DELETE", `/guilds/${view.guildId}/roles/${role.id}`);
+      },
+    });
+    if (!isDone) return;
+    view.context.state.apply("GUILD_ROLE_DELETE", { guild_id: view.guildId, role_id: role.id });
+    showNotice(t("{name} was deleted.", { name: role.name }), "done");
+  };
+  node.replaceChildren(
+    settingsSection(
+      t("Delete"),
+      h("div", { class: "row" }, actionButton(t("Delete role"), remove, { danger: true, denialReason: reason })),
+      reason === null ? null : h("p", { class: "hint" }, reason),
+    ),
+  );
+}

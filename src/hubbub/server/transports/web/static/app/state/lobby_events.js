@@ -1,0 +1,34 @@
+/** Handlers of gateway events about lobbies of games and their calls: `(state, payload)` (spec/voice.md#1, decisions/0161). */
+
+/** @type {Record<string, (state: any, data: any) => void>} */
+export const LOBBY_HANDLERS = {
+  LOBBY_CREATE: storeLobby,
+  LOBBY_UPDATE: storeLobby,
+
+  LOBBY_DELETE(state, { id }) {
+    state.lobbies.delete(id);
+    state.voiceStates.delete(id);
+    state.emitChange("voiceStates", id);
+  },
+
+  LOBBY_MEMBER_ADD(state, { member }) {
+    state.storeUser(member.user);
+  },
+
+  LOBBY_VOICE_STATE_UPDATE(state, data) {
+    // A rejected join of a lobby that the user is not in has a response too.
+    const voiceStates = state.lobbies.has(data.lobby_id) ? state.voiceStates.get(data.lobby_id) : undefined;
+    if (voiceStates === undefined) return;
+    if (data.channel_id === null) voiceStates.delete(data.user_id);
+    else voiceStates.set(data.user_id, data);
+    state.emitChange("voiceStates", data.lobby_id);
+  },
+};
+
+/** Store a lobby, its members and the participants of its call. */
+export function storeLobby(state, { members, voice_states: voiceStates, linked_channel: _, ...lobby }) {
+  state.lobbies.set(lobby.id, lobby);
+  for (const { user } of members) state.storeUser(user);
+  state.voiceStates.set(lobby.id, new Map(voiceStates.map(voiceState => [voiceState.user_id, voiceState])));
+  state.emitChange("voiceStates", lobby.id);
+}

@@ -1,0 +1,81 @@
+"""The chat client under many messages: the numbers of rows, nodes and event listeners stay the same."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.web.chat import ChatPlatform, ChatWindow, general_path
+from tests.world import Actor, Guild
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+
+FOLLOWED_ROW_COUNT = 100
+"""Rows of a channel while the user follows it (`state/message_log.js`)."""
+READ_ROWS_MAX = 250
+"""Limit of rows while the user reads older messages."""
+TOLERANCE = 1.05
+"""Ratio for nodes that depend on time, such as the announcements of the last messages."""
+
+
+async def send_messages(guild: Guild, sender: Actor, count: int, start: int) -> None:
+    """Send messages, several at a time."""
+    for first in range(start, start + count, 10):
+        numbers = range(first, min(first + 10, start + count))
+        await asyncio.gather(*(guild.send_message(sender, f"**message** number {number} end") for number in numbers))
+
+
+async def wait_last_message(window: ChatWindow, guild: Guild, sender: Actor, text: str) -> None:
+    """Send one more message and wait until the page shows it."""
+    await guild.send_message(sender, text)
+    await window.wait_message(text)
+
+
+async def read_counts(devtools: Any) -> dict[str, float]:
+    """Return the numbers of nodes and event listeners after a garbage collection."""
+    for _ in range(2):
+        await devtools.send("HeapProfiler.collectGarbage")
+    metrics = (await devtools.send("Performance.getMetrics"))["metrics"]
+    return {metric["name"]: metric["value"] for metric in metrics if metric["name"] in ("Nodes", "JSEventListeners")}
+
+
+async def test_a_followed_channel_does_not_grow(platform: ChatPlatform) -> None:
+    nora, bo = await platform.world.user("nora"), await platform.world.user("bo")
+    guild = await platform.world.guild(nora, bo)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        devtools = await window.page.context.new_cdp_session(window.page)
+        await devtools.send("Performance.enable")
+        await send_messages(guild, bo, 150, 0)
+        await wait_last_message(window, guild, bo, "first mark")
+        assert await window.page.locator(".message[data-message-id]").count() == FOLLOWED_ROW_COUNT
+        before = await read_counts(devtools)
+
+        await send_messages(guild, bo, 450, 150)
+        await wait_last_message(window, guild, bo, "second mark")
+
+        assert await window.page.locator(".message[data-message-id]").count() == FOLLOWED_ROW_COUNT
+        after = await read_counts(devtools)
+        assert {name: after[name] <= count * TOLERANCE for name, count in before.items()} == dict.fromkeys(before, True)
+
+
+async def test_messages_in_view_stay_while_new_ones_arrive(platform: ChatPlatform) -> None:
+    nora, bo = await platform.world.user("nora"), await platform.world.user("bo")
+    guild = await platform.world.guild(nora, bo)
+    await guild.send_message(bo, "read this")
+    await send_messages(guild, bo, 40, 0)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        row = await window.wait_message("read this")
+        await window.page.locator(".scroller").hover()
+        await window.page.mouse.wheel(0, -10_000)
+        await window.wait_until("() => document.querySelector('.scroller').scrollTop === 0")
+
+        await send_messages(guild, bo, 260, 40)
+        await window.wait_until(
+            f"() => document.querySelectorAll('.message[data-message-id]').length === {READ_ROWS_MAX}"
+        )
+        await guild.send_message(bo, "the newest one")
+
+        assert await row.is_visible()
+        assert await window.page.locator(".scroller").evaluate("scroller => scroller.scrollTop") == 0
+        await window.page.get_by_role("button", name="Newest messages").click()
+        await window.wait_message("the newest one")
