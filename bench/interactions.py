@@ -64,34 +64,50 @@ async def wait_until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
+class InteractionLoad:
+    """A user who runs a command, and an app that responds to each interaction."""
+
+    def __init__(self, subject: Subject, app: RecordingApp, interaction_request: bytes) -> None:
+        self.app = app
+        self._url = subject.info["url"]
+        self._interaction_request = interaction_request
+
+    async def run(self, count: int) -> None:
+        """Run interactions in batches, each with its callback."""
+        for _ in range(count // BATCH_SIZE):
+            await send_requests(self._url, [self._interaction_request] * BATCH_SIZE, CONNECTION_COUNT)
+            await wait_until(lambda: len(self.app.interactions) >= BATCH_SIZE)
+            callbacks = [callback_request(*interaction) for interaction in self.app.interactions]
+            self.app.interactions.clear()
+            await send_requests(self._url, callbacks, CONNECTION_COUNT)
+
+
+async def start_interaction_load(subject: Subject) -> InteractionLoad:
+    """Create a command and connect the app."""
+    info = subject.info
+    application_id, command = await create_command(subject)
+    host, _, port = info["url"].removeprefix("http://").partition(":")
+    loop = asyncio.get_running_loop()
+    _, app = await loop.create_connection(lambda: RecordingApp(info["bot_token"]), host, int(port))
+    await wait_until(lambda: app.is_ready)
+    body = interaction_body(application_id, info["channel"], info["guild"], command)
+    request = encode_request("POST", "/api/v10/interactions", info["user_token"], body)
+    return InteractionLoad(subject, app, request)
+
+
 async def interaction_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure interactions and messages alternately on one server, so that a slowdown of the machine affects both."""
     count = 600 if is_quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         info = subject.info
-        url, channel, user_token = info["url"], info["channel"], info["user_token"]
-        application, command = await create_command(subject)
-        host, _, port = url.removeprefix("http://").partition(":")
-        loop = asyncio.get_running_loop()
-        _, app = await loop.create_connection(lambda: RecordingApp(info["bot_token"]), host, int(port))
-        await wait_until(lambda: app.is_ready)
-        body = interaction_body(application, channel, info["guild"], command)
-        interaction_request = encode_request("POST", "/api/v10/interactions", user_token, body)
+        load = await start_interaction_load(subject)
         message_request = encode_request(
-            "POST", f"/api/v10/channels/{channel}/messages", user_token, {"content": "hello there"}
+            "POST", f"/api/v10/channels/{info['channel']}/messages", info["user_token"], {"content": "hello there"}
         )
-
-        async def run_interactions(total: int) -> None:
-            for _ in range(total // BATCH_SIZE):
-                await send_requests(url, [interaction_request] * BATCH_SIZE, CONNECTION_COUNT)
-                await wait_until(lambda: len(app.interactions) >= BATCH_SIZE)
-                callbacks = [callback_request(*interaction) for interaction in app.interactions]
-                app.interactions.clear()
-                await send_requests(url, callbacks, CONNECTION_COUNT)
 
         async def post_messages(total: int) -> None:
             for _ in range(total // BATCH_SIZE):
-                await send_requests(url, [message_request] * BATCH_SIZE, CONNECTION_COUNT)
+                await send_requests(info["url"], [message_request] * BATCH_SIZE, CONNECTION_COUNT)
 
         async def measure_cost(step: Callable[[int], Any]) -> float:
             cpu_before = subject.cpu_seconds()
@@ -99,12 +115,12 @@ async def interaction_bench(record_figure: Callable[..., None], is_quick: bool) 
             return (subject.cpu_seconds() - cpu_before) / count * 1e6
 
         await post_messages(BATCH_SIZE)
-        await run_interactions(BATCH_SIZE)
+        await load.run(BATCH_SIZE)
         post_costs, interaction_costs = [], []
         for _ in range(3):
             post_costs.append(await measure_cost(post_messages))
-            interaction_costs.append(await measure_cost(run_interactions))
-        app.transport.close()
+            interaction_costs.append(await measure_cost(load.run))
+        load.app.transport.close()
     baseline, interaction_cost = statistics.median(post_costs), statistics.median(interaction_costs)
     detail = f"{interaction_cost:.0f} us against {baseline:.0f} us"
     record_figure(

@@ -7,21 +7,35 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import psutil
 
 from hubbub.protocol.enums import GatewayOpcode
 
+CHECKOUT = Path(__file__).parent.parent
+"""The checkout of this module."""
+
 _SEQUENCE_PATTERN = re.compile(rb'"s":(\d+)')
+
+
+def checkout_environment(checkout: Path) -> dict[str, str]:
+    """Return the environment variables of a process that runs the code of a checkout."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(checkout / "src"), str(checkout)))}
 
 
 class Subject:
     """A process under test whose CPU time and memory can be measured."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, checkout: Path = CHECKOUT) -> None:
+        # -P keeps the working directory out of the module path, so that the code of `checkout` is used.
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "bench.server", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-P", "-m", "bench.server", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=checkout_environment(checkout),
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
