@@ -19,10 +19,10 @@ from hubbub.agent.voice import VoiceSettings
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.rpc import RpcError
 from hubbub.sdk.audio import AudioBackend, MissingExtraError, require_extra
-from hubbub.sdk.audio_processing import load_processing
 from hubbub.sdk.calls import CallState, GlobalCallSettings, VoiceTicket
 from hubbub.sdk.daemon_threads import new_session, run_in_daemon_thread
 from hubbub.sdk.enums import AudioModeType, CallError, CallStatus, LoggingSeverity
+from hubbub.sdk.processing_extra import load_processing
 
 if TYPE_CHECKING:
     from hubbub.sdk.media.engine import AudioEngine

@@ -20,7 +20,6 @@ from hubbub.sdk.audio import (
     ReceivedAudio,
     require_extra,
 )
-from hubbub.sdk.audio_processing import load_processing, require_processing_extra
 from hubbub.sdk.call_signaling import CallSignaling
 from hubbub.sdk.calls import Call, CallState, GlobalCallSettings
 from hubbub.sdk.core import Core
@@ -30,6 +29,7 @@ from hubbub.sdk.enums import CallError, CallStatus, LoggingSeverity
 from hubbub.sdk.events import Events
 from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.handles import find_lobby
+from hubbub.sdk.processing_extra import load_processing, require_processing_extra
 from hubbub.sdk.records import AudioDevice
 from hubbub.sdk.results import ClientResult, validation_error
 
