@@ -145,7 +145,7 @@ async def test_binary_frames_and_foreign_host_names_are_rejected(machine: Machin
 async def test_programs_of_other_users_of_the_machine_are_rejected(
     machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch, origin: str | None
 ) -> None:
-    monkeypatch.setattr(peers, "find_peer_uid", lambda peer, own: os.getuid() + 1)
+    monkeypatch.setattr(peers, "find_peer_uid", lambda peer_address, own_address: os.getuid() + 1)
     page = await connect_page(machine, game.id, machine.world.url if origin == "platform" else origin)
     assert await page.wait_close() == (CloseCode.INVALID_ORIGIN, "Invalid Origin")
 
@@ -153,7 +153,7 @@ async def test_programs_of_other_users_of_the_machine_are_rejected(
 async def test_a_program_without_an_origin_is_rejected_if_its_user_is_unknown(
     machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(peers, "find_peer_uid", lambda peer, own: None)
+    monkeypatch.setattr(peers, "find_peer_uid", lambda peer_address, own_address: None)
     program = await connect_page(machine, game.id, None)
     assert await program.wait_close() == (CloseCode.INVALID_ORIGIN, "Invalid Origin")
     page = await connect_page(machine, game.id)

@@ -36,19 +36,23 @@ def require_socket_directories(environ: Mapping[str, str] = os.environ) -> list[
     The first directory is the one named by the first variable of `DIRECTORY_VARIABLES` that is set, or /tmp. Some games
     also look in the user's runtime directory if XDG_RUNTIME_DIR is not set. Raise `AddressUnavailable` if none of these
     is a writable directory."""
-    first = next((Path(environ[name]) for name in DIRECTORY_VARIABLES if environ.get(name)), Path("/tmp"))
-    candidates = [first]
+    first_directory = next((Path(environ[name]) for name in DIRECTORY_VARIABLES if environ.get(name)), Path("/tmp"))
+    candidates = [first_directory]
     if sys.platform == "linux" and not environ.get(DIRECTORY_VARIABLES[0]):
         candidates.append(Path(f"/run/user/{os.getuid()}"))
-    writable: list[Path] = []
+    writable_directories: list[Path] = []
     for candidate in candidates:
-        if candidate.is_dir() and os.access(candidate, os.W_OK) and not any(map(candidate.samefile, writable)):
-            writable.append(candidate)
-    if not writable:
+        if (
+            candidate.is_dir()
+            and os.access(candidate, os.W_OK)
+            and not any(map(candidate.samefile, writable_directories))
+        ):
+            writable_directories.append(candidate)
+    if not writable_directories:
         raise AddressUnavailable(
-            f"Cannot create a socket: {first} is not a writable directory. Set XDG_RUNTIME_DIR to one that is"
+            f"Cannot create a socket: {first_directory} is not a writable directory. Set XDG_RUNTIME_DIR to one that is"
         )
-    return writable
+    return writable_directories
 
 
 def open_sockets(directories: Sequence[Path], index: int | None = None) -> list[ListeningSocket]:
@@ -58,11 +62,11 @@ def open_sockets(directories: Sequence[Path], index: int | None = None) -> list[
     free."""
     indexes = rpc.SOCKET_INDEXES if index is None else (index,)
     for socket_index in indexes:
-        opened = _open_all(
+        listening_sockets = _open_all(
             [directory / f"{prefix}-ipc-{socket_index}" for directory in directories for prefix in SOCKET_PREFIXES]
         )
-        if opened is not None:
-            return opened
+        if listening_sockets is not None:
+            return listening_sockets
     subject = (
         f"Index {index} is" if index is not None else f"Indexes {rpc.SOCKET_INDEXES[0]} to {rpc.SOCKET_INDEXES[-1]} are"
     )
@@ -72,14 +76,14 @@ def open_sockets(directories: Sequence[Path], index: int | None = None) -> list[
 
 
 def _open_all(paths: list[Path]) -> list[ListeningSocket] | None:
-    opened: list[ListeningSocket] = []
+    listening_sockets: list[ListeningSocket] = []
     for path in paths:
         listener = _listen(path)
         if listener is None:
-            close_sockets(opened)
+            close_sockets(listening_sockets)
             return None
-        opened.append(ListeningSocket(path, listener))
-    return opened
+        listening_sockets.append(ListeningSocket(path, listener))
+    return listening_sockets
 
 
 def _listen(path: Path) -> socket.socket | None:

@@ -191,8 +191,8 @@ def _new_consent(mode: str, terminal: Terminal, is_interactive: bool) -> Consent
 
 def parse_url(url: str) -> str:
     """Return the URL of the platform without a trailing slash; raise SettingError if it is invalid."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    split_url = urlsplit(url)
+    if split_url.scheme not in ("http", "https") or not split_url.hostname:
         raise SettingError("url", f"{url} is not an http or https URL")
     return url.rstrip("/")
 

@@ -136,7 +136,7 @@ class ProgramConnection:
         while True:
             request = await self._queue.get()
             try:
-                data = await handler(self, request)
+                result = await handler(self, request)
             except RpcError as error:
                 self._send_error(request.cmd, request.nonce, error)
             except ApiError as error:
@@ -148,17 +148,17 @@ class ProgramConnection:
                 )
             else:
                 # `evt` must be present as null, because pypresence indexes it (spec/rpc.md#5).
-                self._send({"cmd": request.cmd, "data": data, "evt": None, "nonce": request.nonce})
+                self._send({"cmd": request.cmd, "data": result, "evt": None, "nonce": request.nonce})
 
     # Sending
 
-    def dispatch(self, event: str, data: Any) -> None:
+    def dispatch(self, event: str, payload: Any) -> None:
         """Send an event to the program."""
-        self._send({"cmd": "DISPATCH", "data": data, "evt": event, "nonce": None})
+        self._send({"cmd": "DISPATCH", "data": payload, "evt": event, "nonce": None})
 
     def _send_error(self, cmd: str, nonce: Any, error: RpcError) -> None:
-        data = {"code": int(error.code), "message": error.message}
-        self._send({"cmd": cmd, "data": data, "evt": "ERROR", "nonce": nonce})
+        error_data = {"code": int(error.code), "message": error.message}
+        self._send({"cmd": cmd, "data": error_data, "evt": "ERROR", "nonce": nonce})
 
     def _send(self, payload: Any) -> None:
         if not self.is_closed:

@@ -101,34 +101,34 @@ class AgentContext:
     # Events
 
     def publish(
-        self, event: str, data: Any, *, subscribed_id: str | None = None, application_id: str | None = None
+        self, event: str, payload: Any, *, subscribed_id: str | None = None, application_id: str | None = None
     ) -> int:
         """Send an event to the connections that subscribed to it and have its scope; return their number.
 
-        `data` is the payload, or a function that builds the payload for a connection.
+        `payload` may also be a function that builds the payload for a connection.
         `subscribed_id` is the ID of the guild, channel or lobby of the event; subscriptions without an ID always match.
         `application_id` restricts the event to the programs of one application."""
-        matching = {Subscription(event, None), Subscription(event, subscribed_id)}
+        matching_subscriptions = {Subscription(event, None), Subscription(event, subscribed_id)}
         count = 0
         for connection in list(self.connections):
             if application_id is not None and connection.application_id != application_id:
                 continue
-            if not matching.isdisjoint(connection.subscriptions) and rpc_scopes.is_allowed(
+            if not matching_subscriptions.isdisjoint(connection.subscriptions) and rpc_scopes.is_allowed(
                 rpc_scopes.EVENT_SCOPES[event], connection.scopes
             ):
-                connection.dispatch(event, data(connection) if callable(data) else data)
+                connection.dispatch(event, payload(connection) if callable(payload) else payload)
                 count += 1
         return count
 
     async def join_game(self, application_id: str, secret: str) -> bool:
         """Send a join secret to a game, launching it if needed; return False if it neither runs nor can be launched."""
-        data = {"secret": secret, "application_id": application_id}
-        return bool(self._publish_activity_join(application_id, data)) or await self.launcher.join_game(
-            application_id, data
+        payload = {"secret": secret, "application_id": application_id}
+        return bool(self._publish_activity_join(application_id, payload)) or await self.launcher.join_game(
+            application_id, payload
         )
 
-    def _publish_activity_join(self, application_id: str, data: Any) -> int:
-        return self.publish("ACTIVITY_JOIN", data, application_id=application_id)
+    def _publish_activity_join(self, application_id: str, payload: Any) -> int:
+        return self.publish("ACTIVITY_JOIN", payload, application_id=application_id)
 
     def _is_connected(self, application_id: str) -> bool:
         # A page of the platform connects in the name of the application, but is not its program.
@@ -182,13 +182,13 @@ class AgentContext:
         event = "SPEAKING_START" if is_speaking else "SPEAKING_STOP"
         self.publish(event, {"user_id": user_id, "channel_id": channel_id}, subscribed_id=channel_id)
 
-    def _on_voice_settings_changed(self, changed: dict[str, Any]) -> None:
+    def _on_voice_settings_changed(self, changed_settings: dict[str, Any]) -> None:
         self.apply_voice_settings()
         self.publish_voice_settings()
         channel = self.account.state.find_voice_channel()
         # A voice state from this session would take the call over from another client.
         is_own = self.voice_client is None or (channel is not None and self.voice_client.is_in(channel["id"]))
-        if channel is not None and is_own and changed.keys() & {"mute", "deaf"}:
+        if channel is not None and is_own and changed_settings.keys() & {"mute", "deaf"}:
             task = asyncio.get_running_loop().create_task(self._send_voice_state(channel))
             self._voice_tasks.add(task)
             task.add_done_callback(self._voice_tasks.discard)

@@ -22,31 +22,31 @@ class EventForwarder:
         self._hostname: str | None = None
         """Host name of the voice server; None if it is unknown."""
 
-    def handle(self, event: str, data: Any) -> None:
+    def handle(self, event: str, payload: Any) -> None:
         """Send the RPC events that correspond to a gateway event, which the session state must already include.
 
         The method `_on_message_create` handles MESSAGE_CREATE; other events have corresponding methods. `account.Account` also
         reports the event VOICE_CHANNEL_SELECT_EVENT, which the gateway does not have."""
         handler = getattr(self, f"_on_{event.lower().lstrip('_')}", None)
         if handler is not None:
-            handler(data)
+            handler(payload)
 
     # Users
 
-    def _on_ready(self, data: Any) -> None:
+    def _on_ready(self, payload: Any) -> None:
         self._voice_states = dict(self._context.account.state.voice_states)
 
-    def _on_user_update(self, data: Any) -> None:
+    def _on_user_update(self, payload: Any) -> None:
         self._context.publish("CURRENT_USER_UPDATE", self._context.user_view)
 
-    def _on_relationship_add(self, data: Any) -> None:
-        self._publish_relationship(data["id"])
+    def _on_relationship_add(self, payload: Any) -> None:
+        self._publish_relationship(payload["id"])
 
     _on_relationship_update = _on_relationship_add
 
-    def _on_relationship_remove(self, data: Any) -> None:
+    def _on_relationship_remove(self, payload: Any) -> None:
         state = self._context.account.state
-        user = state.users.get(data["id"]) or {"id": data["id"]}
+        user = state.users.get(payload["id"]) or {"id": payload["id"]}
         removed_view = {
             "type": int(RelationshipType.NONE),
             "user": views.user(user),
@@ -54,50 +54,50 @@ class EventForwarder:
         }
         self._context.publish("RELATIONSHIP_UPDATE", removed_view)
 
-    def _on_presence_update(self, data: Any) -> None:
-        if not data.get("guild_id"):
-            self._publish_relationship(data["user"]["id"])
+    def _on_presence_update(self, payload: Any) -> None:
+        if not payload.get("guild_id"):
+            self._publish_relationship(payload["user"]["id"])
 
     def _publish_relationship(self, user_id: str) -> None:
         relationship = self._context.account.state.relationships.get(user_id)
         if relationship is not None:
             self._context.publish("RELATIONSHIP_UPDATE", views.relationship(self._context.account.state, relationship))
 
-    def _on_guild_member_update(self, data: Any) -> None:
+    def _on_guild_member_update(self, payload: Any) -> None:
         state = self._context.account.state
-        if data["user"]["id"] == state.user_id:
-            view = views.member(state, data["guild_id"])
-            self._context.publish("CURRENT_GUILD_MEMBER_UPDATE", view, subscribed_id=data["guild_id"])
+        if payload["user"]["id"] == state.user_id:
+            view = views.member(state, payload["guild_id"])
+            self._context.publish("CURRENT_GUILD_MEMBER_UPDATE", view, subscribed_id=payload["guild_id"])
 
-    def _on_oauth2_token_revoke(self, data: Any) -> None:
+    def _on_oauth2_token_revoke(self, payload: Any) -> None:
         for connection in list(self._context.connections):
-            if connection.application_id == data["application_id"] and connection.is_authenticated:
+            if connection.application_id == payload["application_id"] and connection.is_authenticated:
                 close_revoked_connection(connection)
 
     # Guilds
 
-    def _on_guild_create(self, data: Any) -> None:
+    def _on_guild_create(self, payload: Any) -> None:
         state = self._context.account.state
         self._voice_states = {
             (guild_id, user_id): voice_state
             for (guild_id, user_id), voice_state in self._voice_states.items()
-            if guild_id != data["id"]
+            if guild_id != payload["id"]
         } | {
             (guild_id, user_id): voice_state
             for (guild_id, user_id), voice_state in state.voice_states.items()
-            if guild_id == data["id"]
+            if guild_id == payload["id"]
         }
-        self._context.publish("GUILD_CREATE", {"id": data["id"], "name": data.get("name", "")})
-        self._on_guild_update(data)
+        self._context.publish("GUILD_CREATE", {"id": payload["id"], "name": payload.get("name", "")})
+        self._on_guild_update(payload)
 
-    def _on_guild_update(self, data: Any) -> None:
-        guild = self._context.account.state.guilds.get(data["id"])
+    def _on_guild_update(self, payload: Any) -> None:
+        guild = self._context.account.state.guilds.get(payload["id"])
         if guild is not None:
             view = {"guild": views.guild(self._context.account.web_url, guild), "online": 0}
-            self._context.publish("GUILD_STATUS", view, subscribed_id=data["id"])
+            self._context.publish("GUILD_STATUS", view, subscribed_id=payload["id"])
 
-    def _on_channel_create(self, data: Any) -> None:
-        view = {"id": data["id"], "name": data.get("name") or "", "type": data["type"]}
+    def _on_channel_create(self, payload: Any) -> None:
+        view = {"id": payload["id"], "name": payload.get("name") or "", "type": payload["type"]}
         self._context.publish("CHANNEL_CREATE", view)
 
     # Voice
@@ -110,8 +110,8 @@ class EventForwarder:
         self._hostname = None
         self.publish_connection_status("AWAITING_ENDPOINT" if channel else "DISCONNECTED")
 
-    def _on_voice_server_update(self, data: Any) -> None:
-        endpoint = data.get("endpoint")
+    def _on_voice_server_update(self, payload: Any) -> None:
+        endpoint = payload.get("endpoint")
         self._hostname = urlsplit(f"//{endpoint}").hostname if endpoint else None
         # The voice client, if there is one, reports its further states.
         self.publish_connection_status("AWAITING_ENDPOINT")
@@ -127,9 +127,9 @@ class EventForwarder:
         }
         self._context.publish("VOICE_CONNECTION_STATUS", status)
 
-    def _on_voice_state_update(self, data: Any) -> None:
-        key = (str(data.get("guild_id") or ""), data["user_id"])
-        previous, current = self._voice_states.pop(key, None), data if data.get("channel_id") else None
+    def _on_voice_state_update(self, payload: Any) -> None:
+        key = (str(payload.get("guild_id") or ""), payload["user_id"])
+        previous, current = self._voice_states.pop(key, None), payload if payload.get("channel_id") else None
         if current is not None:
             self._voice_states[key] = current
         has_left = previous is not None and (current is None or previous["channel_id"] != current["channel_id"])
@@ -146,47 +146,51 @@ class EventForwarder:
 
     # Messages
 
-    def _on_message_create(self, data: Any) -> None:
-        self._context.publish("MESSAGE_CREATE", self._message_payload(data), subscribed_id=data["channel_id"])
-        if data.get("author", {}).get("id") == self._context.account.state.user_id:
+    def _on_message_create(self, payload: Any) -> None:
+        self._context.publish("MESSAGE_CREATE", self._message_payload(payload), subscribed_id=payload["channel_id"])
+        if payload.get("author", {}).get("id") == self._context.account.state.user_id:
             return
-        if data.get("activity"):
-            self._handle_activity_action(data)
+        if payload.get("activity"):
+            self._handle_activity_action(payload)
         else:
-            self._publish_notification(data)
+            self._publish_notification(payload)
 
-    def _on_message_update(self, data: Any) -> None:
-        self._context.publish("MESSAGE_UPDATE", self._message_payload(data), subscribed_id=data["channel_id"])
+    def _on_message_update(self, payload: Any) -> None:
+        self._context.publish("MESSAGE_UPDATE", self._message_payload(payload), subscribed_id=payload["channel_id"])
 
-    def _on_message_delete(self, data: Any) -> None:
-        self._context.invites.pop(data["id"], None)
-        view = {"channel_id": data["channel_id"], "message": {"id": data["id"]}}
-        self._context.publish("MESSAGE_DELETE", view, subscribed_id=data["channel_id"])
+    def _on_message_delete(self, payload: Any) -> None:
+        self._context.invites.pop(payload["id"], None)
+        view = {"channel_id": payload["channel_id"], "message": {"id": payload["id"]}}
+        self._context.publish("MESSAGE_DELETE", view, subscribed_id=payload["channel_id"])
 
-    def _message_payload(self, data: Any) -> dict[str, Any]:
-        return {"channel_id": data["channel_id"], "message": views.message(self._context.account.state, data)}
+    def _message_payload(self, message: Any) -> dict[str, Any]:
+        return {"channel_id": message["channel_id"], "message": views.message(self._context.account.state, message)}
 
-    def _publish_notification(self, data: Any) -> None:
+    def _publish_notification(self, message: Any) -> None:
         state = self._context.account.state
         if state.is_chat_visible():
             return
-        channel = state.channels.get(data["channel_id"], {})
-        is_mentioned = any(user.get("id") == state.user_id for user in data.get("mentions", []))
-        if channel.get("type") not in PRIVATE_CHANNEL_TYPES and not is_mentioned and not data.get("mention_everyone"):
+        channel = state.channels.get(message["channel_id"], {})
+        is_mentioned = any(user.get("id") == state.user_id for user in message.get("mentions", []))
+        if (
+            channel.get("type") not in PRIVATE_CHANNEL_TYPES
+            and not is_mentioned
+            and not message.get("mention_everyone")
+        ):
             return
-        author = state.display_name_of(data.get("author", {}))
+        author = state.display_name_of(message.get("author", {}))
         channel_name = "" if channel.get("type") in PRIVATE_CHANNEL_TYPES else f" (#{channel.get('name', '')})"
-        view = self._message_payload(data) | {
-            "icon_url": views.avatar_url(self._context.account.web_url, data.get("author", {})),
+        view = self._message_payload(message) | {
+            "icon_url": views.avatar_url(self._context.account.web_url, message.get("author", {})),
             "title": f"{author}{channel_name}",
-            "body": data.get("content", ""),
+            "body": message.get("content", ""),
         }
         self._context.publish("NOTIFICATION_CREATE", view)
 
-    def _handle_activity_action(self, data: Any) -> None:
+    def _handle_activity_action(self, message: Any) -> None:
         """Store the activity invite or join request in a message, and publish it to the application's programs."""
-        application_id = str((data.get("application") or {}).get("id") or data.get("application_id") or "")
-        action, sender = data["activity"], data["author"]
+        application_id = str((message.get("application") or {}).get("id") or message.get("application_id") or "")
+        action, sender = message["activity"], message["author"]
         is_invite = action.get("type") == ActivityActionType.JOIN
         if not is_invite and action.get("type") != ActivityActionType.JOIN_REQUEST:
             return
@@ -202,13 +206,13 @@ class EventForwarder:
             "type": int(action["type"]),
             "user": views.user(sender),
             "activity": activity,
-            "channel_id": data["channel_id"],
-            "message_id": data["id"],
+            "channel_id": message["channel_id"],
+            "message_id": message["id"],
         }
         if is_invite:
-            self._context.invites[data["id"]] = view | {
+            self._context.invites[message["id"]] = view | {
                 "application_id": application_id,
-                "application_name": (data.get("application") or {}).get("name", ""),
+                "application_name": (message.get("application") or {}).get("name", ""),
                 "session_id": activity.get("session_id") or action.get("session_id"),
             }
         else:
@@ -218,8 +222,12 @@ class EventForwarder:
 
     # Entitlements
 
-    def _on_entitlement_create(self, data: Any) -> None:
-        self._context.publish("ENTITLEMENT_CREATE", {"entitlement": data}, application_id=data.get("application_id"))
+    def _on_entitlement_create(self, entitlement: Any) -> None:
+        self._context.publish(
+            "ENTITLEMENT_CREATE", {"entitlement": entitlement}, application_id=entitlement.get("application_id")
+        )
 
-    def _on_entitlement_delete(self, data: Any) -> None:
-        self._context.publish("ENTITLEMENT_DELETE", {"entitlement": data}, application_id=data.get("application_id"))
+    def _on_entitlement_delete(self, entitlement: Any) -> None:
+        self._context.publish(
+            "ENTITLEMENT_DELETE", {"entitlement": entitlement}, application_id=entitlement.get("application_id")
+        )

@@ -19,7 +19,7 @@ LAUNCH_TIMEOUT_SECONDS: Final = 60.0
 class PendingJoin(NamedTuple):
     """An ACTIVITY_JOIN event that waits for the subscription of its game."""
 
-    data: Any
+    payload: Any
     """Payload of the event."""
     timer: asyncio.TimerHandle
     """Timer that drops the event."""
@@ -39,12 +39,12 @@ class GameLauncher:
         self._pending: dict[str, PendingJoin] = {}
         """Pending ACTIVITY_JOIN events by application ID."""
 
-    async def join_game(self, application_id: str, data: Any) -> bool:
+    async def join_game(self, application_id: str, payload: Any) -> bool:
         """Send ACTIVITY_JOIN to a game once it subscribes, and launch the game if needed.
 
-        `data` is the payload of the event. Return False if the game is not running and cannot be launched."""
+        `payload` is that of the event. Return False if the game is not running and cannot be launched."""
         is_already_pending = application_id in self._pending
-        self._add_pending(application_id, data)
+        self._add_pending(application_id, payload)
         if is_already_pending or self._is_connected(application_id) or await self._launch(application_id):
             return True
         self._drop_pending(application_id)
@@ -61,10 +61,10 @@ class GameLauncher:
         for application_id in list(self._pending):
             self._drop_pending(application_id)
 
-    def _add_pending(self, application_id: str, data: Any) -> None:
+    def _add_pending(self, application_id: str, payload: Any) -> None:
         self._drop_pending(application_id)
         timer = asyncio.get_running_loop().call_later(self.timeout_seconds, self._drop_pending, application_id)
-        self._pending[application_id] = PendingJoin(data, timer)
+        self._pending[application_id] = PendingJoin(payload, timer)
 
     def _drop_pending(self, application_id: str) -> None:
         pending = self._pending.pop(application_id, None)
@@ -73,7 +73,7 @@ class GameLauncher:
 
     def _send_pending(self, application_id: str) -> None:
         pending = self._pending.get(application_id)
-        if pending is not None and self._publish_join(application_id, pending.data):
+        if pending is not None and self._publish_join(application_id, pending.payload):
             self._drop_pending(application_id)
 
     async def _launch(self, application_id: str) -> bool:

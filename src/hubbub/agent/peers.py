@@ -11,12 +11,12 @@ _LOCAL_ADDRESS_COLUMN, _REMOTE_ADDRESS_COLUMN, _UID_COLUMN = 1, 2, 7
 """Columns of the table, counted from 0."""
 
 
-def find_peer_uid(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
-    """Return the user ID of the program at the address `peer` that is connected to the address `own`, or None.
+def find_peer_uid(peer_address: tuple[str, int], own_address: tuple[str, int]) -> int | None:
+    """Return the user ID of the program at `peer_address` that is connected to `own_address`, or None.
 
     None means that the connection is not in the table, or that the system has no table."""
     # The connection is in the table twice; the line of the peer has the address of the peer as its local address.
-    local, remote = _format_address(*peer), _format_address(*own)
+    local, remote = _format_address(*peer_address), _format_address(*own_address)
     try:
         lines = TCP_TABLE.read_text().splitlines()[1:]
     except OSError:

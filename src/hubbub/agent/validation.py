@@ -49,8 +49,8 @@ def web_url(maximum: int) -> Check:
     def check(value: Any, name: str) -> str:
         url: str = check_text(value, name)
         try:
-            parts = urlsplit(url)
-            is_valid = parts.scheme in ("http", "https") and bool(parts.hostname)
+            split_url = urlsplit(url)
+            is_valid = split_url.scheme in ("http", "https") and bool(split_url.hostname)
         except ValueError:
             is_valid = False
         if not is_valid:

@@ -6,7 +6,7 @@ from hubbub.agent.state import SessionState
 from hubbub.agent.voice import VoiceSettings
 from hubbub.protocol.enums import RelationshipType
 
-Data = dict[str, Any]
+JsonObject = dict[str, Any]
 """A JSON object of the gateway, of an RPC response or of an RPC event."""
 
 USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar")
@@ -27,7 +27,7 @@ MESSAGE_FIELDS: Final = (
 )
 
 
-def user(payload: Data) -> Data:
+def user(payload: JsonObject) -> JsonObject:
     """Build a user object with the `premium_type` 0; `context.AgentContext.user_view` builds that of the signed-in user."""
     return {name: payload.get(name) for name in USER_FIELDS} | {
         "bot": bool(payload.get("bot")),
@@ -36,20 +36,20 @@ def user(payload: Data) -> Data:
     }
 
 
-def avatar_url(web_url: str, payload: Data) -> str | None:
+def avatar_url(web_url: str, payload: JsonObject) -> str | None:
     """Return the URL of a user's avatar image; None for a default avatar."""
     if not payload.get("avatar"):
         return None
     return f"{web_url}/cdn/avatars/{payload['id']}/{payload['avatar']}.png"
 
 
-def guild(web_url: str, payload: Data) -> Data:
+def guild(web_url: str, payload: JsonObject) -> JsonObject:
     """Build a guild object; its `icon_url` is None for a guild without an icon."""
     icon = f"{web_url}/cdn/icons/{payload['id']}/{payload['icon']}.png" if payload.get("icon") else None
     return {"id": payload["id"], "name": payload.get("name", ""), "icon_url": icon}
 
 
-def member(state: SessionState, guild_id: str) -> Data:
+def member(state: SessionState, guild_id: str) -> JsonObject:
     """Build the member object of the signed-in user in a guild."""
     member_payload = state.members.get(guild_id, {})
     return {
@@ -61,7 +61,7 @@ def member(state: SessionState, guild_id: str) -> Data:
     }
 
 
-def relationship(state: SessionState, payload: Data) -> Data:
+def relationship(state: SessionState, payload: JsonObject) -> JsonObject:
     """Build a relationship object with the presence of the other user, which is offline if unknown."""
     user_id = payload["id"]
     presence = state.presences.get(user_id, {})
@@ -76,7 +76,7 @@ def relationship(state: SessionState, payload: Data) -> Data:
     }
 
 
-def voice_state(state: SessionState, voice: VoiceSettings, payload: Data) -> Data:
+def voice_state(state: SessionState, voice: VoiceSettings, payload: JsonObject) -> JsonObject:
     """Build the object of a user in a voice channel, with the volume, mute and pan that apply on this machine."""
     user_id, guild_id = payload["user_id"], str(payload.get("guild_id") or "")
     participant = state.users.get(user_id) or (payload.get("member") or {}).get("user") or {"id": user_id}
@@ -91,7 +91,7 @@ def voice_state(state: SessionState, voice: VoiceSettings, payload: Data) -> Dat
     }
 
 
-def channel(state: SessionState, voice: VoiceSettings, payload: Data, messages: list[Data]) -> Data:
+def channel(state: SessionState, voice: VoiceSettings, payload: JsonObject, messages: list[JsonObject]) -> JsonObject:
     """Build a channel object with its voice states and messages."""
     return {
         "id": payload["id"],
@@ -110,10 +110,10 @@ def channel(state: SessionState, voice: VoiceSettings, payload: Data, messages: 
     }
 
 
-def message(state: SessionState, payload: Data) -> Data:
+def message(state: SessionState, payload: JsonObject) -> JsonObject:
     """Build a message object; a partial message without an author has no `author`, `nick` and `blocked`."""
     author = payload.get("author")
-    view: Data = {name: payload[name] for name in MESSAGE_FIELDS if name in payload}
+    view: JsonObject = {name: payload[name] for name in MESSAGE_FIELDS if name in payload}
     if author is not None:
         guild_id = str(payload.get("guild_id") or "")
         view |= {"author": user(author), "nick": state.nicks.get((guild_id, author["id"])), "blocked": False}

@@ -96,8 +96,10 @@ class VoiceSettings:
     def set_available_devices(self, inputs: Sequence[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> None:
         """Set the devices of the machine, as pairs of ID and name."""
         for name, devices in (("input", inputs), ("output", outputs)):
-            listed = [{"id": id, "name": device_name} for id, device_name in devices if id != DEFAULT_DEVICE["id"]]
-            self._defaults[name]["available_devices"] = [DEFAULT_DEVICE, *listed]
+            further_devices = [
+                {"id": id, "name": device_name} for id, device_name in devices if id != DEFAULT_DEVICE["id"]
+            ]
+            self._defaults[name]["available_devices"] = [DEFAULT_DEVICE, *further_devices]
 
     def find_certified_device(self, device_id: str, type: str = CERTIFIED_TYPES["input"]) -> dict[str, Any] | None:
         """Return the certified device of this type with an ID, or None."""
@@ -105,11 +107,13 @@ class VoiceSettings:
 
     def _offer_devices(self, name: str) -> list[dict[str, Any]]:
         """Return the devices of the machine, with the vendor and model of certified ones."""
-        offered = []
+        offered_devices = []
         for device in self._defaults[name]["available_devices"]:
             certified = self.find_certified_device(device["id"], CERTIFIED_TYPES[name]) or {}
-            offered.append(device | {field: certified[field] for field in CERTIFIED_FIELDS if field in certified})
-        return offered
+            offered_devices.append(
+                device | {field: certified[field] for field in CERTIFIED_FIELDS if field in certified}
+            )
+        return offered_devices
 
     def require_devices(self, settings: dict[str, Any]) -> None:
         """Raise RpcError INVALID_PAYLOAD if settings select a device that is not available."""
@@ -146,22 +150,22 @@ class VoiceSettings:
 
     def restore(self, connection: ProgramConnection) -> None:
         """Restore the saved settings of an application that connected again, unless another one controls the settings."""
-        if self._controller is None and (saved := self._saved_settings.get(connection.application_id)):
-            self._controller, self._changed_settings = connection, saved
-            self._on_change(saved)
+        if self._controller is None and (saved_settings := self._saved_settings.get(connection.application_id)):
+            self._controller, self._changed_settings = connection, saved_settings
+            self._on_change(saved_settings)
 
     def release(self, connection: ProgramConnection) -> None:
         """Reset the settings to the defaults if the disconnected program controlled them, and save the changes.
 
         `restore` applies the saved changes when the application connects again."""
         if self._controller is connection:
-            released, self._changed_settings = self._changed_settings, {}
-            self._saved_settings[connection.application_id] = released
+            released_settings, self._changed_settings = self._changed_settings, {}
+            self._saved_settings[connection.application_id] = released_settings
             self._controller = None
             self._user_settings = {}
             self._on_user_change()
-            if released:
-                self._on_change(released)
+            if released_settings:
+                self._on_change(released_settings)
 
     def _take_control(self, connection: ProgramConnection) -> None:
         if self._controller is not None and self._controller.application_id != connection.application_id:

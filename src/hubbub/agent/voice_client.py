@@ -180,7 +180,7 @@ class VoiceClient:
         """Write statistics to the log."""
         log.debug("%s", message)
 
-    def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
+    def record_frame(self, captured_frame: bytes | None, played_frame: bytes | None) -> None:
         """Ignore a frame, because the agent has no AEC dump."""
 
     # Calls
@@ -268,27 +268,30 @@ class VoiceClient:
 
     # Gateway
 
-    def _handle_event(self, event: str, data: Any) -> None:
+    def _handle_event(self, event: str, payload: Any) -> None:
         """Pass the tickets of the platform to the call, and end it when the user leaves or another client takes it over."""
         state, channel = self._state, self._channel
         if channel is None:
             return
-        is_own_voice_state = event == "VOICE_STATE_UPDATE" and data.get("user_id") == self._account.state.user_id
+        is_own_voice_state = event == "VOICE_STATE_UPDATE" and payload.get("user_id") == self._account.state.user_id
         if state is None:
             # The agent is in the channel without audio.
-            if is_own_voice_state and data.get("channel_id") != channel["id"]:
+            if is_own_voice_state and payload.get("channel_id") != channel["id"]:
                 self._channel = None
-        elif event == "VOICE_SERVER_UPDATE" and str(state.server_id) in (data.get("guild_id"), data.get("channel_id")):
-            token, endpoint = data.get("token") or "", data.get("endpoint")
+        elif event == "VOICE_SERVER_UPDATE" and str(state.server_id) in (
+            payload.get("guild_id"),
+            payload.get("channel_id"),
+        ):
+            token, endpoint = payload.get("token") or "", payload.get("endpoint")
             session_id = self._read_voice_session(channel)
             self._core.logs.add_secrets(token)
             # Only the session that joined gets this event, so the voice state is that of the agent.
             state.ticket = VoiceTicket(endpoint, token, session_id) if endpoint and session_id else None
-            state.updated.set()
+            state.update_event.set()
         elif is_own_voice_state:
             # Without a ticket, the event may be about the previous channel.
             if state.ticket is not None and (
-                data.get("channel_id") != channel["id"] or data.get("session_id") != state.ticket.session_id
+                payload.get("channel_id") != channel["id"] or payload.get("session_id") != state.ticket.session_id
             ):
                 self._expel(state)
         elif event == "READY":
@@ -305,7 +308,7 @@ class VoiceClient:
     def _expel(self, state: CallState) -> None:
         """End a call that the platform or another client ended."""
         state.should_be_joined, state.is_expelled = False, True
-        state.updated.set()
+        state.update_event.set()
         self._channel = self._state = None
 
     async def rejoin(self, state: CallState) -> None:

@@ -157,5 +157,5 @@ def _peer_uid(request: web.Request) -> int | None:
     """Return the user ID of the program that sent a request, or None if it is unknown."""
     if request.transport is None:
         return None
-    peer, own = (request.transport.get_extra_info(name) for name in ("peername", "sockname"))
-    return peers.find_peer_uid(peer[:2], own[:2])
+    peer_address, own_address = (request.transport.get_extra_info(name) for name in ("peername", "sockname"))
+    return peers.find_peer_uid(peer_address[:2], own_address[:2])

@@ -268,11 +268,11 @@ def _to_text(value: object) -> str:
 
 def _comma_separated_fields(model_type: type[msgspec.Struct]) -> set[str]:
     """Return the names of the list fields that are sent as one comma-separated value (spec/http.md#1.6)."""
-    info = msgspec.inspect.type_info(model_type)
-    if not isinstance(info, msgspec.inspect.StructType):
+    type_info = msgspec.inspect.type_info(model_type)
+    if not isinstance(type_info, msgspec.inspect.StructType):
         return set()
     return {
         field.encode_name
-        for field in info.fields
+        for field in type_info.fields
         if isinstance(field.type, msgspec.inspect.Metadata) and (field.type.extra or {}).get("comma")
     }

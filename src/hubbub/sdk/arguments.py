@@ -86,15 +86,17 @@ def _parameter_checks(function: Callable[..., Any]) -> tuple[list[tuple[str, Che
 @cache
 def _check_for(annotation: Any) -> Check:
     """Build the check of an annotation; an annotation without a rule accepts every value."""
-    origin, items = get_origin(annotation), get_args(annotation)
+    origin, type_arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        return _union_check(items)
+        return _union_check(type_arguments)
     if origin is Annotated:
-        return next((_integer_check(item) for item in items if isinstance(item, Range)), _check_for(items[0]))
+        return next(
+            (_integer_check(item) for item in type_arguments if isinstance(item, Range)), _check_for(type_arguments[0])
+        )
     if origin is list:
-        return _list_check(_check_for(items[0]))
+        return _list_check(_check_for(type_arguments[0]))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping_check(_check_for(items[0]), _check_for(items[1]))
+        return _mapping_check(_check_for(type_arguments[0]), _check_for(type_arguments[1]))
     if origin is Callable or annotation is Callable:
         return _check_callable
     return _class_check(annotation) if isinstance(annotation, type) else _accept

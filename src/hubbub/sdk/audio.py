@@ -109,8 +109,8 @@ def is_installed(module: str) -> bool:
 
 def require_extra() -> None:
     """Raise `MissingExtraError` if the libraries for calls are not installed."""
-    missing = [name for name in REQUIRED_LIBRARIES if not is_installed(name)]
-    if missing:
+    missing_libraries = [name for name in REQUIRED_LIBRARIES if not is_installed(name)]
+    if missing_libraries:
         raise MissingExtraError(
-            f"Calls require {', '.join(missing)}. Install the voice extra: pip install '{EXTRA_NAME}'"
+            f"Calls require {', '.join(missing_libraries)}. Install the voice extra: pip install '{EXTRA_NAME}'"
         )

@@ -261,20 +261,20 @@ class Cache:
         A user without a username, in the payload or in the cache, is ignored."""
         if not payload:
             return False
-        cached = self.users.get(payload.id)
-        username = payload.username or (cached.username if cached else "")
+        cached_user = self.users.get(payload.id)
+        username = payload.username or (cached_user.username if cached_user else "")
         if not username:
             return False
-        previous = cached or CachedUser(username)
-        merged = CachedUser(
+        previous_user = cached_user or CachedUser(username)
+        merged_user = CachedUser(
             username,
-            global_name=sent_or(payload.global_name, previous.global_name),
-            avatar=sent_or(payload.avatar, previous.avatar),
-            flags=value_or(payload.flags, previous.flags),
-            public_flags=value_or(payload.public_flags, previous.public_flags),
+            global_name=sent_or(payload.global_name, previous_user.global_name),
+            avatar=sent_or(payload.avatar, previous_user.avatar),
+            flags=value_or(payload.flags, previous_user.flags),
+            public_flags=value_or(payload.public_flags, previous_user.public_flags),
         )
-        self.users[payload.id] = merged
-        return merged != cached
+        self.users[payload.id] = merged_user
+        return merged_user != cached_user
 
     def update_profiles(self, user_id: int, profiles: "list[UserApplicationProfile] | UnsetType") -> bool:
         """Replace the application profiles of a user, unless they are missing; return whether they changed."""
@@ -300,11 +300,11 @@ class Cache:
         for activity in presence.activities:
             # A game cannot read these two fields, and they change if the user shows the same activity in a new session.
             activity.created_at, activity.id = 0, UNSET
-        previous = self.presences.get(user_id)
-        if previous is not None:
+        previous_presence = self.presences.get(user_id)
+        if previous_presence is not None:
             if presence.has_played_game is None:
-                presence.has_played_game = previous.has_played_game
-            if (previous.status, previous.activities) == (presence.status, presence.activities):
+                presence.has_played_game = previous_presence.has_played_game
+            if (previous_presence.status, previous_presence.activities) == (presence.status, presence.activities):
                 return False
         self.presences[user_id] = presence
         return True
@@ -533,13 +533,13 @@ def member_user_id(payload: "GatewayLobbyMember | LobbyMember") -> int:
     return payload.user_id or (payload.user.id if payload.user else 0)
 
 
-def cached_member(payload: "GatewayLobbyMember | LobbyMember", previous: CachedMember | None) -> CachedMember:
+def cached_member(payload: "GatewayLobbyMember | LobbyMember", previous_member: CachedMember | None) -> CachedMember:
     """Return the record of a lobby member; a missing connection state is taken from the previous record."""
-    connected = payload.connected if isinstance(payload, resources.lobbies.GatewayLobbyMember) else None
+    is_connected = payload.connected if isinstance(payload, resources.lobbies.GatewayLobbyMember) else None
     return CachedMember(
         payload.metadata or {},
         payload.flags or 0,
-        value_or(connected, previous.is_connected if previous else None),
+        value_or(is_connected, previous_member.is_connected if previous_member else None),
         payload.additional_name or None,
     )
 

@@ -101,13 +101,13 @@ class CallSignaling:
         self._is_in_calls = bool(calls)
         await self._send(LOBBY_VOICE_STATES, calls)
 
-    async def _send(self, op: int, data: Any) -> None:
+    async def _send(self, op: int, payload: Any) -> None:
         """Send a gateway frame; do nothing without a ready session."""
         if self._core.status is not ClientStatus.READY:
             # The calls are sent when the session becomes ready.
             return
         try:
-            await self._gateway.send(op, data)
+            await self._gateway.send(op, payload)
         except (ConnectionError, aiohttp.ClientError):
             # The calls are sent again with the next session.
             return
@@ -115,21 +115,28 @@ class CallSignaling:
     # Receiving, on the network thread; events arrive under the client's lock
 
     def _voice_state_changed(
-        self, lobby_id: int, user_id: int, new: CachedVoiceState | None, previous: CachedVoiceState | None
+        self,
+        lobby_id: int,
+        user_id: int,
+        voice_state: CachedVoiceState | None,
+        previous_voice_state: CachedVoiceState | None,
     ) -> None:
         state = self._calls.get(lobby_id)
         if state is None:
             return
-        if new is None or previous is None:
-            if new is not previous:
-                state.emit("participant", user_id, new is not None)
-        elif (previous.self_mute, previous.self_deaf) != (new.self_mute, new.self_deaf):
+        if voice_state is None or previous_voice_state is None:
+            if voice_state is not previous_voice_state:
+                state.emit("participant", user_id, voice_state is not None)
+        elif (previous_voice_state.self_mute, previous_voice_state.self_deaf) != (
+            voice_state.self_mute,
+            voice_state.self_deaf,
+        ):
             state.emit("voice_state", user_id)
         if user_id == self._core.cache.current_user_id and self._session_id == self._gateway.session_id:
-            self._own_voice_state_changed(state, new, previous)
+            self._own_voice_state_changed(state, voice_state, previous_voice_state)
 
     def _own_voice_state_changed(
-        self, state: CallState, new: CachedVoiceState | None, previous: CachedVoiceState | None
+        self, state: CallState, voice_state: CachedVoiceState | None, previous_voice_state: CachedVoiceState | None
     ) -> None:
         """Expel the client if it was removed or rejected, or if another device of the user took the call over.
 
@@ -138,12 +145,12 @@ class CallSignaling:
         if state.ticket is None:
             # Without a ticket, leaving refers to an earlier call. Being absent without having been in the call is a
             # rejection.
-            if new is None and previous is None:
+            if voice_state is None and previous_voice_state is None:
                 self._expel(state)
-        elif new is None and state.status is CallStatus.RECONNECTING:
+        elif voice_state is None and state.status is CallStatus.RECONNECTING:
             # The voice server timed the client out; the voice connection requests a new ticket itself.
             return
-        elif new is None or new.session_id not in ("", state.ticket.session_id):
+        elif voice_state is None or voice_state.session_id not in ("", state.ticket.session_id):
             self._expel(state)
 
     def _voice_server_changed(self, payload: "LobbyVoiceServer") -> None:
@@ -158,7 +165,7 @@ class CallSignaling:
             self._core.logs.add_secrets(token)
             session_id = own_voice_state.session_id if own_voice_state is not None else ""
             state.ticket = VoiceTicket(payload.endpoint, token, session_id or self._gateway.session_id)
-        state.updated.set()
+        state.update_event.set()
 
     def _lobby_removed(self, lobby_id: int) -> None:
         state = self._calls.get(lobby_id)
@@ -178,7 +185,7 @@ class CallSignaling:
                     for state in states:
                         state.ticket = None
                 for state in states:
-                    state.updated.set()
+                    state.update_event.set()
                 if states:
                     self.refresh()
 
@@ -186,4 +193,4 @@ class CallSignaling:
         """Mark a call as ended without the game having ended it; its voice connection then ends."""
         state.should_be_joined = False
         state.is_expelled = True
-        state.updated.set()
+        state.update_event.set()

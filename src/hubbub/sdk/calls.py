@@ -76,7 +76,7 @@ class CallState:
 
         The platform rejected or removed the user, another device took over, the lobby was removed, or the client
         disconnected."""
-        self.updated = asyncio.Event()
+        self.update_event = asyncio.Event()
         """Set when a ticket arrives or is withdrawn, `is_expelled` becomes true, or a gateway session becomes ready."""
         self._speaking: dict[int, bool] = {}
         """Whether a user speaks now, by user ID."""

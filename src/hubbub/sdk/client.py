@@ -62,11 +62,11 @@ def _delegate_to(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatena
     """Return a client method that delegates to `method` of a part, with the same signature and docstring.
 
     It checks its arguments first, so that a wrong one raises TypeError or ValueError in the call of the game."""
-    part = getattr(sys.modules[method.__module__], method.__qualname__.partition(".")[0])
+    part_class = getattr(sys.modules[method.__module__], method.__qualname__.partition(".")[0])
 
     def delegate(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        _, *checked = check_call(method, (self, *args), kwargs)
-        return method(self._parts[part], *checked, **kwargs)
+        _, *checked_args = check_call(method, (self, *args), kwargs)
+        return method(self._parts[part_class], *checked_args, **kwargs)
 
     update_wrapper(delegate, method)
     return delegate
@@ -163,9 +163,9 @@ class Client(MoveOnly):
     def move(self) -> Self:
         """Return a new object that owns this client; this object becomes invalid."""
         self._finalizer.detach()
-        moved = super().move()
-        moved._finalizer = weakref.finalize(moved, moved._core.close)
-        return moved
+        new_client = super().move()
+        new_client._finalizer = weakref.finalize(new_client, new_client._core.close)
+        return new_client
 
     def __enter__(self) -> Self:
         return self

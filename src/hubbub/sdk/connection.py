@@ -59,15 +59,15 @@ class Connection:
             raise validation_error("No token is set; call update_token() first")
         try:
             await self.gateway.connect()
-        except ConnectionLost as lost:
-            if lost.detail in AUTHORIZATION_CLOSE_CODES:
-                cause = "rejected the token" if lost.detail == INVALID_TOKEN_CODE else "closed the connection"
+        except ConnectionLost as loss:
+            if loss.detail in AUTHORIZATION_CLOSE_CODES:
+                cause = "rejected the token" if loss.detail == INVALID_TOKEN_CODE else "closed the connection"
                 raise sdk_error(
-                    ErrorType.AUTHORIZATION_FAILED, f"The platform {cause} (close code {lost.detail})"
+                    ErrorType.AUTHORIZATION_FAILED, f"The platform {cause} (close code {loss.detail})"
                 ) from None
-            if lost.error is ClientError.CONNECTION_CANCELED:
+            if loss.error is ClientError.CONNECTION_CANCELED:
                 raise sdk_error(ErrorType.ABORTED, "The client was disconnected") from None
-            raise sdk_error(ErrorType.NETWORK_ERROR, str(lost)) from None
+            raise sdk_error(ErrorType.NETWORK_ERROR, str(loss)) from None
 
     def get_status(self) -> ClientStatus:
         """Return the status of the connection."""

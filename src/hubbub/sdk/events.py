@@ -75,7 +75,7 @@ class Events:
         """Whether the disclosure was shown to the player: the chat client shows the same messages as the game."""
         self.on_disclosed: Callable[[], None] = lambda: None
         """Function called when `is_disclosed` becomes true."""
-        self.on_voice_state: VoiceStateListener = lambda lobby_id, user_id, new, previous: None
+        self.on_voice_state: VoiceStateListener = lambda lobby_id, user_id, voice_state, previous_voice_state: None
         """Function called with each voice state that is received for a lobby's call, and when a participant leaves."""
         self.on_voice_server: Callable[[LobbyVoiceServer], None] = lambda payload: None
         """Function called with the voice server of a lobby's call."""
@@ -207,8 +207,8 @@ class Events:
     @event_table.handles(lambda: resources.presence.PRESENCE_UPDATE)
     def presence_update(self, payload: "Presence") -> EmittedEvents:
         """Update the status and activities of a user."""
-        user_id, changed = self.cache.update_presence(payload)
-        if not changed:
+        user_id, has_changed = self.cache.update_presence(payload)
+        if not has_changed:
             return
         yield "user_updated", user_id
         if self.cache.is_friend(user_id):
@@ -557,11 +557,11 @@ class Events:
 
     def _update_voice_state(self, lobby: CachedLobby, user_id: int, state: CachedVoiceState | None) -> EmittedEvents:
         """Cache or remove the voice state of a user, and emit whether the user joined or left the lobby's call."""
-        previous = lobby.voice_states.pop(user_id, None)
+        previous_voice_state = lobby.voice_states.pop(user_id, None)
         if state is not None:
             lobby.voice_states[user_id] = state
-        self.on_voice_state(lobby.id, user_id, state, previous)
-        if (previous is None) != (state is None):
+        self.on_voice_state(lobby.id, user_id, state, previous_voice_state)
+        if (previous_voice_state is None) != (state is None):
             yield "voice_participant_changed", lobby.id, user_id, state is not None
 
     def _compare_calls(self, lobby_id: int, previous_voice_states: dict[int, CachedVoiceState]) -> EmittedEvents:

@@ -225,19 +225,19 @@ class Gateway:
             try:
                 url = await self._resolve_url()
                 await self._run_socket(url)
-            except ConnectionLost as lost:
-                if lost.detail in TERMINAL_CLOSE_CODES:
+            except ConnectionLost as loss:
+                if loss.detail in TERMINAL_CLOSE_CODES:
                     # Since 1.10 the client does not reconnect: every attempt would fail.
-                    self._loss, self._session = lost, None
-                    if lost.detail == INVALID_TOKEN_CODE:
+                    self._loss, self._session = loss, None
+                    if loss.detail == INVALID_TOKEN_CODE:
                         self.on_token_rejected()
-                    self._core.set_status(ClientStatus.DISCONNECTED, lost.error, lost.detail)
+                    self._core.set_status(ClientStatus.DISCONNECTED, loss.error, loss.detail)
                     return
-                self._core.logs.warning(f"Connection lost: {lost}")
-                if lost.detail in SESSION_LOST_CLOSE_CODES:
+                self._core.logs.warning(f"Connection lost: {loss}")
+                if loss.detail in SESSION_LOST_CLOSE_CODES:
                     self._session = None
-                self._core.set_status(ClientStatus.RECONNECTING, lost.error, lost.detail)
-                if not lost.reconnects_immediately:
+                self._core.set_status(ClientStatus.RECONNECTING, loss.error, loss.detail)
+                if not loss.reconnects_immediately:
                     await self._back_off()
 
     async def _back_off(self, retry_after_seconds: float = 0.0) -> None:
@@ -304,13 +304,13 @@ class Gateway:
                     pending += message.data
                     if not pending.endswith(ZLIB_SUFFIX):
                         continue
-                    data: bytes | str = inflater.decompress(bytes(pending))
+                    frame_json: bytes | str = inflater.decompress(bytes(pending))
                     pending.clear()
                 elif message.type is aiohttp.WSMsgType.TEXT:
-                    data = message.data
+                    frame_json = message.data
                 else:
                     break
-                frame = _frame_decoder.decode(data)
+                frame = _frame_decoder.decode(frame_json)
                 if frame.op == GatewayOpcode.HELLO:
                     interval_seconds = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
                     heartbeat = asyncio.create_task(self._heartbeat(interval_seconds))

@@ -60,8 +60,8 @@ def find_launch(application_id: str) -> LaunchCommand | None:
     except (OSError, ValueError):
         return None
     keys = dict(line.partition("=")[::2] for line in text.splitlines() if "=" in line)
-    arguments = list(_split_arguments(_unescaped(keys.get("Exec", ""))))
-    return LaunchCommand(arguments, _unescaped(keys.get("Path", "")) or None) if arguments else None
+    arguments = list(_split_arguments(_unescape(keys.get("Exec", ""))))
+    return LaunchCommand(arguments, _unescape(keys.get("Path", "")) or None) if arguments else None
 
 
 def _current_program() -> LaunchCommand:
@@ -90,10 +90,10 @@ def _write_entry(application_id: int, launch: LaunchCommand, field_code: str) ->
     # The Desktop Entry Specification does not allow an equals sign in the program's path.
     if "=" in launch.arguments[0]:
         return False
-    exec_value = " ".join([*map(_quoted, launch.arguments), *([field_code] if field_code else [])])
-    lines = ["[Desktop Entry]", "Type=Application", f"Name=Game {application_id}", f"Exec={_escaped(exec_value)}"]
+    exec_value = " ".join([*map(_quote, launch.arguments), *([field_code] if field_code else [])])
+    lines = ["[Desktop Entry]", "Type=Application", f"Name=Game {application_id}", f"Exec={_escape(exec_value)}"]
     if launch.working_directory:
-        lines.append(f"Path={_escaped(launch.working_directory)}")
+        lines.append(f"Path={_escape(launch.working_directory)}")
     lines += ["NoDisplay=true", f"MimeType=x-scheme-handler/hubbub-{application_id};", ""]
     path = _entry_path(application_id)
     try:
@@ -104,7 +104,7 @@ def _write_entry(application_id: int, launch: LaunchCommand, field_code: str) ->
     return True
 
 
-def _quoted(argument: str) -> str:
+def _quote(argument: str) -> str:
     """Quote an argument of Exec, and double percent signs, which would start a field code."""
     argument = argument.replace("%", "%%")
     if UNQUOTED.fullmatch(argument):
@@ -112,13 +112,13 @@ def _quoted(argument: str) -> str:
     return '"' + re.sub(r'(["`$\\])', r"\\\1", argument) + '"'
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     """Escape the value of a key, which is parsed as a string before it is parsed as a command."""
     escaped = value.replace("\\", "\\\\")
     return "\\s" + escaped[1:] if escaped.startswith(" ") else escaped
 
 
-def _unescaped(value: str) -> str:
+def _unescape(value: str) -> str:
     """Replace the escape sequences in the value of a key."""
     return re.sub(r"\\([sntr\\])", lambda match: _ESCAPE_SEQUENCES[match[1]], value)
 

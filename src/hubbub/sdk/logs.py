@@ -131,16 +131,16 @@ class Logs:
         self._voice_file, self._voice_bytes = None, 0
         try:
             for number in range(VOICE_FILES_MAX - 1, 0, -1):
-                previous = self._voice_path(number - 1)
-                if previous.exists():
-                    previous.replace(self._voice_path(number))
+                previous_path = self._voice_path(number - 1)
+                if previous_path.exists():
+                    previous_path.replace(self._voice_path(number))
             self._voice_file = self._voice_path(0).open("w", encoding="utf-8")
         except OSError:
             return
 
     def _voice_path(self, number: int, *, is_previous_run: bool = False) -> Path:
-        last = "-last" if is_previous_run else ""
-        return self._voice_directory / f"{LOG_NAME_PREFIX}{last}-webrtc_{number}"
+        run_suffix = "-last" if is_previous_run else ""
+        return self._voice_directory / f"{LOG_NAME_PREFIX}{run_suffix}-webrtc_{number}"
 
     def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, is_voice: bool = False) -> None:
         """Add a callback for messages of at least `min_severity`, or with `is_voice` for those of the voice log."""

@@ -75,12 +75,12 @@ class LoopbackServer:
     def _handle_request(self, head: bytes) -> tuple[str, str, str]:
         """Accept a redirect; return the status with its reason phrase, and the title and the text of the response page."""
         method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
-        parts = urlsplit(target)
-        if parts.path != PATH:
+        split_target = urlsplit(target)
+        if split_target.path != PATH:
             return "404 Not Found", "Page not found", "You can close this window and return to the game."
         if method != "GET":
             return "405 Method Not Allowed", "Method not allowed", "You can close this window and return to the game."
-        query = dict(parse_qsl(parts.query))
+        query = dict(parse_qsl(split_target.query))
         if not {"code", "error"} & set(query):
             return (
                 "400 Bad Request",

@@ -56,10 +56,10 @@ class Object:
 
     def move(self) -> Self:
         """Return a new object with the content of this object, which becomes invalid."""
-        moved = object.__new__(type(self))
-        moved.__dict__.update(self.__dict__)
+        new_object = object.__new__(type(self))
+        new_object.__dict__.update(self.__dict__)
         self.__dict__.clear()
-        return moved
+        return new_object
 
 
 class MoveOnly(Object):

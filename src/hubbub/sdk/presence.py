@@ -122,11 +122,11 @@ class Presence:
             if self._is_shown_locally:
                 self._core.run_in_background(self._clear_locally)
         elif status is ClientStatus.READY:
-            changed = self._cache_own_presence(self._presence_payload())
+            has_changed = self._cache_own_presence(self._presence_payload())
             if self._sent_revision != self._revision:
                 # A resumed session does not have the changes made while it was disconnected.
                 self._core.run_in_background(self._send_presence)
-                if changed:
+                if has_changed:
                     self._core.emit("user_updated", self._core.cache.current_user_id)
         elif status is ClientStatus.DISCONNECTED:
             with self._core.lock:

@@ -272,9 +272,16 @@ def _edit_distance(query: str, name: str) -> int:
     """Return the Levenshtein distance of a name to the query; 0 if the name starts with the query."""
     if name.startswith(query):
         return 0
-    row = list(range(len(name) + 1))
-    for i, letter in enumerate(query, 1):
-        diagonal, row[0] = row[0], i
-        for j, other in enumerate(name, 1):
-            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != other))
-    return row[-1]
+    distances = list(range(len(name) + 1))
+    for query_position, query_letter in enumerate(query, 1):
+        diagonal, distances[0] = distances[0], query_position
+        for name_position, name_letter in enumerate(name, 1):
+            diagonal, distances[name_position] = (
+                distances[name_position],
+                min(
+                    distances[name_position] + 1,
+                    distances[name_position - 1] + 1,
+                    diagonal + (query_letter != name_letter),
+                ),
+            )
+    return distances[-1]

@@ -102,7 +102,7 @@ class RpcClient:
                 self._core.logs.verbose(f"Could not subscribe at the chat client: {error}")
                 await asyncio.sleep(self.reconnect_seconds)
                 continue
-            await connection.closed.wait()
+            await connection.closed_event.wait()
 
     def _handle_event(self, event: str, data: Any) -> None:
         callback = self._event_callbacks.get(event)
@@ -130,7 +130,7 @@ class RpcConnection:
         self._connect_lock = asyncio.Lock()
         self._pending: dict[str, asyncio.Future[Any]] = {}
         """Responses of the pending commands by nonce."""
-        self.closed = asyncio.Event()
+        self.closed_event = asyncio.Event()
         """Set when the connection ends."""
         self.user: Any = None
         """User object of the user who is signed in to the chat client, or None."""
@@ -166,7 +166,7 @@ class RpcConnection:
             reader, writer = await self._open_socket()
             # Since 1.10 the pending commands of the previous connection fail.
             self._fail_pending("The connection to the chat client was reopened")
-            self.closed.clear()
+            self.closed_event.clear()
             try:
                 writer.write(rpc.encode_frame(Opcode.HANDSHAKE, {"v": rpc.VERSION, "client_id": str(self._client_id)}))
                 async with asyncio.timeout(rpc.HANDSHAKE_TIMEOUT_SECONDS):
@@ -212,7 +212,7 @@ class RpcConnection:
             self._writer = None
             writer.close()
             self._fail_pending("The chat client closed the connection")
-            self.closed.set()
+            self.closed_event.set()
 
     def _handle_payload(self, payload: dict[str, Any]) -> None:
         """Complete a pending command with its response, or pass an event to the event function of the connection."""

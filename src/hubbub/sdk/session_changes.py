@@ -38,24 +38,24 @@ class CacheSnapshot:
         yield from self._relationship_changes(cache)
         for user_id in sorted(regrouped_user_ids):
             yield "relationship_groups_updated", user_id
-        for lobby_id, previous in self._lobbies.items():
-            if (current := cache.lobbies.get(lobby_id)) is not None:
-                yield from self._lobby_changes(previous, current)
+        for lobby_id, previous_lobby in self._lobbies.items():
+            if (current_lobby := cache.lobbies.get(lobby_id)) is not None:
+                yield from self._lobby_changes(previous_lobby, current_lobby)
 
     def _changed_users(self, cache: Cache) -> list[int]:
         """Return the IDs of the users whose fields, profiles or presence changed, except the presence of the current user."""
-        changed = {
+        changed_ids = {
             user_id for user_id, previous in self._users.items() if cache.users.get(user_id, previous) != previous
         }
         for user_id in self._profiles.keys() | cache.profiles.keys():
             if self._profiles.get(user_id, []) != cache.profiles.get(user_id, []):
-                changed.add(user_id)
+                changed_ids.add(user_id)
         for user_id in self._presences.keys() | cache.presences.keys():
             if user_id != self.current_user_id and _visible_presence(self._presences.get(user_id)) != _visible_presence(
                 cache.presences.get(user_id)
             ):
-                changed.add(user_id)
-        return sorted(changed)
+                changed_ids.add(user_id)
+        return sorted(changed_ids)
 
     def _relationship_pairs(self, cache: Cache) -> Iterator[tuple[int, CachedRelationship, CachedRelationship]]:
         """Yield user IDs with the previous and the new relationship, which is empty if there is none."""

@@ -139,18 +139,20 @@ def _convert_valid_parts(value: Any, kind: Any) -> Any:
         if option is str and isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if origin is list and isinstance(value, list):
-            items = (_convert_valid_parts(item, arguments[0]) for item in value)
-            return [item for item in items if item is not UNSET]
+            converted_items = (_convert_valid_parts(item, arguments[0]) for item in value)
+            return [item for item in converted_items if item is not UNSET]
         if origin is dict and isinstance(value, dict):
             entries = ((key, _convert_valid_parts(item, arguments[1])) for key, item in value.items())
             return {key: item for key, item in entries if item is not UNSET}
         if origin is None and issubclass(option, Struct) and isinstance(value, dict):
             fields = msgspec.structs.fields(option)
-            parts = {
+            values_by_name = {
                 field.name: _convert_valid_parts(value[field.encode_name], field.type)
                 for field in fields
                 if field.encode_name in value
             }
-            is_identified = all(parts.get(field.name, UNSET) is not UNSET for field in fields if field.required)
-            return option(**parts) if is_identified else UNSET
+            is_identified = all(
+                values_by_name.get(field.name, UNSET) is not UNSET for field in fields if field.required
+            )
+            return option(**values_by_name) if is_identified else UNSET
     return UNSET

@@ -121,19 +121,21 @@ class VoiceCalls:
         is not installed."""
         return self._start_call(lobby_id, received_cb, captured_cb)
 
-    def _start_call(self, lobby_id: int, received: ReceivedAudio | None, captured: CapturedAudio | None) -> Call | None:
+    def _start_call(
+        self, lobby_id: int, received_audio: ReceivedAudio | None, captured_audio: CapturedAudio | None
+    ) -> Call | None:
         require_extra()
         self._has_started_call = True
         core = self._core
         with core.lock:
-            previous = self._calls.get(lobby_id)
-            if previous is not None and previous.status is not CallStatus.DISCONNECTED:
+            previous_state = self._calls.get(lobby_id)
+            if previous_state is not None and previous_state.status is not CallStatus.DISCONNECTED:
                 return None
-            if previous is not None:
+            if previous_state is not None:
                 # Replace a disconnected call.
-                previous.has_ended = True
+                previous_state.has_ended = True
             state = self._calls[lobby_id] = CallState(core, lobby_id, self._global_settings)
-            state.received_audio, state.captured_audio = received, captured
+            state.received_audio, state.captured_audio = received_audio, captured_audio
             state.on_settings_changed = self._refresh
             state.set_status(CallStatus.JOINING)
             reason = self._start_error(lobby_id)
@@ -418,7 +420,7 @@ class VoiceCalls:
         """Write statistics of the calls and devices to the voice log."""
         self._log(message, LoggingSeverity.INFO)
 
-    def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
+    def record_frame(self, captured_frame: bytes | None, played_frame: bytes | None) -> None:
         """Write a frame to the AEC dump, or close the dump if it is disabled; called on the voice thread."""
         if not self.options["aec_dump"]:
             if self._aec_dump is not None:
@@ -429,7 +431,7 @@ class VoiceCalls:
             from hubbub.sdk.media.aec_dump import AecDump
 
             self._aec_dump = AecDump(self._core.logs.directory)
-        self._aec_dump.write(captured, played)
+        self._aec_dump.write(captured_frame, played_frame)
 
     # Options
 

@@ -26,12 +26,12 @@ async def set_activity(context: AgentContext, connection: ProgramConnection, req
     """Set the activity of a process; without an activity in the arguments, remove it."""
     args = parse_arguments(request.args, {"pid": PROCESS_ID_CHECK})
     pid = args.get("pid") or connection.pid or os.getpid()
-    value = (request.args or {}).get("activity")
-    if value is None:
+    activity_value = (request.args or {}).get("activity")
+    if activity_value is None:
         context.set_activity(connection, pid, None)
         return None
     activity = activities.parse_activity(
-        value,
+        activity_value,
         application_id=connection.application_id,
         name=connection.application.name,
         types=connection.application.activity_types,

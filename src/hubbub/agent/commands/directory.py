@@ -215,8 +215,8 @@ async def get_image(context: AgentContext, connection: ProgramConnection, reques
         path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{image_format}?size={args.get('size', 128)}"
     else:
         path = f"/cdn/embed/avatars/{(int(user['id']) >> 22) % DEFAULT_AVATAR_COUNT}.png"
-    content_type, data = await fetch_image(f"{context.account.web_url}{path}")
-    return {"data_url": f"data:{content_type};base64,{base64.b64encode(data).decode()}"}
+    content_type, image = await fetch_image(f"{context.account.web_url}{path}")
+    return {"data_url": f"data:{content_type};base64,{base64.b64encode(image).decode()}"}
 
 
 async def fetch_image(url: str) -> tuple[str, bytes]:
@@ -228,11 +228,11 @@ async def fetch_image(url: str) -> tuple[str, bytes]:
         ):
             if response.status != 200:
                 raise RpcError(RpcErrorCode.UNKNOWN, "The image does not exist")
-            data = bytearray()
+            image = bytearray()
             async for chunk in response.content.iter_any():
-                data += chunk
-                if len(data) > IMAGE_BYTES_MAX:
+                image += chunk
+                if len(image) > IMAGE_BYTES_MAX:
                     raise RpcError(RpcErrorCode.UNKNOWN, "The image is too large")
-            return response.content_type, bytes(data)
+            return response.content_type, bytes(image)
     except (aiohttp.ClientError, OSError):
         raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The image could not be fetched") from None

@@ -13,14 +13,14 @@ class Handle(Copyable):
         self._id = id
 
     @property
-    def _alive(self) -> bool:
+    def _is_alive(self) -> bool:
         """Whether the client has not been destroyed."""
         return not self._core.is_destroyed
 
     @property
     def id(self) -> int:
         """ID of the object; 0 after the client is destroyed."""
-        return self._id if self._alive else 0
+        return self._id if self._is_alive else 0
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__

@@ -17,7 +17,7 @@ class VoiceStateHandle(Copyable):
         super().__init__()
         self._core, self._lobby_id, self._user_id = core, lobby_id, user_id
 
-    def _data(self) -> CachedVoiceState | None:
+    def _find_cached_voice_state(self) -> CachedVoiceState | None:
         with self._core.lock:
             lobby = self._core.cache.lobbies.get(self._lobby_id)
             return lobby.voice_states.get(self._user_id) if lobby else None
@@ -25,14 +25,14 @@ class VoiceStateHandle(Copyable):
     @property
     def self_mute(self) -> bool:
         """Whether the participant muted their own microphone."""
-        data = self._data()
-        return bool(data and data.self_mute)
+        cached_voice_state = self._find_cached_voice_state()
+        return bool(cached_voice_state and cached_voice_state.self_mute)
 
     @property
     def self_deaf(self) -> bool:
         """Whether the participant deafened themselves: no sound of the call is played to them."""
-        data = self._data()
-        return bool(data and data.self_deaf)
+        cached_voice_state = self._find_cached_voice_state()
+        return bool(cached_voice_state and cached_voice_state.self_deaf)
 
 
 class CallInfoHandle(Copyable):
@@ -69,9 +69,9 @@ class LobbyMemberHandle(Handle):
         super().__init__(core, id)
         self._lobby_id = lobby_id
 
-    def _data(self) -> CachedMember | None:
+    def _find_cached_member(self) -> CachedMember | None:
         with self._core.lock:
-            lobby = self._core.cache.lobbies.get(self._lobby_id) if self._alive else None
+            lobby = self._core.cache.lobbies.get(self._lobby_id) if self._is_alive else None
             return lobby.members.get(self._id) if lobby else None
 
     @property
@@ -82,41 +82,41 @@ class LobbyMemberHandle(Handle):
     @property
     def connected(self) -> bool:
         """Whether the member has a gateway session in the game."""
-        data = self._data()
-        return bool(data and data.is_connected)
+        cached_member = self._find_cached_member()
+        return bool(cached_member and cached_member.is_connected)
 
     @property
     def can_link_lobby(self) -> bool:
         """Whether the member may link a channel to the lobby."""
-        data = self._data()
-        return bool(data and data.flags & LobbyMemberFlags.CAN_LINK_LOBBY)
+        cached_member = self._find_cached_member()
+        return bool(cached_member and cached_member.flags & LobbyMemberFlags.CAN_LINK_LOBBY)
 
     @property
     def metadata(self) -> dict[str, str]:
         """Metadata that the game stored for this member."""
-        data = self._data()
-        return dict(data.metadata) if data else {}
+        cached_member = self._find_cached_member()
+        return dict(cached_member.metadata) if cached_member else {}
 
 
 class LobbyHandle(Handle):
     """A lobby that the current user is a member of."""
 
-    def _data(self) -> CachedLobby | None:
+    def _find_cached_lobby(self) -> CachedLobby | None:
         with self._core.lock:
-            return self._core.cache.lobbies.get(self._id) if self._alive else None
+            return self._core.cache.lobbies.get(self._id) if self._is_alive else None
 
     @property
     def metadata(self) -> dict[str, str]:
         """Metadata that the game stored for the lobby."""
-        data = self._data()
-        return dict(data.metadata) if data else {}
+        cached_lobby = self._find_cached_lobby()
+        return dict(cached_lobby.metadata) if cached_lobby else {}
 
     @property
     def lobby_member_ids(self) -> list[int]:
         """User IDs of the lobby's members."""
         with self._core.lock:
-            data = self._data()
-            return list(data.members) if data else []
+            cached_lobby = self._find_cached_lobby()
+            return list(cached_lobby.members) if cached_lobby else []
 
     @property
     def lobby_members(self) -> list[LobbyMemberHandle]:
@@ -126,24 +126,28 @@ class LobbyHandle(Handle):
     @checks_arguments
     def get_lobby_member_handle(self, member_id: int) -> LobbyMemberHandle | None:
         """Return a member of the lobby by user ID, or None."""
-        data = self._data()
-        if data is None or member_id not in data.members:
+        cached_lobby = self._find_cached_lobby()
+        if cached_lobby is None or member_id not in cached_lobby.members:
             return None
         return self._core.make(LobbyMemberHandle, self._core, member_id, self._id)
 
     @property
     def linked_channel(self) -> LinkedChannel | None:
         """The channel that the lobby is linked to, or None."""
-        data = self._data()
-        channel = data.linked_channel if data else None
+        cached_lobby = self._find_cached_lobby()
+        channel = cached_lobby.linked_channel if cached_lobby else None
         if channel is None:
             return None
         return self._core.make(LinkedChannel, id=channel.id, name=channel.name, guild_id=channel.guild_id)
 
     def get_call_info_handle(self) -> CallInfoHandle | None:
         """Return the call of the lobby, or None if it has no participants."""
-        data = self._data()
-        return self._core.make(CallInfoHandle, self._core, self._id) if data and data.voice_states else None
+        cached_lobby = self._find_cached_lobby()
+        return (
+            self._core.make(CallInfoHandle, self._core, self._id)
+            if cached_lobby and cached_lobby.voice_states
+            else None
+        )
 
 
 def find_lobby(core: Core, lobby_id: int) -> LobbyHandle | None:

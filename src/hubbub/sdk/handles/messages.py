@@ -32,27 +32,27 @@ _EMOJI_PATTERN: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
 class ChannelHandle(Handle):
     """A channel: a direct message conversation, a group, a lobby, or the guild channel linked to a lobby."""
 
-    def _data(self) -> CachedChannel | None:
+    def _find_cached_channel(self) -> CachedChannel | None:
         with self._core.lock:
-            return self._core.cache.channels.get(self._id) if self._alive else None
+            return self._core.cache.channels.get(self._id) if self._is_alive else None
 
     @property
     def name(self) -> str:
         """Name of the channel; empty for a direct message conversation or a lobby."""
-        data = self._data()
-        return data.name if data else ""
+        cached_channel = self._find_cached_channel()
+        return cached_channel.name if cached_channel else ""
 
     @property
     def type(self) -> ChannelType:
         """Kind of channel; `DM` if the channel is no longer cached."""
-        data = self._data()
-        return member_or_default(ChannelType, data.type, ChannelType.DM) if data else ChannelType.DM
+        cached_channel = self._find_cached_channel()
+        return member_or_default(ChannelType, cached_channel.type, ChannelType.DM) if cached_channel else ChannelType.DM
 
     @property
     def recipients(self) -> list[int]:
         """User IDs of the recipients; empty for a lobby or a guild channel."""
-        data = self._data()
-        return list(data.recipient_ids) if data else []
+        cached_channel = self._find_cached_channel()
+        return list(cached_channel.recipient_ids) if cached_channel else []
 
 
 class MessageHandle(Handle):
@@ -62,14 +62,14 @@ class MessageHandle(Handle):
         super().__init__(core, message.id)
         self._message = message
 
-    def _data(self) -> CachedMessage:
+    def _get_cached_message(self) -> CachedMessage:
         """Return the message, or an empty one after the client was destroyed."""
-        return self._message if self._alive else CachedMessage(0)
+        return self._message if self._is_alive else CachedMessage(0)
 
     @property
     def author_id(self) -> int:
         """User ID of the author."""
-        return self._data().author_id
+        return self._get_cached_message().author_id
 
     @property
     def author(self) -> UserHandle | None:
@@ -79,7 +79,7 @@ class MessageHandle(Handle):
     @property
     def channel_id(self) -> int:
         """ID of the channel or lobby that the message was sent to."""
-        return self._data().channel_id
+        return self._get_cached_message().channel_id
 
     @property
     def channel(self) -> ChannelHandle | None:
@@ -105,7 +105,7 @@ class MessageHandle(Handle):
     @property
     def raw_content(self) -> str:
         """The text as sent, with mention and emoji markup."""
-        return self._data().content
+        return self._get_cached_message().content
 
     @property
     def sent_timestamp(self) -> int:
@@ -115,19 +115,19 @@ class MessageHandle(Handle):
     @property
     def edited_timestamp(self) -> int:
         """Time of the last edit as Unix milliseconds; 0 if the message was not edited."""
-        return _parse_unix_ms(self._data().edited_timestamp)
+        return _parse_unix_ms(self._get_cached_message().edited_timestamp)
 
     @property
     def lobby(self) -> LobbyHandle | None:
         """The lobby that the message was sent to, or None."""
-        return find_lobby(self._core, self._data().lobby_id)
+        return find_lobby(self._core, self._get_cached_message().lobby_id)
 
     @property
     def recipient_id(self) -> int:
         """User ID of the other participant of a direct message conversation; 0 in a lobby.
 
         For a received message this is the author, not the current user."""
-        return self._data().other_user_id
+        return self._get_cached_message().other_user_id
 
     @property
     def recipient(self) -> UserHandle | None:
@@ -137,22 +137,22 @@ class MessageHandle(Handle):
     @property
     def metadata(self) -> dict[str, str]:
         """Metadata that the sender's game attached to the message."""
-        return dict(self._data().metadata)
+        return dict(self._get_cached_message().metadata)
 
     @property
     def moderation_metadata(self) -> dict[str, str]:
         """Moderation metadata that the game's backend attached to the message."""
-        return dict(self._data().moderation_metadata)
+        return dict(self._get_cached_message().moderation_metadata)
 
     @property
     def additional_content(self) -> AdditionalContent | None:
         """Content that a game cannot render as text, such as a poll or attachments; None if there is none."""
-        data = self._data()
+        cached_message = self._get_cached_message()
         for kind in _CONTENT_PRECEDENCE:
-            content = data.additional_content.get(kind)
+            content = cached_message.additional_content.get(kind)
             if not content or not content.item_count:
                 continue
-            if kind is AdditionalContentType.ATTACHMENT and data.flags & MessageFlags.IS_VOICE_MESSAGE:
+            if kind is AdditionalContentType.ATTACHMENT and cached_message.flags & MessageFlags.IS_VOICE_MESSAGE:
                 kind = AdditionalContentType.VOICE_MESSAGE
             return self._core.make(
                 AdditionalContent, type=kind, title=content.title, count=min(content.item_count, 255)
@@ -162,22 +162,22 @@ class MessageHandle(Handle):
     @property
     def additional_name(self) -> str | None:
         """The author's additional name in the lobby when the message was sent, or None."""
-        return self._data().additional_name
+        return self._get_cached_message().additional_name
 
     @property
     def application_id(self) -> int | None:
         """ID of the application that sent the message, or None."""
-        return self._data().application_id
+        return self._get_cached_message().application_id
 
     @property
     def sent_from_game(self) -> bool:
         """Whether the message was sent from this game or another game of the same publisher."""
-        return bool(self._data().flags & SENT_FROM_GAME_FLAG)
+        return bool(self._get_cached_message().flags & SENT_FROM_GAME_FLAG)
 
     @property
     def disclosure_type(self) -> DisclosureTypes | None:
         """Kind of disclosure if the SDK inserted this message itself; None for a message of a user."""
-        disclosure = self._data().disclosure
+        disclosure = self._get_cached_message().disclosure
         return None if disclosure is None else DisclosureTypes(disclosure)
 
 

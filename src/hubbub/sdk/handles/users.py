@@ -35,21 +35,21 @@ STATUSES_BY_WIRE_VALUE: Final = {
 class UserHandle(Handle):
     """A user in the client's cache."""
 
-    def _data(self) -> CachedUser | None:
+    def _find_cached_user(self) -> CachedUser | None:
         with self._core.lock:
-            return self._core.cache.users.get(self._id) if self._alive else None
+            return self._core.cache.users.get(self._id) if self._is_alive else None
 
     @property
     def username(self) -> str:
         """Unique username; provisional accounts have a generated one."""
-        data = self._data()
-        return data.username if data else ""
+        cached_user = self._find_cached_user()
+        return cached_user.username if cached_user else ""
 
     @property
     def global_name(self) -> str | None:
         """Display name that the user chose, or None."""
-        data = self._data()
-        return data.global_name if data else None
+        cached_user = self._find_cached_user()
+        return cached_user.global_name if cached_user else None
 
     @property
     def display_name(self) -> str:
@@ -59,15 +59,15 @@ class UserHandle(Handle):
     @property
     def avatar(self) -> str | None:
         """Hash of the avatar image; None for a default avatar."""
-        data = self._data()
-        return data.avatar if data else None
+        cached_user = self._find_cached_user()
+        return cached_user.avatar if cached_user else None
 
     @checks_arguments
     def avatar_url(self, animated_type: AvatarType = AvatarType.GIF, static_type: AvatarType = AvatarType.PNG) -> str:
         """Return the URL of the avatar image; a user without an avatar has a default image.
 
         `animated_type` is the format of an animated avatar, `static_type` the format of any other."""
-        if not self._alive:
+        if not self._is_alive:
             return ""
         cdn, avatar_hash = f"{self._core.web_base}/cdn", self.avatar
         if avatar_hash is None:
@@ -78,13 +78,13 @@ class UserHandle(Handle):
     @property
     def is_provisional(self) -> bool:
         """Whether this is a provisional account, which exists in this game only."""
-        data = self._data()
-        return bool(data and (data.flags | data.public_flags) & UserFlags.PROVISIONAL_ACCOUNT)
+        cached_user = self._find_cached_user()
+        return bool(cached_user and (cached_user.flags | cached_user.public_flags) & UserFlags.PROVISIONAL_ACCOUNT)
 
     @property
     def status(self) -> StatusType:
         """Online status of the user; `OFFLINE` without a presence, `UNKNOWN` for a status that the SDK does not know."""
-        if not self._alive:
+        if not self._is_alive:
             return StatusType.OFFLINE
         with self._core.lock:
             presence = self._core.cache.presences.get(self._id)
@@ -93,7 +93,7 @@ class UserHandle(Handle):
     @property
     def game_activity(self) -> Activity | None:
         """Activity of the user in this game or another game of the same publisher, or None."""
-        if not self._alive:
+        if not self._is_alive:
             return None
         core = self._core
         with core.lock:
@@ -120,25 +120,25 @@ class UserHandle(Handle):
 class RelationshipHandle(Handle):
     """The relationship of the current user to another user; `id` is the other user's ID."""
 
-    def _data(self) -> CachedRelationship:
+    def _get_cached_relationship(self) -> CachedRelationship:
         with self._core.lock:
-            relationship = self._core.cache.relationships.get(self._id) if self._alive else None
+            relationship = self._core.cache.relationships.get(self._id) if self._is_alive else None
         return relationship or CachedRelationship()
 
     @property
     def platform_relationship_type(self) -> RelationshipType:
         """Relationship on the whole platform."""
-        return member_or_default(RelationshipType, self._data().platform, RelationshipType.NONE)
+        return member_or_default(RelationshipType, self._get_cached_relationship().platform, RelationshipType.NONE)
 
     @property
     def game_relationship_type(self) -> RelationshipType:
         """Relationship in this game only."""
-        return member_or_default(RelationshipType, self._data().game, RelationshipType.NONE)
+        return member_or_default(RelationshipType, self._get_cached_relationship().game, RelationshipType.NONE)
 
     @property
     def is_spam_request(self) -> bool:
         """Whether the platform classified the incoming friend request as spam."""
-        return self._data().is_spam
+        return self._get_cached_relationship().is_spam
 
     @property
     def user(self) -> UserHandle | None:
@@ -155,32 +155,32 @@ class UserApplicationProfileHandle(Handle):
         super().__init__(core, id)
         self._index = index
 
-    def _data(self) -> "UserApplicationProfile | None":
+    def _find_profile(self) -> "UserApplicationProfile | None":
         with self._core.lock:
-            profiles = self._core.cache.profiles.get(self._id, []) if self._alive else []
+            profiles = self._core.cache.profiles.get(self._id, []) if self._is_alive else []
         return profiles[self._index] if self._index < len(profiles) else None
 
     def _external_id(self) -> "ExternalId | None":
-        data = self._data()
-        return (data.external_id or None) if data else None
+        profile = self._find_profile()
+        return (profile.external_id or None) if profile else None
 
     @property
     def username(self) -> str:
         """Name of the user in the game."""
-        data = self._data()
-        return (data.username or "") if data else ""
+        profile = self._find_profile()
+        return (profile.username or "") if profile else ""
 
     @property
     def avatar_hash(self) -> str:
         """Hash of the user's avatar image in the game."""
-        data = self._data()
-        return (data.avatar_hash or "") if data else ""
+        profile = self._find_profile()
+        return (profile.avatar_hash or "") if profile else ""
 
     @property
     def metadata(self) -> str:
         """Metadata that the game stored for the user, as JSON text; empty if there is none."""
-        data = self._data()
-        return (data.metadata or "") if data else ""
+        profile = self._find_profile()
+        return (profile.metadata or "") if profile else ""
 
     @property
     def provider_id(self) -> str | None:

@@ -27,13 +27,13 @@ class AecDump:
                     file = self._stack.enter_context((directory / name).open("wb"))
                     self._files.append(self._stack.enter_context(_open_wav(file)))
 
-    def write(self, captured: bytes | None, played: bytes | None) -> None:
+    def write(self, captured_frame: bytes | None, played_frame: bytes | None) -> None:
         """Write a frame of captured and played audio, up to `FRAMES_MAX`; None is written as silence."""
         if len(self._files) < len(FILENAMES) or self._frames_left <= 0:
             return
         self._frames_left -= 1
-        for file, data in zip(self._files, (captured, played), strict=True):
-            file.writeframesraw((data or b"")[:FRAME_BYTES].ljust(FRAME_BYTES, b"\0"))
+        for file, frame in zip(self._files, (captured_frame, played_frame), strict=True):
+            file.writeframesraw((frame or b"")[:FRAME_BYTES].ljust(FRAME_BYTES, b"\0"))
 
     def close(self) -> None:
         """Close the files."""

@@ -47,11 +47,11 @@ class AudioProcessor:
                 module.process_stream(block)
         return array("h", b"".join(bytes(block.data) for block in blocks))
 
-    def process_played(self, played: bytes | None) -> None:
+    def process_played(self, frame: bytes | None) -> None:
         """Pass a played frame to the echo cancellation; None is silence."""
         self._apply_settings()
         if self._settings is not None and self._settings.echo_cancellation:
-            for block in _to_blocks(played or bytes(FRAME_BYTES)):
+            for block in _to_blocks(frame or bytes(FRAME_BYTES)):
                 self._modules[0].process_reverse_stream(block)
 
     def _apply_settings(self) -> None:

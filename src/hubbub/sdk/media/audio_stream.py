@@ -66,7 +66,7 @@ class AudioProcessing(Protocol):
     def process(self, frame: "array[int]") -> "array[int]":
         """Return the processed samples of a captured frame."""
 
-    def process_played(self, played: bytes | None) -> None:
+    def process_played(self, frame: bytes | None) -> None:
         """Pass a played frame to the echo cancellation; None is silence."""
 
 
@@ -115,19 +115,19 @@ class RemoteParticipant:
         """Return the next 20 ms of audio, or None for silence; `open_frame` decrypts a frame of a user."""
         self.quiet_frames = min(self.quiet_frames + 1, QUIET_FRAMES_MAX)
         if len(self._unplayed) < FRAME_BYTES:
-            frame, lost = self.jitter.take()
+            frame, is_lost = self.jitter.take()
             if frame is not None:
                 opus_frame = open_frame(self.user_id, frame)
                 if opus_frame is None or opus_frame == SILENCE_FRAME:
-                    lost = opus_frame is None
-                    self._statistics.undecryptable_frames += lost
+                    is_lost = opus_frame is None
+                    self._statistics.undecryptable_frames += is_lost
                     if opus_frame == SILENCE_FRAME:
                         self.quiet_frames = QUIET_FRAMES_MAX
                         self._last_frame = None
                 else:
-                    lost = not self._decode(opus_frame)
-            self._statistics.frames_lost += lost
-            if lost and self._last_frame is not None:
+                    is_lost = not self._decode(opus_frame)
+            self._statistics.frames_lost += is_lost
+            if is_lost and self._last_frame is not None:
                 self._last_frame = samples.scale(self._last_frame, CONCEALMENT_FACTOR)
                 return array("h", self._last_frame)
         if len(self._unplayed) < FRAME_BYTES:
@@ -182,7 +182,7 @@ class AudioStream:
         self._idle_frames = 0
         """Number of frames since the last sent packet."""
         self._keepalives_sent = 0
-        self._users: dict[int, int] = {}
+        self._user_ids: dict[int, int] = {}
         """User IDs by SSRC."""
         self._speakers: dict[int, RemoteParticipant] = {}
         """Participants whose audio arrived, by SSRC."""
@@ -199,12 +199,12 @@ class AudioStream:
 
     def set_user(self, ssrc: int, user_id: int) -> None:
         """Record the user of an SSRC; ignore a new SSRC if there are already `SPEAKERS_MAX`."""
-        if ssrc in self._users or len(self._users) < SPEAKERS_MAX:
-            self._users[ssrc] = user_id
+        if ssrc in self._user_ids or len(self._user_ids) < SPEAKERS_MAX:
+            self._user_ids[ssrc] = user_id
 
     def remove_user(self, user_id: int) -> None:
         """Remove the SSRCs of a user who left."""
-        self._users = {ssrc: owner_id for ssrc, owner_id in self._users.items() if owner_id != user_id}
+        self._user_ids = {ssrc: owner_id for ssrc, owner_id in self._user_ids.items() if owner_id != user_id}
 
     # Methods for the voice thread
 
@@ -231,7 +231,7 @@ class AudioStream:
         self.frames_since_packet = 0
         if packet is None or self._settings.deaf:
             return
-        user_id = self._users.get(packet.ssrc)
+        user_id = self._user_ids.get(packet.ssrc)
         if user_id is None:
             return
         speaker = self._speakers.get(packet.ssrc)
@@ -239,36 +239,36 @@ class AudioStream:
             speaker = self._speakers[packet.ssrc] = RemoteParticipant(user_id, self.statistics)
         speaker.jitter.put(packet.sequence, packet.frame)
 
-    def send_frame(self, captured: bytes | None, volume: float) -> float | None:
+    def send_frame(self, captured_frame: bytes | None, volume: float) -> float | None:
         """Send the next 20 ms of the microphone; return their level in dBFS, or None if there is nothing to send.
 
-        `captured` are the samples, or None without input; `volume` is a factor. There is nothing to send while the
+        `captured_frame` has the samples, or None without input; `volume` is a factor. There is nothing to send while the
         microphone is muted, and without input unless the game has a callback for captured audio."""
         self.frames_since_packet += 1
         self._timestamp += SAMPLES_PER_CHANNEL
-        speaking, sent, level = False, False, None
+        is_speaking, has_sent, level = False, False, None
         if self._settings.muted:
             self._gate.close()
-        elif captured is not None or self._settings.captured_audio is not None:
-            frame = samples.silence() if captured is None else samples.to_frame(captured)
+        elif captured_frame is not None or self._settings.captured_audio is not None:
+            frame = samples.silence() if captured_frame is None else samples.to_frame(captured_frame)
             if self._settings.captured_audio is not None:
                 self._settings.captured_audio(frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
             if self.processor is not None:
                 frame = self.processor.process(frame)
             level = samples.level(frame)
-            speaking = self._gate.passes(level)
+            is_speaking = self._gate.passes(level)
             # Without an encryption group, such as when the user is alone in the call, nothing is sent.
-            if speaking and self._encryption.ready:
-                sent = self._send_audio(samples.scale(frame, volume))
-        if sent:
+            if is_speaking and self._encryption.ready:
+                has_sent = self._send_audio(samples.scale(frame, volume))
+        if has_sent:
             self._silence_frames_left = TRAILING_SILENCE_FRAMES
         elif self._silence_frames_left:
             self._silence_frames_left -= 1
             self._send_packet(self._packet_codec.seal(SILENCE_FRAME, self._timestamp))
         self._send_keepalive_if_idle()
-        if speaking != self._is_speaking:
-            self._is_speaking = speaking
-            self._on_speaking_changed(self._user_id, speaking)
+        if is_speaking != self._is_speaking:
+            self._is_speaking = is_speaking
+            self._on_speaking_changed(self._user_id, is_speaking)
         return level
 
     def _send_audio(self, frame: "array[int]") -> bool:
@@ -300,7 +300,7 @@ class AudioStream:
 
     def receive_frames(self) -> "list[array[int]]":
         """Return the next 20 ms of each audible participant, after the audio callback and with the participant's volume."""
-        deaf, user_ids = self._settings.deaf, self._users
+        deaf, user_ids = self._settings.deaf, self._user_ids
         frames: list[array[int]] = []
         for ssrc, speaker in list(self._speakers.items()):
             has_left = user_ids.get(ssrc) != speaker.user_id

@@ -164,16 +164,16 @@ def _read_devices(context: Any) -> DeviceList:
     )
 
 
-def _to_devices(driver: Any, infos: list[Any]) -> tuple[Device, ...]:
+def _to_devices(driver: Any, device_infos: list[Any]) -> tuple[Device, ...]:
     ffi = miniaudio.ffi
     devices: dict[str, Device] = {}
-    for info in infos:
-        handle = ffi.new("ma_device_id *", info.id)
+    for device_info in device_infos:
+        handle = ffi.new("ma_device_id *", device_info.id)
         raw_id = bytes(ffi.buffer(handle)).rstrip(b"\0")
         if driver is miniaudio.Backend.ALSA and raw_id == ALSA_NULL_ID:
             continue
         id = hashlib.sha256(driver.name.encode() + b":" + raw_id).hexdigest()[:ID_DIGITS]
-        name = ffi.string(info.name).decode("utf-8", "replace")
-        devices.setdefault(id, Device(id, name, bool(info.isDefault), driver, handle))
+        name = ffi.string(device_info.name).decode("utf-8", "replace")
+        devices.setdefault(id, Device(id, name, bool(device_info.isDefault), driver, handle))
     # A stable sort: the order of the system, after the default device.
     return tuple(sorted(devices.values(), key=lambda device: not device.is_default))

@@ -54,10 +54,10 @@ class DevicePort:
 
         With `is_fixed`, the game manages the audio session: only a change of `wanted_id` opens a device."""
         is_selected, self._wanted_id = wanted_id != self._wanted_id, wanted_id
-        previous, is_lost = self.device, self._is_lost(devices)
+        previous_device, is_lost = self.device, self._is_lost(devices)
         if is_lost:
-            assert previous is not None
-            self._log(f"The {self._kind} {previous.name!r} was lost", LoggingSeverity.WARNING)
+            assert previous_device is not None
+            self._log(f"The {self._kind} {previous_device.name!r} was lost", LoggingSeverity.WARNING)
             self.close()
         elif is_selected:
             self._retry_at = self._retry_seconds = 0.0
@@ -82,8 +82,8 @@ class DevicePort:
     @staticmethod
     def _list_candidates(wanted_id: str, devices: Sequence[Device]) -> list[Device]:
         """Return the wanted device, if it exists, and the default device."""
-        wanted = [device for device in devices if device.id == wanted_id != DEFAULT_DEVICE]
-        return wanted + [device for device in devices[:1] if device not in wanted]
+        wanted_devices = [device for device in devices if device.id == wanted_id != DEFAULT_DEVICE]
+        return wanted_devices + [device for device in devices[:1] if device not in wanted_devices]
 
     def _open_first(self, candidates: Sequence[Device], wanted_id: str) -> None:
         """Open the first candidate that can be opened; the open device stays if none can."""
@@ -132,12 +132,12 @@ class DeviceEngine(AudioBackend):
         self._driver = MiniaudioDriver(driver) if isinstance(driver, str) else driver
         self._poll_seconds = poll_seconds
         self._lock = threading.Lock()
-        """Guards `_thread`, `_wanted`, `_is_watching` and `_is_closed`."""
+        """Guards `_thread`, `_selected_ids`, `_is_watching` and `_is_closed`."""
         self._list_lock = threading.Lock()
         """Guards the list of devices, which several threads read."""
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        self._wanted: tuple[str, str] | None = None
+        self._selected_ids: tuple[str, str] | None = None
         """IDs of the microphone and the speaker to open; None if there is no call."""
         self._is_watching = False
         """Whether devices are watched without a call."""
@@ -145,8 +145,8 @@ class DeviceEngine(AudioBackend):
         self._devices = NO_DEVICES
         self._is_listed = False
         """Whether the devices were listed at least once."""
-        self._captured = RingBuffer()
-        self._played = RingBuffer()
+        self._capture_buffer = RingBuffer()
+        self._playback_buffer = RingBuffer()
         self._input = DevicePort("microphone", self._open_input, self._write_log)
         self._output = DevicePort("speaker", self._open_output, self._write_log)
 
@@ -154,7 +154,7 @@ class DeviceEngine(AudioBackend):
         self.log(message, severity)
 
     def _open_input(self, device: Device) -> DeviceStream:
-        return self._driver.open_input(device, self._captured.write)
+        return self._driver.open_input(device, self._capture_buffer.write)
 
     def _open_output(self, device: Device) -> DeviceStream:
         return self._driver.open_output(device, self._next_samples)
@@ -178,57 +178,57 @@ class DeviceEngine(AudioBackend):
     def start(self, input_id: str, output_id: str) -> None:
         """Open the devices on the device thread; until then, calls capture silence."""
         with self._lock:
-            self._wanted = (input_id, output_id)
+            self._selected_ids = (input_id, output_id)
             self._ensure_thread()
 
     def stop(self) -> None:
         """Close the devices on the device thread."""
         with self._lock:
-            self._wanted = None
+            self._selected_ids = None
             self._wake.set()
 
     def close(self) -> None:
         """Close the devices, and wait until the thread ends."""
         with self._lock:
-            self._is_closed, self._wanted, thread = True, None, self._thread
+            self._is_closed, self._selected_ids, thread = True, None, self._thread
             self._wake.set()
         if thread is not None and thread is not threading.current_thread():
             thread.join(JOIN_TIMEOUT_SECONDS)
 
     def describe(self) -> str:
         """Return the open devices, and the underruns and overruns of their buffers."""
-        parts = []
+        descriptions = []
         for kind, port, buffer in (
-            ("microphone", self._input, self._captured),
-            ("speaker", self._output, self._played),
+            ("microphone", self._input, self._capture_buffer),
+            ("speaker", self._output, self._playback_buffer),
         ):
             device = port.device
             name = "none" if device is None else repr(device.name)
-            parts.append(f"{kind} {name}: {buffer.underruns} underruns, {buffer.overruns} overruns")
-        return "; ".join(parts)
+            descriptions.append(f"{kind} {name}: {buffer.underruns} underruns, {buffer.overruns} overruns")
+        return "; ".join(descriptions)
 
     # Frames, on the voice thread
 
     def capture(self) -> bytes | None:
         """Return the next 20 ms of the microphone; None while there is no input."""
-        return self._captured.read(FRAME_BYTES)
+        return self._capture_buffer.read(FRAME_BYTES)
 
     def play(self, samples: bytes) -> None:
         """Play the next 20 ms; discard them while there is no speaker."""
         if self._output.device is not None:
-            self._played.write(samples)
+            self._playback_buffer.write(samples)
 
     # Frames, on the audio thread of the speaker
 
-    def _next_samples(self, size: int) -> bytes:
-        """Return `size` bytes to play, with silence in place of missing samples."""
-        if size == FRAME_BYTES:
-            return self._played.read(size) or bytes(size)
+    def _next_samples(self, byte_count: int) -> bytes:
+        """Return `byte_count` bytes to play, with silence in place of missing samples."""
+        if byte_count == FRAME_BYTES:
+            return self._playback_buffer.read(byte_count) or bytes(byte_count)
         chunks = []
-        while size > 0:
-            chunk_size = min(size, FRAME_BYTES)
-            chunks.append(self._played.read(chunk_size) or bytes(chunk_size))
-            size -= chunk_size
+        while byte_count > 0:
+            chunk_size = min(byte_count, FRAME_BYTES)
+            chunks.append(self._playback_buffer.read(chunk_size) or bytes(chunk_size))
+            byte_count -= chunk_size
         return b"".join(chunks)
 
     # Device thread
@@ -260,32 +260,32 @@ class DeviceEngine(AudioBackend):
             self._log_devices(devices)
         self._devices, self._is_listed = devices, True
         with self._lock:
-            wanted, is_watching = self._wanted, self._is_watching
+            selected_ids, is_watching = self._selected_ids, self._is_watching
         if is_changed:
             self._input.retry_now()
             self._output.retry_now()
-        if wanted is None:
+        if selected_ids is None:
             self._input.close()
             self._output.close()
         else:
             is_fixed = bool(self.options.get("engine_managed_audio_session"))
-            is_changed |= self._input.update(wanted[0], devices.inputs, is_fixed=is_fixed)
-            is_changed |= self._output.update(wanted[1], devices.outputs, is_fixed=is_fixed)
+            is_changed |= self._input.update(selected_ids[0], devices.inputs, is_fixed=is_fixed)
+            is_changed |= self._output.update(selected_ids[1], devices.outputs, is_fixed=is_fixed)
         if is_changed:
             self.changed()
         with self._lock:
-            if self._wanted is None and wanted is not None:
+            if self._selected_ids is None and selected_ids is not None:
                 # The last call ended during this step: close the devices now.
                 return 0.0
-            if self._wanted is None and (self._is_closed or not is_watching):
+            if self._selected_ids is None and (self._is_closed or not is_watching):
                 self._thread = None
                 return None
         return self._poll_seconds
 
     def _log_devices(self, devices: DeviceList) -> None:
-        for kind, names in (("Microphones", devices.inputs), ("Speakers", devices.outputs)):
-            listed = ", ".join(f"{device.name!r} ({device.id})" for device in names) or "none"
-            self.log(f"{kind}, the default first: {listed}", LoggingSeverity.INFO)
+        for kind, kind_devices in (("Microphones", devices.inputs), ("Speakers", devices.outputs)):
+            device_texts = ", ".join(f"{device.name!r} ({device.id})" for device in kind_devices) or "none"
+            self.log(f"{kind}, the default first: {device_texts}", LoggingSeverity.INFO)
 
 
 def _identity(devices: DeviceList) -> tuple[list[str], list[str]]:

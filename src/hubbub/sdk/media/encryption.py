@@ -53,40 +53,40 @@ class CallEncryption:
         with self._lock:
             return bytes(self._session.get_serialized_key_package())
 
-    def set_external_sender(self, data: bytes) -> None:
+    def set_external_sender(self, external_sender: bytes) -> None:
         """Set the external sender, which may send proposals."""
         with self._lock:
             try:
-                self._session.set_external_sender(data)
+                self._session.set_external_sender(external_sender)
             except Exception as error:
                 raise GroupError(str(error)) from error
 
-    def process_proposals(self, data: bytes, user_ids: Collection[int]) -> bytes | None:
+    def process_proposals(self, proposals: bytes, user_ids: Collection[int]) -> bytes | None:
         """Process proposals to add and remove members; return a commit and welcome, or None if none is needed."""
-        if not data:
+        if not proposals:
             raise GroupError("Empty proposals message")
         operations = davey.ProposalsOperationType
-        operation = operations.append if data[0] == _APPEND_PROPOSALS else operations.revoke
+        operation = operations.append if proposals[0] == _APPEND_PROPOSALS else operations.revoke
         with self._lock:
             try:
-                result = self._session.process_proposals(operation, data[1:], list(user_ids))
+                result = self._session.process_proposals(operation, proposals[1:], list(user_ids))
             except Exception as error:
                 raise GroupError(str(error)) from error
         return None if result is None else bytes(result.commit) + bytes(result.welcome or b"")
 
-    def process_commit(self, data: bytes) -> None:
+    def process_commit(self, commit: bytes) -> None:
         """Process a commit, which advances the group to its next epoch."""
         with self._lock:
             try:
-                self._session.process_commit(data)
+                self._session.process_commit(commit)
             except Exception as error:
                 raise GroupError(str(error)) from error
 
-    def process_welcome(self, data: bytes) -> None:
+    def process_welcome(self, welcome: bytes) -> None:
         """Process a welcome, which makes the client a member of the group."""
         with self._lock:
             try:
-                self._session.process_welcome(data)
+                self._session.process_welcome(welcome)
             except Exception as error:
                 raise GroupError(str(error)) from error
 

@@ -61,7 +61,7 @@ class AudioOptions(Protocol):
     def log_statistics(self, message: str) -> None:
         """Write statistics to the voice log."""
 
-    def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
+    def record_frame(self, captured_frame: bytes | None, played_frame: bytes | None) -> None:
         """Report the captured and played audio of a frame, for the AEC dump; None is silence."""
 
 
@@ -93,7 +93,7 @@ class AudioEngine:
         """Whether the microphone is audible."""
         self._quiet_frames = 0
         """Number of consecutive frames below the threshold."""
-        self._loudest = samples.LEVEL_MIN_DBFS
+        self._loudest_dbfs = samples.LEVEL_MIN_DBFS
         """Highest level of the microphone since the last report, in dBFS."""
         self._frames_since_report = 0
         self._skipped_count = 0
@@ -171,28 +171,30 @@ class AudioEngine:
         if devices != self._devices:
             self._devices = devices
             self._try("AudioBackend.start", self._backend.start, *devices)
-        captured = self._try("AudioBackend.capture", self._backend.capture)
-        loudest: float | None = None
-        played: array[int] | None = None
+        captured_frame = self._try("AudioBackend.capture", self._backend.capture)
+        loudest_dbfs: float | None = None
+        mixed_frame: array[int] | None = None
         for stream in streams:
             # Read packets that arrived after the selector was last polled.
             stream.read()
-            level = self._try("Sending a frame", stream.send_frame, captured, self._options.input_factor)
-            if level is not None and (loudest is None or level > loudest):
-                loudest = level
+            level = self._try("Sending a frame", stream.send_frame, captured_frame, self._options.input_factor)
+            if level is not None and (loudest_dbfs is None or level > loudest_dbfs):
+                loudest_dbfs = level
             for frame in self._try("Receiving frames", stream.receive_frames) or ():
-                played = frame if played is None else samples.mix(played, frame)
-        if loudest is None and captured is not None:
-            loudest = samples.level(samples.to_frame(captured))
-        level_dbfs = samples.LEVEL_MIN_DBFS if loudest is None else loudest
+                mixed_frame = frame if mixed_frame is None else samples.mix(mixed_frame, frame)
+        if loudest_dbfs is None and captured_frame is not None:
+            loudest_dbfs = samples.level(samples.to_frame(captured_frame))
+        level_dbfs = samples.LEVEL_MIN_DBFS if loudest_dbfs is None else loudest_dbfs
         self._detect_silence(level_dbfs)
-        self._loudest = max(self._loudest, level_dbfs)
-        data = None if played is None else samples.scale(played, self._options.output_factor).tobytes()
-        self._try("AudioBackend.play", self._backend.play, data or bytes(FRAME_BYTES))
+        self._loudest_dbfs = max(self._loudest_dbfs, level_dbfs)
+        played_frame = (
+            None if mixed_frame is None else samples.scale(mixed_frame, self._options.output_factor).tobytes()
+        )
+        self._try("AudioBackend.play", self._backend.play, played_frame or bytes(FRAME_BYTES))
         for stream in streams:
             if stream.processor is not None:
-                self._try("Echo cancellation", stream.processor.process_played, data)
-        self._try("Recording the AEC dump", self._options.record_frame, captured, data)
+                self._try("Echo cancellation", stream.processor.process_played, played_frame)
+        self._try("Recording the AEC dump", self._options.record_frame, captured_frame, played_frame)
         self._frames_since_report += 1
         if self._frames_since_report >= REPORT_FRAMES:
             self._report(streams)
@@ -204,10 +206,10 @@ class AudioEngine:
             self._options.log_statistics(f"Statistics: {stream.describe()}")
         devices = self._try("AudioBackend.describe", self._backend.describe)
         self._options.log_statistics(
-            f"Audio: microphone at most {self._loudest:.0f} dBFS, voice thread late {self._skipped_count} times"
+            f"Audio: microphone at most {self._loudest_dbfs:.0f} dBFS, voice thread late {self._skipped_count} times"
             + (f"; {devices}" if devices else "")
         )
-        self._loudest = samples.LEVEL_MIN_DBFS
+        self._loudest_dbfs = samples.LEVEL_MIN_DBFS
 
     def _detect_silence(self, level: float) -> None:
         """Detect whether the microphone is silent (SetNoAudioInputThreshold), and report changes."""

@@ -18,53 +18,53 @@ class JitterBuffer:
     def __init__(self) -> None:
         self._frames: dict[int, bytes] = {}
         """Buffered frames by sequence number without wraparound."""
-        self._next: int | None = None
+        self._next_number: int | None = None
         """Sequence number to play next, without wraparound; frames with lower numbers are too late."""
         self._is_playing = False
         """Whether playback has started; a missing frame then counts as lost."""
-        self._waited = 0
+        self._waiting_reads = 0
         """Number of reads that waited for enough frames to start, or for more frames while the buffer was empty."""
 
     def put(self, sequence: int, frame: bytes) -> None:
         """Add a frame by its 16-bit sequence number, in any order."""
-        if self._next is None:
+        if self._next_number is None:
             # The first frame to arrive may not be the first that was sent.
-            self._next = sequence - PLAYOUT_DELAY_FRAMES
+            self._next_number = sequence - PLAYOUT_DELAY_FRAMES
         # The nearest number with these lower 16 bits.
-        number = self._next + ((sequence - self._next + 0x8000) & 0xFFFF) - 0x8000
-        if abs(number - self._next) > SEQUENCE_JUMP_MAX:
+        number = self._next_number + ((sequence - self._next_number + 0x8000) & 0xFFFF) - 0x8000
+        if abs(number - self._next_number) > SEQUENCE_JUMP_MAX:
             self._frames.clear()
-            self._is_playing, self._waited, self._next = False, 0, number - PLAYOUT_DELAY_FRAMES
-        elif number < self._next:
+            self._is_playing, self._waiting_reads, self._next_number = False, 0, number - PLAYOUT_DELAY_FRAMES
+        elif number < self._next_number:
             return
         self._frames[number] = frame
         if len(self._frames) > BUFFERED_FRAMES_MAX:
             for old_number in sorted(self._frames)[:-PLAYOUT_DELAY_FRAMES]:
                 del self._frames[old_number]
-            self._next = min(self._frames)
+            self._next_number = min(self._frames)
 
     def take(self) -> tuple[bytes | None, bool]:
         """Return the frame to play next, or None, and whether a frame was lost; call this every 20 ms."""
         if not self._is_playing:
             if not self._frames:
                 return None, False
-            self._waited += 1
-            if len(self._frames) < PLAYOUT_DELAY_FRAMES and self._waited < PLAYOUT_DELAY_FRAMES:
+            self._waiting_reads += 1
+            if len(self._frames) < PLAYOUT_DELAY_FRAMES and self._waiting_reads < PLAYOUT_DELAY_FRAMES:
                 return None, False
-            self._is_playing, self._waited, self._next = True, 0, min(self._frames)
-        assert self._next is not None
-        frame = self._frames.pop(self._next, None)
+            self._is_playing, self._waiting_reads, self._next_number = True, 0, min(self._frames)
+        assert self._next_number is not None
+        frame = self._frames.pop(self._next_number, None)
         if frame is not None:
-            self._next += 1
-            self._waited = 0
+            self._next_number += 1
+            self._waiting_reads = 0
             return frame, False
         if self._frames:
-            self._next += 1
+            self._next_number += 1
             return None, True
-        self._waited += 1
-        if self._waited >= EMPTY_READS_MAX:
-            self._is_playing, self._waited = False, 0
-        return None, self._waited == 1
+        self._waiting_reads += 1
+        if self._waiting_reads >= EMPTY_READS_MAX:
+            self._is_playing, self._waiting_reads = False, 0
+        return None, self._waiting_reads == 1
 
     def __len__(self) -> int:
         return len(self._frames)

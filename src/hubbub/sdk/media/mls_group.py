@@ -16,33 +16,33 @@ async def process_group_message(
     voice: VoiceSocket,
     encryption: CallEncryption,
     op: int,
-    data: bytes,
+    payload: bytes,
     user_ids: Collection[int],
     log: Callable[[str], None],
 ) -> bool:
     """Process a group message of the voice server and send the response; rejoin the group if that fails.
 
-    `op` and `data` are the opcode and the payload of the message, and `user_ids` the users in the call, who may be
-    added to the group. Return False if the voice server announces to continue without end-to-end encryption."""
+    `op` and `payload` belong to the message. `user_ids` are those of the users in the call, who may be added to the
+    group. Return False if the voice server announces to continue without end-to-end encryption."""
     transition_id = 0
     try:
         if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
-            encryption.set_external_sender(data)
+            encryption.set_external_sender(payload)
         elif op == VoiceOpcode.MLS_PROPOSALS:
-            commit = encryption.process_proposals(data, user_ids)
+            commit = encryption.process_proposals(payload, user_ids)
             if commit is not None:
                 await voice.send_bytes(VoiceOpcode.MLS_COMMIT_WELCOME, commit)
         elif op in (VoiceOpcode.MLS_ANNOUNCE_COMMIT, VoiceOpcode.MLS_WELCOME):
-            transition_id = int.from_bytes(data[:2], "big")
+            transition_id = int.from_bytes(payload[:2], "big")
             (encryption.process_commit if op == VoiceOpcode.MLS_ANNOUNCE_COMMIT else encryption.process_welcome)(
-                data[2:]
+                payload[2:]
             )
             await _send_transition_ready(voice, transition_id)
         elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
-            if decode_voice_payload(data, PrepareEpoch).epoch == NEW_GROUP_EPOCH:
+            if decode_voice_payload(payload, PrepareEpoch).epoch == NEW_GROUP_EPOCH:
                 await voice.send_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.reset())
         elif op == VoiceOpcode.DAVE_PREPARE_TRANSITION:
-            transition = decode_voice_payload(data, PrepareTransition)
+            transition = decode_voice_payload(payload, PrepareTransition)
             if value_or(transition.protocol_version, DAVE_VERSION) < DAVE_VERSION:
                 return False
             await _send_transition_ready(voice, value_or(transition.transition_id, 0))

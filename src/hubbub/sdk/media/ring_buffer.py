@@ -21,60 +21,60 @@ class RingBuffer:
     new samples, and a reader that falls behind skips old ones, so that the delay stays bounded."""
 
     def __init__(self) -> None:
-        self._data = bytearray(CAPACITY_BYTES)
-        self._written = 0
+        self._storage = bytearray(CAPACITY_BYTES)
+        self._written_bytes = 0
         """Number of bytes written so far; changed by the writer only."""
-        self._read = 0
+        self._read_bytes = 0
         """Number of bytes read or skipped so far; changed by the reader only."""
         self._is_started = False
         """Whether enough was buffered since the start or the last underrun."""
-        self._dropped = 0
-        self._skipped = 0
+        self._drop_count = 0
+        self._skip_count = 0
         self.underruns = 0
         """Number of reads that found too few samples after reading had started."""
 
     @property
     def overruns(self) -> int:
         """Number of times that samples were dropped because the reader was too slow."""
-        return self._dropped + self._skipped
+        return self._drop_count + self._skip_count
 
     def __len__(self) -> int:
-        return self._written - self._read
+        return self._written_bytes - self._read_bytes
 
     def write(self, samples: "bytes | bytearray | memoryview") -> None:
         """Add samples; drop those that do not fit."""
-        free = CAPACITY_BYTES - (self._written - self._read)
+        free_bytes = CAPACITY_BYTES - (self._written_bytes - self._read_bytes)
         view = memoryview(samples)
-        if len(view) > free:
-            self._dropped += 1
-            view = view[: free - free % SAMPLE_BYTES]
-        position = self._written % CAPACITY_BYTES
-        first = min(len(view), CAPACITY_BYTES - position)
-        self._data[position : position + first] = view[:first]
-        self._data[: len(view) - first] = view[first:]
-        self._written += len(view)
+        if len(view) > free_bytes:
+            self._drop_count += 1
+            view = view[: free_bytes - free_bytes % SAMPLE_BYTES]
+        position = self._written_bytes % CAPACITY_BYTES
+        bytes_before_wrap = min(len(view), CAPACITY_BYTES - position)
+        self._storage[position : position + bytes_before_wrap] = view[:bytes_before_wrap]
+        self._storage[: len(view) - bytes_before_wrap] = view[bytes_before_wrap:]
+        self._written_bytes += len(view)
 
-    def read(self, size: int) -> bytes | None:
-        """Return the next `size` bytes, at most a frame; None until enough is buffered, and on an underrun."""
-        fill = self._written - self._read
+    def read(self, byte_count: int) -> bytes | None:
+        """Return the next `byte_count` bytes, at most a frame; None until enough is buffered, and on an underrun."""
+        buffered_bytes = self._written_bytes - self._read_bytes
         if not self._is_started:
-            if fill < START_BYTES:
+            if buffered_bytes < START_BYTES:
                 return None
             self._is_started = True
-        if fill > DELAY_BYTES_MAX:
-            self._skipped += 1
-            self._read += fill - START_BYTES
-            fill = START_BYTES
-        if fill < size:
+        if buffered_bytes > DELAY_BYTES_MAX:
+            self._skip_count += 1
+            self._read_bytes += buffered_bytes - START_BYTES
+            buffered_bytes = START_BYTES
+        if buffered_bytes < byte_count:
             self.underruns += 1
             self._is_started = False
             return None
-        position = self._read % CAPACITY_BYTES
-        data = bytes(self._data[position : position + size])
-        data += self._data[: size - len(data)]
-        self._read += size
-        return data
+        position = self._read_bytes % CAPACITY_BYTES
+        samples = bytes(self._storage[position : position + byte_count])
+        samples += self._storage[: byte_count - len(samples)]
+        self._read_bytes += byte_count
+        return samples
 
     def clear(self) -> None:
         """Discard the buffered samples; called by the reader."""
-        self._read, self._is_started = self._written, False
+        self._read_bytes, self._is_started = self._written_bytes, False

@@ -17,9 +17,9 @@ _LEVEL_STEP: Final = 16
 """Step between the samples that a level is computed from: every eighth sample of the left channel."""
 
 
-def to_frame(data: bytes) -> "array[int]":
+def to_frame(sample_bytes: bytes) -> "array[int]":
     """Convert bytes to the samples of one frame, padded with silence or truncated."""
-    samples = array("h", data[: min(len(data), FRAME_BYTES) & ~1])
+    samples = array("h", sample_bytes[: min(len(sample_bytes), FRAME_BYTES) & ~1])
     if len(samples) < FRAME_SAMPLES:
         samples.extend(array("h", bytes(2 * (FRAME_SAMPLES - len(samples)))))
     return samples
@@ -45,11 +45,11 @@ def scale(samples: "array[int]", factor: float) -> "array[int]":
     return _clip([sample * multiplier >> _FRACTION_BITS for sample in samples])
 
 
-def pan(samples: "array[int]", left: float, right: float) -> "array[int]":
+def pan(samples: "array[int]", left_factor: float, right_factor: float) -> "array[int]":
     """Return the samples with the channels multiplied by their factors, clipped to 16 bits."""
     result = array("h", samples)
-    result[::2] = scale(samples[::2], left)
-    result[1::2] = scale(samples[1::2], right)
+    result[::2] = scale(samples[::2], left_factor)
+    result[1::2] = scale(samples[1::2], right_factor)
     return result
 
 

@@ -171,9 +171,9 @@ class VoiceConnection:
         """Keep the call connected until it ends, and set its final status."""
         try:
             await self._run_until_ended()
-        except CallEnded as ended:
-            self._log(f"The call of lobby {self._state.lobby_id} ended: {ended}")
-            self._state.set_status(CallStatus.DISCONNECTED, ended.error, ended.detail)
+        except CallEnded as call_end:
+            self._log(f"The call of lobby {self._state.lobby_id} ended: {call_end}")
+            self._state.set_status(CallStatus.DISCONNECTED, call_end.error, call_end.detail)
         finally:
             self._release()
 
@@ -239,8 +239,8 @@ class VoiceConnection:
                 while state.ticket is None:
                     if state.is_expelled:
                         raise CallEnded(CallError.FORBIDDEN if error is CallError.JOIN_TIMEOUT else error, code)
-                    state.updated.clear()
-                    await state.updated.wait()
+                    state.update_event.clear()
+                    await state.update_event.wait()
         except TimeoutError:
             raise CallEnded(error, code) from None
         return state.ticket
@@ -256,11 +256,11 @@ class VoiceConnection:
             await self._wait_for_update(CHECK_INTERVAL_SECONDS)
 
     async def _wait_for_update(self, timeout_seconds: float) -> None:
-        """Wait until `CallState.updated` is set, or until the timeout, and clear it."""
+        """Wait until `CallState.update_event` is set, or until the timeout, and clear it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
-                await self._state.updated.wait()
-        self._state.updated.clear()
+                await self._state.update_event.wait()
+        self._state.update_event.clear()
 
     async def _wait_for_move(self, ticket: VoiceTicket, deadline: float) -> VoiceTicket:
         """Wait for a new ticket after `VoiceCloseCode.DISCONNECTED`.
@@ -315,13 +315,17 @@ class VoiceConnection:
                 credentials |= {"user_id": str(self._user_id)}
                 await voice.send(VoiceOpcode.IDENTIFY, credentials | {"max_dave_protocol_version": DAVE_VERSION})
             while True:
-                op, data = await voice.receive()
-                await self._handle_message(voice, op, data)
-        except VoiceSocketClosed as closed:
+                op, payload = await voice.receive()
+                await self._handle_message(voice, op, payload)
+        except VoiceSocketClosed as close_error:
             close_code = UNRESPONSIVE_CLOSE_CODE
-            cause = f" ({closed.__cause__ or type(closed.__cause__).__name__})" if closed.__cause__ is not None else ""
-            self._state.log(f"the voice connection was closed with code {closed.code}{cause}")
-            return closed.code
+            cause = (
+                f" ({close_error.__cause__ or type(close_error.__cause__).__name__})"
+                if close_error.__cause__ is not None
+                else ""
+            )
+            self._state.log(f"the voice connection was closed with code {close_error.code}{cause}")
+            return close_error.code
         finally:
             self._seq = voice.seq
             self._socket = None
@@ -361,39 +365,39 @@ class VoiceConnection:
                 await voice.close(UNRESPONSIVE_CLOSE_CODE)
                 return
 
-    async def _handle_message(self, voice: VoiceSocket, op: int, data: bytes) -> None:
-        """Handle a message of the voice gateway with the opcode `op` and the payload `data`."""
-        self._state.log(f"received opcode {op}, {len(data)} bytes", LoggingSeverity.VERBOSE)
+    async def _handle_message(self, voice: VoiceSocket, op: int, payload: bytes) -> None:
+        """Handle a message of the voice gateway with the opcode `op`."""
+        self._state.log(f"received opcode {op}, {len(payload)} bytes", LoggingSeverity.VERBOSE)
         if op == VoiceOpcode.READY:
             if self._ready is not None:
                 raise VoiceSocketClosed(0)
             self._was_accepted = True
             if not self._was_connected:
                 self._state.set_status(CallStatus.SIGNALING_CONNECTED)
-            self._ready = decode_voice_payload(data, VoiceReady, "ssrc", "ip", "port", "modes")
+            self._ready = decode_voice_payload(payload, VoiceReady, "ssrc", "ip", "port", "modes")
             self._spawn(self._open_udp(voice, self._ready))
         elif op == VoiceOpcode.SESSION_DESCRIPTION:
-            description = decode_voice_payload(data, SessionDescription, "mode", "secret_key")
+            description = decode_voice_payload(payload, SessionDescription, "mode", "secret_key")
             await self._start_stream(voice, description)
         elif op == VoiceOpcode.RESUMED:
             self._was_accepted = True
             self._become_connected()
         elif op == VoiceOpcode.SPEAKING:
-            speaking = decode_voice_payload(data, Speaking, "user_id")
+            speaking = decode_voice_payload(payload, Speaking, "user_id")
             ssrc = value_or(speaking.ssrc, 0)
             if len(self._ssrcs) < SPEAKERS_MAX:
                 self._ssrcs[ssrc] = speaking.user_id
             if self._stream is not None:
                 self._stream.set_user(ssrc, speaking.user_id)
         elif op == VoiceOpcode.CLIENTS_CONNECT:
-            user_ids = decode_voice_payload(data, ClientsConnect).user_ids or []
+            user_ids = decode_voice_payload(payload, ClientsConnect).user_ids or []
             self._state.log(f"connected users: {', '.join(map(str, user_ids))}")
             self._other_user_ids.update(user_ids)
         elif op == VoiceOpcode.CLIENT_DISCONNECT:
-            self._remove_user(decode_voice_payload(data, ClientDisconnect, "user_id").user_id)
+            self._remove_user(decode_voice_payload(payload, ClientDisconnect, "user_id").user_id)
         elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
             allowed_ids, was_ready = self._other_user_ids | {self._user_id}, self._encryption.ready
-            if not await process_group_message(voice, self._encryption, op, data, allowed_ids, self._log):
+            if not await process_group_message(voice, self._encryption, op, payload, allowed_ids, self._log):
                 self._log("Leaving the call: the voice server continues without end-to-end encryption")
                 raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
             if self._encryption.ready and not was_ready:

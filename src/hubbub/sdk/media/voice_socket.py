@@ -77,12 +77,12 @@ class VoiceSocket:
                     max_msg_size=MESSAGE_BYTES_MAX,
                     timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_HANDSHAKE_TIMEOUT_SECONDS),
                 )
-                op, data = await self.receive()
+                op, payload = await self.receive()
         except (aiohttp.ClientError, OSError) as error:
             raise VoiceSocketClosed(0) from error
         if op != VoiceOpcode.HELLO:
             raise VoiceSocketClosed(0)
-        hello = decode_voice_payload(data, VoiceHello, "heartbeat_interval")
+        hello = decode_voice_payload(payload, VoiceHello, "heartbeat_interval")
         self._heartbeat_task = asyncio.create_task(self._heartbeat(hello.heartbeat_interval / 1000))
 
     async def receive(self) -> tuple[int, bytes]:
@@ -106,19 +106,19 @@ class VoiceSocket:
             code = message.data if message.type is aiohttp.WSMsgType.CLOSE else self._socket.close_code
             raise VoiceSocketClosed(code if isinstance(code, int) else 0)
 
-    async def send(self, op: int, data: Any) -> None:
+    async def send(self, op: int, payload: Any) -> None:
         """Send a text message; do nothing if the connection is closed, which `receive` reports."""
-        await self._send(msgspec.json.encode({"op": op, "d": data}).decode())
+        await self._send(msgspec.json.encode({"op": op, "d": payload}).decode())
 
-    async def send_bytes(self, op: int, data: bytes) -> None:
+    async def send_bytes(self, op: int, payload: bytes) -> None:
         """Send a binary message; do nothing if the connection is closed."""
-        await self._send(bytes((op,)) + data)
+        await self._send(bytes((op,)) + payload)
 
-    async def _send(self, data: str | bytes) -> None:
+    async def _send(self, message: str | bytes) -> None:
         if self._socket is None or self._socket.closed:
             return
         try:
-            await (self._socket.send_str(data) if isinstance(data, str) else self._socket.send_bytes(data))
+            await (self._socket.send_str(message) if isinstance(message, str) else self._socket.send_bytes(message))
         except (ConnectionError, aiohttp.ClientError):
             return
 
@@ -142,9 +142,9 @@ class VoiceSocket:
             await asyncio.sleep(interval_seconds)
 
 
-def _decode_frame(data: str) -> VoiceFrame:
+def _decode_frame(text: str) -> VoiceFrame:
     try:
-        return msgspec.json.decode(data, type=VoiceFrame, strict=False)
+        return msgspec.json.decode(text, type=VoiceFrame, strict=False)
     except msgspec.MsgspecError as error:
         raise VoiceSocketClosed(0) from error
 
