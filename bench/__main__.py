@@ -96,22 +96,24 @@ def record_figure(name: str, value: float, limit: float | None, unit: str, detai
 
 def messages_path(subject: Subject) -> str:
     """Return the path of the messages of the benchmark's channel."""
-    return f"/api/v10/channels/{subject.info.get('channel', '1')}/messages"
+    return f"/api/v10/channels/{subject.connection_info.get('channel', '1')}/messages"
 
 
 async def measure_request_cost(subject: Subject, make_request: Callable[[int], bytes], count: int) -> float:
     """Return the CPU time of the subject per request, in microseconds."""
     await send_requests(
-        subject.info["url"], [make_request(number) for number in range(min(count, 500))], CONNECTION_COUNT
+        subject.connection_info["url"], [make_request(number) for number in range(min(count, 500))], CONNECTION_COUNT
     )
     cpu_before = subject.cpu_seconds()
-    await send_requests(subject.info["url"], [make_request(number) for number in range(count)], CONNECTION_COUNT)
+    await send_requests(
+        subject.connection_info["url"], [make_request(number) for number in range(count)], CONNECTION_COUNT
+    )
     return (subject.cpu_seconds() - cpu_before) / count * 1e6
 
 
 def message_request_factory(subject: Subject) -> Callable[[int], bytes]:
     """Return a factory of POST message requests."""
-    token = subject.info.get("user_token", "none")
+    token = subject.connection_info.get("user_token", "none")
     return lambda number: encode_request(
         "POST", messages_path(subject), token, {"content": f"message number {number} says hello"}
     )
@@ -132,7 +134,9 @@ async def requests_bench(benchmarks: set[str], is_quick: bool) -> None:
             "durable POST message / empty handler, CPU", statistics.median(post_costs) / baseline, 4.0, "x", detail
         )
         if "get" in benchmarks:
-            read_request = encode_request("GET", messages_path(subject) + "?limit=50", subject.info["user_token"])
+            read_request = encode_request(
+                "GET", messages_path(subject) + "?limit=50", subject.connection_info["user_token"]
+            )
             get_cost = await measure_request_cost(subject, lambda _: read_request, count // 4)
             record_figure("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
 
@@ -145,18 +149,23 @@ async def growth_bench(is_quick: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             await send_requests(
-                subject.info["url"],
+                subject.connection_info["url"],
                 [message_request_factory(subject)(number) for number in range(1000)],
                 CONNECTION_COUNT,
             )
             costs["few"] = min(
                 [await measure_request_cost(subject, message_request_factory(subject), count) for _ in range(3)]
             )
-            info = subject.info
-        insert_old_messages(Path(folder) / "hubbub.sqlite3", int(info["channel"]), int(info["user_id"]), stored_count)
+            connection_info = subject.connection_info
+        insert_old_messages(
+            Path(folder) / "hubbub.sqlite3",
+            int(connection_info["channel"]),
+            int(connection_info["user_id"]),
+            stored_count,
+        )
         # The world already exists; only the URL is new.
         with Subject("hubbub-again", folder) as subject:
-            subject.info = info | subject.info
+            subject.connection_info = connection_info | subject.connection_info
             costs["many"] = min(
                 [await measure_request_cost(subject, message_request_factory(subject), count) for _ in range(3)]
             )
@@ -178,12 +187,12 @@ def insert_old_messages(database: Path, channel_id: int, author_id: int, count: 
 
 async def connect(subject: Subject, count: int, query: str = "") -> list[GatewayConnection]:
     """Open gateway connections, identify, and wait until READY and GUILD_CREATE have arrived."""
-    host, _, port = subject.info["url"].removeprefix("http://").partition(":")
+    host, _, port = subject.connection_info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     connections = []
     for number in range(count):
         _, protocol = await loop.create_connection(
-            lambda: GatewayConnection(subject.info["bot_token"], query, GUILDS_AND_MESSAGES), host, int(port)
+            lambda: GatewayConnection(subject.connection_info["bot_token"], query, GUILDS_AND_MESSAGES), host, int(port)
         )
         connections.append(protocol)
         if number % 50 == 49:
@@ -200,7 +209,7 @@ async def measure_delivery(
 
     async def post_messages(count: int) -> None:
         # Pause between messages, so that buffers drain as they do in production.
-        await send_requests(subject.info["url"], [make_request(number) for number in range(count)], 1, 0.02)
+        await send_requests(subject.connection_info["url"], [make_request(number) for number in range(count)], 1, 0.02)
 
     await post_messages(5)
     bytes_before = await wait_until_idle(sessions)
@@ -214,7 +223,7 @@ async def measure_delivery(
 async def measure_plain_writes(session_count: int, message_count: int) -> float:
     """Return the CPU time per delivery of a plain loop of transport.write, in microseconds."""
     with Subject("sockets") as subject:
-        host, port = subject.info["host"], subject.info["port"]
+        host, port = subject.connection_info["host"], subject.connection_info["port"]
         loop = asyncio.get_running_loop()
         connections = []
         for number in range(session_count):
@@ -225,10 +234,10 @@ async def measure_plain_writes(session_count: int, message_count: int) -> float:
         await asyncio.sleep(0.5)
 
         async def request_frames(count: int) -> None:
-            start = sum(connection.received_bytes for connection in connections)
+            bytes_before = sum(connection.received_bytes for connection in connections)
             _, writer = await asyncio.open_connection(host, port)
             writer.write(f"go {count}\n".encode())
-            await wait_until_idle(connections, bytes_min=start + count * session_count * FRAME_BYTES)
+            await wait_until_idle(connections, bytes_min=bytes_before + count * session_count * FRAME_BYTES)
             writer.close()
 
         await request_frames(5)
@@ -246,7 +255,7 @@ async def fanout_bench(is_quick: bool) -> None:
     baseline = await measure_plain_writes(session_count, message_count)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         plain_connections = await connect(subject, session_count)
-        plain_cost, size = await measure_delivery(subject, plain_connections, message_count)
+        plain_cost, delivery_bytes = await measure_delivery(subject, plain_connections, message_count)
         for connection in plain_connections:
             connection.transport.close()
         record_figure(
@@ -254,17 +263,17 @@ async def fanout_bench(is_quick: bool) -> None:
             plain_cost / baseline,
             2.0,
             "x",
-            f"{plain_cost:.2f} us ({size:.0f} B) against {baseline:.2f} us",
+            f"{plain_cost:.2f} us ({delivery_bytes:.0f} B) against {baseline:.2f} us",
         )
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         compressed_connections = await connect(subject, session_count, "&compress=zlib-stream")
-        compressed_cost, size = await measure_delivery(subject, compressed_connections, message_count)
+        compressed_cost, delivery_bytes = await measure_delivery(subject, compressed_connections, message_count)
         record_figure(
             "zlib-stream delivery / plain delivery, CPU",
             compressed_cost / plain_cost,
             1.3,
             "x",
-            f"{compressed_cost:.2f} us ({size:.0f} B)",
+            f"{compressed_cost:.2f} us ({delivery_bytes:.0f} B)",
         )
 
 
@@ -318,12 +327,12 @@ async def start_bench() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def measure_imports(statement: str) -> float:
-        before = _children_seconds()
+        seconds_before = _children_seconds()
         subprocess.run([sys.executable, "-c", statement], check=True, env=environment)
-        return _children_seconds() - before
+        return _children_seconds() - seconds_before
 
     def measure_dev_server() -> float:
-        before = _children_seconds()
+        seconds_before = _children_seconds()
         process = subprocess.Popen(
             [sys.executable, "-m", "hubbub.server.cli", "dev", "--port", "0"],
             stdout=subprocess.PIPE,
@@ -337,28 +346,30 @@ async def start_bench() -> None:
             process.kill()
         if not line:
             raise RuntimeError("hubbub dev did not become ready")
-        return _children_seconds() - before
+        return _children_seconds() - seconds_before
 
     # Without garbage collection, as `hubbub dev` starts, and without freeing the modules at the end.
-    libraries, modules = (
+    import_libraries, import_modules = (
         f"import gc, os; gc.disable(); import {names}; os._exit(0)"
         for names in ("aiohttp, msgspec", "hubbub.server.commands.serve")
     )
-    measure_imports(modules)
+    measure_imports(import_modules)
     measure_dev_server()
     library_seconds: list[float] = []
     module_seconds: list[float] = []
     start_seconds: list[float] = []
     for _ in range(7):
-        library_seconds.append(measure_imports(libraries))
-        module_seconds.append(measure_imports(modules))
+        library_seconds.append(measure_imports(import_libraries))
+        module_seconds.append(measure_imports(import_modules))
         start_seconds.append(measure_dev_server())
-    start = min(start_seconds)
+    ready_seconds = min(start_seconds)
     for name, seconds, limit in (
         ("hubbub dev to ready / import of its modules, CPU", min(module_seconds), 1.5),
         ("hubbub dev to ready / import aiohttp, msgspec, CPU", min(library_seconds), 4.0),
     ):
-        record_figure(name, start / seconds, limit, "x", f"{start * 1000:.0f} ms against {seconds * 1000:.0f} ms")
+        record_figure(
+            name, ready_seconds / seconds, limit, "x", f"{ready_seconds * 1000:.0f} ms against {seconds * 1000:.0f} ms"
+        )
 
 
 def _children_seconds() -> float:
@@ -371,11 +382,11 @@ def store_figures() -> None:
     """Store the figures of this run, together with stored figures of the same setup that were not measured again."""
     setup = {"python": platform.python_version(), "machine": platform.machine(), "quick": False}
     file = RESULTS_DIRECTORY / "latest.json"
-    stored = json.loads(file.read_text()) if file.exists() else {}
+    stored_results = json.loads(file.read_text()) if file.exists() else {}
     measured_names = {figure["name"] for figure in figures}
-    is_same_setup = all(stored.get(key) == value for key, value in setup.items())
+    is_same_setup = all(stored_results.get(key) == value for key, value in setup.items())
     other_figures = (
-        [figure for figure in stored.get("figures", []) if figure["name"] not in measured_names]
+        [figure for figure in stored_results.get("figures", []) if figure["name"] not in measured_names]
         if is_same_setup
         else []
     )
@@ -407,8 +418,8 @@ async def main() -> int:
     arguments = parser.parse_args()
     is_quick: bool = arguments.quick
     benchmarks = set(arguments.benchmarks)
-    if unknown := benchmarks - all_benchmarks:
-        print(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(all_benchmarks))}")
+    if unknown_names := benchmarks - all_benchmarks:
+        print(f"unknown benchmark: {', '.join(sorted(unknown_names))}; choose from {', '.join(sorted(all_benchmarks))}")
         return 2
     benchmarks = benchmarks or all_benchmarks
     runners: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [

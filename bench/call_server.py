@@ -55,8 +55,8 @@ async def run_platform() -> AsyncIterator[tuple[App, dict[str, Any]]]:
     with tempfile.TemporaryDirectory() as folder:
         app = App(Config(data=folder, port=0, rate_limits="off", voice=VoiceConfig(endpoint="voice.example")))
         await app.start()
-        built = await worlds.load_initial(app, world, 0)
-        yield app, json.loads(codec.encode(build_document(app.config, built)))
+        built_world = await worlds.load_initial(app, world, 0)
+        yield app, json.loads(codec.encode(build_document(app.config, built_world)))
         await app.stop()
 
 

@@ -87,20 +87,20 @@ class Round(msgspec.Struct):
 async def run_round(members: list[tuple[CallMember, MeasuredClient]], number: int, seconds: float) -> int:
     """Let the users speak in turns; return the number of packets that the others should receive."""
     loop = asyncio.get_running_loop()
-    sent_count, due, end = 0, loop.time(), loop.time() + seconds
+    sent_count, next_frame_at, end_at = 0, loop.time(), loop.time() + seconds
     turn = -1
     speakers: list[MeasuredClient] = []
-    while due < end:
-        current_turn = int((due - end + seconds) // TURN_SECONDS)
+    while next_frame_at < end_at:
+        current_turn = int((next_frame_at - end_at + seconds) // TURN_SECONDS)
         if current_turn != turn:
             turn = current_turn
-            first = (number * 3 + turn) * SPEAKER_COUNT
-            speakers = [members[(first + index) % USER_COUNT][1] for index in range(SPEAKER_COUNT)]
+            first_speaker = (number * 3 + turn) * SPEAKER_COUNT
+            speakers = [members[(first_speaker + index) % USER_COUNT][1] for index in range(SPEAKER_COUNT)]
             for speaker in speakers:
                 await speaker.start_speaking()
         sent_count += sum(speaker.speak() for speaker in speakers)
-        due += FRAME_SECONDS
-        await asyncio.sleep(max(due - loop.time(), 0))
+        next_frame_at += FRAME_SECONDS
+        await asyncio.sleep(max(next_frame_at - loop.time(), 0))
     await asyncio.sleep(0.5)
     return sent_count * (USER_COUNT - 1)
 
@@ -138,11 +138,12 @@ async def main(minutes: float) -> int:
                     sample=msgspec.json.decode(await process.stdout.readline(), type=Sample),
                 )
             )
-            last = rounds[-1]
+            last_round = rounds[-1]
             print(
-                f"minute {number + 1}: {last.received_count} of {last.sent_count} packets, "
-                f"{last.undecryptable_count} undecryptable, delay {last.median_ms:.2f} ms, 99 % below {last.high_ms:.2f} ms, "
-                f"server {last.sample.private_kib / 1024:.1f} MiB, {sum(last.sample.rows.values())} rows",
+                f"minute {number + 1}: {last_round.received_count} of {last_round.sent_count} packets, "
+                f"{last_round.undecryptable_count} undecryptable, delay {last_round.median_ms:.2f} ms, "
+                f"99 % below {last_round.high_ms:.2f} ms, "
+                f"server {last_round.sample.private_kib / 1024:.1f} MiB, {sum(last_round.sample.rows.values())} rows",
                 flush=True,
             )
             position = number % USER_COUNT
@@ -158,27 +159,33 @@ async def main(minutes: float) -> int:
 
 def report(rounds: list[Round]) -> bool:
     """Print the growth over the rounds after the warm-up; return whether all limits hold."""
-    measured = rounds[int(len(rounds) * WARM_UP_SHARE) :]
-    if len(measured) < 2:
+    measured_rounds = rounds[int(len(rounds) * WARM_UP_SHARE) :]
+    if len(measured_rounds) < 2:
         print("too few rounds to measure growth")
         return True
-    numbers = range(len(measured))
-    growth = statistics.linear_regression(numbers, [entry.sample.private_kib for entry in measured]).slope
-    rows = {
-        name: count - measured[0].sample.rows.get(name, 0)
-        for name, count in measured[-1].sample.rows.items()
-        if count > measured[0].sample.rows.get(name, 0)
+    numbers = range(len(measured_rounds))
+    growth_kib = statistics.linear_regression(
+        numbers, [call_round.sample.private_kib for call_round in measured_rounds]
+    ).slope
+    row_growth = {
+        name: count - measured_rounds[0].sample.rows.get(name, 0)
+        for name, count in measured_rounds[-1].sample.rows.items()
+        if count > measured_rounds[0].sample.rows.get(name, 0)
     }
-    third = max(len(measured) // 3, 1)
-    drift = statistics.mean(entry.median_ms for entry in measured[-third:]) - statistics.mean(
-        entry.median_ms for entry in measured[:third]
+    third_count = max(len(measured_rounds) // 3, 1)
+    drift_ms = statistics.mean(call_round.median_ms for call_round in measured_rounds[-third_count:]) - statistics.mean(
+        call_round.median_ms for call_round in measured_rounds[:third_count]
     )
-    lost = 1 - sum(entry.received_count for entry in rounds) / sum(entry.sent_count for entry in rounds)
-    undecryptable = sum(entry.undecryptable_count for entry in rounds)
-    print(f"memory: {growth:+.1f} KiB per minute (at most {GROWTH_KIB_PER_ROUND_MAX:g})")
-    print(f"delay: {drift:+.2f} ms between the first and the last rounds (at most {DRIFT_MS_MAX:g})")
-    print(f"lost: {100 * lost:.3f} %; undecryptable: {undecryptable}; tables with more rows: {rows or 'none'}")
-    return growth <= GROWTH_KIB_PER_ROUND_MAX and drift <= DRIFT_MS_MAX and undecryptable == 0
+    lost_share = 1 - sum(call_round.received_count for call_round in rounds) / sum(
+        call_round.sent_count for call_round in rounds
+    )
+    undecryptable_count = sum(call_round.undecryptable_count for call_round in rounds)
+    print(f"memory: {growth_kib:+.1f} KiB per minute (at most {GROWTH_KIB_PER_ROUND_MAX:g})")
+    print(f"delay: {drift_ms:+.2f} ms between the first and the last rounds (at most {DRIFT_MS_MAX:g})")
+    print(
+        f"lost: {100 * lost_share:.3f} %; undecryptable: {undecryptable_count}; tables with more rows: {row_growth or 'none'}"
+    )
+    return growth_kib <= GROWTH_KIB_PER_ROUND_MAX and drift_ms <= DRIFT_MS_MAX and undecryptable_count == 0
 
 
 if __name__ == "__main__":

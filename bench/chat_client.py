@@ -106,16 +106,20 @@ async def open_chat_page(subject: Subject) -> AsyncIterator[ChatPage]:
     """Open the channel of the benchmark as its user."""
     from playwright.async_api import async_playwright
 
-    info = subject.info
+    connection_info = subject.connection_info
     arguments = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     async with async_playwright() as driver:
         browser = await driver.chromium.launch(
             executable_path=shutil.which("chromium") or shutil.which("chromium-browser"), args=arguments
         )
         context = await browser.new_context(viewport={"width": 1280, "height": 800})
-        await context.add_cookies([{"name": "hubbub_session", "value": info["user_token"], "url": info["url"]}])
+        await context.add_cookies(
+            [{"name": "hubbub_session", "value": connection_info["user_token"], "url": connection_info["url"]}]
+        )
         page = await context.new_page()
-        await page.goto(f"{info['url']}/app/channels/{info['guild']}/{info['channel']}")
+        await page.goto(
+            f"{connection_info['url']}/app/channels/{connection_info['guild']}/{connection_info['channel']}"
+        )
         await page.locator("textarea.compose").wait_for()
         devtools = await context.new_cdp_session(page)
         await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -128,12 +132,12 @@ async def run_subject() -> AsyncIterator[Subject]:
     """Run the platform with a guild of `MEMBER_COUNT` members and `CHANNEL_COUNT` further channels."""
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            info = subject.info
-        with Subject("hubbub-members", folder, info["guild"], str(MEMBER_COUNT)) as subject:
-            subject.info = info | subject.info
-            async with aiohttp.ClientSession(headers={"Authorization": info["user_token"]}) as client:
+            connection_info = subject.connection_info
+        with Subject("hubbub-members", folder, connection_info["guild"], str(MEMBER_COUNT)) as subject:
+            subject.connection_info = connection_info | subject.connection_info
+            async with aiohttp.ClientSession(headers={"Authorization": connection_info["user_token"]}) as client:
                 for number in range(CHANNEL_COUNT):
-                    url = f"{subject.info['url']}/api/v10/guilds/{info['guild']}/channels"
+                    url = f"{subject.connection_info['url']}/api/v10/guilds/{connection_info['guild']}/channels"
                     async with client.post(url, json={"name": f"channel-{number}"}) as response:
                         response.raise_for_status()
             yield subject
@@ -143,16 +147,16 @@ class Sender:
     """Members who send messages in the channel of the benchmark."""
 
     def __init__(self, subject: Subject, client: aiohttp.ClientSession) -> None:
-        self._info, self._client = subject.info, client
+        self._connection_info, self._client = subject.connection_info, client
         self.count = 0
 
     async def send(self) -> None:
         """Send the next message as the next member."""
         number = self.count
         self.count += 1
-        tokens = self._info["member_tokens"]
-        url = f"{self._info['url']}/api/v10/channels/{self._info['channel']}/messages"
-        text = TEXTS[number % len(TEXTS)].format(number=number, user=self._info["user_id"])
+        tokens = self._connection_info["member_tokens"]
+        url = f"{self._connection_info['url']}/api/v10/channels/{self._connection_info['channel']}/messages"
+        text = TEXTS[number % len(TEXTS)].format(number=number, user=self._connection_info["user_id"])
         headers = {"Authorization": tokens[number * 7 // 3 % len(tokens)]}
         async with self._client.post(url, json={"content": text}, headers=headers) as response:
             response.raise_for_status()
@@ -160,9 +164,9 @@ class Sender:
     async def send_last(self, page: ChatPage) -> None:
         """Send the next message and a message with a unique text, and wait until the page shows the latter."""
         await self.send()
-        url = f"{self._info['url']}/api/v10/channels/{self._info['channel']}/messages"
+        url = f"{self._connection_info['url']}/api/v10/channels/{self._connection_info['channel']}/messages"
         text = f"mark {self.count} end"
-        headers = {"Authorization": self._info["user_token"]}
+        headers = {"Authorization": self._connection_info["user_token"]}
         async with self._client.post(url, json={"content": text}, headers=headers) as response:
             response.raise_for_status()
         await page.wait_shown(text)
@@ -170,10 +174,10 @@ class Sender:
     async def send_steadily(self, per_second: int, seconds: float) -> None:
         """Send messages at a rate, independent of the time that each of them takes."""
         loop = asyncio.get_running_loop()
-        started = loop.time()
+        started_at = loop.time()
         async with asyncio.TaskGroup() as group:
             for number in range(int(per_second * seconds)):
-                await asyncio.sleep(max(0.0, started + number / per_second - loop.time()))
+                await asyncio.sleep(max(0.0, started_at + number / per_second - loop.time()))
                 group.create_task(self.send())
 
     async def flood(self, count: int, page: ChatPage) -> None:
@@ -195,23 +199,25 @@ async def measure_stream(seconds: float, *, has_profile: bool = False) -> dict[s
         await page.start_observing()
         if has_profile:
             await page.start_profiler()
-        before, count_before = await page.metrics(), sender.count
+        metrics_before, count_before = await page.metrics(), sender.count
         await page.start_trace()
         await sender.send_steadily(MESSAGES_PER_SECOND, seconds)
         await sender.send_last(page)
         tasks = await page.stop_trace()
-        after = await page.metrics()
+        metrics_after = await page.metrics()
         profile = await page.stop_profiler() if has_profile else None
         long_tasks = await page.long_tasks()
     count = sender.count - count_before
     names = ("TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
-    result: dict[str, Any] = {name: round((after[name] - before[name]) / count * 1000, 3) for name in names}
+    result: dict[str, Any] = {
+        name: round((metrics_after[name] - metrics_before[name]) / count * 1000, 3) for name in names
+    }
     result |= {"messages": count, "long_tasks": len(long_tasks), "longest_ms": max(long_tasks, default=0.0)}
     result |= {
         "long_tasks_cpu": sum(milliseconds > LONG_TASK_MS for milliseconds in tasks),
         "longest_cpu_ms": round(max(tasks), 1),
     }
-    result["layouts_per_message"] = round((after["LayoutCount"] - before["LayoutCount"]) / count, 2)
+    result["layouts_per_message"] = round((metrics_after["LayoutCount"] - metrics_before["LayoutCount"]) / count, 2)
     if profile is not None:
         result["profile"] = list_hot_functions(profile)
     return result

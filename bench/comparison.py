@@ -39,7 +39,7 @@ async def prepare_post(subject: Subject) -> Measurement:
 async def prepare_get(subject: Subject) -> Measurement:
     """Prepare reading 50 messages."""
     await measure_request_cost(subject, message_request_factory(subject), 100)
-    request = encode_request("GET", messages_path(subject) + "?limit=50", subject.info["user_token"])
+    request = encode_request("GET", messages_path(subject) + "?limit=50", subject.connection_info["user_token"])
     return lambda: measure_request_cost(subject, lambda _: request, 1_500)
 
 

@@ -21,11 +21,11 @@ def run_game(web_base: str, token: str, frame_count: int) -> dict[str, Any]:
 
     bearer = AuthorizationTokenType.BEARER
     client = Client(ClientCreateOptions(web_base=web_base))
-    received = 0
+    received_count = 0
 
     def read_message(message_id: int) -> None:
-        nonlocal received
-        received += 1
+        nonlocal received_count
+        received_count += 1
         message = client.get_message_handle(message_id)
         _ = message and message.content
 
@@ -52,7 +52,7 @@ def run_game(web_base: str, token: str, frame_count: int) -> dict[str, Any]:
         count_seconds.append(time.thread_time() - pump_ended)
         frame_at = next_frame(frame_at)
     client.close()
-    return {"pumps": pump_seconds, "counts": count_seconds, "received": received}
+    return {"pumps": pump_seconds, "counts": count_seconds, "received": received_count}
 
 
 def next_frame(frame_at: float) -> float:

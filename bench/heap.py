@@ -29,8 +29,8 @@ def bytes_in_use() -> int | None:
     except AttributeError:
         return None
     mallinfo.restype = _Mallinfo
-    info = mallinfo()
-    return _small_object_bytes() + int(info.uordblks) + int(info.hblkhd)
+    statistics = mallinfo()
+    return _small_object_bytes() + int(statistics.uordblks) + int(statistics.hblkhd)
 
 
 def _small_object_bytes() -> int:

@@ -42,18 +42,21 @@ class HopCounter:
     def __init__(self) -> None:
         self.hop_count = 0
         self.modules: set[str] = set()
-        self._side = ""
+        self._measured_package = ""
         self._packages: tuple[str, ...] = ()
         self._frames: set[FrameType] = set()
         threading.setprofile(self._record)
 
     @contextlib.contextmanager
-    def count(self, side: str, *, includes_shared: bool) -> Iterator[None]:
-        """Count the hops inside the context; `side` is the package whose hops count.
+    def count(self, measured_package: str, *, includes_shared: bool) -> Iterator[None]:
+        """Count the hops inside the context; `measured_package` is the package whose hops count.
 
         With `includes_shared`, calls to the shared packages count as well."""
         self.hop_count, self.modules = 0, set()
-        self._side, self._packages = side, (side, *SHARED_PACKAGES) if includes_shared else (side,)
+        self._measured_package, self._packages = (
+            measured_package,
+            (measured_package, *SHARED_PACKAGES) if includes_shared else (measured_package,),
+        )
         sys.setprofile(self._record)
         try:
             yield
@@ -72,17 +75,17 @@ class HopCounter:
             caller = caller.f_back
         if caller is None:
             return
-        module, calling_module = (each.f_globals.get("__name__", "") for each in (frame, caller))
-        if module.startswith(self._packages) and self._belongs_to_side(frame):
+        module, calling_module = (named_frame.f_globals.get("__name__", "") for named_frame in (frame, caller))
+        if module.startswith(self._packages) and self._belongs_to_measured_package(frame):
             self.modules.add(module)
             if module != calling_module and calling_module.startswith(self._packages):
                 self.hop_count += 1
 
-    def _belongs_to_side(self, frame: FrameType | None) -> bool:
+    def _belongs_to_measured_package(self, frame: FrameType | None) -> bool:
         while frame is not None:
             module = frame.f_globals.get("__name__", "")
             if module.startswith("hubbub.") and not module.startswith(SHARED_PACKAGES):
-                return module.startswith(self._side)
+                return module.startswith(self._measured_package)
             frame = frame.f_back
         return False
 
@@ -102,11 +105,13 @@ class Paths:
         self._application = ready["applications"]["demo-bot"]
         self._access_token = ""
 
-    async def measure(self, name: str, path: Callable[[], Awaitable[Any]], side: str = "hubbub.server") -> None:
+    async def measure(
+        self, name: str, path: Callable[[], Awaitable[Any]], measured_package: str = "hubbub.server"
+    ) -> None:
         """Run a path until it is warm, count one more run, and print the row of the table."""
         for _ in range(WARM_UP_COUNT):
             await path()
-        with self._counter.count(side, includes_shared=side == "hubbub.server"):
+        with self._counter.count(measured_package, includes_shared=measured_package == "hubbub.server"):
             await path()
         print(f"| {name} | {self._counter.hop_count} | {len(self._counter.modules)} |", flush=True)
 
@@ -230,8 +235,8 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         app = App(Config(data=folder, port=0, rate_limits="off", voice=VoiceConfig(endpoint="voice.example")))
         await app.start()
-        built = await worlds.load_initial(app, worlds.demo_world(), 0)
-        ready = json.loads(codec.encode(build_document(app.config, built)))
+        built_world = await worlds.load_initial(app, worlds.demo_world(), 0)
+        ready = json.loads(codec.encode(build_document(app.config, built_world)))
         async with aiohttp.ClientSession() as http:
             paths = Paths(app, ready, http, counter)
             gc.disable()

@@ -59,18 +59,18 @@ async def hostile_input_bench(record_figure: Callable[..., None], is_quick: bool
 
 
 def _record_worst_ratio(record_figure: Callable[..., None], name: str, ratios: Iterable[tuple[float, str]]) -> None:
-    worst, detail = max(ratios)
-    record_figure(f"{name}, twice the length, CPU", worst, RATIO_MAX, "x", detail)
+    worst_ratio, detail = max(ratios)
+    record_figure(f"{name}, twice the length, CPU", worst_ratio, RATIO_MAX, "x", detail)
 
 
 def _min_cpu_seconds(function: Callable[[str], object], text: str) -> float:
     """Return the CPU seconds of the fastest try."""
-    tries = []
+    durations = []
     for _ in range(TRY_COUNT):
-        started = time.thread_time()
+        started_at = time.thread_time()
         function(text)
-        tries.append(time.thread_time() - started)
-    return min(tries)
+        durations.append(time.thread_time() - started_at)
+    return min(durations)
 
 
 def _measure_log_filter(record_figure: Callable[..., None], length: int) -> None:
@@ -78,12 +78,15 @@ def _measure_log_filter(record_figure: Callable[..., None], length: int) -> None
 
     clean = Secrets().clean
     ratios = []
-    for part in LOG_TEXTS:
+    for log_text in LOG_TEXTS:
         single_time, double_time = (
-            _min_cpu_seconds(clean, part * (size // len(part))) for size in (length, 2 * length)
+            _min_cpu_seconds(clean, log_text * (text_length // len(log_text))) for text_length in (length, 2 * length)
         )
         ratios.append(
-            (double_time / single_time, f"{part!r}: {double_time * 1000:.0f} ms against {single_time * 1000:.0f} ms")
+            (
+                double_time / single_time,
+                f"{log_text!r}: {double_time * 1000:.0f} ms against {single_time * 1000:.0f} ms",
+            )
         )
     _record_worst_ratio(record_figure, "removal of secrets from a hostile log text", ratios)
 
@@ -105,8 +108,8 @@ def _measure_keyword_matcher(record_figure: Callable[..., None]) -> None:
         "patterns": ([], ["(a+)+$", "(x+x+)+y", "(.*a){12}$"], [], "x" * 8000),
     }
     ratios = []
-    for name, (keywords, patterns, allowed, text) in rules.items():
-        find = Matcher(keywords, patterns, allowed).find
+    for name, (keywords, patterns, allowed_keywords, text) in rules.items():
+        find = Matcher(keywords, patterns, allowed_keywords).find
         single_time, double_time = _min_cpu_seconds(find, text[: len(text) // 2]), _min_cpu_seconds(find, text)
         ratios.append(
             (double_time / single_time, f"{name}: {double_time * 1000:.1f} ms against {single_time * 1000:.1f} ms")
@@ -118,7 +121,11 @@ def _measure_markdown_parser(record_figure: Callable[..., None]) -> None:
     from hubbub.server.transports.web import templating
 
     module = templating.PACKAGE_DIR / "static" / "app" / "content" / "markdown_parser.js"
-    texts = [(mark * size)[:size] for mark in MARKDOWN_DELIMITERS for size in (TEXT_LENGTH_MAX // 2, TEXT_LENGTH_MAX)]
+    texts = [
+        (delimiter * text_length)[:text_length]
+        for delimiter in MARKDOWN_DELIMITERS
+        for text_length in (TEXT_LENGTH_MAX // 2, TEXT_LENGTH_MAX)
+    ]
     task = json.dumps({"module": module.as_uri(), "texts": texts, "tries": 4 * TRY_COUNT})
     command = ["node", "--input-type=module", "-e", MARKDOWN_TIMER_SCRIPT]
     times = json.loads(subprocess.run(command, input=task, capture_output=True, text=True, check=True).stdout)
@@ -126,8 +133,8 @@ def _measure_markdown_parser(record_figure: Callable[..., None]) -> None:
     ratios = [
         (
             double_time / single_time,
-            f"{mark!r}: {double_time:.1f} ms against {single_time:.1f} ms, the slowest text {slowest:.1f} ms",
+            f"{delimiter!r}: {double_time:.1f} ms against {single_time:.1f} ms, the slowest text {slowest:.1f} ms",
         )
-        for mark, single_time, double_time in zip(MARKDOWN_DELIMITERS, times[::2], times[1::2], strict=True)
+        for delimiter, single_time, double_time in zip(MARKDOWN_DELIMITERS, times[::2], times[1::2], strict=True)
     ]
     _record_worst_ratio(record_figure, "markdown of a hostile message", ratios)

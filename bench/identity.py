@@ -28,21 +28,21 @@ async def identity_bench(
             post_cost = statistics.median(
                 [await measure_request_cost(subject, message_request_factory(subject), count) for _ in range(3)]
             )
-            info = subject.info
+            connection_info = subject.connection_info
             if "exchange" in benchmarks:
                 # The first request creates the signing key.
-                await send_requests(info["url"], [_get_request("/api/v10/oauth2/keys")], 1)
+                await send_requests(connection_info["url"], [_get_request("/api/v10/oauth2/keys")], 1)
         if "token" in benchmarks:
             cached, uncached = await _measure_verification(count * 10)
             detail = f"{cached:.2f} us of {post_cost:.0f} us; {uncached:.0f} us for a token that is not cached"
             record_figure("token verification / POST message, CPU", cached / post_cost * 100, 5.0, "%", detail)
         if "exchange" in benchmarks:
-            exchange_cost = await _measure_exchange(folder, info, "sdk.social_layer", count // 2)
+            exchange_cost = await _measure_exchange(folder, connection_info, "sdk.social_layer", count // 2)
             record_figure(
                 "code exchange / POST message, CPU", exchange_cost / post_cost, 5.0, "x", f"{exchange_cost:.0f} us"
             )
             # The server signs with ES256: the default RSA signature, which public clients expect, would be most of the cost.
-            signed_cost = await _measure_exchange(folder, info, "openid sdk.social_layer", count // 4)
+            signed_cost = await _measure_exchange(folder, connection_info, "openid sdk.social_layer", count // 4)
             detail = f"{signed_cost:.0f} us with ES256; an RS256 signature alone takes {_measure_signature():.0f} us"
             record_figure(
                 "code exchange with an ID token / POST message, CPU", signed_cost / post_cost, 5.0, "x", detail
@@ -90,14 +90,14 @@ async def _measure_verification(count: int) -> tuple[float, float]:
     return cached_us, uncached_us
 
 
-async def _measure_exchange(folder: str, info: dict[str, Any], scope: str, count: int) -> float:
+async def _measure_exchange(folder: str, connection_info: dict[str, Any], scope: str, count: int) -> float:
     """Return the CPU time of one code exchange with the client's secret, in microseconds."""
     warm_up = 200
-    with Subject("hubbub-clients", folder, info["user_id"], scope, str(count + warm_up)) as subject:
-        requests = [_exchange_request(subject.info, number) for number in range(count + warm_up)]
-        await send_requests(subject.info["url"], requests[:warm_up], CONNECTION_COUNT)
+    with Subject("hubbub-clients", folder, connection_info["user_id"], scope, str(count + warm_up)) as subject:
+        requests = [_exchange_request(subject.connection_info, number) for number in range(count + warm_up)]
+        await send_requests(subject.connection_info["url"], requests[:warm_up], CONNECTION_COUNT)
         cpu_before = subject.cpu_seconds()
-        await send_requests(subject.info["url"], requests[warm_up:], CONNECTION_COUNT)
+        await send_requests(subject.connection_info["url"], requests[warm_up:], CONNECTION_COUNT)
         return (subject.cpu_seconds() - cpu_before) / count * 1e6
 
 

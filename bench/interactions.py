@@ -45,16 +45,16 @@ class RecordingApp(GatewayConnection):
         buffer = self._buffer
         if len(buffer) < 2:
             return None
-        size, start = buffer[1], 2
-        if size > 125:
-            start = 4 if size == 126 else 10
-            if len(buffer) < start:
+        payload_bytes, payload_start = buffer[1], 2
+        if payload_bytes > 125:
+            payload_start = 4 if payload_bytes == 126 else 10
+            if len(buffer) < payload_start:
                 return None
-            size = int.from_bytes(buffer[2:start], "big")
-        if len(buffer) < start + size:
+            payload_bytes = int.from_bytes(buffer[2:payload_start], "big")
+        if len(buffer) < payload_start + payload_bytes:
             return None
-        self._buffer = buffer[start + size :]
-        return buffer[start : start + size]
+        self._buffer = buffer[payload_start + payload_bytes :]
+        return buffer[payload_start : payload_start + payload_bytes]
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
@@ -69,7 +69,7 @@ class InteractionLoad:
 
     def __init__(self, subject: Subject, app: RecordingApp, interaction_request: bytes) -> None:
         self.app = app
-        self._url = subject.info["url"]
+        self._url = subject.connection_info["url"]
         self._interaction_request = interaction_request
 
     async def run(self, count: int) -> None:
@@ -84,7 +84,7 @@ class InteractionLoad:
 
 async def start_interaction_load(subject: Subject) -> InteractionLoad:
     """Create a command and connect the app."""
-    info = subject.info
+    info = subject.connection_info
     application_id, command = await create_command(subject)
     host, _, port = info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
@@ -99,7 +99,7 @@ async def interaction_bench(record_figure: Callable[..., None], is_quick: bool) 
     """Measure interactions and messages alternately on one server, so that a slowdown of the machine affects both."""
     count = 600 if is_quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        info = subject.info
+        info = subject.connection_info
         load = await start_interaction_load(subject)
         message_request = encode_request(
             "POST", f"/api/v10/channels/{info['channel']}/messages", info["user_token"], {"content": "hello there"}
@@ -130,8 +130,8 @@ async def interaction_bench(record_figure: Callable[..., None], is_quick: bool) 
 
 async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
     """Create a guild command. Return the application's ID and the command."""
-    headers = {"Authorization": f"Bot {subject.info['bot_token']}"}
-    api = f"{subject.info['url']}/api/v10"
+    headers = {"Authorization": f"Bot {subject.connection_info['bot_token']}"}
+    api = f"{subject.connection_info['url']}/api/v10"
     async with aiohttp.ClientSession(headers=headers) as client:
         async with client.get(f"{api}/applications/@me") as response:
             application_id = (await response.json())["id"]
@@ -140,7 +140,7 @@ async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
             "description": "says hello",
             "options": [{"type": CommandOptionType.STRING, "name": "name", "description": "x"}],
         }
-        url = f"{api}/applications/{application_id}/guilds/{subject.info['guild']}/commands"
+        url = f"{api}/applications/{application_id}/guilds/{subject.connection_info['guild']}/commands"
         async with client.post(url, json=body) as response:
             return application_id, await response.json()
 
@@ -148,7 +148,7 @@ async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
 def interaction_body(application_id: str, channel_id: str, guild_id: str, command: dict[str, Any]) -> dict[str, Any]:
     """Return the body of the request with which the user runs the command."""
     options = [{"type": CommandOptionType.STRING, "name": "name", "value": "world"}]
-    data = {
+    interaction_data = {
         "id": command["id"],
         "name": "greet",
         "type": CommandType.CHAT_INPUT,
@@ -161,7 +161,7 @@ def interaction_body(application_id: str, channel_id: str, guild_id: str, comman
         "guild_id": guild_id,
         "channel_id": channel_id,
         "nonce": "1",
-        "data": data,
+        "data": interaction_data,
     }
 
 

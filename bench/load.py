@@ -41,7 +41,8 @@ class Subject:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"bench.server {arguments} did not start")
-        self.info: dict[str, Any] = json.loads(line)
+        self.connection_info: dict[str, Any] = json.loads(line)
+        """URL of the process, and the tokens and IDs of its world."""
         self._process_metrics = psutil.Process(self.process.pid)
 
     def cpu_seconds(self) -> float:
@@ -60,8 +61,8 @@ class Subject:
         Mapped files are excluded because the system can reclaim them. Without allocator statistics both values are
         equal."""
         in_use = self._collect_garbage()
-        info = self._process_metrics.memory_info()
-        private_bytes = int(info.rss - getattr(info, "shared", 0))
+        memory = self._process_metrics.memory_info()
+        private_bytes = int(memory.rss - getattr(memory, "shared", 0))
         return private_bytes, private_bytes if in_use is None else in_use
 
     def round_trip_count(self) -> int:
@@ -77,8 +78,8 @@ class Subject:
         assert self.process.stdout is not None
         self.process.stdin.write(f"{command}\n")
         self.process.stdin.flush()
-        value: int | None = json.loads(self.process.stdout.readline())[field or command]
-        return value
+        field_value: int | None = json.loads(self.process.stdout.readline())[field or command]
+        return field_value
 
     def stop(self) -> None:
         """Stop the process by closing its input."""
@@ -104,7 +105,7 @@ class HttpConnection(asyncio.Protocol):
         self.requests = requests
         self.pause_seconds = pause_seconds
         self.expect_errors = expect_errors
-        self.done = asyncio.get_running_loop().create_future()
+        self.completion = asyncio.get_running_loop().create_future()
         self.failed_count = 0
         self._buffer = b""
 
@@ -115,34 +116,34 @@ class HttpConnection(asyncio.Protocol):
     def _send_next(self) -> None:
         if not self.requests:
             self.transport.close()
-            if not self.done.done():
-                self.done.set_result(None)
+            if not self.completion.done():
+                self.completion.set_result(None)
             return
         self.transport.write(self.requests.pop())
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
-        head, separator, rest = self._buffer.partition(b"\r\n\r\n")
+        head, separator, body = self._buffer.partition(b"\r\n\r\n")
         if not separator:
             return
-        lower = head.lower()
-        start = lower.find(b"content-length: ")
-        length = int(lower[start + 16 :].split(b"\r\n", 1)[0]) if start >= 0 else 0
-        if len(rest) < length:
+        lower_head = head.lower()
+        start = lower_head.find(b"content-length: ")
+        length = int(lower_head[start + 16 :].split(b"\r\n", 1)[0]) if start >= 0 else 0
+        if len(body) < length:
             return
         if not head.startswith(b"HTTP/1.1 4" if self.expect_errors else b"HTTP/1.1 2"):
             self.failed_count += 1
             if self.failed_count == 1:
-                print("unexpected:", head.split(b"\r\n")[0], rest[:200], file=sys.stderr)
-        self._buffer = rest[length:]
+                print("unexpected:", head.split(b"\r\n")[0], body[:200], file=sys.stderr)
+        self._buffer = body[length:]
         if self.pause_seconds:
             asyncio.get_running_loop().call_later(self.pause_seconds, self._send_next)
         else:
             self._send_next()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if not self.done.done():
-            self.done.set_exception(error or ConnectionError("closed"))
+        if not self.completion.done():
+            self.completion.set_exception(error or ConnectionError("closed"))
 
 
 def encode_request(method: str, path: str, token: str = "", body: dict[str, Any] | None = None) -> bytes:
@@ -177,15 +178,17 @@ async def send_requests(
         )
         protocols.append(protocol)
     for protocol in protocols:
-        await protocol.done
+        await protocol.completion
         if protocol.failed_count:
             raise RuntimeError(f"{protocol.failed_count} requests got an unexpected status")
 
 
 def masked_frame(payload: bytes) -> bytes:
     """Return a client text frame; a mask of zeros leaves the payload unchanged."""
-    size = len(payload)
-    header = bytes([0x81, 0x80 | size]) if size < 126 else b"\x81\xfe" + size.to_bytes(2, "big")
+    payload_bytes = len(payload)
+    header = (
+        bytes([0x81, 0x80 | payload_bytes]) if payload_bytes < 126 else b"\x81\xfe" + payload_bytes.to_bytes(2, "big")
+    )
     return header + b"\0\0\0\0" + payload
 
 

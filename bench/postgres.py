@@ -35,7 +35,7 @@ async def postgres_bench(record_figure: Callable[..., None], is_quick: bool) -> 
         ]
         for name, limit in LIMITS.items():
             for _, subject, _ in setups:
-                await send_requests(subject.info["url"], _requests(name, subject, 500), CONNECTION_COUNT)
+                await send_requests(subject.connection_info["url"], _requests(name, subject, 500), CONNECTION_COUNT)
             rounds: dict[str, list[_Cost]] = {store.name: [] for store, _, _ in setups}
             for _ in range(ROUND_COUNT):
                 for store, subject, folder in setups:
@@ -81,8 +81,8 @@ def _median(costs: list[_Cost]) -> _Cost:
 
 
 def _requests(name: str, subject: Subject, count: int) -> list[bytes]:
-    token = subject.info["user_token"]
-    path = f"/api/v10/channels/{subject.info['channel']}/messages"
+    token = subject.connection_info["user_token"]
+    path = f"/api/v10/channels/{subject.connection_info['channel']}/messages"
     if name == "POST message":
         return [
             encode_request("POST", path, token, {"content": f"message number {number} says hello"})
@@ -100,9 +100,9 @@ async def _measure(name: str, store: Store, subject: Subject, folder: str, count
         store.cpu_seconds(folder),
         subject.round_trip_count(),
     )
-    started = time.monotonic()
-    await send_requests(subject.info["url"], requests, CONNECTION_COUNT)
-    duration_seconds = time.monotonic() - started
+    started_at = time.monotonic()
+    await send_requests(subject.connection_info["url"], requests, CONNECTION_COUNT)
+    duration_seconds = time.monotonic() - started_at
     return _Cost(
         (subject.cpu_seconds() - own_seconds) / count * 1e6,
         (store.cpu_seconds(folder) - database_seconds) / count * 1e6,

@@ -44,9 +44,9 @@ async def pump_bench(record_figure: Callable[..., None], is_quick: bool) -> None
     frame_count = 300 if is_quick else 1000
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            user_id = subject.info["user_id"]
+            user_id = subject.connection_info["user_id"]
         with Subject("hubbub-players", folder, user_id, "2") as subject:
-            url, (sender_token, player_token) = subject.info["url"], subject.info["player_tokens"]
+            url, (sender_token, player_token) = subject.connection_info["url"], subject.connection_info["player_tokens"]
             lobby_id = await join_lobby(url, sender_token, "pump")
             await join_lobby(url, player_token, "pump")
             path = f"/api/v10/lobbies/{lobby_id}/messages"

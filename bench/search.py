@@ -142,30 +142,30 @@ class TimedClient:
         """Open the connection; call this before `send`."""
         self._reader, self._writer = await asyncio.open_connection(*self._address)
 
-    async def send(self, data: bytes) -> tuple[float, int, Any]:
+    async def send(self, request: bytes) -> tuple[float, int, Any]:
         """Send a request and return the duration in milliseconds, the status and the body."""
-        started = time.perf_counter()
-        self._writer.write(data)
+        started_at = time.perf_counter()
+        self._writer.write(request)
         head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
         length = int(head.partition(b"content-length: ")[2].split(b"\r\n", 1)[0])
         body = await self._reader.readexactly(length)
-        duration_ms = (time.perf_counter() - started) * 1000
+        duration_ms = (time.perf_counter() - started_at) * 1000
         return duration_ms, int(head[9:12]), json.loads(body)
 
 
 async def wait_indexed(client: TimedClient, search: bytes) -> float:
     """Search until the index is complete and return the duration in seconds."""
-    started = time.monotonic()
+    started_at = time.monotonic()
     while True:
         _, status, _ = await client.send(search)
         if status != INDEX_INCOMPLETE_STATUS:
             break
         await asyncio.sleep(0.2)
-    return time.monotonic() - started
+    return time.monotonic() - started_at
 
 
-def percentile_99(values: list[float]) -> float:
-    return statistics.quantiles(values, n=100)[98]
+def percentile_99(durations_ms: list[float]) -> float:
+    return statistics.quantiles(durations_ms, n=100)[98]
 
 
 async def search_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
@@ -182,22 +182,24 @@ async def _measure_searches(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", *store.arguments(folder)) as subject:
-            info = subject.info
-        channel, author_id = int(info["channel"]), int(info["user_id"])
+            connection_info = subject.connection_info
+        channel, author_id = int(connection_info["channel"]), int(connection_info["user_id"])
         store.insert_messages(
             folder, ((channel, channel + 1 + n, author_id, text) for n, text in enumerate(message_texts(stored_count)))
         )
         with Subject("hubbub-again", *store.arguments(folder)) as subject:
-            info = info | subject.info
-            token, guild = info["user_token"], info["guild"]
-            client = TimedClient(info["url"])
+            connection_info = connection_info | subject.connection_info
+            token, guild = connection_info["user_token"], connection_info["guild"]
+            client = TimedClient(connection_info["url"])
             await client.open()
 
             def search_request(query: str) -> bytes:
-                query = query.format(author=info["user_id"])
+                query = query.format(author=connection_info["user_id"])
                 return encode_request("GET", f"/api/v10/guilds/{guild}/messages/search?{query}", token)
 
-            read_request = encode_request("GET", f"/api/v10/channels/{info['channel']}/messages?limit=50", token)
+            read_request = encode_request(
+                "GET", f"/api/v10/channels/{connection_info['channel']}/messages?limit=50", token
+            )
             index_seconds = await wait_indexed(client, search_request("limit=1"))
             print(f"     {store.name}: {stored_count:,} messages indexed in {index_seconds:.0f} s", flush=True)
             read_durations_ms: list[float] = []
@@ -215,15 +217,15 @@ async def _measure_searches(
                         read_durations_ms.append(read_ms)
                         search_durations_ms[name].append(search_ms)
             baseline = percentile_99(read_durations_ms)
-            for name, values in search_durations_ms.items():
-                median = statistics.median(values)
+            for name, durations_ms in search_durations_ms.items():
+                median = statistics.median(durations_ms)
                 detail = (
-                    f"{percentile_99(values):.1f} ms (median {median:.1f}), {result_counts[name]} results, "
+                    f"{percentile_99(durations_ms):.1f} ms (median {median:.1f}), {result_counts[name]} results, "
                     f"against {baseline:.2f} ms"
                 )
                 record_figure(
                     f"{store.name}: search for {name} / GET 50 messages, p99",
-                    percentile_99(values) / baseline,
+                    percentile_99(durations_ms) / baseline,
                     20.0,
                     "x",
                     detail,
@@ -238,10 +240,10 @@ async def _measure_index_cost(record_figure: Callable[..., None], store: Store, 
         Subject("hubbub", *store.arguments(plain_folder)) as plain_subject,
         Subject("hubbub", *store.arguments(indexed_folder)) as indexed_subject,
     ):
-        client = TimedClient(indexed_subject.info["url"])
+        client = TimedClient(indexed_subject.connection_info["url"])
         await client.open()
-        path = f"/api/v10/guilds/{indexed_subject.info['guild']}/messages/search?limit=1"
-        await wait_indexed(client, encode_request("GET", path, indexed_subject.info["user_token"]))
+        path = f"/api/v10/guilds/{indexed_subject.connection_info['guild']}/messages/search?limit=1"
+        await wait_indexed(client, encode_request("GET", path, indexed_subject.connection_info["user_token"]))
         costs: dict[str, list[float]] = {plain_folder: [], indexed_folder: []}
         for _ in range(3):
             for subject, folder in ((plain_subject, plain_folder), (indexed_subject, indexed_folder)):
@@ -261,12 +263,13 @@ async def _measure_index_cost(record_figure: Callable[..., None], store: Store, 
 
 async def _measure_post_cost(subject: Subject, count: int, database_cpu: Callable[[], float]) -> float:
     """Return the CPU time per message in microseconds, including its indexing and the database's own."""
-    path = f"/api/v10/channels/{subject.info['channel']}/messages"
+    path = f"/api/v10/channels/{subject.connection_info['channel']}/messages"
     requests = [
-        encode_request("POST", path, subject.info["user_token"], {"content": text}) for text in message_texts(count)
+        encode_request("POST", path, subject.connection_info["user_token"], {"content": text})
+        for text in message_texts(count)
     ]
     cpu_before = subject.cpu_seconds() + database_cpu()
-    await send_requests(subject.info["url"], requests, CONNECTION_COUNT)
+    await send_requests(subject.connection_info["url"], requests, CONNECTION_COUNT)
     # Changes are collected for a second before they are indexed.
     await asyncio.sleep(1.5)
     return (subject.cpu_seconds() + database_cpu() - cpu_before) / count * 1e6

@@ -46,7 +46,7 @@ class Load:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.request_count = 0
-        self._url = subject.info["url"]
+        self._url = subject.connection_info["url"]
         self._lasting_connections: list[GatewayConnection] = []
         self._last_beat = time.monotonic()
 
@@ -75,15 +75,15 @@ class Load:
 
     def end(self) -> None:
         """Close the lasting sessions. Raise RuntimeError if the server closed any of them."""
-        lost = sum(connection.is_lost for connection in self._lasting_connections)
+        lost_count = sum(connection.is_lost for connection in self._lasting_connections)
         for connection in self._lasting_connections:
             connection.transport.close()
-        if lost:
-            raise RuntimeError(f"{lost} of the lasting sessions were closed by the server")
+        if lost_count:
+            raise RuntimeError(f"{lost_count} of the lasting sessions were closed by the server")
 
     def _valid_requests(self) -> Iterator[bytes]:
-        info = self.subject.info
-        path, token = f"/api/v10/channels/{info['channel']}", info["user_token"]
+        connection_info = self.subject.connection_info
+        path, token = f"/api/v10/channels/{connection_info['channel']}", connection_info["user_token"]
         for number in range(500):
             content = f"message number {self.request_count + number} says hello"
             yield encode_request("POST", f"{path}/messages", token, {"content": content})
@@ -94,13 +94,15 @@ class Load:
     def _invalid_requests(self) -> Iterator[bytes]:
         """Generate invalid requests, all different, so that a table with keys from requests would grow."""
         for number in range(self.request_count, self.request_count + 40):
-            yield encode_request("GET", f"/api/v10/nothing-{number}/here", self.subject.info["user_token"])
+            yield encode_request("GET", f"/api/v10/nothing-{number}/here", self.subject.connection_info["user_token"])
             yield encode_request("GET", "/api/v10/users/@me", f"Bot no.token.{number}")
-            yield encode_request("GET", f"/api/v10/channels/{number + 1}/messages", self.subject.info["user_token"])
+            yield encode_request(
+                "GET", f"/api/v10/channels/{number + 1}/messages", self.subject.connection_info["user_token"]
+            )
 
     async def _connect(self, count: int) -> list[GatewayConnection]:
         host, _, port = self._url.removeprefix("http://").partition(":")
-        loop, token = asyncio.get_running_loop(), self.subject.info["bot_token"]
+        loop, token = asyncio.get_running_loop(), self.subject.connection_info["bot_token"]
         connections = []
         for _ in range(count):
             _, protocol = await loop.create_connection(lambda: GatewayConnection(token, "", INTENTS), host, int(port))
@@ -117,15 +119,15 @@ async def soak_bench(record_figure: Callable[..., None], is_quick: bool) -> None
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub-small", folder) as subject:
         load = Load(subject)
         await load.start()
-        started = time.monotonic()
-        while (elapsed := time.monotonic() - started) < seconds:
+        started_at = time.monotonic()
+        while (elapsed := time.monotonic() - started_at) < seconds:
             await load.run_round()
             samples.append(Sample(elapsed, load.request_count, *subject.own_memory_bytes()))
         load.end()
     late_samples = [sample for sample in samples if sample.elapsed_seconds >= seconds * WARM_UP_SHARE]
     _, request_counts, private_bytes, in_use = zip(*late_samples, strict=True)
-    half = len(late_samples) // 2
-    growth = statistics.mean(private_bytes[half:]) / statistics.mean(private_bytes[:half])
+    half_count = len(late_samples) // 2
+    growth = statistics.mean(private_bytes[half_count:]) / statistics.mean(private_bytes[:half_count])
     detail = f"{private_bytes[-1] / 1e6:.1f} MB after {seconds} s and {load.request_count:,} requests"
     record_figure("memory late in a soak / earlier", growth, 1.05, "x", detail)
     leaked_bytes = statistics.linear_regression(request_counts, in_use).slope

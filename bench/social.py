@@ -31,9 +31,9 @@ async def social_bench(benchmarks: set[str], record_figure: Callable[..., None],
     friend_count, message_count = (300, 20) if is_quick else (1000, 50)
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
-            info = subject.info
-        with Subject("hubbub-players", folder, info["user_id"], str(friend_count)) as subject:
-            subject.info = info | subject.info
+            connection_info = subject.connection_info
+        with Subject("hubbub-players", folder, connection_info["user_id"], str(friend_count)) as subject:
+            subject.connection_info = connection_info | subject.connection_info
             if "lobby" in benchmarks:
                 await _measure_lobby(subject, record_figure, message_count * 4)
             if "presence" in benchmarks:
@@ -42,8 +42,8 @@ async def social_bench(benchmarks: set[str], record_figure: Callable[..., None],
 
 async def _measure_lobby(subject: Subject, record_figure: Callable[..., None], message_count: int) -> None:
     """Measure a message to a lobby with `LOBBY_MEMBER_COUNT` members."""
-    tokens = subject.info["player_tokens"][:LOBBY_MEMBER_COUNT]
-    url = subject.info["url"]
+    tokens = subject.connection_info["player_tokens"][:LOBBY_MEMBER_COUNT]
+    url = subject.connection_info["url"]
     join_requests = [
         encode_request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in tokens
     ]
@@ -66,8 +66,8 @@ async def _measure_lobby(subject: Subject, record_figure: Callable[..., None], m
 
 async def _measure_presence(subject: Subject, record_figure: Callable[..., None], change_count: int) -> None:
     """Measure the presence update of a user with many friends."""
-    friends = await _connect(subject, subject.info["player_tokens"], ALL_INTENTS)
-    [player] = await _connect(subject, [subject.info["shared_friend_token"]], ALL_INTENTS)
+    friends = await _connect(subject, subject.connection_info["player_tokens"], ALL_INTENTS)
+    [player] = await _connect(subject, [subject.connection_info["shared_friend_token"]], ALL_INTENTS)
     number = 0
 
     async def update_presence(count: int) -> None:
@@ -100,12 +100,14 @@ async def _compare(
     count: int,
 ) -> None:
     """Compare the cost of deliveries that `trigger(count)` makes to `sessions` with that of guild messages to as many sessions."""
-    guild_sessions = await _connect(subject, [subject.info["bot_token"]] * len(sessions), GUILD_INTENTS)
-    path = f"/api/v10/channels/{subject.info['channel']}/messages"
-    message_request = encode_request("POST", path, subject.info["user_token"], {"content": "a message that says hello"})
+    guild_sessions = await _connect(subject, [subject.connection_info["bot_token"]] * len(sessions), GUILD_INTENTS)
+    path = f"/api/v10/channels/{subject.connection_info['channel']}/messages"
+    message_request = encode_request(
+        "POST", path, subject.connection_info["user_token"], {"content": "a message that says hello"}
+    )
 
     async def post_messages(count: int) -> None:
-        await send_requests(subject.info["url"], [message_request] * count, 1, PAUSE_SECONDS)
+        await send_requests(subject.connection_info["url"], [message_request] * count, 1, PAUSE_SECONDS)
 
     async def measure_cost(
         receivers: list[GatewayConnection], cause_deliveries: Callable[[int], Awaitable[None]]
@@ -127,17 +129,17 @@ async def _compare(
     for _ in range(ROUND_COUNT):
         guild_cost, _ = await measure_cost(guild_sessions, post_messages)
         guild_costs.append(guild_cost)
-        round_cost, size = await measure_cost(sessions, trigger)
+        round_cost, delivery_bytes = await measure_cost(sessions, trigger)
         delivery_costs.append(round_cost)
     for connection in (*guild_sessions, *sessions):
         connection.transport.close()
     baseline, delivery_cost = statistics.median(guild_costs), statistics.median(delivery_costs)
-    detail = f"{delivery_cost:.2f} us ({size:.0f} B) against {baseline:.2f} us"
+    detail = f"{delivery_cost:.2f} us ({delivery_bytes:.0f} B) against {baseline:.2f} us"
     record_figure(f"{name} / guild message, CPU of a delivery", delivery_cost / baseline, 1.5, "x", detail)
 
 
 async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[GatewayConnection]:
-    host, _, port = subject.info["url"].removeprefix("http://").partition(":")
+    host, _, port = subject.connection_info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     connections = []
     for number, token in enumerate(tokens):

@@ -85,25 +85,25 @@ def create_receiver(forwarder: Forwarder, address: tuple[str, int], is_browser: 
 def measure_sendto(sock: socket.socket, address: tuple[str, int], count: int) -> float:
     """Return the CPU time of a bare `sendto` in microseconds."""
     packet = bytes(len(FRAME) + 32)
-    started = time.process_time()
+    started_at = time.process_time()
     for _ in range(count):
         sock.sendto(packet, address)
-    return (time.process_time() - started) / count * 1e6
+    return (time.process_time() - started_at) / count * 1e6
 
 
 def measure_forwarding(call: Call, address: tuple[str, int], received_count: int, listener_count: int) -> float:
     """Return the CPU time of a forwarded packet in microseconds, including its share of the received packet."""
     packets = call.encrypt_packets(received_count)
     handle_datagram = call._forwarder.handle_datagram
-    started = time.process_time()
+    started_at = time.process_time()
     for packet in packets:
         handle_datagram(packet, address)
-    return (time.process_time() - started) / (received_count * listener_count) * 1e6
+    return (time.process_time() - started_at) / (received_count * listener_count) * 1e6
 
 
-async def voice_bench(record_figure: RecordFigure, quick: bool) -> None:
+async def voice_bench(record_figure: RecordFigure, is_quick: bool) -> None:
     """Measure forwarding to native clients and to browsers, and the memory of a peer."""
-    sent_count = QUICK_SENT_PACKETS if quick else SENT_PACKETS
+    sent_count = QUICK_SENT_PACKETS if is_quick else SENT_PACKETS
     sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sink.bind(("127.0.0.1", 0))
     source = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -123,14 +123,20 @@ async def voice_bench(record_figure: RecordFigure, quick: bool) -> None:
                 costs[kind].append(measure_forwarding(call, address, received_count, listener_count))
                 call.close()
                 await asyncio.sleep(0)
-        bare, native, browser = (min(costs[kind]) for kind in ("sendto", "native", "browser"))
-        name = f"voice, {listener_count} listeners"
+        sendto_cost, native_cost, browser_cost = (min(costs[kind]) for kind in ("sendto", "native", "browser"))
+        figure_name = f"voice, {listener_count} listeners"
         ratio = (
-            f"{native / bare:.2f} x a bare sendto of {bare:.2f} us; {1e6 / native:,.0f} packets out per second and core"
+            f"{native_cost / sendto_cost:.2f} x a bare sendto of {sendto_cost:.2f} us; "
+            f"{1e6 / native_cost:,.0f} packets out per second and core"
         )
-        record_figure(f"{name}, packet to a native client", native, NATIVE_COST_MAX_US, "us", ratio)
-        detail = f"{browser:.2f} us, {browser / bare:.2f} x a bare sendto; {1e6 / browser:,.0f} packets out per second and core"
-        record_figure(f"{name}, browser / native client", browser / native, BROWSER_RATIO_MAX, "x", detail)
+        record_figure(f"{figure_name}, packet to a native client", native_cost, NATIVE_COST_MAX_US, "us", ratio)
+        detail = (
+            f"{browser_cost:.2f} us, {browser_cost / sendto_cost:.2f} x a bare sendto; "
+            f"{1e6 / browser_cost:,.0f} packets out per second and core"
+        )
+        record_figure(
+            f"{figure_name}, browser / native client", browser_cost / native_cost, BROWSER_RATIO_MAX, "x", detail
+        )
     for kind in ("native", "browser"):
         tracemalloc.start()
         call = Call(forwarder, address, PEER_COUNT, has_browsers=kind == "browser")

@@ -31,9 +31,9 @@ def send_request(method: str, url: str, body: object = None) -> Any:
     """Send an API request as the user and return the decoded response; exit with a message if it fails."""
     # A user's token has no prefix; a bot's token has the prefix "Bot".
     headers = {"Authorization": users[user]["token"], "Content-Type": "application/json"}
-    data = None if body is None else json.dumps(body).encode()
+    encoded_body = None if body is None else json.dumps(body).encode()
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data, headers, method=method)) as response:
+        with urllib.request.urlopen(urllib.request.Request(url, encoded_body, headers, method=method)) as response:
             return json.load(response)
     except urllib.error.HTTPError as error:
         sys.exit(f"send_message: {user} cannot do this in {channel}: {json.load(error)['message']}")
@@ -41,10 +41,10 @@ def send_request(method: str, url: str, body: object = None) -> Any:
         sys.exit(f"send_message: cannot connect to {world['api']} ({error.reason}); is `make run` running?")
 
 
-sent = send_request("POST", messages_url, {"content": text})
+sent_message = send_request("POST", messages_url, {"content": text})
 # A client that stays connected receives the answer over the gateway; this program asks for it a few times.
 deadline = time.monotonic() + ANSWER_SECONDS_MAX
-while not send_request("GET", f"{messages_url}?after={sent['id']}") and time.monotonic() < deadline:
+while not send_request("GET", f"{messages_url}?after={sent_message['id']}") and time.monotonic() < deadline:
     time.sleep(0.2)
 for message in reversed(send_request("GET", f"{messages_url}?limit=5")):
     print(f"{message['author']['username']}: {message['content']}")

@@ -43,11 +43,11 @@ def has_valid_signature(key: Ed25519PublicKey, request: web.Request, body: bytes
 
 def describe_event(event: dict[str, Any]) -> str:
     """Return a line of text about an event."""
-    data = event.get("data") or {}
-    user = data.get("author") or data.get("user") or {}
+    event_data = event.get("data") or {}
+    user = event_data.get("author") or event_data.get("user") or {}
     name = user.get("global_name") or user.get("username", "")
-    text = f"{name}: {data['content']}" if "content" in data else name or f"message {data.get('id')}"
-    location = f" in lobby {data['lobby_id']}" if "lobby_id" in data else ""
+    text = f"{name}: {event_data['content']}" if "content" in event_data else name or f"message {event_data.get('id')}"
+    location = f" in lobby {event_data['lobby_id']}" if "lobby_id" in event_data else ""
     return f"{event['type']}{location} {text}".rstrip()
 
 

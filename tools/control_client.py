@@ -102,23 +102,23 @@ def _type_of(schema: dict[str, Any], indent: str) -> str:
 
 def _object_type(schema: dict[str, Any], indent: str) -> str:
     if "properties" not in schema:
-        values = schema.get("additionalProperties")
-        return f"Record<string, {_type_of(values, indent) if isinstance(values, dict) else 'unknown'}>"
+        value_schema = schema.get("additionalProperties")
+        return f"Record<string, {_type_of(value_schema, indent) if isinstance(value_schema, dict) else 'unknown'}>"
     lines = ["{"]
-    for name, value in schema["properties"].items():
+    for name, property_schema in schema["properties"].items():
         optional = "" if name in schema.get("required", ()) else "?"
-        lines += _comment(value.get("description"), indent + "  ")
-        lines.append(f"{indent}  {_key(name)}{optional}: {_type_of(value, indent + '  ')};")
+        lines += _comment(property_schema.get("description"), indent + "  ")
+        lines.append(f"{indent}  {_key(name)}{optional}: {_type_of(property_schema, indent + '  ')};")
     return "\n".join([*lines, f"{indent}}}"])
 
 
 def _comment(text: str | None, indent: str) -> list[str]:
     if not text:
         return []
-    first, *rest = text.replace("*/", "* /").split("\n")
-    if not rest:
-        return [f"{indent}/** {first} */"]
-    return [f"{indent}/**", *(f"{indent} * {line}".rstrip() for line in (first, *rest)), f"{indent} */"]
+    first_line, *further_lines = text.replace("*/", "* /").split("\n")
+    if not further_lines:
+        return [f"{indent}/** {first_line} */"]
+    return [f"{indent}/**", *(f"{indent} * {line}".rstrip() for line in (first_line, *further_lines)), f"{indent} */"]
 
 
 def _key(name: str) -> str:

@@ -29,9 +29,9 @@ def find_calls(code: str, functions: Mapping[str, int]) -> Iterator[Call]:
         if token.type != "name" or token.value not in functions or index + 1 == len(tokens):
             continue
         # Babel's lexer reads the spread operator as three dots.
-        before = "".join(each.value for each in tokens[max(index - 3, 0) : index])
-        is_method = before.endswith((".", "?.")) and not before.endswith("...")
-        if tokens[index + 1].value != "(" or is_method or before.endswith("function"):
+        preceding_text = "".join(preceding_token.value for preceding_token in tokens[max(index - 3, 0) : index])
+        is_method = preceding_text.endswith((".", "?.")) and not preceding_text.endswith("...")
+        if tokens[index + 1].value != "(" or is_method or preceding_text.endswith("function"):
             continue
         arguments: list[str | None] = []
         position = index + 2
@@ -61,10 +61,10 @@ def _read_text(tokens: list[Token], position: int) -> tuple[str | None, int]:
     text = ""
     while tokens[position].type == "string":
         text += unquote_string(tokens[position].value)
-        after = tokens[position + 1].value
-        if after in (",", ")"):
+        next_symbol = tokens[position + 1].value
+        if next_symbol in (",", ")"):
             return text, position + 2
-        if after != "+":
+        if next_symbol != "+":
             break
         position += 2
     return None, position

@@ -35,14 +35,14 @@ SERVE_DEFAULT: Final = re.compile(r" `hubbub serve`: [^.]+\.")
 
 def generate_page() -> str:
     """Return the text of the page."""
-    parts = [INTRODUCTION, _section("General", Config, "", [key for key in settings.KEYS if "." not in key])]
+    sections = [INTRODUCTION, _section("General", Config, "", [key for key in settings.KEYS if "." not in key])]
     for group in msgspec.structs.fields(Config):
         kind = group.type
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             keys = [key for key in settings.KEYS if key.startswith(f"{group.name}.")]
-            parts.append(_section(group.name, kind, f"{_describe_class(kind)}\n\n", keys))
-    parts.append(_provider_section())
-    return "\n".join(parts)
+            sections.append(_section(group.name, kind, f"{_describe_class(kind)}\n\n", keys))
+    sections.append(_provider_section())
+    return "\n".join(sections)
 
 
 def _section(title: str, kind: type, introduction: str, keys: list[str]) -> str:

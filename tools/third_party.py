@@ -218,9 +218,9 @@ def is_present(package: Package, folder: Path) -> bool:
     return True
 
 
-def fetch(package: Package, folder: Path, read: Download) -> None:
-    """Download a package with `read`, check its hashes, and write its files into the folder."""
-    content = read(resolve_registry() + package.tarball_path)
+def fetch(package: Package, folder: Path, download_bytes: Download) -> None:
+    """Download a package with `download_bytes`, check its hashes, and write its files into the folder."""
+    content = download_bytes(resolve_registry() + package.tarball_path)
     if base64.b64encode(hashlib.sha512(content).digest()).decode() != package.sha512:
         raise HashMismatchError(f"The package {package.name} {package.version} does not have its pinned hash.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -228,22 +228,22 @@ def fetch(package: Package, folder: Path, read: Download) -> None:
         for path, (name, sha256) in package.files.items():
             member = archive.extractfile(path)
             assert member is not None, path
-            data = member.read()
-            if hashlib.sha256(data).hexdigest() != sha256:
+            file_content = member.read()
+            if hashlib.sha256(file_content).hexdigest() != sha256:
                 raise HashMismatchError(f"{path} of {package.name} does not have its pinned hash.")
             # The file is renamed when it is complete, so that no reader finds a part of it.
-            partial = folder / f".{name}.{os.getpid()}"
-            partial.write_bytes(data)
-            partial.replace(folder / name)
+            partial_file = folder / f".{name}.{os.getpid()}"
+            partial_file.write_bytes(file_content)
+            partial_file.replace(folder / name)
 
 
-def fetch_missing(root: Path = ROOT, read: Download = download) -> list[str]:
+def fetch_missing(root: Path = ROOT, download_bytes: Download = download) -> list[str]:
     """Fetch the packages whose files are missing; return the names of the fetched packages."""
     folder = root / FOLDER
-    missing = [package for package in PACKAGES if not is_present(package, folder)]
-    for package in missing:
-        fetch(package, folder, read)
-    return [package.name for package in missing]
+    missing_packages = [package for package in PACKAGES if not is_present(package, folder)]
+    for package in missing_packages:
+        fetch(package, folder, download_bytes)
+    return [package.name for package in missing_packages]
 
 
 def main() -> int:

@@ -131,8 +131,8 @@ def update_translation(name: str, template: Catalog) -> bytes:
     return _render(catalog, _header(header))
 
 
-def _header(values: dict[str, str]) -> bytes:
-    lines = "".join(f'"{name}: {value}\\n"\n' for name, value in values.items())
+def _header(header_fields: dict[str, str]) -> bytes:
+    lines = "".join(f'"{name}: {value}\\n"\n' for name, value in header_fields.items())
     return f'msgid ""\nmsgstr ""\n{lines}\n'.encode()
 
 
@@ -144,16 +144,18 @@ def _render(catalog: Catalog, header: bytes) -> bytes:
 
 def main() -> None:
     """Write the template and update all translations; `--add TAG` adds a language."""
-    added = sys.argv[2:] if sys.argv[1:2] == ["--add"] else []
+    added_tags = sys.argv[2:] if sys.argv[1:2] == ["--add"] else []
     template = extract_messages()
     TEMPLATE.write_bytes(render_template(template))
-    for name in sorted({*list_translations(), *added}):
+    for name in sorted({*list_translations(), *added_tags}):
         (FOLDER / name).mkdir(exist_ok=True)
-        data = update_translation(name, template)
-        (FOLDER / name / f"{DOMAIN}.po").write_bytes(data)
-        catalog = read_po(io.BytesIO(data), locale=Locale.parse(name, sep="-"))
-        missing = sum(1 for message in catalog if message.id and (message.fuzzy or not all(_texts(message.string))))
-        print(f"{name}: {len(catalog)} messages, {missing} without translation")
+        encoded_catalog = update_translation(name, template)
+        (FOLDER / name / f"{DOMAIN}.po").write_bytes(encoded_catalog)
+        catalog = read_po(io.BytesIO(encoded_catalog), locale=Locale.parse(name, sep="-"))
+        untranslated_count = sum(
+            1 for message in catalog if message.id and (message.fuzzy or not all(_texts(message.string)))
+        )
+        print(f"{name}: {len(catalog)} messages, {untranslated_count} without translation")
 
 
 def _texts(value: str | tuple[str, ...] | list[str] | None) -> list[str]:

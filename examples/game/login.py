@@ -43,8 +43,8 @@ def error_text(response: str, default: str) -> str:
     """Return the messages of the fields of an error response, or else its own message; `default` if it has none."""
 
     def field_messages(node: dict[str, Any]) -> Iterator[str]:
-        for key, inner in node.items():
-            yield from (error["message"] for error in inner) if key == "_errors" else field_messages(inner)
+        for key, child in node.items():
+            yield from (error["message"] for error in child) if key == "_errors" else field_messages(child)
 
     try:
         body = json.loads(response)

@@ -287,11 +287,11 @@ class Game:
         lobby = self._find_lobby()
         if lobby is None:
             return
-        size = len(lobby.lobby_member_ids)
-        activity = Activity(details="Rock, paper, scissors", state=f"In a party of {size}")
+        member_count = len(lobby.lobby_member_ids)
+        activity = Activity(details="Rock, paper, scissors", state=f"In a party of {member_count}")
         if self._secret:
             # Required for invites; only invited users receive the secret.
-            activity.party = ActivityParty(id=str(lobby.id), current_size=size, max_size=PARTY_SIZE_MAX)
+            activity.party = ActivityParty(id=str(lobby.id), current_size=member_count, max_size=PARTY_SIZE_MAX)
             activity.secrets = ActivitySecrets(join=self._secret)
             activity.supported_platforms = ActivityGamePlatforms.DESKTOP
         self.client.update_rich_presence(activity, self._result_callback())
@@ -318,10 +318,10 @@ class Game:
             self._opening = ""
 
     def _end_round(self) -> None:
-        finished, self._round = self._round, Round()
-        for player, throw in finished.throws.items():
+        finished_round, self._round = self._round, Round()
+        for player, throw in finished_round.throws.items():
             self.show(f"  {self._display_name(player)}: {throw}")
-        winners = finished.winners()
+        winners = finished_round.winners()
         for player in winners:
             self._score[player] = self._score.get(player, 0) + 1
         self.show(f"{' and '.join(self._display_name(winner) for winner in winners) or 'No player'} wins the round.")
