@@ -47,17 +47,17 @@ const element = (tag, properties = {}, ...children) => {
   node.append(...children);
   return node;
 };
-const part = (form, name) => form.querySelector(`[data-part="${name}"]`);
-const parts = (form, name) => [...form.querySelectorAll(`[data-part="${name}"]`)];
+const findPart = (form, name) => form.querySelector(`[data-part="${name}"]`);
+const findParts = (form, name) => [...form.querySelectorAll(`[data-part="${name}"]`)];
 
 /** Replace the variables of an example for which the world has a value. */
 function fillVariables(text) {
-  return text.replace(/\$([A-Z][A-Z0-9_]*)/g, (whole, name) => variables[name] ?? whole);
+  return text.replace(/\$([A-Z][A-Z0-9_]*)/g, (placeholder, name) => variables[name] ?? placeholder);
 }
 
 /** Fill in a form when its operation is opened for the first time. */
 function prepare(form) {
-  const select = part(form, "caller");
+  const select = findPart(form, "caller");
   if (select) {
     const callerKinds = form.dataset.callers.split(" ");
     const allowed = callers.filter(caller => callerKinds.includes(caller.kind));
@@ -67,25 +67,25 @@ function prepare(form) {
     if ("anonymous" in form.dataset) select.append(element("option", { value: NO_TOKEN, textContent: "No token" }));
     select.append(element("option", { value: OTHER_TOKEN, textContent: "Another token" }));
     if ("anonymous" in form.dataset) select.value = NO_TOKEN;
-    const tokenField = part(form, "token").closest(".field");
+    const tokenField = findPart(form, "token").closest(".field");
     const update = () => {
       tokenField.hidden = select.value !== OTHER_TOKEN;
     };
     select.addEventListener("change", update);
     update();
   }
-  for (const input of parts(form, "path")) input.value ||= variables[input.dataset.variable] ?? "";
-  const body = part(form, "body");
+  for (const input of findParts(form, "path")) input.value ||= variables[input.dataset.variable] ?? "";
+  const body = findPart(form, "body");
   if (body) body.value = fillVariables(body.value);
   if (notice && select) showError(form, null, notice);
 }
 
 /** Return the Authorization header of the chosen caller, or null. */
 function readAuthorization(form) {
-  const select = part(form, "caller");
+  const select = findPart(form, "caller");
   if (!select || select.value === NO_TOKEN) return null;
   if (select.value !== OTHER_TOKEN) return callers.find(caller => caller.name === select.value).authorization;
-  const tokenInput = part(form, "token");
+  const tokenInput = findPart(form, "token");
   if (!tokenInput.value.trim())
     throw new FieldError(tokenInput, "Authorization: enter a token, or choose another caller.");
   return tokenInput.value.trim();
@@ -93,7 +93,7 @@ function readAuthorization(form) {
 
 /** Parse the body; return undefined if it is empty. */
 function readBody(form) {
-  const input = part(form, "body");
+  const input = findPart(form, "body");
   if (!input?.value.trim()) return undefined;
   try {
     return JSON.parse(input.value);
@@ -105,22 +105,22 @@ function readBody(form) {
 /** Return the URL and the fetch options of the request. */
 function buildRequest(form) {
   let path = form.dataset.path;
-  for (const input of parts(form, "path")) {
+  for (const input of findParts(form, "path")) {
     if (!input.value.trim()) throw new FieldError(input, `${input.name}: enter a value.`);
     path = path.replace(`{${input.name}}`, encodeURIComponent(input.value.trim()));
   }
   const query = new URLSearchParams();
-  for (const input of parts(form, "query")) {
+  for (const input of findParts(form, "query")) {
     if (input.required && !input.value) throw new FieldError(input, `${input.name}: enter a value.`);
     if (input.value) query.append(input.name, input.value);
   }
   const headers = {};
-  for (const input of parts(form, "header")) if (input.value) headers[input.name] = input.value;
+  for (const input of findParts(form, "header")) if (input.value) headers[input.name] = input.value;
   const authorization = readAuthorization(form);
   if (authorization !== null) headers.Authorization = authorization;
   const options = { method: form.dataset.method, headers, credentials: "omit", cache: "no-store" };
   const body = readBody(form);
-  const upload = part(form, "file");
+  const upload = findPart(form, "file");
   if (upload?.files.length) {
     options.body = new FormData();
     if (body !== undefined) options.body.append("payload_json", JSON.stringify(body));
@@ -159,8 +159,8 @@ async function readResponse(response) {
     return { text: `${(await response.arrayBuffer()).byteLength} bytes of ${contentType}`, value: null };
   const text = await response.text();
   try {
-    const value = JSON.parse(text);
-    return { text: JSON.stringify(value, null, 2), value };
+    const responseBody = JSON.parse(text);
+    return { text: JSON.stringify(responseBody, null, 2), value: responseBody };
   } catch {
     return { text, value: null };
   }
@@ -172,11 +172,12 @@ function showResponse(panel, response, durationMs, text) {
   const line = element("p", { className: "status" }, status, ` ${response.statusText} in ${durationMs} ms`);
   const headers = element("dl");
   for (const name of SHOWN_HEADERS) {
-    const value = response.headers.get(name);
-    if (value !== null) headers.append(element("dt", { textContent: name }), element("dd", { textContent: value }));
+    const headerValue = response.headers.get(name);
+    if (headerValue !== null)
+      headers.append(element("dt", { textContent: name }), element("dd", { textContent: headerValue }));
   }
-  const shown = text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}\n...` : text;
-  const body = element("pre", { className: "response", tabIndex: 0, textContent: shown });
+  const shownText = text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}\n...` : text;
+  const body = element("pre", { className: "response", tabIndex: 0, textContent: shownText });
   body.setAttribute("aria-label", "Response body");
   panel.replaceChildren(element("h4", { textContent: "Response" }), line);
   if (headers.children.length) panel.append(headers);
@@ -200,10 +201,10 @@ async function sendRequest(form) {
   button.disabled = true;
   try {
     const [url, options] = buildRequest(form);
-    const started = performance.now();
+    const startedMs = performance.now();
     const response = await fetch(url, options);
     const { text, value } = await readResponse(response);
-    showResponse(panel, response, Math.round(performance.now() - started), text);
+    showResponse(panel, response, Math.round(performance.now() - startedMs), text);
     if (response.ok) storeCreatedId(form.dataset.creates, value);
   } catch (error) {
     panel.hidden = true;

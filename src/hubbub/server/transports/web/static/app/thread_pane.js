@@ -40,8 +40,8 @@ export class ThreadPane {
   /** Show a thread and focus its composer, or highlight one of its messages. */
   show(thread, messageId) {
     const isSame = this.#thread?.id === thread.id;
-    const part = /** @type {any} */ (this.node.firstElementChild);
-    if (isSame && messageId && messageId !== this.#messageId) part.seek(messageId);
+    const channelView = /** @type {any} */ (this.node.firstElementChild);
+    if (isSame && messageId && messageId !== this.#messageId) channelView.seek(messageId);
     this.#messageId = messageId;
     this.#thread = thread;
     if (isSame) return;

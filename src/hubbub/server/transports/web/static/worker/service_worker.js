@@ -21,9 +21,9 @@ worker.addEventListener("notificationclick", event => {
   event.waitUntil(openPath(event.notification.data?.path ?? CLIENT_PATH));
 });
 
-function readPayload(data) {
+function readPayload(pushData) {
   try {
-    return { ...FALLBACK, ...data.json() };
+    return { ...FALLBACK, ...pushData.json() };
   } catch {
     // Browsers require a notification for every push message, also for one that cannot be read.
     return FALLBACK;
@@ -34,9 +34,10 @@ async function showNotification({ title, body, path, channel_id: channelId, mess
   const windows = await listWindows();
   // A page in use shows its own notifications.
   if (windows.some(window => window.focused)) return;
-  const shown = await worker.registration.getNotifications({ tag: channelId ?? "" });
+  const shownNotifications = await worker.registration.getNotifications({ tag: channelId ?? "" });
   // A page in the background may have shown the same message already.
-  const isShown = messageId !== undefined && shown.some(notification => notification.data?.messageId === messageId);
+  const isShown =
+    messageId !== undefined && shownNotifications.some(notification => notification.data?.messageId === messageId);
   await worker.registration.showNotification(title, {
     body,
     icon: ICON,

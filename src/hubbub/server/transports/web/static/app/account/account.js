@@ -128,7 +128,7 @@ async function changeUsername(view) {
 
 async function changeEmail(view) {
   const { api } = view.context;
-  let stored = null;
+  let storedUser = null;
   const isDone = await openActionDialog({
     title: t("Change email address"),
     text: t("It is used to reset a forgotten password and for security notices."),
@@ -139,13 +139,13 @@ async function changeEmail(view) {
       password: currentPasswordSetting(),
     },
     run: async values => {
-      stored = await api.request("POST", "/users/@me/email", { json: values });
+      storedUser = await api.request("POST", "/users/@me/email", { json: values });
     },
   });
   if (!isDone) return;
   view.show(ACCOUNT_SCREEN.id);
   view.main.focus();
-  const { pending_email: pending } = stored;
+  const { pending_email: pending } = storedUser;
   showNotice(
     pending ? t("Open the link that was sent to {email}.", { email: pending }) : t("Email address changed."),
     "done",

@@ -19,20 +19,20 @@ function build(view) {
     fetch: () => api.request("GET", "/oauth2/tokens"),
     entry: authorization => authorizationEntry(view, authorization, () => authorized.refresh()),
   });
-  const added = liveList({
+  const addedApps = liveList({
     label: t("Apps that you added to guilds"),
     emptyText: t("You have not added an app to a guild."),
     fetch: () => api.request("GET", "/users/@me/integrations"),
-    entry: addition => addedEntry(view, addition, () => added.refresh()),
+    entry: addition => addedEntry(view, addition, () => addedApps.refresh()),
   });
   view.onChange(({ kind }) => {
-    if (kind === "integrations" || kind === "guilds" || kind === "members") added.refreshSoon();
+    if (kind === "integrations" || kind === "guilds" || kind === "members") addedApps.refreshSoon();
   });
   return h(
     "div",
     { class: "settings-form" },
     settingsSection(t("Access to your account"), ...authorized.nodes),
-    settingsSection(t("Apps that you added to guilds"), ...added.nodes),
+    settingsSection(t("Apps that you added to guilds"), ...addedApps.nodes),
   );
 }
 

@@ -19,11 +19,11 @@ function build(view) {
   };
   const form = new SettingsForm(fields, context.state.me, {
     save: async changes => {
-      const changed = await context.api.request("PATCH", "/users/@me", { json: changes });
-      context.state.apply("USER_UPDATE", changed);
+      const changedUser = await context.api.request("PATCH", "/users/@me", { json: changes });
+      context.state.apply("USER_UPDATE", changedUser);
       // Modules read their texts when they are loaded.
       location.reload();
-      return changed;
+      return changedUser;
     },
     onInput: () => view.drawBar(),
   });

@@ -40,11 +40,11 @@ function build(view) {
     drawPermission();
   };
   const drawPermission = () => {
-    const value = notificationPermission();
+    const browserPermission = notificationPermission();
     setChildren(
       permission,
-      h("p", { class: "hint" }, PERMISSION_TEXTS[value]),
-      value === "default" ? actionButton(t("Allow in this browser"), requestPermission) : null,
+      h("p", { class: "hint" }, PERMISSION_TEXTS[browserPermission]),
+      browserPermission === "default" ? actionButton(t("Allow in this browser"), requestPermission) : null,
     );
   };
   for (const [name, field] of Object.entries(fields))

@@ -83,10 +83,10 @@ function passkeyEntry({ context, main }, passkey, onChange) {
     showNotice(t("{name} was removed.", { name: passkey.name }), "done");
     main.focus();
   };
-  const added = formatTime(passkey.created_at);
+  const addedText = formatTime(passkey.created_at);
   const usage = passkey.last_used_at
-    ? t("Added on {added}, last used on {used}", { added, used: formatTime(passkey.last_used_at) })
-    : t("Added on {added}, never used", { added });
+    ? t("Added on {added}, last used on {used}", { added: addedText, used: formatTime(passkey.last_used_at) })
+    : t("Added on {added}, never used", { added: addedText });
   return {
     key: passkey.id,
     version: JSON.stringify(passkey),
@@ -133,7 +133,10 @@ async function register({ context }) {
  * ApiError with a text for the user if the browser does not create it.
  */
 async function createCredential(options) {
-  const excluded = (options.excludeCredentials ?? []).map(known => ({ ...known, id: decodeBase64Url(known.id) }));
+  const excludedCredentials = (options.excludeCredentials ?? []).map(credential => ({
+    ...credential,
+    id: decodeBase64Url(credential.id),
+  }));
   try {
     const credential = /** @type {any} */ (
       await navigator.credentials.create({
@@ -141,7 +144,7 @@ async function createCredential(options) {
           ...options,
           challenge: decodeBase64Url(options.challenge),
           user: { ...options.user, id: decodeBase64Url(options.user.id) },
-          excludeCredentials: excluded,
+          excludeCredentials: excludedCredentials,
         },
       })
     );

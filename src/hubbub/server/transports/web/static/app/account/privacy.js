@@ -67,20 +67,20 @@ function build(view) {
 
 /** Return the field for the sources of friend requests; "Everyone" includes the others. */
 function friendSources() {
-  const parts = {
+  const switches = {
     all: switchSetting(t("Everyone")),
     mutual_friends: switchSetting(t("Friends of friends")),
     mutual_guilds: switchSetting(t("Members of your guilds")),
   };
-  const group = groupSetting(parts);
+  const group = groupSetting(switches);
   const draw = () => {
-    const isAll = parts.all.read();
-    for (const part of [parts.mutual_friends, parts.mutual_guilds]) {
-      if (isAll) part.write(true);
-      part.setDisabled(isAll);
+    const isAll = switches.all.read();
+    for (const switchField of [switches.mutual_friends, switches.mutual_guilds]) {
+      if (isAll) switchField.write(true);
+      switchField.setDisabled(isAll);
     }
   };
-  parts.all.node.addEventListener("change", draw);
+  switches.all.node.addEventListener("change", draw);
   return {
     ...group,
     write(value) {
@@ -95,15 +95,15 @@ function friendSources() {
  * without a switch.
  */
 function guildSwitches(guilds) {
-  const parts = new Map(guilds.map(guild => [guild.id, switchSetting(guild.name)]));
+  const switchesByGuild = new Map(guilds.map(guild => [guild.id, switchSetting(guild.name)]));
   /** IDs of restricted guilds without a switch. */
   let otherIds = [];
   return {
-    ...groupSetting(Object.fromEntries(parts)),
-    read: () => [...otherIds, ...[...parts].filter(([, part]) => !part.read()).map(([id]) => id)].sort(),
+    ...groupSetting(Object.fromEntries(switchesByGuild)),
+    read: () => [...otherIds, ...[...switchesByGuild].filter(([, field]) => !field.read()).map(([id]) => id)].sort(),
     write(restricted) {
-      otherIds = (restricted ?? []).filter(id => !parts.has(id));
-      for (const [id, part] of parts) part.write(!(restricted ?? []).includes(id));
+      otherIds = (restricted ?? []).filter(id => !switchesByGuild.has(id));
+      for (const [id, field] of switchesByGuild) field.write(!(restricted ?? []).includes(id));
     },
   };
 }

@@ -68,9 +68,12 @@ function build(view) {
   const form = new SettingsForm(fields, me, {
     save: async changes => {
       const errorField = ["avatar", "banner"].find(image => image in changes) ?? "global_name";
-      const changed = await reportAtField(errorField, context.api.request("PATCH", "/users/@me", { json: changes }));
-      context.state.apply("USER_UPDATE", changed);
-      return changed;
+      const changedUser = await reportAtField(
+        errorField,
+        context.api.request("PATCH", "/users/@me", { json: changes }),
+      );
+      context.state.apply("USER_UPDATE", changedUser);
+      return changedUser;
     },
     onInput: () => {
       drawCard();
@@ -102,7 +105,7 @@ function bannerNode(me, { banner, accent_color: color }) {
  * @returns {import("../settings/forms/fields.js").SettingsField}
  */
 function accentSetting() {
-  let value = null;
+  let accentColor = null;
   const input = h("input", { type: "color", class: "color" });
   const field = formField(t("Color"), input, t("Shown above your profile if you have no banner."));
   const remove = h(
@@ -112,16 +115,16 @@ function accentSetting() {
   );
   const text = h("span", { class: "muted small" });
   const draw = () => {
-    input.value = `#${(value ?? DEFAULT_ACCENT_COLOR).toString(16).padStart(6, "0")}`;
-    remove.hidden = value === null;
-    text.textContent = value === null ? t("No color") : input.value;
+    input.value = `#${(accentColor ?? DEFAULT_ACCENT_COLOR).toString(16).padStart(6, "0")}`;
+    remove.hidden = accentColor === null;
+    text.textContent = accentColor === null ? t("No color") : input.value;
   };
   input.addEventListener("input", () => {
-    value = Number.parseInt(input.value.slice(1), 16);
+    accentColor = Number.parseInt(input.value.slice(1), 16);
     draw();
   });
   remove.addEventListener("click", () => {
-    value = null;
+    accentColor = null;
     draw();
     input.focus();
     field.node.dispatchEvent(new Event("input", { bubbles: true }));
@@ -131,9 +134,9 @@ function accentSetting() {
   row.append(input, text, remove);
   return {
     node: field.node,
-    read: () => value,
-    write(stored) {
-      value = stored ?? null;
+    read: () => accentColor,
+    write(storedColor) {
+      accentColor = storedColor ?? null;
       draw();
     },
     setError: field.setError,

@@ -77,12 +77,14 @@ function formValues({ status, custom_status: custom }) {
 
 /** Return the custom status in the form as the API takes it; null if it has neither text nor emoji. */
 function readCustomStatus(view, { text, emoji, end }) {
-  const chosen = emoji.read();
-  const name = chosen?.emoji_id ? view.guild.emojis.find(({ id }) => id === chosen.emoji_id)?.name : chosen?.emoji_name;
+  const chosenEmoji = emoji.read();
+  const name = chosenEmoji?.emoji_id
+    ? view.guild.emojis.find(({ id }) => id === chosenEmoji.emoji_id)?.name
+    : chosenEmoji?.emoji_name;
   if (!text.read().trim() && !name) return null;
   return {
     text: text.read().trim() || null,
-    emoji_id: name ? (chosen.emoji_id ?? null) : null,
+    emoji_id: name ? (chosenEmoji.emoji_id ?? null) : null,
     emoji_name: name ?? null,
     expires_at: endTime(end.read()),
   };

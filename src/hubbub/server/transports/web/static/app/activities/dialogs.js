@@ -201,13 +201,13 @@ export async function showShareDialog(session, { message, customId, linkId, reci
             ),
         button(t("Send"), async event => {
           event.currentTarget.disabled = true;
-          const sent = await sendAsUser(
+          const isSent = await sendAsUser(
             session,
             recipient,
             targetPicker?.values[0]?.value,
             `${text.value}\n${url}`.trim(),
           );
-          if (sent) decide({ sent, copied: false });
+          if (isSent) decide({ sent: isSent, copied: false });
           else event.target.disabled = false;
         }),
       ),

@@ -155,7 +155,7 @@ class CallBar extends LayoutPart {
 
   #moreButton(isListener) {
     const calls = getCalls(this.context);
-    const item = (type, startLabel, stopLabel) => ({
+    const videoItem = (type, startLabel, stopLabel) => ({
       label: calls.video.type === type ? stopLabel : startLabel,
       icon: type === "video" ? "camera" : "screen",
       onClick: () => calls.toggleVideo(type),
@@ -165,8 +165,8 @@ class CallBar extends LayoutPart {
       t("More call options"),
       event =>
         openMenu(event.currentTarget, t("Call"), [
-          !isListener && item("video", t("Turn on camera"), t("Turn off camera")),
-          !isListener && canShareScreen() && item("screen", t("Share screen"), t("Stop sharing")),
+          !isListener && videoItem("video", t("Turn on camera"), t("Turn off camera")),
+          !isListener && canShareScreen() && videoItem("screen", t("Share screen"), t("Stop sharing")),
           { label: t("Privacy code and statistics"), icon: "lock", onClick: () => openCallDetails(this.context) },
         ]),
       { "aria-haspopup": "menu", dataset: { focus: "more" } },

@@ -58,8 +58,8 @@ const STATE_LABELS = { connecting: t("connecting"), connected: t("connected"), r
 async function statisticsRows({ call }) {
   if (call === null) return [row(t("State"), t("not connected"))];
   const { report, frames } = await call.statistics();
-  const received = report.filter(entry => entry.type === "inbound-rtp");
-  const sum = name => received.reduce((total, entry) => total + (entry[name] ?? 0), 0);
+  const inboundStreams = report.filter(statistic => statistic.type === "inbound-rtp");
+  const sum = name => inboundStreams.reduce((total, statistic) => total + (statistic[name] ?? 0), 0);
   const lostCount = sum("packetsLost"),
     receivedCount = sum("packetsReceived");
   const delaySeconds = sum("jitterBufferDelay") / (sum("jitterBufferEmittedCount") || 1);

@@ -107,8 +107,8 @@ class CallView extends LayoutPart {
 
   #ringingText(channelCall, hasJoined) {
     const { state, me } = this.context;
-    const others = hasJoined ? (channelCall?.ringing ?? []).filter(id => id !== me.id) : [];
-    const names = others.map(id => state.displayName(state.user(id) ?? { id }, null));
+    const ringingUserIds = hasJoined ? (channelCall?.ringing ?? []).filter(id => id !== me.id) : [];
+    const names = ringingUserIds.map(id => state.displayName(state.user(id) ?? { id }, null));
     return names.length ? t("Calling {names}…", { names: names.join(", ") }) : "";
   }
 

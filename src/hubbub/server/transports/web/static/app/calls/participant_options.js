@@ -48,7 +48,7 @@ function volumeField(context, userId, name) {
   const { devices } = getCalls(context);
   const { volumes } = devices.settings;
   const percent = Math.round(100 * (volumes.get(userId) ?? 1));
-  const value = h("output", null, `${percent} %`);
+  const percentOutput = h("output", null, `${percent} %`);
   const slider = h("input", {
     type: "range",
     min: "0",
@@ -56,13 +56,13 @@ function volumeField(context, userId, name) {
     value: percent,
     "aria-label": t("Volume of {name}", { name }),
     oninput: event => {
-      const chosen = Number(event.currentTarget.value);
-      value.textContent = `${chosen} %`;
-      volumes.set(userId, chosen / 100);
+      const chosenPercent = Number(event.currentTarget.value);
+      percentOutput.textContent = `${chosenPercent} %`;
+      volumes.set(userId, chosenPercent / 100);
       devices.update({ volumes });
     },
   });
-  return h("div", { class: "volume" }, h("span", { "aria-hidden": "true" }, t("Volume")), value, slider);
+  return h("div", { class: "volume" }, h("span", { "aria-hidden": "true" }, t("Volume")), percentOutput, slider);
 }
 
 function pinAction(context, userId) {

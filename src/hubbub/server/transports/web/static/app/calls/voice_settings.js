@@ -83,11 +83,11 @@ function settingsFields(devices, meter) {
   return { fields, showChosen };
 }
 
-function fillDevices(select, devices, chosen) {
+function fillDevices(select, devices, chosenId) {
   setChildren(
     select,
     h("option", { value: "" }, t("Default")),
-    devices.map(({ id, label }) => h("option", { value: id, selected: id === chosen }, label)),
+    devices.map(({ id, label }) => h("option", { value: id, selected: id === chosenId }, label)),
   );
 }
 

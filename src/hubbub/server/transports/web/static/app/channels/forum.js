@@ -131,13 +131,13 @@ class Forum extends LayoutPart {
   }
 
   #matchesTags(post, forum) {
-    const available = new Set((forum.available_tags ?? []).map(tag => tag.id));
-    const chosen = [...this.chosenTagIds].filter(id => available.has(id)),
-      applied = post.applied_tags ?? [];
-    if (!chosen.length) return true;
+    const availableIds = new Set((forum.available_tags ?? []).map(tag => tag.id));
+    const chosenIds = [...this.chosenTagIds].filter(id => availableIds.has(id)),
+      appliedIds = post.applied_tags ?? [];
+    if (!chosenIds.length) return true;
     return forum.default_tag_setting === "match_all"
-      ? chosen.every(id => applied.includes(id))
-      : chosen.some(id => applied.includes(id));
+      ? chosenIds.every(id => appliedIds.includes(id))
+      : chosenIds.some(id => appliedIds.includes(id));
   }
 
   #sorted(posts) {
@@ -249,14 +249,14 @@ class Forum extends LayoutPart {
    * known, or the user cannot use the reaction.
    */
   #defaultReaction(post, forum, message) {
-    const chosen = forum.default_reaction_emoji,
+    const defaultEmoji = forum.default_reaction_emoji,
       { api, state } = this.context;
-    if (!chosen || !message || !state.can(forum.id, Permissions.READ_MESSAGE_HISTORY)) return null;
-    const custom = chosen.emoji_id
-      ? state.guilds.get(forum.guild_id)?.emojis?.find(emoji => emoji.id === chosen.emoji_id)
+    if (!defaultEmoji || !message || !state.can(forum.id, Permissions.READ_MESSAGE_HISTORY)) return null;
+    const customEmoji = defaultEmoji.emoji_id
+      ? state.guilds.get(forum.guild_id)?.emojis?.find(emoji => emoji.id === defaultEmoji.emoji_id)
       : null;
-    if (chosen.emoji_id && !custom) return null;
-    const emoji = custom ?? { id: null, name: chosen.emoji_name };
+    if (defaultEmoji.emoji_id && !customEmoji) return null;
+    const emoji = customEmoji ?? { id: null, name: defaultEmoji.emoji_name };
     const reaction = message.reactions?.find(
       candidate => (candidate.emoji.id ?? null) === (emoji.id ?? null) && candidate.emoji.name === emoji.name,
     );

@@ -38,7 +38,7 @@ export function channelHeader(context, channel, onClose = null) {
   const title = channelTitle(channel, state),
     parent = isThread(channel) && onClose === null ? state.channels.get(channel.parent_id) : null;
   const dispatch = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
-  const other = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
+  const otherUser = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
   const hasThreads = channel.guild_id && canStartThreads(channel);
   return h(
     "header",
@@ -46,7 +46,7 @@ export function channelHeader(context, channel, onClose = null) {
     iconButton("menu", t("Channels and conversations"), dispatch("show-side"), { class: "icon-button to-side" }),
     channel.guild_id
       ? icon(channelIconName(channel))
-      : conversationIcon(channel, title, other ? state.statusOf(other.id) : undefined),
+      : conversationIcon(channel, title, otherUser ? state.statusOf(otherUser.id) : undefined),
     h(
       "div",
       { class: "view-title" },
@@ -56,14 +56,14 @@ export function channelHeader(context, channel, onClose = null) {
         parent ? [h("a", { href: channelPath(parent), class: "muted" }, parent.name), " › "] : null,
         title,
       ),
-      other ? activityButton(context, other) : null,
+      otherUser ? activityButton(context, otherUser) : null,
       linkedChannelBadge(context, channel),
       channel.topic ? h("p", { class: "muted small topic", dir: "auto", title: channel.topic }, channel.topic) : null,
     ),
     h(
       "div",
       { class: "view-tools" },
-      isPrivate(channel) && !other?.bot
+      isPrivate(channel) && !otherUser?.bot
         ? iconButton("voice", t("Start call"), () => startPrivateCall(context, channel))
         : null,
       callIdOf(context, channel) === channel.id
@@ -78,7 +78,7 @@ export function channelHeader(context, channel, onClose = null) {
         : null,
       isForum(channel) ? null : iconButton("pin", t("Pinned messages"), () => openPins(context, channel)),
       onClose === null ? iconButton("search", t("Search"), dispatch("open-search")) : null,
-      (other === null || channel.guild_id) && onClose === null
+      (otherUser === null || channel.guild_id) && onClose === null
         ? iconButton("people", t("Members"), dispatch("toggle-members"), { class: "icon-button members-toggle" })
         : null,
       iconButton("more", t("Channel options"), event => openChannelMenu(event.currentTarget, context, channel), {
@@ -247,8 +247,8 @@ export function openCategoryMenu(anchor, context, category) {
 
 async function createChannelIn(context, category) {
   const module = await loadModule(() => import("../settings/channels/creation.js"));
-  const created = await module?.openChannelCreation(context, category.guild_id, category.id);
-  if (created && created.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(created));
+  const channel = await module?.openChannelCreation(context, category.guild_id, category.id);
+  if (channel && channel.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(channel));
 }
 
 async function closeConversation(context, channel) {

@@ -19,32 +19,37 @@ export function openMentions(context) {
     close => {
       const list = h("ol", { class: "search-result-list", "aria-label": t("Mentions") });
       const status = h("p", { class: "muted small", role: "status" });
-      const more = h("div", { class: "row" });
+      const moreRow = h("div", { class: "row" });
       const everyoneCheckbox = h("input", { type: "checkbox", checked: true });
       const rolesCheckbox = h("input", { type: "checkbox", checked: true });
       let requestNumber = 0;
-      const load = async before => {
-        const current = (requestNumber += 1);
-        if (!before) setChildren(list);
-        setChildren(more);
+      const load = async beforeId => {
+        const currentRequest = (requestNumber += 1);
+        if (!beforeId) setChildren(list);
+        setChildren(moreRow);
         status.textContent = t("Loading…");
         try {
-          const query = { limit: PAGE_SIZE, before, everyone: everyoneCheckbox.checked, roles: rolesCheckbox.checked };
+          const query = {
+            limit: PAGE_SIZE,
+            before: beforeId,
+            everyone: everyoneCheckbox.checked,
+            roles: rolesCheckbox.checked,
+          };
           const messages = await context.api.request("GET", "/users/@me/mentions", { query });
           await loadChannels(context, messages);
-          if (current !== requestNumber) return;
+          if (currentRequest !== requestNumber) return;
           for (const message of messages) if (!message.webhook_id) state.storeUser(message.author);
           list.append(...messages.map(message => mentionItem(context, message, close)));
           status.textContent = list.children.length ? "" : t("No mentions in the last 90 days.");
           if (messages.length === PAGE_SIZE) {
             const showMore = () => load(messages.at(-1).id);
             setChildren(
-              more,
+              moreRow,
               h("button", { type: "button", class: "button quiet small", onclick: showMore }, t("Show more")),
             );
           }
         } catch (error) {
-          if (current === requestNumber) status.textContent = messageErrorText(error);
+          if (currentRequest === requestNumber) status.textContent = messageErrorText(error);
         }
       };
       for (const input of [everyoneCheckbox, rolesCheckbox]) input.addEventListener("change", () => load());
@@ -59,7 +64,7 @@ export function openMentions(context) {
         ),
         status,
         list,
-        more,
+        moreRow,
         h(
           "p",
           { class: "row end" },

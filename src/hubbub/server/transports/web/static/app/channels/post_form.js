@@ -107,10 +107,10 @@ function fileField(context) {
     );
   };
   input.addEventListener("change", () => {
-    const chosen = [...input.files];
+    const chosenFiles = [...input.files];
     input.value = "";
-    const tooLarge = chosen.find(file => file.size > bytesMax);
-    files = [...files, ...chosen.filter(file => file.size <= bytesMax)];
+    const tooLarge = chosenFiles.find(file => file.size > bytesMax);
+    files = [...files, ...chosenFiles.filter(file => file.size <= bytesMax)];
     const problem = tooLarge
       ? t("{file} is larger than {limit}.", { file: tooLarge.name, limit: formatByteLimit(bytesMax) })
       : files.length > ATTACHMENTS_MAX

@@ -58,10 +58,10 @@ function listEntries(command, application) {
   return entries;
 
   function walk(node, steps) {
-    const inner = node.options ?? [];
-    const hasSubcommands = inner.length && (inner[0].type === SUB_COMMAND || inner[0].type === SUB_COMMAND_GROUP);
+    const options = node.options ?? [];
+    const hasSubcommands = options.length && (options[0].type === SUB_COMMAND || options[0].type === SUB_COMMAND_GROUP);
     if (hasSubcommands) {
-      for (const option of inner) walk(option, [...steps, option]);
+      for (const option of options) walk(option, [...steps, option]);
       return;
     }
     const name = [command, ...steps].map(localizedName).join(" ");
@@ -71,7 +71,7 @@ function listEntries(command, application) {
       steps,
       name,
       description: node.description_localized ?? node.description ?? "",
-      options: inner,
+      options,
     });
   }
 }
@@ -121,12 +121,12 @@ export function interactionData({ command, steps }, values) {
 export function optionErrors({ steps }, values, errors) {
   let node = errors?.data?.options;
   for (let level = 0; level < steps.length; level += 1) node = node?.[0]?.options;
-  const named = new Map();
+  const errorsByName = new Map();
   for (const [key, value] of Object.entries(node ?? {})) {
     const name = /^\d+$/.test(key) ? values[Number(key)]?.name : key;
-    if (name && name !== "_errors") named.set(name, errorText(value));
+    if (name && name !== "_errors") errorsByName.set(name, errorText(value));
   }
-  return named;
+  return errorsByName;
 }
 
 function errorText(node) {

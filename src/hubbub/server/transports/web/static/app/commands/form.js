@@ -23,10 +23,10 @@ const OUTDATED_VERSION_CODE = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
  *
  * @param {import("./available_commands.js").Entry} entry
  * @param {object} context
- * @param {(hasRun: boolean) => void} done called after the command ran or the form was closed
+ * @param {(hasRun: boolean) => void} onDone called after the command ran or the form was closed
  * @returns {{node: HTMLElement, focus: () => void}}
  */
-export function createCommandForm(entry, context, done) {
+export function createCommandForm(entry, context, onDone) {
   const fields = new Map();
   const rows = h("div", { class: "command-fields" });
   const optionButtons = h("div", { class: "command-more" });
@@ -47,7 +47,7 @@ export function createCommandForm(entry, context, done) {
       h("strong", { class: "command-name" }, `/${entry.name}`),
       h("span", { class: "command-app" }, entry.application.name),
       h("span", { class: "command-text" }, entry.description),
-      h("button", { type: "button", class: "button quiet small", onclick: () => done(false) }, t("Cancel")),
+      h("button", { type: "button", class: "button quiet small", onclick: () => onDone(false) }, t("Cancel")),
       runButton,
     ),
     rows,
@@ -94,7 +94,7 @@ export function createCommandForm(entry, context, done) {
   }
 
   async function complete(option, typed) {
-    const given = read(null)
+    const otherValues = read(null)
       .filter(({ name }) => name !== option.name)
       .map(givenOption => ({
         ...givenOption,
@@ -103,7 +103,7 @@ export function createCommandForm(entry, context, done) {
           entry.options.find(({ name }) => name === givenOption.name),
         ),
       }));
-    const values = [...given, { type: option.type, name: option.name, value: typed, focused: true }];
+    const values = [...otherValues, { type: option.type, name: option.name, value: typed, focused: true }];
     const order = entry.options.map(({ name }) => name);
     values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
     const request = { type: AUTOCOMPLETE, applicationId: entry.application.id, data: interactionData(entry, values) };
@@ -116,25 +116,26 @@ export function createCommandForm(entry, context, done) {
     if (runButton.disabled) return;
     for (const field of fields.values()) field.showError("");
     setStatus("");
-    const missing = [...fields.values()].find(field => field.isMissing());
-    if (missing) {
-      missing.showError(t("This option is required."));
-      missing.focus();
+    const missingField = [...fields.values()].find(field => field.isMissing());
+    if (missingField) {
+      missingField.showError(t("This option is required."));
+      missingField.focus();
       return;
     }
     const files = [];
     const values = read(files);
-    const data = interactionData(entry, values);
-    if (files.length) data.attachments = files.map((file, index) => ({ id: String(index), filename: file.name }));
+    const commandData = interactionData(entry, values);
+    if (files.length)
+      commandData.attachments = files.map((file, index) => ({ id: String(index), filename: file.name }));
     setBusy(true);
     try {
       await getInteractions(context).send(context, {
         type: APPLICATION_COMMAND,
         applicationId: entry.application.id,
-        data,
+        data: commandData,
         files,
       });
-      if (node.isConnected) done(true);
+      if (node.isConnected) onDone(true);
     } catch (error) {
       showErrors(error, values);
     } finally {
@@ -175,7 +176,7 @@ export function createCommandForm(entry, context, done) {
     if (event.key === "Escape") {
       event.preventDefault();
       event.stopPropagation();
-      done(false);
+      onDone(false);
     } else if (event.key === "Enter" && event.target.matches("input:not([type=file])")) {
       event.preventDefault();
       node.requestSubmit();

@@ -122,9 +122,9 @@ export function attachCommandList(composer, context) {
 
   function onKeydown(event) {
     if (form || event.target !== field || !visibleCommands.length || event.isComposing) return;
-    const last = visibleCommands.length - 1;
-    if (event.key === "ArrowDown") setActive(activeIndex >= last ? 0 : activeIndex + 1);
-    else if (event.key === "ArrowUp") setActive(activeIndex <= 0 ? last : activeIndex - 1);
+    const lastIndex = visibleCommands.length - 1;
+    if (event.key === "ArrowDown") setActive(activeIndex >= lastIndex ? 0 : activeIndex + 1);
+    else if (event.key === "ArrowUp") setActive(activeIndex <= 0 ? lastIndex : activeIndex - 1);
     else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) openForm(visibleCommands[activeIndex]);
     else if (event.key === "Escape") close();
     else return;
@@ -138,12 +138,12 @@ export function attachCommandList(composer, context) {
   }
 
   function openForm(entry) {
-    const typed = field.value;
+    const typedText = field.value;
     close();
     field.value = "";
     field.dispatchEvent(new Event("input", { bubbles: true }));
     form = createCommandForm(entry, currentContext(), hasRun => {
-      closeForm(hasRun ? "" : typed);
+      closeForm(hasRun ? "" : typedText);
       field.focus();
     });
     node.classList.add("command-mode");

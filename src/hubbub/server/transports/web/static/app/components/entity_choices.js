@@ -82,7 +82,7 @@ async function findUsers(context, query) {
   }
   return [...usersById.values()]
     .map(user => userChoice(user, context))
-    .sort((one, other) => one.label.localeCompare(other.label, LOCALE));
+    .sort((choice, otherChoice) => choice.label.localeCompare(otherChoice.label, LOCALE));
 }
 
 function matches(user, text, { state, guildId }) {
@@ -95,7 +95,7 @@ function findRoles(context, text) {
   const guild = guildOf(context);
   const matchingRoles = (guild?.roles ?? []).filter(({ name }) => name.toLowerCase().includes(text));
   return matchingRoles
-    .sort((one, other) => other.position - one.position)
+    .sort((role, otherRole) => otherRole.position - role.position)
     .slice(0, RESULTS_MAX)
     .map(roleChoice);
 }

@@ -80,8 +80,8 @@ function text({ content = "" }, { message, context }) {
 }
 
 function separator({ divider = true, spacing = 1 }) {
-  const size = spacing === LARGE_SPACING ? "component-separator large" : "component-separator";
-  return divider ? h("hr", { class: size }) : h("div", { class: size, "aria-hidden": "true" });
+  const className = spacing === LARGE_SPACING ? "component-separator large" : "component-separator";
+  return divider ? h("hr", { class: className }) : h("div", { class: className, "aria-hidden": "true" });
 }
 
 function container({ components = [], accent_color: accent, spoiler = false }, scope) {

@@ -118,8 +118,8 @@ function sectionOf(component, context) {
     const read = files => ({ type: LABEL, id: component.id, component: field.read(files) });
     return { node: field.node, fields: [field], read, errorsAt: errors => errors?.component };
   }
-  const inner = component.type === ACTION_ROW ? (component.components ?? []) : [];
-  const fields = inner.map(input => createModalField(input, input.label ?? "", undefined, context));
+  const inputs = component.type === ACTION_ROW ? (component.components ?? []) : [];
+  const fields = inputs.map(input => createModalField(input, input.label ?? "", undefined, context));
   return {
     node: setChildren(
       h("div", { class: "modal-row" }),

@@ -106,13 +106,24 @@ function replaceRange(field, start, end, text, selectionStart, selectionEnd) {
 /** Surround the selection with a delimiter, or remove the delimiters around it. */
 function applyDelimiter(field, delimiter) {
   const { value, selectionStart: start, selectionEnd: end } = field;
-  const size = delimiter.length,
+  const delimiterLength = delimiter.length,
     text = value.slice(start, end);
   // The asterisk before the selection may belong to the delimiter of bold text.
   const isBold = delimiter === "*" && value.slice(start - 2, start) === "**" && value.slice(start - 3, start) !== "***";
-  if (value.slice(start - size, start) === delimiter && value.slice(end, end + size) === delimiter && !isBold)
-    replaceRange(field, start - size, end + size, text, start - size, end - size);
-  else replaceRange(field, start, end, delimiter + text + delimiter, start + size, end + size);
+  if (
+    value.slice(start - delimiterLength, start) === delimiter &&
+    value.slice(end, end + delimiterLength) === delimiter &&
+    !isBold
+  )
+    replaceRange(
+      field,
+      start - delimiterLength,
+      end + delimiterLength,
+      text,
+      start - delimiterLength,
+      end - delimiterLength,
+    );
+  else replaceRange(field, start, end, delimiter + text + delimiter, start + delimiterLength, end + delimiterLength);
 }
 
 /** Add a prefix to each selected line, or remove it if all of them have it. */
@@ -130,10 +141,17 @@ function applyPrefix(field, prefix) {
 
 function applyCodeBlock(field) {
   const { value, selectionStart: start, selectionEnd: end } = field;
-  const before = start > 0 && value[start - 1] !== "\n" ? "\n" : "";
-  const opening = `${before}\`\`\`\n`;
-  const from = start + opening.length;
-  replaceRange(field, start, end, `${opening}${value.slice(start, end)}\n\`\`\``, from, from + end - start);
+  const lineBreak = start > 0 && value[start - 1] !== "\n" ? "\n" : "";
+  const opening = `${lineBreak}\`\`\`\n`;
+  const contentStart = start + opening.length;
+  replaceRange(
+    field,
+    start,
+    end,
+    `${opening}${value.slice(start, end)}\n\`\`\``,
+    contentStart,
+    contentStart + end - start,
+  );
 }
 
 function applyLink(field) {

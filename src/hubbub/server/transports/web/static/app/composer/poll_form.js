@@ -166,8 +166,8 @@ function createAnswer(context, remove) {
       drawEmoji();
       return;
     }
-    openEmojiPicker(anchor, context, chosen => {
-      emoji = chosen;
+    openEmojiPicker(anchor, context, chosenEmoji => {
+      emoji = chosenEmoji;
       drawEmoji();
       input.focus();
     });

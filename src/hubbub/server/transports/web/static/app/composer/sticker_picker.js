@@ -103,10 +103,10 @@ const MOVES = {
 function closestInRow(buttons, index, direction) {
   const boxes = buttons.map(button => button.getBoundingClientRect());
   const { top, left } = boxes[index];
-  const rows = boxes.map(box => box.top).filter(other => (other - top) * direction > 1);
-  if (!rows.length) return null;
-  const rowTop = direction > 0 ? Math.min(...rows) : Math.max(...rows);
-  const inRow = buttons.filter((_, other) => Math.abs(boxes[other].top - rowTop) < 1);
+  const rowTops = boxes.map(box => box.top).filter(otherTop => (otherTop - top) * direction > 1);
+  if (!rowTops.length) return null;
+  const rowTop = direction > 0 ? Math.min(...rowTops) : Math.max(...rowTops);
+  const rowButtons = buttons.filter((_, otherIndex) => Math.abs(boxes[otherIndex].top - rowTop) < 1);
   const distance = button => Math.abs(button.getBoundingClientRect().left - left);
-  return inRow.reduce((best, button) => (distance(button) < distance(best) ? button : best));
+  return rowButtons.reduce((best, button) => (distance(button) < distance(best) ? button : best));
 }

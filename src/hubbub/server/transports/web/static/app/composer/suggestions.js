@@ -91,9 +91,9 @@ export class Suggestions {
   async #addUnicodeEmoji(query) {
     const { field } = this.#composer;
     const text = field.value;
-    const found = await suggestUnicodeEmoji(this.#context, query);
+    const emojiSuggestions = await suggestUnicodeEmoji(this.#context, query);
     if (field.value !== text || document.activeElement !== field) return;
-    this.#suggestions = [...this.#suggestions, ...found].slice(0, RESULTS_MAX);
+    this.#suggestions = [...this.#suggestions, ...emojiSuggestions].slice(0, RESULTS_MAX);
     this.#draw();
   }
 
@@ -164,13 +164,13 @@ export class Suggestions {
 
   #choose(index) {
     const { field } = this.#composer;
-    const chosen = this.#suggestions[index];
+    const suggestion = this.#suggestions[index];
     const end = field.selectionStart,
       start = end - TRIGGER.exec(field.value.slice(0, end))[0].trimStart().length;
     field.setSelectionRange(start, end);
-    if (chosen.mention !== undefined) this.#mentions.set(chosen.text, chosen.mention);
+    if (suggestion.mention !== undefined) this.#mentions.set(suggestion.text, suggestion.mention);
     this.#suggestions = [];
-    insertAtCursor(field, `${chosen.text} `);
+    insertAtCursor(field, `${suggestion.text} `);
   }
 }
 
@@ -242,8 +242,8 @@ const SUGGESTION_SOURCES = {
 async function suggestUnicodeEmoji({ state }, query) {
   const module = await loadModule(() => import("../content/emoji_set.js"));
   if (module === null) return [];
-  const found = module.searchEmoji(await module.loadEmojiSet(), query);
-  return found.slice(0, RESULTS_MAX).map(entry => {
+  const matches = module.searchEmoji(await module.loadEmojiSet(), query);
+  return matches.slice(0, RESULTS_MAX).map(entry => {
     const emoji = module.withTone(entry, state.settings.emoji_skin_tone ?? 0);
     return { text: emoji, label: `:${entry.name}:`, icon: h("span", { class: "emoji-text" }, emoji) };
   });

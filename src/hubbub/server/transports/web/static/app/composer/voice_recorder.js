@@ -80,9 +80,11 @@ class VoiceRecorder {
     this.#timer = setInterval(() => {
       analyser.getFloatTimeDomainData(samples);
       this.#levels.push(samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0));
-      const shown = this.#levels.slice(-SHOWN_LEVELS_MAX);
+      const shownLevels = this.#levels.slice(-SHOWN_LEVELS_MAX);
       bars.replaceChildren(
-        ...shown.map(level => h("i", { class: "played", style: { "block-size": `${12 + 88 * Math.min(1, level)}%` } })),
+        ...shownLevels.map(level =>
+          h("i", { class: "played", style: { "block-size": `${12 + 88 * Math.min(1, level)}%` } }),
+        ),
       );
       const seconds = this.#elapsedSeconds;
       time.textContent = formatSeconds(seconds);

@@ -42,8 +42,8 @@ export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", guildIconP
 /** Return the icon of a group, or the avatar of the other user. */
 export function conversationIcon(channel, title, status) {
   if (channel.type === ChannelType.GROUP_DM) return avatar(channel.id, title, channelIconPath(channel), "square");
-  const other = channel.recipients?.[0];
-  return other === undefined ? avatar(channel.id, title, null, "") : userAvatar(other, title, status);
+  const otherUser = channel.recipients?.[0];
+  return otherUser === undefined ? avatar(channel.id, title, null, "") : userAvatar(otherUser, title, status);
 }
 
 const STATUS_LABELS = { online: t("online"), idle: t("idle"), dnd: t("do not disturb"), offline: t("offline") };

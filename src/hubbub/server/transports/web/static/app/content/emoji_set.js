@@ -132,12 +132,12 @@ export const withTone = (entry, tone) => entry.tones[tone - 1] ?? entry.emoji;
 
 /** Return the emoji that match a query, best first: by the start of a name, the start of a keyword, then any part. */
 export function searchEmoji({ groups }, query) {
-  const found = [[], [], []];
+  const matchesByRank = [[], [], []];
   for (const entry of groups.flatMap(group => group.emojis)) {
     if (!entry.keywords.includes(query)) continue;
     const startsName = entry.names.some(name => name.startsWith(query));
-    found[startsName ? 0 : entry.keywords.includes(` ${query}`) ? 1 : 2].push(entry);
+    matchesByRank[startsName ? 0 : entry.keywords.includes(` ${query}`) ? 1 : 2].push(entry);
   }
-  found[0].sort((a, b) => Number(b.names.includes(query)) - Number(a.names.includes(query)));
-  return found.flat();
+  matchesByRank[0].sort((a, b) => Number(b.names.includes(query)) - Number(a.names.includes(query)));
+  return matchesByRank.flat();
 }

@@ -121,10 +121,12 @@ export function openEmojiWindow(anchor, context, choose) {
     const query = search.value.trim().toLowerCase().replace(/^:|:$/g, "");
     const guilds = listGuildEmoji(context);
     if (query) {
-      const custom = guilds.flatMap(({ emojis }) => emojis).filter(emoji => emoji.name.toLowerCase().includes(query));
-      const found = emojiSet === null ? [] : searchEmoji(emojiSet, query.replaceAll(" ", "_"));
-      const byWords = found.length || emojiSet === null ? found : searchEmoji(emojiSet, query);
-      grid.setSections([{ label: null, cells: [...custom.map(customCell), ...byWords.map(unicodeCell)] }]);
+      const customEmoji = guilds
+        .flatMap(({ emojis }) => emojis)
+        .filter(emoji => emoji.name.toLowerCase().includes(query));
+      const matches = emojiSet === null ? [] : searchEmoji(emojiSet, query.replaceAll(" ", "_"));
+      const byWords = matches.length || emojiSet === null ? matches : searchEmoji(emojiSet, query);
+      grid.setSections([{ label: null, cells: [...customEmoji.map(customCell), ...byWords.map(unicodeCell)] }]);
     } else grid.setSections(buildSections(guilds));
     tabs.hidden = Boolean(query);
     grid.setStatus(emojiSet === null ? t("Loading emoji…") : t("No emoji found."));
@@ -179,10 +181,10 @@ export function openEmojiWindow(anchor, context, choose) {
   draw();
   const close = openPopup(anchor, node, { focus: search });
   grid.draw();
-  loadEmojiSet().then(loaded => {
+  loadEmojiSet().then(loadedSet => {
     if (!node.isConnected) return;
-    emojiSet = loaded;
-    toneButton.hidden = loaded.groups.length === 1;
+    emojiSet = loadedSet;
+    toneButton.hidden = loadedSet.groups.length === 1;
     draw();
     if (isEnterPending) grid.pickActive();
   });

@@ -31,10 +31,10 @@ export function openImageViewer(images, start) {
   const zoomIn = iconButton("plus", t("Zoom in"), () => setZoom(zoom * ZOOM_STEP));
   const original = h("a", { class: "icon-button", target: "_blank", rel: "noopener", title: t("Open original") });
   const save = h("a", { class: "icon-button", title: t("Download") });
-  const previous = iconButton("left", t("Previous image"), () => show(index - 1), {
+  const previousButton = iconButton("left", t("Previous image"), () => show(index - 1), {
     class: "icon-button viewer-previous",
   });
-  const next = iconButton("right", t("Next image"), () => show(index + 1), { class: "icon-button viewer-next" });
+  const nextButton = iconButton("right", t("Next image"), () => show(index + 1), { class: "icon-button viewer-next" });
   original.setAttribute("aria-label", t("Open original"));
   save.setAttribute("aria-label", t("Download"));
   setChildren(original, icon("open"));
@@ -44,7 +44,13 @@ export function openImageViewer(images, start) {
     "dialog",
     { class: "viewer", "aria-label": t("Image viewer"), onkeydown: onKeydown },
     h("header", { class: "viewer-head" }, position, zoomOut, zoomIn, original, save, close),
-    h("div", { class: "viewer-body" }, images.length > 1 ? previous : null, stage, images.length > 1 ? next : null),
+    h(
+      "div",
+      { class: "viewer-body" },
+      images.length > 1 ? previousButton : null,
+      stage,
+      images.length > 1 ? nextButton : null,
+    ),
     caption,
   );
   dialog.addEventListener("close", () => {
@@ -57,8 +63,8 @@ export function openImageViewer(images, start) {
   show(index);
   close.focus();
 
-  function show(wanted) {
-    index = (wanted + images.length) % images.length;
+  function show(wantedIndex) {
+    index = (wantedIndex + images.length) % images.length;
     const { path, description, name } = images[index];
     picture.src = path;
     picture.alt = description || name;
@@ -72,9 +78,9 @@ export function openImageViewer(images, start) {
   }
 
   /** Scale the picture, relative to the size at which it fits, and keep the center of the view in place. */
-  function setZoom(wanted) {
-    const before = zoom;
-    zoom = Math.min(ZOOM_MAX, Math.max(1, wanted));
+  function setZoom(wantedZoom) {
+    const previousZoom = zoom;
+    zoom = Math.min(ZOOM_MAX, Math.max(1, wantedZoom));
     zoomOut.disabled = zoom === 1;
     zoomIn.disabled = zoom === ZOOM_MAX;
     stage.classList.toggle("zoomed", zoom > 1);
@@ -82,9 +88,9 @@ export function openImageViewer(images, start) {
       picture.style.removeProperty("width");
       return;
     }
-    const fitWidth = picture.getBoundingClientRect().width / before;
-    const centerX = (stage.scrollLeft + stage.clientWidth / 2) / before,
-      centerY = (stage.scrollTop + stage.clientHeight / 2) / before;
+    const fitWidth = picture.getBoundingClientRect().width / previousZoom;
+    const centerX = (stage.scrollLeft + stage.clientWidth / 2) / previousZoom,
+      centerY = (stage.scrollTop + stage.clientHeight / 2) / previousZoom;
     picture.style.setProperty("width", `${fitWidth * zoom}px`);
     stage.scrollTo(centerX * zoom - stage.clientWidth / 2, centerY * zoom - stage.clientHeight / 2);
   }
@@ -114,9 +120,9 @@ export function openImageViewer(images, start) {
   function onPointerdown(event) {
     if (zoom === 1 || event.pointerType !== "mouse" || event.button !== 0) return;
     event.preventDefault();
-    const move = moved => {
-      stage.scrollLeft -= moved.movementX;
-      stage.scrollTop -= moved.movementY;
+    const move = pointerEvent => {
+      stage.scrollLeft -= pointerEvent.movementX;
+      stage.scrollTop -= pointerEvent.movementY;
     };
     const stop = () => {
       stage.removeEventListener("pointermove", move);

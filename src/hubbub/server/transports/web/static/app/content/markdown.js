@@ -96,10 +96,10 @@ function buildCodeBlock(node) {
 }
 
 /** Return a link. Links to the client stay in the client; all others open in a new tab without a referrer. */
-function buildLink(node, { context, ...rest }) {
+function buildLink(node, { context, ...otherScope }) {
   const url = new URL(node.href);
   const isOwnOrigin = url.origin === location.origin || url.origin === new URL(context.webUrl).origin;
-  const children = buildNodes(node.children, { context, ...rest });
+  const children = buildNodes(node.children, { context, ...otherScope });
   if (isOwnOrigin && /^\/app(\/channels\/|$)/.test(url.pathname)) return clientLink(url, children, node, context);
   const label = node.children.length === 1 && node.children[0].type === "text" ? node.children[0].text : "";
   return h(

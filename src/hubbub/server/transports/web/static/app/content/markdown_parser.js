@@ -47,8 +47,8 @@ function parseBlocks(text, depth) {
   const nodes = [];
   let textStart = 0;
   for (const match of text.matchAll(FENCE)) {
-    const before = text.slice(textStart, match.index);
-    nodes.push(...parseLines(before.replace(/\n$/, ""), depth));
+    const textBefore = text.slice(textStart, match.index);
+    nodes.push(...parseLines(textBefore.replace(/\n$/, ""), depth));
     // In a quote, the code keeps the `> ` markers of its lines.
     nodes.push({ type: "block", language: match[1] ?? "", text: match[2] });
     textStart = match.index + match[0].length;
@@ -111,18 +111,18 @@ function parseLines(text, depth) {
 function nestItems(items, depth) {
   const lists = [];
   for (let index = 0; index < items.length; ) {
-    const first = items[index],
-      ordered = first.number !== undefined;
-    const list = { type: "list", ordered, start: ordered ? Number(first.number) : 1, items: [] };
+    const firstItem = items[index],
+      ordered = firstItem.number !== undefined;
+    const list = { type: "list", ordered, start: ordered ? Number(firstItem.number) : 1, items: [] };
     while (
       index < items.length &&
-      items[index].indent <= first.indent &&
+      items[index].indent <= firstItem.indent &&
       (items[index].number !== undefined) === ordered
     ) {
       const innerItems = [];
       const children = parseInline(items[index].text, depth);
       index += 1;
-      while (index < items.length && items[index].indent > first.indent) innerItems.push(items[index++]);
+      while (index < items.length && items[index].indent > firstItem.indent) innerItems.push(items[index++]);
       list.items.push(
         innerItems.length && depth < DEPTH_MAX ? [...children, ...nestItems(innerItems, depth + 1)] : children,
       );
@@ -221,8 +221,8 @@ function parseMarkup(text, position, depth, isInLink) {
 }
 
 function pushText(nodes, text) {
-  const last = nodes.at(-1);
-  if (last?.type === "text") last.text += text;
+  const lastNode = nodes.at(-1);
+  if (lastNode?.type === "text") lastNode.text += text;
   else nodes.push({ type: "text", text });
 }
 

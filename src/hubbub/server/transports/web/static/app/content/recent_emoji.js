@@ -7,13 +7,13 @@ const STORED_NAME = "recent_emoji";
 
 /** Return the recent emoji, newest first. @returns {{id?: string | null, name: string, animated?: boolean}[]} */
 export function listRecentEmoji() {
-  const stored = readStored(STORED_NAME);
-  return Array.isArray(stored) ? stored.filter(emoji => typeof emoji?.name === "string") : [];
+  const storedEmoji = readStored(STORED_NAME);
+  return Array.isArray(storedEmoji) ? storedEmoji.filter(emoji => typeof emoji?.name === "string") : [];
 }
 
 /** Put an emoji first in the stored list; the oldest one is dropped if the list is full. */
 export function addRecentEmoji({ id = null, name, animated = false }) {
   const isSame = other => (other.id ?? null) === id && (id !== null || other.name === name);
-  const others = listRecentEmoji().filter(other => !isSame(other));
-  writeStored(STORED_NAME, [{ id, name, animated }, ...others].slice(0, RECENT_MAX));
+  const otherEmoji = listRecentEmoji().filter(other => !isSame(other));
+  writeStored(STORED_NAME, [{ id, name, animated }, ...otherEmoji].slice(0, RECENT_MAX));
 }

@@ -122,7 +122,7 @@ export const isMarkedUnread = (state, channel) =>
  */
 export function rankDestinations({ state, visits, channelId }, destinations, query) {
   const kind = PREFIXES[query[0]];
-  const typed = foldText(kind ? query.slice(1) : query).trim();
+  const foldedQuery = foldText(kind ? query.slice(1) : query).trim();
   const recency = [...visits].reverse();
   const bonusOf = ({ channel }) => {
     if (channel === undefined) return 0;
@@ -137,21 +137,21 @@ export function rankDestinations({ state, visits, channelId }, destinations, que
   return destinations
     .filter(destination => !kind || destination.kind === kind)
     .map(destination => {
-      const match = typed ? bestMatch(typed, destination) : 0;
+      const match = foldedQuery ? bestMatch(foldedQuery, destination) : 0;
       // A query without words does not suggest the channel in view.
-      const bonus = !typed && destination.key === channelId ? 0 : bonusOf(destination);
+      const bonus = !foldedQuery && destination.key === channelId ? 0 : bonusOf(destination);
       return { destination, match, score: match + bonus };
     })
-    .filter(({ match, score }) => (typed ? match > 0 : score > 0 || Boolean(kind)))
+    .filter(({ match, score }) => (foldedQuery ? match > 0 : score > 0 || Boolean(kind)))
     .sort((a, b) => b.score - a.score || a.destination.label.localeCompare(b.destination.label, LOCALE))
     .map(({ destination }) => destination);
 }
 
-function bestMatch(typed, { names, hint }) {
-  const best = Math.max(...names.map(name => matchScore(typed, name)));
+function bestMatch(foldedQuery, { names, hint }) {
+  const best = Math.max(...names.map(name => matchScore(foldedQuery, name)));
   if (best) return best;
   // “harbour general” finds #general of the guild Harbour.
-  const words = typed.split(/\s+/);
+  const words = foldedQuery.split(/\s+/);
   const foldedHint = foldText(hint);
   if (words.length < 2 || !words.every(word => names.some(name => name.includes(word)) || foldedHint.includes(word)))
     return 0;

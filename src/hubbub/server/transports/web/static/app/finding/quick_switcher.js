@@ -24,9 +24,9 @@ export function openQuickSwitcher(context) {
     const options = new OptionList(field, t("Destinations"));
     const status = h("p", { class: "muted small", role: "status" });
     const draw = () => {
-      const found = rankDestinations(context, destinations, field.value).slice(0, RESULTS_MAX);
+      const matches = rankDestinations(context, destinations, field.value).slice(0, RESULTS_MAX);
       options.setOptions(
-        found.map(destination => ({
+        matches.map(destination => ({
           label: destination.label,
           hint: destination.hint,
           icon: destination.icon(),
@@ -38,7 +38,7 @@ export function openQuickSwitcher(context) {
         })),
         0,
       );
-      status.textContent = found.length
+      status.textContent = matches.length
         ? ""
         : field.value.trim()
           ? t("Nothing has this name. Check the spelling, or use the search for messages.")

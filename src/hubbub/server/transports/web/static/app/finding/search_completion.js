@@ -29,9 +29,9 @@ export function completeSearch(context, text, actions) {
   if (token === null) return [];
   const { key, value, start } = token;
   if (key === null) {
-    const typed = value.toLowerCase();
+    const keyPrefix = value.toLowerCase();
     return SEARCH_FILTERS.filter(
-      filter => filter.key.startsWith(typed) && (context.guildId || !filter.isGuildOnly),
+      filter => filter.key.startsWith(keyPrefix) && (context.guildId || !filter.isGuildOnly),
     ).map(filter => ({
       label: `${filter.key}:`,
       hint: filter.hint,
@@ -43,11 +43,11 @@ export function completeSearch(context, text, actions) {
     .map(({ filter, ...option }) => ({ label: filter.label, ...option, choose: () => actions.add(start, filter) }));
 }
 
-function valueOptions(context, key, typed) {
-  if (key === "from" || key === "mentions") return userOptions(context, key, typed.replace(/^@/, ""));
+function valueOptions(context, key, typedValue) {
+  if (key === "from" || key === "mentions") return userOptions(context, key, typedValue.replace(/^@/, ""));
   if (key === "in") {
     if (!context.guildId) return [];
-    const name = typed.replace(/^#/, "");
+    const name = typedValue.replace(/^#/, "");
     return searchableChannels(context)
       .filter(channel => channel.name.toLowerCase().includes(name))
       .sort((a, b) => (b.id === context.channelId) - (a.id === context.channelId))
@@ -58,11 +58,11 @@ function valueOptions(context, key, typed) {
       }));
   }
   const values = { has: CONTENT_KINDS, pinned: ["true", "false"] }[key] ?? [
-    ...(parseDateRange(typed) ? [typed] : []),
-    ...SUGGESTED_DATES.filter(date => date !== typed),
+    ...(parseDateRange(typedValue) ? [typedValue] : []),
+    ...SUGGESTED_DATES.filter(date => date !== typedValue),
   ];
   return values
-    .filter(value => value.startsWith(typed))
+    .filter(value => value.startsWith(typedValue))
     .map(value => ({ filter: { key, value, label: value }, hint: dateHint(key, value) }));
 }
 
@@ -72,12 +72,12 @@ function dateHint(key, value) {
   return new Date(parseDateRange(value).startMs).toLocaleDateString(LOCALE);
 }
 
-function userOptions(context, key, typed) {
+function userOptions(context, key, typedName) {
   const { state, guildId, me } = context;
   const names = user => [user.username, user.global_name, state.displayName(user, guildId)];
-  const isMatch = user => names(user).some(name => name?.toLowerCase().includes(typed));
-  const isPrefixMatch = user => names(user).some(name => name?.toLowerCase().startsWith(typed));
-  const ownOption = "me".startsWith(typed)
+  const isMatch = user => names(user).some(name => name?.toLowerCase().includes(typedName));
+  const isPrefixMatch = user => names(user).some(name => name?.toLowerCase().startsWith(typedName));
+  const ownOption = "me".startsWith(typedName)
     ? [{ filter: userFilter(context, key, me), label: "me", hint: me.username, icon: userAvatar(me, me.username) }]
     : [];
   return [

@@ -130,8 +130,8 @@ class SearchPane extends LayoutPart {
 
   #complete() {
     const text = this.field.value;
-    const before = text.slice(0, this.field.selectionStart ?? text.length);
-    if (before !== text) {
+    const textBeforeCursor = text.slice(0, this.field.selectionStart ?? text.length);
+    if (textBeforeCursor !== text) {
       this.options.close();
       return;
     }

@@ -56,7 +56,7 @@ export function partySizeText(party) {
 /** Format a duration in milliseconds as `m:ss` or `h:mm:ss`. */
 export function formatPlayTime(durationMs) {
   const seconds = Math.max(0, Math.floor(durationMs / 1000));
-  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
-  if (!parts[0]) parts.shift();
-  return parts.map((part, index) => (index ? String(part).padStart(2, "0") : part)).join(":");
+  const timeUnits = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  if (!timeUnits[0]) timeUnits.shift();
+  return timeUnits.map((timeUnit, index) => (index ? String(timeUnit).padStart(2, "0") : timeUnit)).join(":");
 }

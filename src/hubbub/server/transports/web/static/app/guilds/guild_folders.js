@@ -58,9 +58,9 @@ export function openMoveMenu(anchor, context, guildId) {
       label: t("New folder"),
       icon: "plus",
       onClick: async () => {
-        const changed = createFolder(folders, guildId);
-        if (await save(context, changed, t("Folder created.")))
-          openFolderDialog(context, folderOf(changed, guildId).id);
+        const changedFolders = createFolder(folders, guildId);
+        if (await save(context, changedFolders, t("Folder created.")))
+          openFolderDialog(context, folderOf(changedFolders, guildId).id);
       },
     },
     folder !== null && {

@@ -74,8 +74,10 @@ class GuildList extends LayoutPart {
 
   #folderEntry(folder, guilds, currentGuildId) {
     const unreadStates = guilds.map(guild => this.#unreadState(guild));
-    const isUnread = folder.collapsed && unreadStates.some(unread => unread.isUnread),
-      mentionCount = folder.collapsed ? unreadStates.reduce((sum, unread) => sum + unread.mentionCount, 0) : 0;
+    const isUnread = folder.collapsed && unreadStates.some(unreadState => unreadState.isUnread),
+      mentionCount = folder.collapsed
+        ? unreadStates.reduce((sum, unreadState) => sum + unreadState.mentionCount, 0)
+        : 0;
     const hasCurrent = folder.collapsed && folder.guild_ids.includes(currentGuildId);
     const name = folder.name || guilds.map(guild => guild.name ?? t("Unknown guild")).join(", ");
     return {

@@ -21,8 +21,8 @@ export function folderOf(folders, guildId) {
 export function stepEntry(folders, key, step) {
   const index = folders.findIndex(folder => folderKey(folder) === key);
   if (index < 0 || index + step < 0 || index + step >= folders.length) return folders;
-  const rest = folders.filter((_, other) => other !== index);
-  return insertAt(rest, folders[index], index + step);
+  const otherFolders = folders.filter((_, otherIndex) => otherIndex !== index);
+  return insertAt(otherFolders, folders[index], index + step);
 }
 
 /** Move a guild up (-1) or down (1); at the edge of its folder it leaves the folder. */
@@ -56,8 +56,11 @@ export function addToFolder(folders, guildId, folderId) {
 
 /** Create a folder at the place of a guild. It contains the guild and, unless `otherId` is null, a second guild. */
 export function createFolder(folders, guildId, otherId = null) {
-  const rest = otherId === null ? folders : withoutGuild(folders, otherId);
-  const outside = folderOf(rest, guildId) === null ? rest : removeFromFolder(rest, guildId);
+  const foldersWithoutOther = otherId === null ? folders : withoutGuild(folders, otherId);
+  const outside =
+    folderOf(foldersWithoutOther, guildId) === null
+      ? foldersWithoutOther
+      : removeFromFolder(foldersWithoutOther, guildId);
   const id = 1 + Math.floor(Math.random() * FOLDER_ID_MAX);
   return outside.map(folder =>
     folder.id === null && folder.guild_ids[0] === guildId
@@ -88,36 +91,40 @@ export function dropEntry(folders, dragged, target, place) {
   if (dragged === target) return folders;
   const isFolder = key => key.startsWith("folder-");
   if (isFolder(dragged)) {
-    const entry = folders.find(folder => folderKey(folder) === dragged);
+    const draggedFolder = folders.find(folder => folderKey(folder) === dragged);
     const targetFolder = isFolder(target) ? null : folderOf(folders, target);
     const targetKey = targetFolder === null ? target : folderKey(targetFolder);
     if (targetKey === dragged) return folders;
-    const rest = folders.filter(folder => folder !== entry);
+    const otherFolders = folders.filter(folder => folder !== draggedFolder);
     return insertAt(
-      rest,
-      entry,
-      rest.findIndex(folder => folderKey(folder) === targetKey) + (place === "before" ? 0 : 1),
+      otherFolders,
+      draggedFolder,
+      otherFolders.findIndex(folder => folderKey(folder) === targetKey) + (place === "before" ? 0 : 1),
     );
   }
   if (isFolder(target)) {
     if (place !== "before") return addToFolder(folders, dragged, Number(target.slice("folder-".length)));
-    const rest = withoutGuild(folders, dragged);
+    const foldersWithoutGuild = withoutGuild(folders, dragged);
     return insertAt(
-      rest,
+      foldersWithoutGuild,
       singleGuild(dragged),
       Math.max(
         0,
-        rest.findIndex(folder => folderKey(folder) === target),
+        foldersWithoutGuild.findIndex(folder => folderKey(folder) === target),
       ),
     );
   }
   const targetFolder = folderOf(folders, target);
   if (place === "inside" && targetFolder === null) return createFolder(folders, target, dragged);
-  const rest = withoutGuild(folders, dragged);
+  const foldersWithoutGuild = withoutGuild(folders, dragged);
   const offset = place === "before" ? 0 : 1;
   if (targetFolder === null)
-    return insertAt(rest, singleGuild(dragged), rest.findIndex(folder => folderKey(folder) === target) + offset);
-  return rest.map(folder =>
+    return insertAt(
+      foldersWithoutGuild,
+      singleGuild(dragged),
+      foldersWithoutGuild.findIndex(folder => folderKey(folder) === target) + offset,
+    );
+  return foldersWithoutGuild.map(folder =>
     folder.id === targetFolder.id
       ? { ...folder, guild_ids: insertAt(folder.guild_ids, dragged, folder.guild_ids.indexOf(target) + offset) }
       : folder,

@@ -107,8 +107,8 @@ function invitePreview(context, code, invite, close, inviteField) {
 /** Open the dialog that starts a conversation with one or several friends. */
 export function openNewConversation(context) {
   const { api, state } = context;
-  const startConversation = async chosen => {
-    const json = chosen.length === 1 ? { recipient_id: chosen[0] } : { recipients: chosen };
+  const startConversation = async userIds => {
+    const json = userIds.length === 1 ? { recipient_id: userIds[0] } : { recipients: userIds };
     const channel = await api.request("POST", "/users/@me/channels", { json });
     if (!state.channels.has(channel.id)) state.apply("CHANNEL_CREATE", channel);
     context.go(channelPath(channel));
@@ -127,8 +127,8 @@ export function openNewConversation(context) {
 export function openAddPeople(context, channel) {
   const { api, state } = context;
   const recipients = new Set((channel.recipients ?? []).map(recipient => recipient.id));
-  const add = async chosen => {
-    for (const id of chosen) await api.request("PUT", `/channels/${channel.id}/recipients/${id}`, { json: {} });
+  const add = async userIds => {
+    for (const id of userIds) await api.request("PUT", `/channels/${channel.id}/recipients/${id}`, { json: {} });
   };
   const addableFriends = friendsOf(state).filter(friend => !recipients.has(friend.id));
   chooseFriends(
@@ -149,8 +149,8 @@ function chooseFriends({ state }, title, friends, { legend, label, emptyText }, 
     const checkboxes = friends.map(friend => [friend.id, h("input", { type: "checkbox" })]);
     const submit = async event => {
       event.preventDefault();
-      const chosen = checkboxes.filter(([, checkbox]) => checkbox.checked).map(([id]) => id);
-      if (chosen.length && (await runAndReport(() => action(chosen)))) close();
+      const chosenIds = checkboxes.filter(([, checkbox]) => checkbox.checked).map(([id]) => id);
+      if (chosenIds.length && (await runAndReport(() => action(chosenIds)))) close();
     };
     const friendChoices = friends.map(({ id, user }, index) => {
       const friend = user ?? state.user(id),

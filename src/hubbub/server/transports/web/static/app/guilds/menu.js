@@ -126,8 +126,8 @@ export function openInviteLink(context, channel) {
 
 async function openNewChannel(context, guildId) {
   const module = await loadModule(() => import("../settings/channels/creation.js"));
-  const created = await module?.openChannelCreation(context, guildId);
-  if (created && created.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(created));
+  const channel = await module?.openChannelCreation(context, guildId);
+  if (channel && channel.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(channel));
 }
 
 function markAllRead(context, guildId) {

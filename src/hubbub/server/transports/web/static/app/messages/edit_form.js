@@ -12,22 +12,26 @@ import { resolveMentionNames, showMentionNames } from "../content/mention_names.
 export function showEditForm(node, message, context, timeline) {
   const { text, mentions } = showMentionNames(message.content, { context, message });
   const errorLine = h("p", { class: "error", role: "alert", hidden: true });
-  const done = () => timeline.toolbar.stopEditing(message.id);
+  const stopEditing = () => timeline.toolbar.stopEditing(message.id);
   const save = async () => {
     const text = resolveMentionNames(input.value, mentions).trim();
     input.disabled = true;
     const module = text === message.content ? null : await loadModule(() => import("../content/emoji_text.js"));
     const content = (await module?.replaceEmojiNames(text, context)) ?? text;
     if (content === message.content) {
-      done();
+      stopEditing();
       return;
     }
     try {
-      const changed = await context.api.request("PATCH", `/channels/${message.channel_id}/messages/${message.id}`, {
-        json: { content },
-      });
-      context.state.apply("MESSAGE_UPDATE", changed);
-      done();
+      const changedMessage = await context.api.request(
+        "PATCH",
+        `/channels/${message.channel_id}/messages/${message.id}`,
+        {
+          json: { content },
+        },
+      );
+      context.state.apply("MESSAGE_UPDATE", changedMessage);
+      stopEditing();
     } catch (error) {
       errorLine.hidden = false;
       errorLine.textContent = messageErrorText(error);
@@ -46,7 +50,7 @@ export function showEditForm(node, message, context, timeline) {
     dataset: { focus: "edit" },
     oninput: () => growToContent(input),
     onkeydown: event => {
-      if (event.key === "Escape") done();
+      if (event.key === "Escape") stopEditing();
       else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) save();
       else return;
       event.preventDefault();
@@ -66,7 +70,7 @@ export function showEditForm(node, message, context, timeline) {
       { class: "small" },
       tNodes("{save} (Enter) · {cancel} (Escape)", {
         save: h("button", { type: "button", class: "link", onclick: save }, t("Save")),
-        cancel: h("button", { type: "button", class: "link", onclick: done }, t("Cancel")),
+        cancel: h("button", { type: "button", class: "link", onclick: stopEditing }, t("Cancel")),
       }),
     ),
   );

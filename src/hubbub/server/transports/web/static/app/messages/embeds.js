@@ -77,8 +77,8 @@ function buildDescription(text, isPreview, scope) {
 
 /** Return whether a link is between two `||` of a text, which hide it as a spoiler. */
 function isInSpoiler(content, url) {
-  const parts = content.split("||");
-  return parts.some((part, index) => index % 2 === 1 && index < parts.length - 1 && part.includes(url));
+  const segments = content.split("||");
+  return segments.some((segment, index) => index % 2 === 1 && index < segments.length - 1 && segment.includes(url));
 }
 
 function externalLink(url, text) {

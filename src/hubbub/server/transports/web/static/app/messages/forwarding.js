@@ -64,14 +64,16 @@ export function openForwardDialog(context, message) {
 
     const drawTargets = () => {
       const query = search.input.value.trim().toLowerCase();
-      const found = targets.filter(
+      const matchingChannels = targets.filter(
         channel => chosenIds.has(channel.id) || label(channel).toLowerCase().includes(query),
       );
       setChildren(
         list,
-        found.slice(0, VISIBLE_TARGETS_MAX).map(targetChoice),
-        found.length ? null : h("p", { class: "muted", role: "status" }, t("No channel or conversation matches.")),
-        found.length > VISIBLE_TARGETS_MAX
+        matchingChannels.slice(0, VISIBLE_TARGETS_MAX).map(targetChoice),
+        matchingChannels.length
+          ? null
+          : h("p", { class: "muted", role: "status" }, t("No channel or conversation matches.")),
+        matchingChannels.length > VISIBLE_TARGETS_MAX
           ? h("p", { class: "muted small" }, t("Search to find more channels and conversations."))
           : null,
       );
@@ -113,19 +115,19 @@ export function openForwardDialog(context, message) {
     const forward = async event => {
       event.preventDefault();
       submit.disabled = true;
-      const failed = [];
+      const failureTexts = [];
       for (const channelId of [...chosenIds]) {
         try {
           await forwardTo(context, channelId, message, comment.input.value.trim());
           chosenIds.delete(channelId);
         } catch (error) {
-          failed.push(`${channelTitle(state.channels.get(channelId), state)}: ${messageErrorText(error)}`);
+          failureTexts.push(`${channelTitle(state.channels.get(channelId), state)}: ${messageErrorText(error)}`);
         }
       }
-      if (failed.length) {
+      if (failureTexts.length) {
         drawTargets();
         update();
-        search.setError(failed.join(" "));
+        search.setError(failureTexts.join(" "));
         return;
       }
       close();

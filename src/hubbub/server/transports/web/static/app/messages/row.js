@@ -140,16 +140,18 @@ function threadStarter(message) {
 /** Return the first row of a thread, which shows the message that the thread was started from. */
 function buildStarterRow(message, starter, context, { isHighlighted, timeline }) {
   const { state, guildId } = context;
-  const shown = isUserMessage(starter) ? starter : { ...starter, type: MessageType.DEFAULT };
-  const row = buildMessageRow(shown, context, { isGrouped: false, isHighlighted, isEditing: false, timeline });
-  const parent = state.channels.get(shown.channel_id) ?? { id: shown.channel_id, guild_id: guildId };
+  const shownStarter = isUserMessage(starter) ? starter : { ...starter, type: MessageType.DEFAULT };
+  const row = buildMessageRow(shownStarter, context, { isGrouped: false, isHighlighted, isEditing: false, timeline });
+  const parent = state.channels.get(shownStarter.channel_id) ?? { id: shownStarter.channel_id, guild_id: guildId };
   // The actions of the row are those of the message in the thread.
   row.id = `message-${message.id}`;
   row.dataset.messageId = message.id;
   row.classList.add("thread-starter");
   row
     .querySelector(".message-body")
-    .append(h("p", { class: "small" }, h("a", { href: channelPath(parent, shown.id) }, t("Show in the channel"))));
+    .append(
+      h("p", { class: "small" }, h("a", { href: channelPath(parent, shownStarter.id) }, t("Show in the channel"))),
+    );
   return row;
 }
 

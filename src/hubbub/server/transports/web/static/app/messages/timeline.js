@@ -200,8 +200,8 @@ class Timeline extends LayoutPart {
   async seekUnread() {
     this.isFollowing = false;
     if (this.hasEarlierUnread && !this.log.atOldest) await this.#load("around", this.lastReadId, { isExact: false });
-    const first = this.log.items.find(message => isNewer(message.id, this.lastReadId));
-    if (first !== undefined) await this.seek(first.id);
+    const firstUnread = this.log.items.find(message => isNewer(message.id, this.lastReadId));
+    if (firstUnread !== undefined) await this.seek(firstUnread.id);
   }
 
   /** Show the "New" line after a message that the user marked as the last read one. */

@@ -87,9 +87,9 @@ export class Gateway extends EventTarget {
   }
 
   /** Send a frame, or queue it until the connection is open. Frames above the limit of the queue are dropped. */
-  send(op, data) {
-    if (this.state === "open" && this.#socket?.readyState === WebSocket.OPEN) this.#write(op, data);
-    else if (this.#queue.length < QUEUED_FRAMES_MAX) this.#queue.push([op, data]);
+  send(op, payload) {
+    if (this.state === "open" && this.#socket?.readyState === WebSocket.OPEN) this.#write(op, payload);
+    else if (this.#queue.length < QUEUED_FRAMES_MAX) this.#queue.push([op, payload]);
   }
 
   /** Close the connection and end the session. */
@@ -144,17 +144,17 @@ export class Gateway extends EventTarget {
     this.#startDeadline();
   }
 
-  #dispatch(name, data) {
+  #dispatch(name, payload) {
     if (name === "READY") {
-      this.sessionId = data.session_id;
-      this.#resumeUrl = this.#resolveResumeUrl(data.resume_gateway_url);
+      this.sessionId = payload.session_id;
+      this.#resumeUrl = this.#resolveResumeUrl(payload.resume_gateway_url);
     }
     if (name === "READY" || name === "RESUMED") {
       clearTimeout(this.#deadlineTimer);
       this.#attemptCount = 0;
     }
-    this.dispatchEvent(new CustomEvent("event", { detail: { name, data } }));
-    this.dispatchEvent(new CustomEvent(name, { detail: data }));
+    this.dispatchEvent(new CustomEvent("event", { detail: { name, data: payload } }));
+    this.dispatchEvent(new CustomEvent(name, { detail: payload }));
     if (name === "READY" || name === "RESUMED") {
       this.#setState("open", 0);
       for (const [op, d] of this.#queue.splice(0)) this.#write(op, d);

@@ -41,9 +41,9 @@ export function followSettings(gateway) {
     if (presence.status !== "online" || customStatus !== null || hasActivities) updatePresence(gateway, {});
   });
   gateway.addEventListener("USER_SETTINGS_UPDATE", ({ detail }) => {
-    const previous = JSON.stringify([presence.status, customStatus]);
+    const previousPresence = JSON.stringify([presence.status, customStatus]);
     applySettings(detail);
-    if (JSON.stringify([presence.status, customStatus]) !== previous) updatePresence(gateway, {});
+    if (JSON.stringify([presence.status, customStatus]) !== previousPresence) updatePresence(gateway, {});
   });
   const applySettings = settings => {
     presence.status = settings.status ?? "online";

@@ -81,8 +81,8 @@ export async function subscribeToPush({ api }) {
 /** End the subscription of this browser, also on the server. */
 export async function unsubscribeFromPush({ api }) {
   const [settings, subscription] = await Promise.all([api.request("GET", SUBSCRIPTIONS_PATH), findSubscription()]);
-  const stored = findStored(settings, subscription);
-  if (stored !== undefined) await api.request("DELETE", `${SUBSCRIPTIONS_PATH}/${stored.id}`);
+  const storedSubscription = findStored(settings, subscription);
+  if (storedSubscription !== undefined) await api.request("DELETE", `${SUBSCRIPTIONS_PATH}/${storedSubscription.id}`);
   await endPushSubscription();
 }
 
@@ -109,12 +109,12 @@ export async function syncPushSubscription({ api }) {
     await endPushSubscription();
     return;
   }
-  const stored = findStored(settings, subscription);
-  if (stored === undefined || !hasKey(subscription, decodeBase64Url(settings.public_key)))
+  const storedSubscription = findStored(settings, subscription);
+  if (storedSubscription === undefined || !hasKey(subscription, decodeBase64Url(settings.public_key)))
     await subscribeToPush({ api });
   else isSubscribed = true;
   for (const { id } of settings.subscriptions)
-    if (id !== stored?.id) await api.request("DELETE", `${SUBSCRIPTIONS_PATH}/${id}`);
+    if (id !== storedSubscription?.id) await api.request("DELETE", `${SUBSCRIPTIONS_PATH}/${id}`);
 }
 
 /** @returns {Promise<PushSubscription | null>} */

@@ -54,8 +54,8 @@ async function showNotification(context, channel, message) {
   // The service worker finds this notification when the push message arrives, and does not show a second one.
   const registration = await subscribedRegistration();
   if (registration !== null) {
-    const data = { path, channelId: channel.id, messageId: message.id };
-    await registration.showNotification(title, { ...options, data });
+    const notificationData = { path, channelId: channel.id, messageId: message.id };
+    await registration.showNotification(title, { ...options, data: notificationData });
     return;
   }
   let notification;

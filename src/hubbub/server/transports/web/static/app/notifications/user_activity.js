@@ -17,10 +17,10 @@ export function startUserActivity(gateway) {
   let timer;
   const report = () => {
     clearTimeout(timer);
-    const before = isAway;
+    const wasAway = isAway;
     const idleMs = Date.now() - lastInputAt;
     isAway = document.hidden || !document.hasFocus() || idleMs >= IDLE_MS;
-    if (isAway !== before && gateway.state === "open") updatePresence(gateway, { afk: isAway });
+    if (isAway !== wasAway && gateway.state === "open") updatePresence(gateway, { afk: isAway });
     if (!isAway) timer = setTimeout(report, IDLE_MS - idleMs);
   };
   const onInput = () => {

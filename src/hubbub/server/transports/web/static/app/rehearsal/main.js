@@ -44,16 +44,16 @@ const tabs = Object.entries(PANES).map(([id, [label]]) =>
 function show(id) {
   const [, create] = PANES[id];
   if (!createdPanes.has(id)) createdPanes.set(id, create());
-  const shown = createdPanes.get(id);
+  const shownPane = createdPanes.get(id);
   for (const tab of tabs) {
     const isSelected = tab.id === `tab-${id}`;
     tab.setAttribute("aria-selected", String(isSelected));
     tab.tabIndex = isSelected ? 0 : -1;
   }
   pane.setAttribute("aria-labelledby", `tab-${id}`);
-  setChildren(pane, shown.node);
+  setChildren(pane, shownPane.node);
   history.replaceState(null, "", `#${id}`);
-  attempt(() => shown.show());
+  attempt(() => shownPane.show());
 }
 
 /** Show the pane that the fragment of the URL names, or the timeline. */

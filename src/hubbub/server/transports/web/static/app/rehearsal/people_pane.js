@@ -40,9 +40,9 @@ export class PeoplePane {
     await this.#world.load();
     const people = this.#world.users.filter(user => !user.bot);
     for (const [position, select] of [this.#left, this.#right].entries()) {
-      const chosen = select.value || people[position]?.name || "";
+      const chosenName = select.value || people[position]?.name || "";
       select.replaceChildren(...people.map(user => h("option", { value: user.name }, user.name)));
-      select.value = chosen;
+      select.value = chosenName;
     }
     setChildren(
       this.#list,

@@ -43,13 +43,13 @@ export class SnapshotsPane {
     const knownIds = new Set(snapshots.map(snapshot => snapshot.id));
     // The parent of a snapshot may be deleted.
     const isChild = id => (id !== null && knownIds.has(id) ? id : null) === parentId;
-    const items = [
+    const listItems = [
       ...snapshots
         .filter(snapshot => isChild(snapshot.parent_id))
         .map(snapshot => h("li", null, this.#snapshot(snapshot), this.#children(snapshot.id, snapshots, forks))),
       ...forks.filter(fork => isChild(fork.snapshot_id)).map(fork => h("li", null, this.#fork(fork))),
     ];
-    return items.length === 0 ? null : h("ul", null, items);
+    return listItems.length === 0 ? null : h("ul", null, listItems);
   }
 
   #snapshot(snapshot) {

@@ -111,12 +111,12 @@ export class TimelinePane {
   }
 
   #drawUserChoices() {
-    const chosen = this.#user.value;
+    const chosenUserId = this.#user.value;
     this.#user.replaceChildren(
       h("option", { value: "" }, "All"),
       ...this.#world.users.map(user => h("option", { value: user.id }, user.name)),
     );
-    this.#user.value = chosen;
+    this.#user.value = chosenUserId;
     this.#draw();
   }
 

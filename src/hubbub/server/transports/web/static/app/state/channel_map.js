@@ -8,9 +8,9 @@ export class ChannelMap extends Map {
   #byParent = new Map();
 
   set(id, channel) {
-    const previous = this.get(id);
-    if (previous?.guild_id !== channel.guild_id) removeFrom(this.#byGuild, previous?.guild_id, id);
-    if (previous?.parent_id !== channel.parent_id) removeFrom(this.#byParent, previous?.parent_id, id);
+    const previousChannel = this.get(id);
+    if (previousChannel?.guild_id !== channel.guild_id) removeFrom(this.#byGuild, previousChannel?.guild_id, id);
+    if (previousChannel?.parent_id !== channel.parent_id) removeFrom(this.#byParent, previousChannel?.parent_id, id);
     addTo(this.#byGuild, channel.guild_id, id, channel);
     addTo(this.#byParent, channel.parent_id, id, channel);
     return super.set(id, channel);

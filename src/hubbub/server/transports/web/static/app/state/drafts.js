@@ -26,15 +26,15 @@ export function readDraft(channelId) {
 /** Save the draft of a channel; an empty or too long text removes the stored draft. @param {Draft} draft */
 export function saveDraft(channelId, { text, mentions }) {
   const drafts = readDrafts();
-  const others = drafts.filter(([id]) => id !== channelId);
+  const otherDrafts = drafts.filter(([id]) => id !== channelId);
   if (text.trim() && text.length <= DRAFT_LENGTH_MAX) {
-    const named = mentions.filter(([name]) => text.includes(name));
-    writeStored(STORED_NAME, [...others, [channelId, { text, mentions: named }]].slice(-DRAFTS_MAX));
-  } else if (others.length !== drafts.length) writeStored(STORED_NAME, others.length ? others : null);
+    const usedMentions = mentions.filter(([name]) => text.includes(name));
+    writeStored(STORED_NAME, [...otherDrafts, [channelId, { text, mentions: usedMentions }]].slice(-DRAFTS_MAX));
+  } else if (otherDrafts.length !== drafts.length) writeStored(STORED_NAME, otherDrafts.length ? otherDrafts : null);
 }
 
 /** Return the drafts as pairs of a channel ID and a draft, oldest first. */
 function readDrafts() {
-  const stored = readStored(STORED_NAME);
-  return Array.isArray(stored) ? stored.filter(Array.isArray) : [];
+  const storedDrafts = readStored(STORED_NAME);
+  return Array.isArray(storedDrafts) ? storedDrafts.filter(Array.isArray) : [];
 }

@@ -142,8 +142,8 @@ export const GATEWAY_HANDLERS = {
     state.storeUser(user);
     const channel = state.channels.get(id);
     if (channel === undefined) return;
-    const others = (channel.recipients ?? []).filter(recipient => recipient.id !== user.id);
-    state.channels.set(id, { ...channel, recipients: [...others, user] });
+    const otherRecipients = (channel.recipients ?? []).filter(recipient => recipient.id !== user.id);
+    state.channels.set(id, { ...channel, recipients: [...otherRecipients, user] });
     state.emitChange("channels", id);
   },
   CHANNEL_RECIPIENT_REMOVE(state, { channel_id: id, user }) {
@@ -246,10 +246,10 @@ export const GATEWAY_HANDLERS = {
     const guildKey = data.guild_id ?? "@me";
     if (!state.voiceStates.has(guildKey)) state.voiceStates.set(guildKey, new Map());
     if (data.member && data.guild_id) storeMember(state, data.guild_id, data.member);
-    const before = state.voiceStates.get(guildKey).get(data.user_id);
+    const previousVoiceState = state.voiceStates.get(guildKey).get(data.user_id);
     if (data.channel_id === null) state.voiceStates.get(guildKey).delete(data.user_id);
     else state.voiceStates.get(guildKey).set(data.user_id, data);
-    state.emitChange("voiceStates", data.channel_id ?? before?.channel_id, data.guild_id);
+    state.emitChange("voiceStates", data.channel_id ?? previousVoiceState?.channel_id, data.guild_id);
   },
 
   MESSAGE_ACK(state, data) {
@@ -310,14 +310,14 @@ function changeGuild(state, guildId, changes) {
 }
 
 function changeRole(state, { guild_id: guildId, role }) {
-  const others = (state.guilds.get(guildId)?.roles ?? []).filter(otherRole => otherRole.id !== role.id);
-  changeGuild(state, guildId, { roles: [...others, role] });
+  const otherRoles = (state.guilds.get(guildId)?.roles ?? []).filter(otherRole => otherRole.id !== role.id);
+  changeGuild(state, guildId, { roles: [...otherRoles, role] });
 }
 
 /** Replace a stage instance of a guild by `versions`: its new version, or none if it ended. */
 function changeStage(state, { id, guild_id: guildId }, versions) {
-  const others = (state.guilds.get(guildId)?.stage_instances ?? []).filter(stage => stage.id !== id);
-  changeGuild(state, guildId, { stage_instances: [...others, ...versions] });
+  const otherStages = (state.guilds.get(guildId)?.stage_instances ?? []).filter(stage => stage.id !== id);
+  changeGuild(state, guildId, { stage_instances: [...otherStages, ...versions] });
 }
 
 function emitRuleChange(state, rule) {
@@ -328,23 +328,28 @@ function emitJoinRequestChange(state, data) {
   state.emitChange("joinRequests", data.request?.id ?? data.id, data.guild_id);
 }
 
-function changeChannel(state, data) {
-  const current = state.channels.get(data.id);
-  if (isPrivate(data)) storePrivateChannel(state, { ...current, ...data });
+function changeChannel(state, channel) {
+  const storedChannel = state.channels.get(channel.id);
+  if (isPrivate(channel)) storePrivateChannel(state, { ...storedChannel, ...channel });
   // The last message ID in channel events may be outdated: they are not sent for new messages (spec/gateway.md#10).
   else {
-    const lastMessageId = latestMessageId(current, data);
+    const lastMessageId = latestMessageId(storedChannel, channel);
     // The event of an unlinked channel has no `linked_lobby`.
-    state.channels.set(data.id, { ...current, linked_lobby: undefined, ...data, last_message_id: lastMessageId });
+    state.channels.set(channel.id, {
+      ...storedChannel,
+      linked_lobby: undefined,
+      ...channel,
+      last_message_id: lastMessageId,
+    });
   }
-  state.emitChange("channels", data.id, data.guild_id);
+  state.emitChange("channels", channel.id, channel.guild_id);
 }
 
 /** Return the newer last message ID of the stored channel and the event. */
-function latestMessageId(current, data) {
-  return isNewer(current?.last_message_id, data.last_message_id)
-    ? current.last_message_id
-    : (data.last_message_id ?? null);
+function latestMessageId(storedChannel, channel) {
+  return isNewer(storedChannel?.last_message_id, channel.last_message_id)
+    ? storedChannel.last_message_id
+    : (channel.last_message_id ?? null);
 }
 
 function changeThreadMember(state, threadId, member) {

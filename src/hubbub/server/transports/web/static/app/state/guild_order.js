@@ -7,15 +7,15 @@
 
 /** Return the folders and guilds in the order of the list, with guilds that the settings do not have yet at the end. */
 export function guildFolders(state) {
-  const known = new Set();
+  const listedIds = new Set();
   /** @type {GuildFolder[]} */
   const folders = [];
   for (const folder of state.settings.guild_folders ?? []) {
     const ids = folder.guild_ids.filter(id => state.guilds.has(id));
-    for (const id of ids) known.add(id);
+    for (const id of ids) listedIds.add(id);
     if (ids.length) folders.push({ ...folder, guild_ids: ids });
   }
-  for (const id of state.guilds.keys()) if (!known.has(id)) folders.push(singleGuild(id));
+  for (const id of state.guilds.keys()) if (!listedIds.has(id)) folders.push(singleGuild(id));
   return folders;
 }
 
@@ -27,14 +27,14 @@ export const folderKey = folder => (folder.id === null ? folder.guild_ids[0] : `
 
 /** Show and store a new order; the old one returns if the server rejects it. */
 export async function saveGuildFolders({ api, state }, folders) {
-  const previous = state.settings;
-  state.settings = { ...previous, guild_folders: folders };
+  const previousSettings = state.settings;
+  state.settings = { ...previousSettings, guild_folders: folders };
   state.emitChange("settings");
   try {
     const json = { guild_folders: folders };
     state.apply("USER_SETTINGS_UPDATE", await api.request("PATCH", "/users/@me/settings", { json }));
   } catch (error) {
-    state.settings = previous;
+    state.settings = previousSettings;
     state.emitChange("settings");
     throw error;
   }

@@ -65,8 +65,9 @@ export const MESSAGE_HANDLERS = {
   MESSAGE_REACTION_REMOVE_ALL: (state, data) => changeMessage(state, data, () => ({ reactions: [] })),
 
   MESSAGE_REACTION_REMOVE_EMOJI(state, data) {
-    const others = message => (message.reactions ?? []).filter(reaction => !isSameEmoji(reaction.emoji, data.emoji));
-    changeMessage(state, data, message => ({ reactions: others(message) }));
+    const otherReactions = message =>
+      (message.reactions ?? []).filter(reaction => !isSameEmoji(reaction.emoji, data.emoji));
+    changeMessage(state, data, message => ({ reactions: otherReactions(message) }));
   },
 
   MESSAGE_POLL_VOTE_ADD: (state, data) => changeVotes(state, data, 1),
@@ -131,16 +132,16 @@ function changeVotes(state, data, difference) {
     const results = message.poll.results ?? { is_finalized: false, answer_counts: [] };
     const isMine = data.user_id === state.me.id;
     const otherCounts = results.answer_counts.filter(answerCount => answerCount.id !== data.answer_id);
-    const before = results.answer_counts.find(answerCount => answerCount.id === data.answer_id) ?? {
+    const previousCount = results.answer_counts.find(answerCount => answerCount.id === data.answer_id) ?? {
       id: data.answer_id,
       count: 0,
       me_voted: false,
     };
-    const after = {
-      ...before,
-      count: Math.max(0, before.count + difference),
-      me_voted: isMine ? difference > 0 : before.me_voted,
+    const changedCount = {
+      ...previousCount,
+      count: Math.max(0, previousCount.count + difference),
+      me_voted: isMine ? difference > 0 : previousCount.me_voted,
     };
-    return { poll: { ...message.poll, results: { ...results, answer_counts: [...otherCounts, after] } } };
+    return { poll: { ...message.poll, results: { ...results, answer_counts: [...otherCounts, changedCount] } } };
   });
 }

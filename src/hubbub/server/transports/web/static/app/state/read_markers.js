@@ -48,11 +48,11 @@ export async function markUnread({ api, state }, message) {
 
 /** Mark the unread channels of a list as read, here and on the server. */
 export async function markChannelsRead({ api, state }, channels) {
-  const unread = channels.filter(channel => state.isUnread(channel.id));
-  for (const channel of unread)
+  const unreadChannels = channels.filter(channel => state.isUnread(channel.id));
+  for (const channel of unreadChannels)
     state.apply("MESSAGE_ACK", { channel_id: channel.id, message_id: channel.last_message_id });
-  for (let start = 0; start < unread.length; start += BULK_ACKS_MAX) {
-    const batch = unread.slice(start, start + BULK_ACKS_MAX);
+  for (let start = 0; start < unreadChannels.length; start += BULK_ACKS_MAX) {
+    const batch = unreadChannels.slice(start, start + BULK_ACKS_MAX);
     await api.request("POST", "/read-states/ack-bulk", {
       json: { read_states: batch.map(channel => ({ channel_id: channel.id, message_id: channel.last_message_id })) },
     });

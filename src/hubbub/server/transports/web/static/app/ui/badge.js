@@ -26,10 +26,10 @@ function replaceIcon(href) {
 }
 
 function badgeUrl(text) {
-  const size = text.length > 1 ? 30 : 38;
+  const fontSize = text.length > 1 ? 30 : 38;
   const svg =
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><circle cx="32" cy="32" r="31" fill="#c62c3a"/>' +
-    `<text x="32" y="33" font-family="sans-serif" font-weight="700" font-size="${size}" fill="#fff" ` +
+    `<text x="32" y="33" font-family="sans-serif" font-weight="700" font-size="${fontSize}" fill="#fff" ` +
     `text-anchor="middle" dominant-baseline="central">${text}</text></svg>`;
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }

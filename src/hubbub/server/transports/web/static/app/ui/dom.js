@@ -87,17 +87,17 @@ export function reconcile(node, entries) {
     existing.delete(key);
     if (child === undefined || child.dataset.version !== version) {
       const focused = child?.contains(document.activeElement) ? document.activeElement : null;
-      const built = /** @type {any} */ (build());
-      built.dataset.key = key;
-      built.dataset.version = version;
-      if (child === undefined) node.insertBefore(built, next);
+      const builtNode = /** @type {any} */ (build());
+      builtNode.dataset.key = key;
+      builtNode.dataset.version = version;
+      if (child === undefined) node.insertBefore(builtNode, next);
       else {
         if (child === next) next = next.nextElementSibling;
-        child.replaceWith(built);
-        if (built.nextElementSibling !== next) node.insertBefore(built, next);
-        if (focused !== null) refocus(built, focused);
+        child.replaceWith(builtNode);
+        if (builtNode.nextElementSibling !== next) node.insertBefore(builtNode, next);
+        if (focused !== null) refocus(builtNode, focused);
       }
-      child = built;
+      child = builtNode;
     } else if (child === next) next = next.nextElementSibling;
     else node.insertBefore(child, next);
   }

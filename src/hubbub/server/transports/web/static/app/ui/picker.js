@@ -91,8 +91,8 @@ export function createPicker(options) {
     control.values = [...values];
     setChildren(display, ...renderValues());
     // The accessible name contains the label and the shown values or placeholder.
-    const shown = control.values.map(choice => choice.label).join(", ") || placeholder;
-    button.setAttribute("aria-label", shown === label ? label : `${label}: ${shown}`);
+    const shownText = control.values.map(choice => choice.label).join(", ") || placeholder;
+    button.setAttribute("aria-label", shownText === label ? label : `${label}: ${shownText}`);
   }
 
   function renderValues() {
@@ -268,11 +268,11 @@ export function createPicker(options) {
   }
 
   function onKeydown(event) {
-    const last = visibleChoices.length - 1;
+    const lastIndex = visibleChoices.length - 1;
     const moves = {
-      ArrowDown: () => setActive(activeIndex >= last ? 0 : activeIndex + 1),
-      ArrowUp: () => setActive(activeIndex <= 0 ? last : activeIndex - 1),
-      PageDown: () => setActive(Math.min(last, activeIndex + PAGE_SIZE)),
+      ArrowDown: () => setActive(activeIndex >= lastIndex ? 0 : activeIndex + 1),
+      ArrowUp: () => setActive(activeIndex <= 0 ? lastIndex : activeIndex - 1),
+      PageDown: () => setActive(Math.min(lastIndex, activeIndex + PAGE_SIZE)),
       PageUp: () => setActive(Math.max(0, activeIndex - PAGE_SIZE)),
       Enter: () => choose(activeIndex),
       Escape: finish,
@@ -280,13 +280,16 @@ export function createPicker(options) {
     };
     if (event.target === list) moves[" "] = moves.Enter;
     const move = moves[event.key];
-    if (!move || (last < 0 && event.key.startsWith("Arrow"))) return;
+    if (!move || (lastIndex < 0 && event.key.startsWith("Arrow"))) return;
     event.preventDefault();
     event.stopPropagation();
     move();
   }
 }
 
-function haveSameValues(one, other) {
-  return one.length === other.length && one.every(choice => other.some(({ value }) => value === choice.value));
+function haveSameValues(choices, otherChoices) {
+  return (
+    choices.length === otherChoices.length &&
+    choices.every(choice => otherChoices.some(({ value }) => value === choice.value))
+  );
 }

@@ -147,9 +147,9 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
       }
       return;
     }
-    const last = visibleSuggestions.length - 1;
-    if (event.key === "ArrowDown") setActive(activeIndex >= last ? 0 : activeIndex + 1);
-    else if (event.key === "ArrowUp") setActive(activeIndex <= 0 ? last : activeIndex - 1);
+    const lastIndex = visibleSuggestions.length - 1;
+    if (event.key === "ArrowDown") setActive(activeIndex >= lastIndex ? 0 : activeIndex + 1);
+    else if (event.key === "ArrowUp") setActive(activeIndex <= 0 ? lastIndex : activeIndex - 1);
     else if (event.key === "Enter" && activeIndex >= 0) pick(event, activeIndex);
     else if (event.key === "Escape") close();
     else if (event.key === "Tab" && activeIndex >= 0) return void pick({ preventDefault() {} }, activeIndex);

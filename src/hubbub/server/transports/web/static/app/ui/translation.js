@@ -43,8 +43,8 @@ async function loadCatalog(url) {
 /** Return the translation of a message without a count; undefined if there is none. */
 function find(text) {
   if (!Object.hasOwn(MESSAGES, text)) return undefined;
-  const found = MESSAGES[text];
-  return typeof found === "string" ? found : (found.one ?? found.other);
+  const translation = MESSAGES[text];
+  return typeof translation === "string" ? translation : (translation.one ?? translation.other);
 }
 
 /** Replace the placeholders of a text. */

@@ -55,9 +55,9 @@ export class VirtualList {
   /** Build the entries near the visible part and a focused entry, and remove the others. */
   draw() {
     const { scrollTop, clientHeight } = this.#scroller;
-    const first = this.#indexAt(scrollTop - MARGIN_PX),
-      last = this.#indexAt(scrollTop + clientHeight + MARGIN_PX);
-    const indexes = Array.from({ length: last + 1 - first }, (_, offset) => first + offset).filter(
+    const firstIndex = this.#indexAt(scrollTop - MARGIN_PX),
+      lastIndex = this.#indexAt(scrollTop + clientHeight + MARGIN_PX);
+    const indexes = Array.from({ length: lastIndex + 1 - firstIndex }, (_, offset) => firstIndex + offset).filter(
       index => index in this.#entries,
     );
     let tabStopIndex = this.#findTabStopIndex();
@@ -66,7 +66,7 @@ export class VirtualList {
       if (this.node.contains(document.activeElement)) indexes.push(tabStopIndex);
       else tabStopIndex = indexes.find(index => this.#entries[index].isFocusable) ?? -1;
     }
-    const shown = indexes.map(index => this.#entries[index]);
+    const shownEntries = indexes.map(index => this.#entries[index]);
     reconcile(
       this.node,
       indexes.map(index => {
@@ -83,7 +83,7 @@ export class VirtualList {
       const control = this.node.children[position].querySelector("button, a");
       control?.setAttribute("tabindex", index === tabStopIndex ? "0" : "-1");
     });
-    this.#onShow(shown);
+    this.#onShow(shownEntries);
   }
 
   #place(item, index) {

@@ -79,8 +79,8 @@ class AccountPanel extends LayoutPart {
     const { api, state } = this.context;
     const change = settings =>
       runAndReport(async () => {
-        const changed = await api.request("PATCH", "/users/@me/settings", { json: settings });
-        state.apply("USER_SETTINGS_UPDATE", changed);
+        const changedSettings = await api.request("PATCH", "/users/@me/settings", { json: settings });
+        state.apply("USER_SETTINGS_UPDATE", changedSettings);
       });
     openMenu(anchor, t("Status"), [
       ...Object.entries(STATUS_LABELS).map(([status, label]) => ({

@@ -223,10 +223,10 @@ export class Calls extends EventTarget {
 
   /** Show a notice after a moderator muted, unmuted, deafened or undeafened the user, and apply a mute to the microphone. */
   #applyModeration({ mute = false, deaf = false, suppress = false }) {
-    const previous = this.#moderation;
-    if (mute !== previous.mute)
+    const previousModeration = this.#moderation;
+    if (mute !== previousModeration.mute)
       showNotice(mute ? t("A moderator muted you in this guild.") : t("A moderator unmuted you in this guild."));
-    if (deaf !== previous.deaf)
+    if (deaf !== previousModeration.deaf)
       showNotice(deaf ? t("A moderator deafened you in this guild.") : t("A moderator undeafened you in this guild."));
     this.#moderation = { mute, deaf };
     this.devices.setSilenced(mute || suppress);

@@ -134,14 +134,14 @@ export class Devices extends EventTarget {
 
   /** Change settings. A changed device or processing opens the microphone again. */
   async update(changes) {
-    const previous = { ...this.settings };
+    const previousSettings = { ...this.settings };
     Object.assign(this.settings, changes);
     const mustReopen = ["deviceId", "echoCancellation", "noiseSuppression"].some(
-      name => previous[name] !== this.settings[name],
+      name => previousSettings[name] !== this.settings[name],
     );
     if (mustReopen && this.microphone.track !== null && !(await this.#openMicrophone()))
       // The microphone that was open is still used.
-      Object.assign(this.settings, { deviceId: previous.deviceId });
+      Object.assign(this.settings, { deviceId: previousSettings.deviceId });
     this.#applyChange();
   }
 

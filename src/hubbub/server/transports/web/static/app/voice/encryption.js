@@ -38,8 +38,8 @@ export class FrameEncryption extends EventTarget {
   }
 
   /** Handle a message of the voice gateway. */
-  receive(op, data) {
-    this.#worker.postMessage({ kind: "voice", op, data });
+  receive(op, payload) {
+    this.#worker.postMessage({ kind: "voice", op, data: payload });
   }
 
   /** Encrypt the frames of a sender (`direction` "send") or decrypt those of a receiver ("receive"). */

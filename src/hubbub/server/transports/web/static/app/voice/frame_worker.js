@@ -107,22 +107,23 @@ class Encryption {
   }
 
   /** Handle a message of the voice gateway. */
-  receive(op, data) {
-    if (op === VoiceOpcode.CLIENTS_CONNECT) for (const id of data.user_ids) this.connectedIds.add(id);
-    else if (op === VoiceOpcode.CLIENT_DISCONNECT) this.#removeUser(data.user_id);
-    else if (op === VoiceOpcode.SPEAKING) this.senders.set(data.ssrc, data.user_id);
-    else if (op === VoiceOpcode.VIDEO) this.senders.set(data.video_ssrc, data.user_id);
+  receive(op, payload) {
+    if (op === VoiceOpcode.CLIENTS_CONNECT) for (const id of payload.user_ids) this.connectedIds.add(id);
+    else if (op === VoiceOpcode.CLIENT_DISCONNECT) this.#removeUser(payload.user_id);
+    else if (op === VoiceOpcode.SPEAKING) this.senders.set(payload.ssrc, payload.user_id);
+    else if (op === VoiceOpcode.VIDEO) this.senders.set(payload.video_ssrc, payload.user_id);
     else if (op === VoiceOpcode.DAVE_PREPARE_TRANSITION)
-      this.#prepareTransition(data.transition_id, data.protocol_version);
-    else if (op === VoiceOpcode.DAVE_EXECUTE_TRANSITION) this.#executeTransition(data.transition_id);
-    else if (op === VoiceOpcode.DAVE_PREPARE_EPOCH) this.#prepareEpoch(data);
+      this.#prepareTransition(payload.transition_id, payload.protocol_version);
+    else if (op === VoiceOpcode.DAVE_EXECUTE_TRANSITION) this.#executeTransition(payload.transition_id);
+    else if (op === VoiceOpcode.DAVE_PREPARE_EPOCH) this.#prepareEpoch(payload);
     else if (op === VoiceOpcode.MLS_EXTERNAL_SENDER) {
-      this.externalSender = data;
-      this.session.setExternalSender(data);
-    } else if (op === VoiceOpcode.MLS_PROPOSALS) this.#processProposals(data);
+      this.externalSender = payload;
+      this.session.setExternalSender(payload);
+    } else if (op === VoiceOpcode.MLS_PROPOSALS) this.#processProposals(payload);
     else if (op === VoiceOpcode.MLS_ANNOUNCE_COMMIT)
-      this.#processHandshake(data, bytes => this.session.processCommit(bytes));
-    else if (op === VoiceOpcode.MLS_WELCOME) this.#processHandshake(data, bytes => this.session.processWelcome(bytes));
+      this.#processHandshake(payload, bytes => this.session.processCommit(bytes));
+    else if (op === VoiceOpcode.MLS_WELCOME)
+      this.#processHandshake(payload, bytes => this.session.processWelcome(bytes));
   }
 
   #removeUser(userId) {
@@ -149,10 +150,14 @@ class Encryption {
   }
 
   /** Process proposals: one byte with the operation (append or revoke), then the proposals or their references. */
-  #processProposals(data) {
+  #processProposals(proposals) {
     const recognizedIds = [...this.connectedIds, this.userId];
     try {
-      const { commit, welcome } = this.session.processProposals(data[0], toBuffer(data.subarray(1)), recognizedIds);
+      const { commit, welcome } = this.session.processProposals(
+        proposals[0],
+        toBuffer(proposals.subarray(1)),
+        recognizedIds,
+      );
       if (commit) send(VoiceOpcode.MLS_COMMIT_WELCOME, concatenate(commit, welcome ?? new Uint8Array()));
     } catch (error) {
       this.#recover(0, error);
@@ -160,10 +165,10 @@ class Encryption {
   }
 
   /** Process a commit or welcome: two bytes with the transition ID, then the MLS message. */
-  #processHandshake(data, process) {
-    const transitionId = (data[0] << 8) | data[1];
+  #processHandshake(message, process) {
+    const transitionId = (message[0] << 8) | message[1];
     try {
-      process(toBuffer(data.subarray(2)));
+      process(toBuffer(message.subarray(2)));
     } catch (error) {
       this.#recover(transitionId, error);
       return;
@@ -210,15 +215,15 @@ class Encryption {
       return null;
     }
     const codec = media === AUDIO ? OPUS : VIDEO_CODECS[frame.getMetadata().mimeType?.toLowerCase() ?? "video/vp8"];
-    const data = this.session.encrypt(media, codec, toBuffer(new Uint8Array(frame.data)));
+    const encryptedBytes = this.session.encrypt(media, codec, toBuffer(new Uint8Array(frame.data)));
     this.statistics.encrypted += 1;
-    return copyBuffer(data);
+    return copyBuffer(encryptedBytes);
   }
 
   /** Return the decrypted frame, the unchanged one if it is not encrypted, or null if it cannot be decrypted. */
   decrypt(frame, media) {
-    const data = new Uint8Array(frame.data);
-    if (isSilence(data) || (this.version === 0 && !hasTrailer(data))) {
+    const frameBytes = new Uint8Array(frame.data);
+    if (isSilence(frameBytes) || (this.version === 0 && !hasTrailer(frameBytes))) {
       this.statistics.passed += 1;
       return frame.data;
     }
@@ -229,7 +234,7 @@ class Encryption {
       return null;
     }
     try {
-      const plain = this.session.decrypt(userId, media, toBuffer(data));
+      const plain = this.session.decrypt(userId, media, toBuffer(frameBytes));
       this.statistics.decrypted += 1;
       return copyBuffer(plain);
     } catch {
@@ -240,13 +245,15 @@ class Encryption {
 }
 
 /** Return whether a frame is the Opus silence frame, which is never encrypted. */
-function isSilence(data) {
-  return data.length === 3 && data[0] === 0xf8 && data[1] === 0xff && data[2] === 0xfe;
+function isSilence(frameBytes) {
+  return frameBytes.length === 3 && frameBytes[0] === 0xf8 && frameBytes[1] === 0xff && frameBytes[2] === 0xfe;
 }
 
 /** Return whether a frame ends with the magic bytes of an encrypted frame. */
-function hasTrailer(data) {
-  return data.length > 2 && data[data.length - 1] === 0xfa && data[data.length - 2] === 0xfa;
+function hasTrailer(frameBytes) {
+  return (
+    frameBytes.length > 2 && frameBytes[frameBytes.length - 1] === 0xfa && frameBytes[frameBytes.length - 2] === 0xfa
+  );
 }
 
 function toBuffer(bytes) {

@@ -134,24 +134,24 @@ export class MediaConnection extends EventTarget {
       this.#dispatch("ended", { userId: stream.userId, kind: stream.kind, track: transceiver.receiver.track });
       hasChanged = true;
     }
-    const received = new Set(this.#receivers.values());
+    const receivedStreams = new Set(this.#receivers.values());
     // A video track that was inactive shows no frames in Chromium, so only audio sections are used again.
-    const unused = new Set(
+    const unusedTransceivers = new Set(
       [...this.#receivers]
         .filter(([{ receiver }, stream]) => stream === null && receiver.track.kind === "audio")
         .map(([transceiver]) => transceiver),
     );
     for (const stream of this.#streams.values()) {
-      if (received.has(stream)) continue;
+      if (receivedStreams.has(stream)) continue;
       // A transceiver that became unused just now still has its old SSRC until the next answer.
       let transceiver = hasChanged
         ? undefined
-        : [...unused].find(candidate => candidate.receiver.track.kind === stream.kind);
+        : [...unusedTransceivers].find(candidate => candidate.receiver.track.kind === stream.kind);
       if (transceiver === undefined) {
         transceiver = this.#connection.addTransceiver(stream.kind, { direction: "recvonly" });
         this.#encryption.attach(transceiver.receiver, "receive", stream.kind);
       }
-      unused.delete(transceiver);
+      unusedTransceivers.delete(transceiver);
       transceiver.direction = "recvonly";
       this.#receivers.set(transceiver, stream);
       hasChanged = true;

@@ -64,14 +64,14 @@ export class VoiceGateway extends EventTarget {
   }
 
   /** Send a message. A Uint8Array is sent as a binary message. It is dropped while there is no connection. */
-  send(op, data) {
+  send(op, payload) {
     if (this.#socket?.readyState !== WebSocket.OPEN) return;
-    if (data instanceof Uint8Array) {
-      const frame = new Uint8Array(data.length + 1);
+    if (payload instanceof Uint8Array) {
+      const frame = new Uint8Array(payload.length + 1);
       frame[0] = op;
-      frame.set(data, 1);
+      frame.set(payload, 1);
       this.#socket.send(frame);
-    } else this.#socket.send(JSON.stringify({ op, d: data }));
+    } else this.#socket.send(JSON.stringify({ op, d: payload }));
   }
 
   /** Connect or send a heartbeat immediately, for example after the network changed. */

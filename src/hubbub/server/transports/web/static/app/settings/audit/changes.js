@@ -75,8 +75,8 @@ export class AuditNames {
   }
 
   #propertiesText(item) {
-    const parts = Object.entries(item).filter(([key, value]) => !HIDDEN_KEYS.has(key) && !isEmpty(value));
-    return parts.map(([key, value]) => `${keyLabel(key)}: ${this.valueText(key, value)}`).join(", ");
+    const properties = Object.entries(item).filter(([key, value]) => !HIDDEN_KEYS.has(key) && !isEmpty(value));
+    return properties.map(([key, value]) => `${keyLabel(key)}: ${this.valueText(key, value)}`).join(", ");
   }
 
   /** Return a changed value as text; `key` decides whether it is a name, a duration, a color or another value. */
@@ -114,9 +114,9 @@ function isEmpty(value) {
   return typeof value === "object" && Object.values(value).every(isEmpty);
 }
 
-function permissionNames(value) {
-  const bits = BigInt(value);
-  const names = [...PERMISSION_LABELS].filter(([bit]) => bits & bit).map(([, label]) => label);
+function permissionNames(permissionText) {
+  const permissions = BigInt(permissionText);
+  const names = [...PERMISSION_LABELS].filter(([bit]) => permissions & bit).map(([, label]) => label);
   return names.join(", ") || t("none");
 }
 
@@ -130,42 +130,44 @@ export function changeTexts(names, changes) {
     .map(change => changeText(names, change));
 }
 
-function changeText(names, { key, old_value: before, new_value: after }) {
+function changeText(names, { key, old_value: oldValue, new_value: newValue }) {
   const label = keyLabel(key);
-  if (key === "$add" || key === "$remove") return `${label}: ${names.valueText(key, after)}`;
-  if (key === "permissions" || key === "allow" || key === "deny") return permissionChanges(label, before, after);
-  if (IMAGE_KEYS.has(key)) return imageChange(label, before, after);
-  if (Array.isArray(before) && Array.isArray(after)) return arrayChange(names, key, before, after);
-  if (before === undefined) return `${label}: ${names.valueText(key, after)}`;
-  const old = names.valueText(key, before);
-  if (after === undefined) return t("{label}: was {before}", { label, before: old });
-  return t("{label}: from {before} to {after}", { label, before: old, after: names.valueText(key, after) });
+  if (key === "$add" || key === "$remove") return `${label}: ${names.valueText(key, newValue)}`;
+  if (key === "permissions" || key === "allow" || key === "deny") return permissionChanges(label, oldValue, newValue);
+  if (IMAGE_KEYS.has(key)) return imageChange(label, oldValue, newValue);
+  if (Array.isArray(oldValue) && Array.isArray(newValue)) return arrayChange(names, key, oldValue, newValue);
+  if (oldValue === undefined) return `${label}: ${names.valueText(key, newValue)}`;
+  const oldText = names.valueText(key, oldValue);
+  if (newValue === undefined) return t("{label}: was {before}", { label, before: oldText });
+  return t("{label}: from {before} to {after}", { label, before: oldText, after: names.valueText(key, newValue) });
 }
 
-function imageChange(label, before, after) {
-  if (isEmpty(before)) return t("{label} added", { label });
-  return isEmpty(after) ? t("{label} removed", { label }) : t("{label} changed", { label });
+function imageChange(label, oldImage, newImage) {
+  if (isEmpty(oldImage)) return t("{label} added", { label });
+  return isEmpty(newImage) ? t("{label} removed", { label }) : t("{label} changed", { label });
 }
 
 /** Return the text about the added and removed items of a list. */
-function arrayChange(names, key, before, after) {
-  const without = (items, others) => {
-    const known = new Set(others.map(other => JSON.stringify(other)));
-    return items.filter(item => !known.has(JSON.stringify(item)));
+function arrayChange(names, key, oldItems, newItems) {
+  const without = (items, otherItems) => {
+    const otherTexts = new Set(otherItems.map(other => JSON.stringify(other)));
+    return items.filter(item => !otherTexts.has(JSON.stringify(item)));
   };
-  const added = without(after, before),
-    removed = without(before, after);
+  const addedItems = without(newItems, oldItems),
+    removedItems = without(oldItems, newItems);
   const parts = [];
-  if (added.length) parts.push(t("added {names}", { names: names.valueText(key, added) }));
-  if (removed.length) parts.push(t("removed {names}", { names: names.valueText(key, removed) }));
+  if (addedItems.length) parts.push(t("added {names}", { names: names.valueText(key, addedItems) }));
+  if (removedItems.length) parts.push(t("removed {names}", { names: names.valueText(key, removedItems) }));
   return `${keyLabel(key)}: ${parts.join("; ") || t("order changed")}`;
 }
 
-function permissionChanges(label, before, after) {
-  const old = BigInt(before ?? 0),
-    current = BigInt(after ?? 0);
+function permissionChanges(label, oldValue, newValue) {
+  const oldPermissions = BigInt(oldValue ?? 0),
+    newPermissions = BigInt(newValue ?? 0);
   const parts = [];
-  if (current & ~old) parts.push(t("added {names}", { names: permissionNames(current & ~old) }));
-  if (old & ~current) parts.push(t("removed {names}", { names: permissionNames(old & ~current) }));
+  if (newPermissions & ~oldPermissions)
+    parts.push(t("added {names}", { names: permissionNames(newPermissions & ~oldPermissions) }));
+  if (oldPermissions & ~newPermissions)
+    parts.push(t("removed {names}", { names: permissionNames(oldPermissions & ~newPermissions) }));
   return `${label}: ${parts.join("; ") || t("unchanged")}`;
 }

@@ -77,8 +77,8 @@ function build(view, focusedId = null) {
     setError() {},
     setDisabled() {},
   };
-  const move = changed => {
-    if (view.access.has(Permissions.MANAGE_CHANNELS)) field.write(changed);
+  const move = changedTree => {
+    if (view.access.has(Permissions.MANAGE_CHANNELS)) field.write(changedTree);
   };
   const status = makeSortable(list, {
     read: field.read,
@@ -140,10 +140,10 @@ function describePlace(tree, id, find) {
     return t("{name}: category {place} of {count}.", { name, place, count: categories.length });
   }
   const [groupId, ids] = tree.find(([, group]) => group.includes(id));
-  const values = { name, place: ids.indexOf(id) + 1, count: ids.length };
+  const placeholders = { name, place: ids.indexOf(id) + 1, count: ids.length };
   return groupId === null
-    ? t("{name}: {place} of {count} in no category.", values)
-    : t("{name}: {place} of {count} in {category}.", { ...values, category: find(groupId).name });
+    ? t("{name}: {place} of {count} in no category.", placeholders)
+    : t("{name}: {place} of {count} in {category}.", { ...placeholders, category: find(groupId).name });
 }
 
 /** Return whether members without roles cannot see a channel. */

@@ -46,7 +46,7 @@ export async function openChannelCreation(context, guildId, parentId = null) {
   type.write(ChannelType.GUILD_TEXT);
   parent.write(parentId);
   draw();
-  let created = null;
+  let channel = null;
   await openActionDialog({
     title: t("Create channel"),
     label: t("Create"),
@@ -68,11 +68,11 @@ export async function openChannelCreation(context, guildId, parentId = null) {
           isInCategory ? state.channels.get(chosenParent)?.permission_overwrites : [],
           targets,
         );
-      created = await context.api.request("POST", `/guilds/${guildId}/channels`, { json });
-      state.apply("CHANNEL_CREATE", created);
+      channel = await context.api.request("POST", `/guilds/${guildId}/channels`, { json });
+      state.apply("CHANNEL_CREATE", channel);
     },
   });
-  return created;
+  return channel;
 }
 
 /** Return the overwrites of a private channel: those of its category, with access for the targets but not for @everyone. */

@@ -94,14 +94,14 @@ function buildPage(view, channelId, find, regions, goBack) {
  * overwrites changed.
  */
 async function save({ context }, channelId, { permission_overwrites: overwrites, ...changes }, base) {
-  let stored;
+  let storedChannel;
   if (Object.keys(changes).length)
-    stored = await context.api.request("PATCH", `/channels/${channelId}`, { json: changes });
+    storedChannel = await context.api.request("PATCH", `/channels/${channelId}`, { json: changes });
   if (overwrites !== undefined) await saveOverwrites({ context }, channelId, base, overwrites);
-  if (stored === undefined) return undefined;
+  if (storedChannel === undefined) return undefined;
   return {
-    ...channelValues(stored),
-    permission_overwrites: overwrites ?? normalizeOverwrites(stored.permission_overwrites),
+    ...channelValues(storedChannel),
+    permission_overwrites: overwrites ?? normalizeOverwrites(storedChannel.permission_overwrites),
   };
 }
 

@@ -57,8 +57,8 @@ function tagsSetting(view) {
     t("Add tag"),
   );
   const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
-  const set = changed => {
-    tags = changed;
+  const set = changedTags => {
+    tags = changedTags;
     draw();
     emit();
   };
@@ -109,10 +109,10 @@ function tagsSetting(view) {
         emoji_id,
         emoji_name,
       })),
-    write(stored) {
+    write(storedTags) {
       // A new version builds all rows again, because their inputs hold the unsaved text of the user.
       writeCount += 1;
-      tags = stored.map(tag => ({
+      tags = storedTags.map(tag => ({
         id: tag.id,
         key: tag.key ?? tag.id ?? `new-${(newTagCount += 1)}`,
         version: writeCount,

@@ -89,8 +89,8 @@ export function isInSync(channel, parent) {
 
 /** Return overwrites with the bits of one role or member replaced. */
 export function withOverwrite(overwrites, { id, type, allow, deny }) {
-  const others = overwrites.filter(overwrite => overwrite.id !== id);
-  return normalizeOverwrites([...others, { id, type, allow, deny }]);
+  const otherOverwrites = overwrites.filter(overwrite => overwrite.id !== id);
+  return normalizeOverwrites([...otherOverwrites, { id, type, allow, deny }]);
 }
 
 /**
@@ -194,8 +194,8 @@ export function overwritesSetting(view, findChannel) {
     targetId = guildId;
   const rows = new Map();
   const node = h("div", { class: "settings-form" });
-  const set = changed => {
-    value = changed;
+  const set = overwrites => {
+    value = overwrites;
     draw();
     node.dispatchEvent(new Event("input", { bubbles: true }));
   };
@@ -342,14 +342,14 @@ function sortedTargets({ access, context, guildId }, overwrites) {
 }
 
 /** Send each changed overwrite in its own request, so that concurrent changes of other overwrites are kept. */
-export async function saveOverwrites({ context }, channelId, before, after) {
-  const textById = new Map(before.map(overwrite => [overwrite.id, JSON.stringify(overwrite)]));
-  for (const overwrite of after) {
+export async function saveOverwrites({ context }, channelId, overwritesBefore, overwritesAfter) {
+  const textById = new Map(overwritesBefore.map(overwrite => [overwrite.id, JSON.stringify(overwrite)]));
+  for (const overwrite of overwritesAfter) {
     const { id, type, allow, deny } = overwrite;
     if (textById.get(id) === JSON.stringify(overwrite)) continue;
     await context.api.request("PUT", `/channels/${channelId}/permissions/${id}`, { json: { type, allow, deny } });
   }
-  for (const { id } of before)
-    if (!after.some(overwrite => overwrite.id === id))
+  for (const { id } of overwritesBefore)
+    if (!overwritesAfter.some(overwrite => overwrite.id === id))
       await context.api.request("DELETE", `/channels/${channelId}/permissions/${id}`);
 }

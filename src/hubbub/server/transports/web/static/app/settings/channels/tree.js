@@ -41,10 +41,10 @@ export function mergeTree(tree, channels) {
   const merged = [...groups, ...current.filter(([groupId]) => groupId !== null && !known.has(groupId))].map(
     ([groupId, ids]) => /** @type {[string | null, string[]]} */ ([groupId, ids.filter(id => existing.has(id))]),
   );
-  const placed = new Set(merged.flatMap(([, ids]) => ids));
+  const placedIds = new Set(merged.flatMap(([, ids]) => ids));
   for (const [groupId, ids] of current) {
     const group = merged.find(([id]) => id === groupId) ?? merged[0];
-    group[1].push(...ids.filter(id => !placed.has(id)));
+    group[1].push(...ids.filter(id => !placedIds.has(id)));
   }
   return merged;
 }
@@ -95,9 +95,9 @@ export class TreeMoves {
   #moveGroup(tree, id, to) {
     if (to < 1 || to >= tree.length) return tree;
     const group = tree[indexOfGroup(tree, id)];
-    const moved = tree.filter(other => other !== group);
-    moved.splice(to, 0, group);
-    return moved;
+    const changedTree = tree.filter(otherGroup => otherGroup !== group);
+    changedTree.splice(to, 0, group);
+    return changedTree;
   }
 
   /** Move a channel into a group; `indexIn` receives the other channels of the group and returns its index. */
@@ -137,6 +137,6 @@ export function buildPositionRequests(tree, find) {
       else requests.push([{ id, position, parent_id: groupId }]);
     }
   });
-  const changed = positions.filter(({ id, position }) => find(id).position !== position);
-  return changed.length ? [...requests, changed] : requests;
+  const changedPositions = positions.filter(({ id, position }) => find(id).position !== position);
+  return changedPositions.length ? [...requests, changedPositions] : requests;
 }

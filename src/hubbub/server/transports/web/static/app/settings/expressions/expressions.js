@@ -90,11 +90,11 @@ export function expressionScreen(view, kind) {
     onDraw: drawTools,
   });
   const create = async () => {
-    const created = await kind.create(view);
-    if (created === null) return;
-    showNotice(t("{name} was added.", { name: kind.nameOf(created) }), "done");
+    const expression = await kind.create(view);
+    if (expression === null) return;
+    showNotice(t("{name} was added.", { name: kind.nameOf(expression) }), "done");
     await list.refresh();
-    list.focus(kind.idOf(created));
+    list.focus(kind.idOf(expression));
   };
   const edit = async item => {
     if (!(await kind.edit(view, item))) return;

@@ -21,9 +21,9 @@ export function loadAndShow(view, title, load, build) {
   const status = h("p", { class: "muted", role: "status" }, t("Loading…"));
   runAndReport(async () => {
     try {
-      const data = await load();
+      const content = await load();
       // The user may have opened another screen.
-      if (status.isConnected) view.setContent(title, build(data));
+      if (status.isConnected) view.setContent(title, build(content));
     } catch (error) {
       status.textContent = t("This could not be loaded. Open the screen again.");
       throw error;
@@ -48,8 +48,8 @@ export function createReload(node, load, show) {
     timer = setTimeout(() => {
       if (!node.isConnected) return;
       runAndReport(async () => {
-        const data = await load();
-        if (node.isConnected) show(data);
+        const content = await load();
+        if (node.isConnected) show(content);
       });
     }, CONTENT_RELOAD_DELAY_MS);
   };
@@ -89,9 +89,9 @@ export function loadAndShowForm(
     const fields = createFields();
     const form = new SettingsForm(fields, values, {
       save: async changes => {
-        const stored = await save(changes);
-        onValues?.(stored);
-        return stored;
+        const storedValues = await save(changes);
+        onValues?.(storedValues);
+        return storedValues;
       },
       onInput: () => view.drawBar(),
     });
@@ -105,9 +105,9 @@ export function loadAndShowForm(
       notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(denialReason)]));
       for (const field of Object.values(fields)) field.setDisabled(denialReason !== null);
     };
-    const reload = createReload(notice, load, found => {
-      form.showStored(found);
-      onValues?.(found);
+    const reload = createReload(notice, load, storedValues => {
+      form.showStored(storedValues);
+      onValues?.(storedValues);
     });
     view.onChange(({ kind }) => {
       if (viewDenialReason() !== null) {

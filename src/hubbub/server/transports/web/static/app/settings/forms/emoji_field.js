@@ -67,10 +67,10 @@ export function emojiSetting(view, label, { hint } = {}) {
   return {
     node,
     read: () => value,
-    write(stored) {
-      const hasEmoji = Boolean(stored?.emoji_id ?? stored?.emoji_name);
+    write(storedEmoji) {
+      const hasEmoji = Boolean(storedEmoji?.emoji_id ?? storedEmoji?.emoji_name);
       value = hasEmoji
-        ? { emoji_id: stored.emoji_id ?? null, emoji_name: stored.emoji_id ? null : stored.emoji_name }
+        ? { emoji_id: storedEmoji.emoji_id ?? null, emoji_name: storedEmoji.emoji_id ? null : storedEmoji.emoji_name }
         : null;
       draw();
     },

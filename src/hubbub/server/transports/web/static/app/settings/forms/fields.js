@@ -182,8 +182,8 @@ export function setFieldErrors(field, errors) {
 /** Return the first message in the errors that the API returned for a field. */
 export function firstErrorMessage(node) {
   if (Array.isArray(node?._errors) && node._errors.length) return String(node._errors[0].message);
-  const inner = Object.values(node ?? {}).find(value => typeof value === "object");
-  return inner ? firstErrorMessage(inner) : t("This value is not valid.");
+  const childErrors = Object.values(node ?? {}).find(value => typeof value === "object");
+  return childErrors ? firstErrorMessage(childErrors) : t("This value is not valid.");
 }
 
 /** Return a label as part of a sentence: in lower case, except in languages that write nouns with a capital letter. */

@@ -82,15 +82,15 @@ export class SettingsForm {
   /** Send the changes. Return whether the server accepted them; errors are shown at their fields. */
   async submit() {
     const changes = this.changes;
-    let stored;
+    let storedValues;
     try {
-      stored = await this.#save(changes);
+      storedValues = await this.#save(changes);
     } catch (error) {
       showFieldErrors(this.#fields, error);
       return false;
     }
     Object.assign(this.#saved, changes);
-    this.showStored(stored ?? this.#saved);
+    this.showStored(storedValues ?? this.#saved);
     return true;
   }
 }

@@ -43,12 +43,12 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
   const fetchAndDraw = async () => {
     const requestNumber = (requestCount += 1);
     try {
-      const found = await fetch();
+      const loadedItems = await fetch();
       if (requestNumber !== requestCount) {
         await newestLoad;
         return;
       }
-      items = found;
+      items = loadedItems;
       draw();
     } catch (error) {
       if (items === null) status.textContent = t("The list could not be loaded.");

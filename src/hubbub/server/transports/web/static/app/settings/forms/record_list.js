@@ -89,8 +89,8 @@ export function recordsSetting(
     row.group.node.querySelector("input, select, textarea, button")?.focus();
   };
   const keys = () => rows.map(({ key }) => key);
-  const setOrder = changed => {
-    rows = changed.map(key => rows.find(row => row.key === key));
+  const setOrder = changedKeys => {
+    rows = changedKeys.map(key => rows.find(row => row.key === key));
     draw();
   };
   const announcement = makeSortable(list, {
@@ -108,12 +108,12 @@ export function recordsSetting(
     node: h("div", { class: "field" }, status, list, error, h("div", { class: "row" }, addButton), announcement),
     read,
     write(records) {
-      const stored = (records ?? []).map(record => [fromStored(record), record.id]);
-      const current = rows.map(({ group, id }) => [group.read(), id]);
+      const storedRows = (records ?? []).map(record => [fromStored(record), record.id]);
+      const currentRows = rows.map(({ group, id }) => [group.read(), id]);
       // Keep fields that already hold these values, so that they do not lose the focus.
-      if (JSON.stringify(stored) === JSON.stringify(current)) return;
+      if (JSON.stringify(storedRows) === JSON.stringify(currentRows)) return;
       const openIds = new Set(rows.filter(({ node }) => node.querySelector("details")?.open).map(({ id }) => id));
-      rows = stored.map(([values, id]) => createRow(values, id, id !== undefined && openIds.has(id)));
+      rows = storedRows.map(([values, id]) => createRow(values, id, id !== undefined && openIds.has(id)));
       list.replaceChildren();
       draw();
     },

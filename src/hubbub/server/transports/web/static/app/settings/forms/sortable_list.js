@@ -142,14 +142,14 @@ export function stepId(ids, id, direction) {
   const from = ids.indexOf(id),
     to = from + direction;
   if (to < 0 || to >= ids.length) return ids;
-  const moved = ids.filter(other => other !== id);
-  moved.splice(to, 0, id);
-  return moved;
+  const changedIds = ids.filter(other => other !== id);
+  changedIds.splice(to, 0, id);
+  return changedIds;
 }
 
 /** Return a list of IDs with one of them moved before or after another one. */
 export function placeId(ids, id, otherId, isAfter) {
-  const moved = ids.filter(other => other !== id);
-  moved.splice(moved.indexOf(otherId) + (isAfter ? 1 : 0), 0, id);
-  return moved;
+  const changedIds = ids.filter(other => other !== id);
+  changedIds.splice(changedIds.indexOf(otherId) + (isAfter ? 1 : 0), 0, id);
+  return changedIds;
 }

@@ -61,21 +61,21 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
     // The input is visually hidden, so the button receives the focus.
     if (text) choose.focus();
   };
-  const set = chosen => {
+  const set = chosenFile => {
     if (url !== null) URL.revokeObjectURL(url);
-    file = chosen;
+    file = chosenFile;
     url = file === null ? null : URL.createObjectURL(file);
     name.textContent = file?.name ?? "";
     setChildren(previewBox, url === null ? null : preview(url, file));
   };
   input.addEventListener("change", () => {
-    const chosen = input.files[0];
-    if (!chosen) return;
-    const error = fileSizeError(chosen, bytesMax);
-    set(error === null ? chosen : null);
+    const chosenFile = input.files[0];
+    if (!chosenFile) return;
+    const error = fileSizeError(chosenFile, bytesMax);
+    set(error === null ? chosenFile : null);
     input.value = "";
     setError(error);
-    if (error === null) onChoose?.(chosen);
+    if (error === null) onChoose?.(chosenFile);
     field.node.dispatchEvent(new Event("input", { bubbles: true }));
   });
   field.node.insertBefore(h("div", { class: "image-field" }, previewBox, choose, name), input);

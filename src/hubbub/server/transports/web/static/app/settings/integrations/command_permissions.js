@@ -145,15 +145,15 @@ function permissionsSetting(view, members) {
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const roleAndMemberList = h("ul", { class: "settings-list", "aria-label": t("Roles and members") });
   const channels = h("ul", { class: "settings-list", "aria-label": t("Channels") });
-  const set = changed => {
-    entries = changed;
+  const set = changedEntries => {
+    entries = changedEntries;
     draw();
     roleAndMemberList.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const setEntry = (id, type, permission) => {
-    const others = entries.filter(entry => entry.id !== id || entry.type !== type);
+    const otherEntries = entries.filter(entry => entry.id !== id || entry.type !== type);
     const index = entries.findIndex(entry => entry.id === id && entry.type === type);
-    if (permission === null) set(others);
+    if (permission === null) set(otherEntries);
     else if (index < 0) set([...entries, { id, type, permission }]);
     else set(entries.with(index, { id, type, permission }));
   };

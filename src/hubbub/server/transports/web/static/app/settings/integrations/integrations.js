@@ -131,9 +131,9 @@ function openIntegration(view, integration, goBack, focusedId = null) {
   const reopen = targetId => openIntegration(view, integration, goBack, targetId);
   const load = () =>
     runAndReport(async () => {
-      const found = await context.api.request("GET", `/guilds/${guildId}/integrations/${id}/commands`);
+      const commandPermissions = await context.api.request("GET", `/guilds/${guildId}/integrations/${id}/commands`);
       if (!list.isConnected) return;
-      const entriesById = entriesByTarget(found);
+      const entriesById = entriesByTarget(commandPermissions);
       const targets = [
         {
           id: application.id,
@@ -141,14 +141,16 @@ function openIntegration(view, integration, goBack, focusedId = null) {
           name: t("All commands"),
           details: t("Applies to commands without permissions of their own."),
         },
-        ...found.application_commands.map(command => ({
+        ...commandPermissions.application_commands.map(command => ({
           id: command.id,
           command,
           name: commandName(command),
           details: command.description_localized ?? command.description,
         })),
       ];
-      status.textContent = found.application_commands.length ? "" : t("This app has no commands in this guild.");
+      status.textContent = commandPermissions.application_commands.length
+        ? ""
+        : t("This app has no commands in this guild.");
       setChildren(
         list,
         targets.map(target => {

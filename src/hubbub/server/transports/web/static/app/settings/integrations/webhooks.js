@@ -32,8 +32,8 @@ function build(view, focusedId = null) {
   let list = null;
   const edit = webhook => view.requestPage(() => openWebhook(view, webhook, id => showList(view, id)));
   const add = async () => {
-    const created = await openCreation(view);
-    if (created !== null) edit(created);
+    const webhook = await openCreation(view);
+    if (webhook !== null) edit(webhook);
   };
   const draw = () => {
     const denialReason = view.access.findDenialReason(Permissions.MANAGE_WEBHOOKS);
@@ -136,7 +136,7 @@ const fieldsOf = (view, webhook) => ({
 
 /** Open the dialog that creates a webhook. Resolve to the webhook, or null. */
 async function openCreation(view) {
-  let created = null;
+  let webhook = null;
   const fields = fieldsOf(view, { id: "0", name: "" });
   await openActionDialog({
     title: t("Create webhook"),
@@ -144,10 +144,10 @@ async function openCreation(view) {
     danger: false,
     fields,
     run: async ({ channel_id: channelId, ...json }) => {
-      created = await view.context.api.request("POST", `/channels/${channelId}/webhooks`, { json });
+      webhook = await view.context.api.request("POST", `/channels/${channelId}/webhooks`, { json });
     },
   });
-  return created;
+  return webhook;
 }
 
 const valuesOf = webhook => ({ name: webhook.name, channel_id: webhook.channel_id, avatar: webhook.avatar });
@@ -189,14 +189,14 @@ function openWebhook(view, webhook, goBack) {
   const reload = () =>
     runAndReport(async () => {
       const webhooks = await context.api.request("GET", `/guilds/${guildId}/webhooks`);
-      const found = webhooks.find(({ id }) => id === webhook.id);
+      const loadedWebhook = webhooks.find(({ id }) => id === webhook.id);
       if (!notice.isConnected) return;
-      if (found === undefined) {
+      if (loadedWebhook === undefined) {
         goBack(webhook.id);
         showNotice(t("{name} was deleted by someone else.", { name: current.name }));
         return;
       }
-      current = found;
+      current = loadedWebhook;
       view.setTitle(current.name);
       form.showStored(valuesOf(current));
       draw();

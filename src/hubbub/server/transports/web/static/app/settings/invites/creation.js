@@ -52,7 +52,7 @@ export async function openInviteCreation(view) {
   };
   fields.max_age.write(INVITE_AGE_SECONDS_MAX);
   fields.role_ids.setDisabled(rolesDenialReason !== null);
-  let created = null;
+  let invite = null;
   await openActionDialog({
     title: t("Create invite"),
     label: t("Create and copy link"),
@@ -61,12 +61,12 @@ export async function openInviteCreation(view) {
     run: async ({ channel_id: channelId, target_users_file: users, ...values }) => {
       const json = { ...values, unique: true };
       const path = `/channels/${channelId}/invites`;
-      created = await (users === null
+      invite = await (users === null
         ? context.api.request("POST", path, { json })
         : context.api.request("POST", path, {
             form: { payload_json: JSON.stringify(json), target_users_file: targetUsersFile(users) },
           }));
     },
   });
-  return created;
+  return invite;
 }

@@ -36,9 +36,9 @@ function build(view) {
   const fetchPage = () =>
     runAndReport(async () => {
       const query = { limit: PAGE_SIZE, after: [...bans.keys()].at(-1) };
-      const found = await context.api.request("GET", `/guilds/${guildId}/bans`, { query });
-      for (const ban of found) bans.set(ban.user.id, ban);
-      moreButton.hidden = found.length < PAGE_SIZE;
+      const loadedBans = await context.api.request("GET", `/guilds/${guildId}/bans`, { query });
+      for (const ban of loadedBans) bans.set(ban.user.id, ban);
+      moreButton.hidden = loadedBans.length < PAGE_SIZE;
       draw();
     });
   fetchPage();

@@ -21,8 +21,8 @@ function build(view) {
   const denialReason = view.access.findDenialReason(Permissions.ADMINISTRATOR);
   if (denialReason !== null)
     return lockedNotice(t("You cannot see imported accounts. {reason}", { reason: denialReason }));
-  const load = after =>
-    context.api.request("GET", `/guilds/${guildId}/placeholders`, { query: after ? { after } : undefined });
+  const load = afterId =>
+    context.api.request("GET", `/guilds/${guildId}/placeholders`, { query: afterId ? { after: afterId } : undefined });
   return loadAndShow(
     view,
     IMPORTED_ACCOUNTS_SCREEN.label,
@@ -33,13 +33,13 @@ function build(view) {
 
 function buildList(context, firstAccounts, load) {
   const list = h("ul", { class: "settings-list" });
-  const more = h("div", { class: "row" });
+  const moreRow = h("div", { class: "row" });
   const add = accounts => {
     list.append(...accounts.map(account => entry(context, account)));
-    const last = accounts.at(-1);
-    const showMore = () => runAndReport(async () => add(await load(last.user_id)));
+    const lastAccount = accounts.at(-1);
+    const showMore = () => runAndReport(async () => add(await load(lastAccount.user_id)));
     setChildren(
-      more,
+      moreRow,
       accounts.length === PLACEHOLDERS_PAGE_MAX
         ? h("button", { type: "button", class: "button small quiet", onclick: showMore }, t("Show more"))
         : null,
@@ -56,7 +56,7 @@ function buildList(context, firstAccounts, load) {
     firstAccounts.length
       ? list
       : h("p", { class: "muted", role: "status" }, t("This guild has no unclaimed accounts.")),
-    more,
+    moreRow,
   ];
 }
 

@@ -61,17 +61,17 @@ function build(view) {
   const fetchPage = () =>
     runAndReport(async () => {
       const requestNumber = (requestCount += 1);
-      const after = [...members.keys()].at(-1);
-      const found = await (query
+      const lastId = [...members.keys()].at(-1);
+      const loadedMembers = await (query
         ? context.api.request("GET", `/guilds/${guildId}/members/search`, {
             query: { query, limit: SEARCH_RESULTS_MAX },
           })
-        : context.api.request("GET", `/guilds/${guildId}/members`, { query: { limit: PAGE_SIZE, after } }));
+        : context.api.request("GET", `/guilds/${guildId}/members`, { query: { limit: PAGE_SIZE, after: lastId } }));
       // A newer search replaced this one.
       if (requestNumber !== requestCount) return;
       if (query) members.clear();
-      for (const member of found) members.set(member.user.id, member);
-      moreButton.hidden = Boolean(query) || found.length < PAGE_SIZE;
+      for (const member of loadedMembers) members.set(member.user.id, member);
+      moreButton.hidden = Boolean(query) || loadedMembers.length < PAGE_SIZE;
       status.textContent = members.size ? "" : t("No members found.");
       draw();
     });

@@ -44,12 +44,12 @@ export async function openPruneDialog(view) {
       includeRoles = roles.read();
     const query = { days: days.read(), include_roles: includeRoles.length ? includeRoles.join(",") : undefined };
     try {
-      const found = await context.api.request("GET", path, { query });
+      const pruneResult = await context.api.request("GET", path, { query });
       if (requestNumber === requestCount)
         countNode.textContent = tn(
           "{count} member would be removed.",
           "{count} members would be removed.",
-          found.pruned,
+          pruneResult.pruned,
         );
     } catch (error) {
       if (requestNumber === requestCount)

@@ -60,8 +60,8 @@ function buildList(view, loadedRules, load, focusedId) {
     icon("plus"),
     t("Create rule"),
   );
-  const reload = createReload(list, load, found => {
-    rules = found;
+  const reload = createReload(list, load, loadedRules => {
+    rules = loadedRules;
     draw();
   });
   view.onChange(({ kind }) => {

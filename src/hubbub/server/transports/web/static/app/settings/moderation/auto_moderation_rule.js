@@ -148,12 +148,12 @@ export function openRule(view, loadedRule, goBack) {
       if (error.status !== 404) throw error;
       return null;
     });
-  const reload = createReload(notice, load, found => {
-    if (found === null) {
+  const reload = createReload(notice, load, loadedRule => {
+    if (loadedRule === null) {
       leave();
       return;
     }
-    rule = found;
+    rule = loadedRule;
     form.showStored(rule);
     view.setTitle(rule.name);
     drawAccess();
@@ -305,16 +305,16 @@ function metadataFields(view, type) {
 
 /** Return the field for the actions of a rule: a switch and the metadata of each possible action. */
 function actionsSetting(view, triggerType) {
-  const parts = ACTIONS_BY_TRIGGER[triggerType].map(type => {
+  const actionFields = ACTIONS_BY_TRIGGER[triggerType].map(type => {
     const toggle = switchSetting(ACTION_TEXTS.get(type).label, { hint: ACTION_TEXTS.get(type).hint });
     const details = groupSetting(metadataFields(view, type), { class: "settings-group action-details" });
     return { type, toggle, details, reason: h("p", { class: "hint", hidden: true }) };
   });
   const error = h("p", { class: "error", hidden: true, role: "alert" });
   const draw = () => {
-    for (const { toggle, details } of parts) details.node.hidden = !toggle.read();
+    for (const { toggle, details } of actionFields) details.node.hidden = !toggle.read();
   };
-  const enabledParts = () => parts.filter(({ toggle }) => toggle.read());
+  const enabledParts = () => actionFields.filter(({ toggle }) => toggle.read());
   const showError = text => {
     error.hidden = !text;
     error.textContent = text ?? "";
@@ -322,7 +322,7 @@ function actionsSetting(view, triggerType) {
   const node = h(
     "div",
     { class: "settings-group" },
-    parts.map(({ toggle, details, reason }) =>
+    actionFields.map(({ toggle, details, reason }) =>
       h("div", { class: "settings-group" }, toggle.node, reason, details.node),
     ),
     error,
@@ -332,7 +332,7 @@ function actionsSetting(view, triggerType) {
     node,
     read: () => enabledParts().map(({ type, details }) => ({ type, metadata: details.read() })),
     write(actions) {
-      for (const { type, toggle, details } of parts) {
+      for (const { type, toggle, details } of actionFields) {
         const action = actions.find(other => other.type === type);
         toggle.write(action !== undefined);
         details.write({ channel_id: null, duration_seconds: DEFAULT_TIMEOUT_SECONDS, ...action?.metadata });
@@ -341,20 +341,22 @@ function actionsSetting(view, triggerType) {
     },
     setError(text) {
       showError(text);
-      if (!text) for (const { details } of parts) details.setError(null);
+      if (!text) for (const { details } of actionFields) details.setError(null);
     },
     setErrors(errors) {
-      const [index, inner] = Object.entries(errors).find(([key]) => key !== "_errors") ?? [];
-      const part = enabledParts()[Number(index)];
-      if (part !== undefined && inner.metadata !== undefined) setFieldErrors(part.details, inner.metadata);
+      const [index, actionErrors] = Object.entries(errors).find(([key]) => key !== "_errors") ?? [];
+      const actionField = enabledParts()[Number(index)];
+      if (actionField !== undefined && actionErrors.metadata !== undefined)
+        setFieldErrors(actionField.details, actionErrors.metadata);
       else showError(errors._errors?.length ? t("Choose at least one action.") : firstErrorMessage(errors));
     },
     setDisabled(disabled) {
-      for (const { toggle, details } of parts) for (const field of [toggle, details]) field.setDisabled(disabled);
+      for (const { toggle, details } of actionFields)
+        for (const field of [toggle, details]) field.setDisabled(disabled);
     },
     /** Disable the timeout for users without the permission; they can still remove a stored timeout. */
     drawAccess(timeoutDenialReason, rule) {
-      for (const { type, toggle, details, reason } of parts) {
+      for (const { type, toggle, details, reason } of actionFields) {
         if (type !== TIMEOUT) continue;
         const isStored = rule.actions.some(action => action.type === TIMEOUT);
         toggle.setDisabled(timeoutDenialReason !== null && !isStored);

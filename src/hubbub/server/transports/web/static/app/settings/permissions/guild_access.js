@@ -39,8 +39,8 @@ export class GuildSettingsAccess {
 
   /** Return null if the user has a permission and outranks a member, or the sentence with the reason. */
   memberDenialReason(bits, member) {
-    const missing = this.findDenialReason(bits);
-    if (missing !== null) return missing;
+    const denialReason = this.findDenialReason(bits);
+    if (denialReason !== null) return denialReason;
     if (member.user.id === this.me.id) return t("You cannot do this to yourself.");
     if (member.user.id === this.guild.owner_id) return t("The owner of the guild cannot be changed by others.");
     if (!this.isOwner && !outranks(this.#topRole(this.member), this.#topRole(member)))
@@ -63,8 +63,8 @@ export class GuildSettingsAccess {
 
   /** Return null if the user may edit or assign a role, or the reason. */
   roleDenialReason(role) {
-    const missing = this.findDenialReason(Permissions.MANAGE_ROLES);
-    if (missing !== null) return missing;
+    const denialReason = this.findDenialReason(Permissions.MANAGE_ROLES);
+    if (denialReason !== null) return denialReason;
     if (this.isOwner || outranks(this.#topRole(this.member), role)) return null;
     return t("This role is not below your highest role.");
   }

@@ -41,11 +41,11 @@ export const HIDDEN_SUMMARY = t("Hidden");
 
 /** Return a short label for the access of a member to a channel. */
 export function accessSummary(guild, member, channel) {
-  const bits = channelPermissions(guild, member, channel);
-  if (!(bits & Permissions.VIEW_CHANNEL)) return HIDDEN_SUMMARY;
+  const permissions = channelPermissions(guild, member, channel);
+  if (!(permissions & Permissions.VIEW_CHANNEL)) return HIDDEN_SUMMARY;
   if (channel.type === ChannelType.GUILD_CATEGORY) return t("Visible");
-  if (isVoice(channel)) return bits & Permissions.CONNECT ? t("Can connect") : t("Can only see it");
-  return bits & Permissions.SEND_MESSAGES ? t("Can write") : t("Can only read");
+  if (isVoice(channel)) return permissions & Permissions.CONNECT ? t("Can connect") : t("Can only see it");
+  return permissions & Permissions.SEND_MESSAGES ? t("Can write") : t("Can only read");
 }
 
 /**
@@ -84,8 +84,8 @@ export function permissionPreview(view, readChannel, bits) {
       permissionList((bit, label) => previewRow(label, Boolean(allowed & bit)), bits),
     );
   };
-  const picker = createViewAsPicker(view, (found, choice) => {
-    member = found;
+  const picker = createViewAsPicker(view, (chosenMember, choice) => {
+    member = chosenMember;
     name = choice?.label ?? "";
     draw();
   });

@@ -59,24 +59,24 @@ export function roleColorsSetting(hasGradients) {
           "ENHANCED_ROLE_COLORS",
         ),
   });
-  const first = colorSetting(t("First color")),
-    second = colorSetting(t("Second color"));
+  const firstColor = colorSetting(t("First color")),
+    secondColor = colorSetting(t("Second color"));
   const sample = h("div", { class: "role-sample" });
   const select = style.node.querySelector("select");
   const read = () => {
-    const chosen = style.read();
-    if (chosen === HOLOGRAPHIC) return { ...HOLOGRAPHIC_COLORS };
+    const chosenStyle = style.read();
+    if (chosenStyle === HOLOGRAPHIC) return { ...HOLOGRAPHIC_COLORS };
     return {
-      primary_color: chosen === NONE ? 0 : first.read(),
-      secondary_color: chosen === GRADIENT ? second.read() : null,
+      primary_color: chosenStyle === NONE ? 0 : firstColor.read(),
+      secondary_color: chosenStyle === GRADIENT ? secondColor.read() : null,
       tertiary_color: null,
     };
   };
   const draw = () => {
-    const chosen = style.read();
-    first.node.hidden = chosen !== SOLID && chosen !== GRADIENT;
-    second.node.hidden = chosen !== GRADIENT;
-    first.node.querySelector("label").textContent = chosen === GRADIENT ? t("First color") : t("Role color");
+    const chosenStyle = style.read();
+    firstColor.node.hidden = chosenStyle !== SOLID && chosenStyle !== GRADIENT;
+    secondColor.node.hidden = chosenStyle !== GRADIENT;
+    firstColor.node.querySelector("label").textContent = chosenStyle === GRADIENT ? t("First color") : t("Role color");
     for (const option of select.options) {
       // The options of a choice have their index as value.
       const [optionStyle] = STYLES[Number(option.value)];
@@ -89,7 +89,7 @@ export function roleColorsSetting(hasGradients) {
     "div",
     { class: "role-colors" },
     style.node,
-    h("div", { class: "role-color-fields" }, first.node, second.node, sample),
+    h("div", { class: "role-color-fields" }, firstColor.node, secondColor.node, sample),
   );
   node.addEventListener("input", draw);
   node.addEventListener("change", draw);
@@ -98,13 +98,13 @@ export function roleColorsSetting(hasGradients) {
     read,
     write(colors) {
       style.write(styleOf(colors));
-      first.write(colors.primary_color || DEFAULT_FIRST_COLOR);
-      second.write(colors.secondary_color ?? DEFAULT_SECOND_COLOR);
+      firstColor.write(colors.primary_color || DEFAULT_FIRST_COLOR);
+      secondColor.write(colors.secondary_color ?? DEFAULT_SECOND_COLOR);
       draw();
     },
     setError: style.setError,
     setDisabled(disabled) {
-      for (const field of [style, first, second]) field.setDisabled(disabled);
+      for (const field of [style, firstColor, secondColor]) field.setDisabled(disabled);
     },
   };
 }

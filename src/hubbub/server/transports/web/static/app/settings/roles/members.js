@@ -85,10 +85,10 @@ export function roleMembers(view, roleId) {
       const wantedSize = members.size + ADDED_PER_PAGE_MIN;
       while (!isComplete && members.size < wantedSize) {
         const query = { limit: REQUEST_SIZE, after: lastLoadedId ?? undefined };
-        const found = await context.api.request("GET", `/guilds/${guildId}/members`, { query });
-        for (const member of found) if (member.roles.includes(roleId)) members.set(member.user.id, member);
-        lastLoadedId = found.at(-1)?.user.id ?? lastLoadedId;
-        isComplete = found.length < REQUEST_SIZE;
+        const loadedMembers = await context.api.request("GET", `/guilds/${guildId}/members`, { query });
+        for (const member of loadedMembers) if (member.roles.includes(roleId)) members.set(member.user.id, member);
+        lastLoadedId = loadedMembers.at(-1)?.user.id ?? lastLoadedId;
+        isComplete = loadedMembers.length < REQUEST_SIZE;
         if (!list.isConnected) return;
       }
       moreButton.hidden = isComplete;
@@ -164,17 +164,19 @@ function openAddDialog(view, roleId, members, updateMember) {
     const find = async () => {
       const requestNumber = (requestCount += 1),
         query = search.read().trim();
-      const found = await (query
+      const loadedMembers = await (query
         ? context.api.request("GET", `/guilds/${guildId}/members/search`, {
             query: { query, limit: OFFERED_MEMBERS_MAX },
           })
         : context.api.request("GET", `/guilds/${guildId}/members`, { query: { limit: OFFERED_MEMBERS_MAX } }));
       if (requestNumber !== requestCount) return;
-      const others = found.filter(member => !members.has(member.user.id) && !member.roles.includes(roleId));
-      status.textContent = others.length ? "" : t("No other members found.");
+      const addableMembers = loadedMembers.filter(
+        member => !members.has(member.user.id) && !member.roles.includes(roleId),
+      );
+      status.textContent = addableMembers.length ? "" : t("No other members found.");
       setChildren(
         list,
-        others.map(member => {
+        addableMembers.map(member => {
           const name = nameOf(member);
           return listEntry({
             mark: userAvatar(member.user, name),

@@ -58,12 +58,13 @@ function build(view, focusedId = null) {
     return new Set(access.roles.filter(role => access.roleDenialReason(role) === null).map(role => role.id));
   };
   /** Use a new order after a move of a role, unless roles that the user cannot move would change. */
-  const setOrder = (id, changed) => {
-    const movable = movableIds();
-    const firstMovable = changed.findIndex(other => movable.has(other));
-    const isAllowed = movable.has(id) && changed.slice(firstMovable).every(other => movable.has(other));
+  const setOrder = (id, changedOrder) => {
+    const movableRoleIds = movableIds();
+    const firstMovable = changedOrder.findIndex(other => movableRoleIds.has(other));
+    const isAllowed =
+      movableRoleIds.has(id) && changedOrder.slice(firstMovable).every(other => movableRoleIds.has(other));
     if (!isAllowed) return;
-    order = changed;
+    order = changedOrder;
     draw();
   };
   const field = {
