@@ -92,10 +92,10 @@ export class Person {
   }
 
   choose(select, values, { message, channel, ...waits } = {}) {
-    const chosen = Array.isArray(values) ? values : [values];
+    const chosenValues = Array.isArray(values) ? values : [values];
     return this.#call("choose", {
       select,
-      values: chosen,
+      values: chosenValues,
       message: optionalId(message),
       channel,
       ...waitFields(waits),

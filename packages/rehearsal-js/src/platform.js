@@ -10,8 +10,12 @@ const UNIT_MS = { milliseconds: 1, seconds: 1000, minutes: 60_000, hours: 3_600_
 
 /** Start a platform in a process of its own. */
 export async function startPlatform({ channel, ...options } = {}) {
-  const started = await startProcess(options);
-  return new Platform(started.ready, { channel, stop: () => started.stop(), log: () => started.log() });
+  const platformProcess = await startProcess(options);
+  return new Platform(platformProcess.ready, {
+    channel,
+    stop: () => platformProcess.stop(),
+    log: () => platformProcess.log(),
+  });
 }
 
 /** Connect to a platform that is already running, by its ready document or the path of its ready file. */
@@ -103,9 +107,9 @@ export class Platform {
     } else {
       request.body = world;
     }
-    const added = await this.control.call("load_world", request);
+    const addedObjects = await this.control.call("load_world", request);
     await this.refresh();
-    return added;
+    return addedObjects;
   }
 
   // Snapshots and forks

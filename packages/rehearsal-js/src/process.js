@@ -54,8 +54,9 @@ export async function startProcess({
  * With an image, only container engines are used. Throw if none of the programs is installed.
  */
 async function chooseLauncher({ command, image, env }) {
-  const given = command ?? env[COMMAND_VARIABLE]?.split(" ").filter(Boolean);
-  if (given !== undefined) return localLauncher(typeof given === "string" ? [given] : given);
+  const commandWords = command ?? env[COMMAND_VARIABLE]?.split(" ").filter(Boolean);
+  if (commandWords !== undefined)
+    return localLauncher(typeof commandWords === "string" ? [commandWords] : commandWords);
   if (image === undefined) {
     if (await isInstalled("hubbub", env)) return localLauncher(["hubbub"]);
     if (await isInstalled("uvx", env)) return localLauncher(["uvx", "--from", PACKAGE, "hubbub"]);
@@ -102,8 +103,8 @@ function containerLauncher(engine, image) {
 
 function settingArguments({ seed, now, rateLimits }) {
   const time = now instanceof Date ? now.toISOString() : now;
-  const values = { "--seed": seed, "--now": time, "--rate-limits": rateLimits };
-  return Object.entries(values).flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)]));
+  const valuesByFlag = { "--seed": seed, "--now": time, "--rate-limits": rateLimits };
+  return Object.entries(valuesByFlag).flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)]));
 }
 
 class PlatformProcess {

@@ -31,12 +31,12 @@ test("People exchange messages and reactions", async context => {
   const [alice, bob] = [platform.person("alice"), platform.person("bob")];
   await bob.connect();
 
-  const sent = await alice.say("hello", { files: { "a.txt": "text" }, embeds: [{ title: "Card" }] });
-  assert.equal(sent.attachments[0].filename, "a.txt");
-  assert.equal(sent.embeds[0].title, "Card");
-  assert.equal((await bob.expectMessage({ author: "alice", content: "hello" })).id, sent.id);
+  const sentMessage = await alice.say("hello", { files: { "a.txt": "text" }, embeds: [{ title: "Card" }] });
+  assert.equal(sentMessage.attachments[0].filename, "a.txt");
+  assert.equal(sentMessage.embeds[0].title, "Card");
+  assert.equal((await bob.expectMessage({ author: "alice", content: "hello" })).id, sentMessage.id);
 
-  const reply = await bob.reply(sent, "hi");
+  const reply = await bob.reply(sentMessage, "hi");
   assert.equal((await alice.expect("MESSAGE_CREATE", { content: "hi" })).id, reply.id);
   assert.equal((await bob.edit(reply, "hi!")).content, "hi!");
   await alice.react(reply, "👍");
@@ -44,7 +44,7 @@ test("People exchange messages and reactions", async context => {
   await bob.delete(reply);
   assert.deepEqual(
     (await alice.read({ limit: 2 })).map(message => message.id),
-    [sent.id],
+    [sentMessage.id],
   );
   await alice.expectNone("GUILD_BAN_ADD");
   assert.ok((await bob.events("MESSAGE_CREATE")).length > 0);

@@ -85,8 +85,8 @@ test("A command that does not exist is the cause of the error", async () => {
 test("A second client connects by the ready document", async context => {
   const platform = await startPlatform({ command: COMMAND });
   context.after(() => platform.close());
-  const other = await connectPlatform(platform.ready);
-  await other.close();
+  const otherPlatform = await connectPlatform(platform.ready);
+  await otherPlatform.close();
   assert.equal((await platform.clock.get()).running, true);
 });
 

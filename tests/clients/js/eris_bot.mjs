@@ -78,10 +78,10 @@ async function respond(interaction) {
 
 // Send the bot's voice channel to the gateway, and wait for the event.
 async function changeVoiceState(channelID, event) {
-  const changed = new Promise(resolve => client.once(event, resolve));
+  const eventReceived = new Promise(resolve => client.once(event, resolve));
   const state = { guild_id: guildID, channel_id: channelID, self_mute: false, self_deaf: false };
   client.guilds.get(guildID).shard.sendWS(Constants.GatewayOPCodes.VOICE_STATE_UPDATE, state);
-  await changed;
+  await eventReceived;
 }
 
 async function giveRole(message, reaction, reactor) {

@@ -1,22 +1,33 @@
 // Functions that convert the arguments of each client event to plain data; undefined means that the event is not reported.
 
-const message = m => ({
-  id: m.id,
-  content: m.content,
-  author: m.author?.id,
-  channel: m.channelId,
-  guild: m.guildId,
-  type: m.type,
+const describeMessage = message => ({
+  id: message.id,
+  content: message.content,
+  author: message.author?.id,
+  channel: message.channelId,
+  guild: message.guildId,
+  type: message.type,
 });
-const member = m => ({
-  id: m.id,
-  name: m.displayName,
-  roles: [...m.roles.cache.keys()],
-  timedOut: m.isCommunicationDisabled(),
+const describeMember = member => ({
+  id: member.id,
+  name: member.displayName,
+  roles: [...member.roles.cache.keys()],
+  timedOut: member.isCommunicationDisabled(),
 });
-const thread = t => ({ id: t.id, name: t.name, parent: t.parentId, archived: t.archived, tags: t.appliedTags });
-const role = r => ({ id: r.id, name: r.name, color: r.colors.primaryColor, permissions: r.permissions.toArray() });
-const channel = c => ({ id: c.id, name: c.name, type: c.type });
+const describeThread = thread => ({
+  id: thread.id,
+  name: thread.name,
+  parent: thread.parentId,
+  archived: thread.archived,
+  tags: thread.appliedTags,
+});
+const describeRole = role => ({
+  id: role.id,
+  name: role.name,
+  color: role.colors.primaryColor,
+  permissions: role.permissions.toArray(),
+});
+const describeChannel = channel => ({ id: channel.id, name: channel.name, type: channel.type });
 
 export const events = {
   clientReady: client => ({ user: client.user.id, guilds: [...client.guilds.cache.keys()] }),
@@ -29,28 +40,41 @@ export const events = {
   guildCreate: guild => ({ id: guild.id, name: guild.name }),
   guildDelete: guild => ({ id: guild.id }),
   guildUpdate: (_, guild) => ({ name: guild.name }),
-  messageCreate: m => ({ ...message(m), mentions: [...m.mentions.users.keys()], reference: m.reference?.messageId }),
-  messageUpdate: (_, m) => ({ ...message(m), edited: m.editedTimestamp !== null }),
-  messageDelete: m => ({ id: m.id }),
+  messageCreate: message => ({
+    ...describeMessage(message),
+    mentions: [...message.mentions.users.keys()],
+    reference: message.reference?.messageId,
+  }),
+  messageUpdate: (_, message) => ({ ...describeMessage(message), edited: message.editedTimestamp !== null }),
+  messageDelete: message => ({ id: message.id }),
   messageDeleteBulk: messages => [...messages.keys()],
-  messageReactionAdd: (r, user) => ({ emoji: r.emoji.name, count: r.count, user: user.id, me: r.me }),
-  messageReactionRemove: (r, user) => ({ emoji: r.emoji.name, user: user.id }),
-  messageReactionRemoveAll: m => ({ id: m.id }),
-  messageReactionRemoveEmoji: r => ({ emoji: r.emoji.name }),
-  threadCreate: thread,
-  threadUpdate: (_, t) => thread(t),
-  threadDelete: t => ({ id: t.id }),
-  threadMembersUpdate: (added, removed, t) => ({ id: t.id, added: [...added.keys()], removed: [...removed.keys()] }),
-  channelCreate: channel,
-  channelUpdate: (_, c) => channel(c),
-  channelDelete: channel,
-  channelPinsUpdate: c => ({ id: c.id }),
-  roleCreate: role,
-  roleUpdate: (_, r) => role(r),
-  roleDelete: r => ({ id: r.id }),
-  guildMemberAdd: member,
-  guildMemberUpdate: (_, m) => member(m),
-  guildMemberRemove: m => ({ id: m.id }),
+  messageReactionAdd: (reaction, user) => ({
+    emoji: reaction.emoji.name,
+    count: reaction.count,
+    user: user.id,
+    me: reaction.me,
+  }),
+  messageReactionRemove: (reaction, user) => ({ emoji: reaction.emoji.name, user: user.id }),
+  messageReactionRemoveAll: message => ({ id: message.id }),
+  messageReactionRemoveEmoji: reaction => ({ emoji: reaction.emoji.name }),
+  threadCreate: describeThread,
+  threadUpdate: (_, thread) => describeThread(thread),
+  threadDelete: thread => ({ id: thread.id }),
+  threadMembersUpdate: (added, removed, thread) => ({
+    id: thread.id,
+    added: [...added.keys()],
+    removed: [...removed.keys()],
+  }),
+  channelCreate: describeChannel,
+  channelUpdate: (_, channel) => describeChannel(channel),
+  channelDelete: describeChannel,
+  channelPinsUpdate: channel => ({ id: channel.id }),
+  roleCreate: describeRole,
+  roleUpdate: (_, role) => describeRole(role),
+  roleDelete: role => ({ id: role.id }),
+  guildMemberAdd: describeMember,
+  guildMemberUpdate: (_, member) => describeMember(member),
+  guildMemberRemove: member => ({ id: member.id }),
   guildBanAdd: ban => ({ user: ban.user.id }),
   guildBanRemove: ban => ({ user: ban.user.id }),
   guildAuditLogEntryCreate: entry => ({ action: entry.action, target: entry.targetId, reason: entry.reason }),
@@ -58,10 +82,10 @@ export const events = {
   inviteDelete: invite => ({ code: invite.code }),
   typingStart: typing => ({ channel: typing.channel.id, user: typing.user.id }),
   presenceUpdate: (_, presence) => ({ user: presence.userId, status: presence.status }),
-  voiceStateUpdate: (before, after) => ({
-    user: after.id,
-    before: before.channelId,
-    after: after.channelId,
-    mute: after.selfMute,
+  voiceStateUpdate: (oldState, newState) => ({
+    user: newState.id,
+    before: oldState.channelId,
+    after: newState.channelId,
+    mute: newState.selfMute,
   }),
 };

@@ -12,15 +12,15 @@ async function download(url) {
   return Buffer.from(await response.arrayBuffer()).toString("base64");
 }
 
-function attachment(a) {
+function describeAttachment(file) {
   return {
-    name: a.name,
-    description: a.description,
-    size: a.size,
-    spoiler: a.spoiler,
-    type: a.contentType,
-    width: a.width,
-    url: a.url,
+    name: file.name,
+    description: file.description,
+    size: file.size,
+    spoiler: file.spoiler,
+    type: file.contentType,
+    width: file.width,
+    url: file.url,
   };
 }
 
@@ -69,8 +69,8 @@ export const steps = {
 
   async reply(client, { channel, message, content }) {
     const original = await (await client.channels.fetch(channel)).messages.fetch(message);
-    const sent = await original.reply(content);
-    return { id: sent.id, reference: sent.reference.messageId, type: sent.type };
+    const answer = await original.reply(content);
+    return { id: answer.id, reference: answer.reference.messageId, type: answer.type };
   },
 
   async edit(client, { channel, message, content }) {
@@ -106,9 +106,9 @@ export const steps = {
       .setFooter({ text: "the end" })
       .setAuthor({ name: "crier" });
     const message = await (await client.channels.fetch(channel)).send({ files: builders, embeds: [embed] });
-    const attachments = message.attachments.map(attachment);
-    for (const sent of attachments) {
-      sent.data = await download(sent.url);
+    const attachments = message.attachments.map(describeAttachment);
+    for (const sentFile of attachments) {
+      sentFile.data = await download(sentFile.url);
     }
     return { attachments, embed: message.embeds[0].toJSON(), timestamp: message.embeds[0].timestamp };
   },
@@ -186,9 +186,9 @@ export const steps = {
     const hidden = !channel.permissionsFor(user).has(PermissionFlagsBits.ViewChannel);
     await channel.permissionOverwrites.edit(user, { ViewChannel: true });
     const edited = await channel.edit({ name: "treasury" });
-    const shown = edited.permissionsFor(user).has(PermissionFlagsBits.ViewChannel);
+    const canView = edited.permissionsFor(user).has(PermissionFlagsBits.ViewChannel);
     await edited.delete();
-    return { id: channel.id, topic: channel.topic, hidden, shown };
+    return { id: channel.id, topic: channel.topic, hidden, shown: canView };
   },
 
   async renameGuild(client, { guild, name }) {
@@ -228,9 +228,9 @@ export const steps = {
   async banAndUnban(client, { guild: id, user }) {
     const { bans } = client.guilds.cache.get(id);
     await bans.create(user, { reason: "spam links" });
-    const listed = (await bans.fetch()).map(ban => [ban.user.id, ban.reason]);
+    const bannedUsers = (await bans.fetch()).map(ban => [ban.user.id, ban.reason]);
     await bans.remove(user);
-    return listed;
+    return bannedUsers;
   },
 
   async fetchMember(client, { guild, user }) {
@@ -272,21 +272,21 @@ export const steps = {
   joinAndLeaveVoice(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     return new Promise(resolve => {
-      const received = {};
+      const payloads = {};
       const adapter = guild.voiceAdapterCreator({
         onVoiceStateUpdate: state => record("state", state),
         onVoiceServerUpdate: server => record("server", server),
         destroy() {},
       });
-      function record(part, data) {
-        received[part] ??= data;
-        if (received.state && received.server) {
+      function record(name, payload) {
+        payloads[name] ??= payload;
+        if (payloads.state && payloads.server) {
           adapter.sendPayload({
             op: GatewayOpcodes.VoiceStateUpdate,
             d: { guild_id: id, channel_id: null, self_mute: false, self_deaf: false },
           });
           adapter.destroy();
-          resolve(received);
+          resolve(payloads);
         }
       }
       adapter.sendPayload({
