@@ -137,7 +137,7 @@ class Game:
 
     def do_say(self, text: str) -> None:
         """TEXT: send a message to your party; the same as text without a slash"""
-        if self._require_party() and text:
+        if self._find_party_or_explain() and text:
             self.client.send_lobby_message(self._lobby_id, text, self._result_callback())
 
     def do_dm(self, text: str) -> None:
@@ -153,32 +153,32 @@ class Game:
             self.show(f"Choose one of {', '.join(BEATS)}.")
         elif self._opening:
             self.show("You have already thrown; wait for the other players.")
-        elif self._require_party():
+        elif self._find_party_or_explain():
             commitment, self._opening = commit_to(throw)
             self._send_with_metadata("throws", {COMMITMENT_KEY: commitment})
 
     def do_who(self, _: str) -> None:
         """show your party and the score"""
-        lobby = self._require_party()
+        lobby = self._find_party_or_explain()
         for member in lobby.lobby_members if lobby else ():
-            away = "" if member.connected else " (away)"
-            self.show(f"  {self._display_name(member.id)}{away}: {self._score.get(member.id, 0)}")
+            away_note = "" if member.connected else " (away)"
+            self.show(f"  {self._display_name(member.id)}{away_note}: {self._score.get(member.id, 0)}")
 
     def do_link(self, name: str) -> None:
         """CHANNEL: link your party to a channel of a guild, if the game's server allows it"""
-        channels = {
-            channel: int(channel_id)
+        channel_ids = {
+            channel_name: int(channel_id)
             for guild in self._guilds.values()
-            for channel, channel_id in guild["channels"].items()
+            for channel_name, channel_id in guild["channels"].items()
         }
-        if name not in channels:
-            self.show(f"Unknown channel {name}; choose one of {', '.join(channels)}.")
-        elif self._require_party():
-            self.client.link_channel_to_lobby(self._lobby_id, channels[name], self._result_callback())
+        if name not in channel_ids:
+            self.show(f"Unknown channel {name}; choose one of {', '.join(channel_ids)}.")
+        elif self._find_party_or_explain():
+            self.client.link_channel_to_lobby(self._lobby_id, channel_ids[name], self._result_callback())
 
     def do_leave(self, _: str) -> None:
         """leave your party"""
-        if self._require_party():
+        if self._find_party_or_explain():
             self.client.leave_lobby(self._lobby_id, self._on_left)
 
     def _on_left(self, result: ClientResult) -> None:
@@ -312,18 +312,18 @@ class Game:
 
     def _reveal_if_all_threw(self) -> None:
         lobby = self._find_lobby()
-        connected = [member.id for member in lobby.lobby_members if member.connected] if lobby else []
-        if self._opening and self._round.has_all_commitments(connected):
+        connected_ids = [member.id for member in lobby.lobby_members if member.connected] if lobby else []
+        if self._opening and self._round.has_all_commitments(connected_ids):
             self._send_with_metadata("reveals the throw", {OPENING_KEY: self._opening})
             self._opening = ""
 
     def _end_round(self) -> None:
         finished_round, self._round = self._round, Round()
-        for player, throw in finished_round.throws.items():
-            self.show(f"  {self._display_name(player)}: {throw}")
+        for player_id, throw in finished_round.throws.items():
+            self.show(f"  {self._display_name(player_id)}: {throw}")
         winners = finished_round.winners()
-        for player in winners:
-            self._score[player] = self._score.get(player, 0) + 1
+        for player_id in winners:
+            self._score[player_id] = self._score.get(player_id, 0) + 1
         self.show(f"{' and '.join(self._display_name(winner) for winner in winners) or 'No player'} wins the round.")
 
     def _send_with_metadata(self, text: str, metadata: dict[str, str]) -> None:
@@ -353,7 +353,7 @@ class Game:
     def _find_lobby(self) -> LobbyHandle | None:
         return self.client.get_lobby_handle(self._lobby_id) if self._lobby_id else None
 
-    def _require_party(self) -> LobbyHandle | None:
+    def _find_party_or_explain(self) -> LobbyHandle | None:
         lobby = self._find_lobby()
         if lobby is None:
             self.show("You are not in a party; create one with /party.")

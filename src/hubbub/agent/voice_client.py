@@ -141,10 +141,10 @@ class VoiceClient:
         self.input_factor = settings["input"]["volume"] / 100
         self.output_factor = settings["output"]["volume"] / 100
         self.input_device, self.output_device = settings["input"]["device_id"], settings["output"]["device_id"]
-        certified = self._settings.find_certified_device(self.input_device) or {}
+        certified_device = self._settings.find_certified_device(self.input_device) or {}
         for name in PROCESSING_SETTINGS:
             # A certified device that processes audio itself needs no second stage.
-            self.options[name] = settings[name] and not certified.get(name)
+            self.options[name] = settings[name] and not certified_device.get(name)
         if self._state is not None:
             self._apply_to_call(self._state, settings)
 
@@ -155,10 +155,10 @@ class VoiceClient:
         state.vad_threshold = (mode["auto_threshold"], float(mode["threshold"]))
         state.ptt_release_delay_ms = int(mode["delay"])
         state.is_ptt_active = self._is_ptt_active
-        users = self._settings.list_user_settings()
-        state.volumes = {int(id): float(user["volume"]) for id, user in users.items()}
-        state.local_mutes = {int(id) for id, user in users.items() if user["mute"]}
-        state.pans = {int(id): (user["pan"]["left"], user["pan"]["right"]) for id, user in users.items()}
+        settings_by_user = self._settings.list_user_settings()
+        state.volumes = {int(id): float(user["volume"]) for id, user in settings_by_user.items()}
+        state.local_mutes = {int(id) for id, user in settings_by_user.items() if user["mute"]}
+        state.pans = {int(id): (user["pan"]["left"], user["pan"]["right"]) for id, user in settings_by_user.items()}
 
     def set_push_to_talk(self, is_active: bool) -> None:
         """Press or release the push-to-talk key."""

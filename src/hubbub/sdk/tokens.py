@@ -236,9 +236,9 @@ class Tokens:
 
         `external_auth_type` and `external_auth_token` identify the provisional account, as in
         `get_provisional_token`."""
-        external = self._external_credential(external_auth_type, external_auth_token)
+        external_credential = self._external_credential(external_auth_type, external_auth_token)
         name = "GetTokenFromDeviceProvisionalMerge"
-        return self._core.run(name, callback, NO_TOKENS, self._authorize_device, args.copy(), external)
+        return self._core.run(name, callback, NO_TOKENS, self._authorize_device, args.copy(), external_credential)
 
     def abort_get_token_from_device(self) -> None:
         """Cancel the running device authorization, which completes with `ErrorType.ABORTED`."""
@@ -351,8 +351,10 @@ class Tokens:
         self._remember_token(token.access_token, token.expires_in)
         return ChildToken(token.access_token, _token_type(token.token_type), token.expires_in, token.scope)
 
-    async def _authorize_device(self, args: DeviceAuthorizationArgs, external: dict[str, str]) -> TokenExchange:
-        """Run a device authorization; `external` is the credential of a provisional account to merge, or empty."""
+    async def _authorize_device(
+        self, args: DeviceAuthorizationArgs, external_credential: dict[str, str]
+    ) -> TokenExchange:
+        """Run a device authorization; `external_credential` is that of a provisional account to merge, or empty."""
         client_id = args.client_id or self._core.application_id
         if not args.scopes.strip():
             raise validation_error("Scopes are required")
@@ -360,7 +362,7 @@ class Tokens:
             raise validation_error("client_id is required; set it or call set_application_id() first")
         if self._poll_task is not None:
             raise validation_error("A device authorization is already in progress")
-        self._poll_task = asyncio.create_task(self._poll_for_tokens(client_id, args.scopes, external))
+        self._poll_task = asyncio.create_task(self._poll_for_tokens(client_id, args.scopes, external_credential))
         try:
             return await self._poll_task
         except asyncio.CancelledError:
@@ -371,20 +373,24 @@ class Tokens:
         finally:
             self._poll_task = None
 
-    async def _poll_for_tokens(self, client_id: int, scopes: str, external: dict[str, str]) -> TokenExchange:
+    async def _poll_for_tokens(self, client_id: int, scopes: str, external_credential: dict[str, str]) -> TokenExchange:
         """Request a device code, show it to the player, and poll the token endpoint until the player responds."""
         form = {"client_id": str(client_id), "scope": scopes}
-        device = await self._core.call(resources.oauth2.AUTHORIZE_OAUTH2_DEVICE, form=form, token="")
-        self._core.logs.add_secrets(device.device_code)
-        url = device.verification_uri_complete
-        await self._open_page(url, device.user_code, device.verification_uri)
-        token_form = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
-        interval_seconds, waited_seconds = device.interval, 0
+        device_authorization = await self._core.call(resources.oauth2.AUTHORIZE_OAUTH2_DEVICE, form=form, token="")
+        self._core.logs.add_secrets(device_authorization.device_code)
+        url = device_authorization.verification_uri_complete
+        await self._open_page(url, device_authorization.user_code, device_authorization.verification_uri)
+        token_form = {
+            "grant_type": DEVICE_GRANT,
+            "client_id": str(client_id),
+            "device_code": device_authorization.device_code,
+        }
+        interval_seconds, waited_seconds = device_authorization.interval, 0
         while True:
             await self.sleep(interval_seconds)
             waited_seconds += interval_seconds
             try:
-                return await self._exchange(token_form | external)
+                return await self._exchange(token_form | external_credential)
             except ApiError as error:
                 error_code = error.extra.get("error")
                 if error_code == "slow_down":
@@ -395,16 +401,16 @@ class Tokens:
                     raise
             except (aiohttp.ClientError, OSError):
                 # After a network error the device code is still valid, so polling continues (RFC 8628, 3.5).
-                if waited_seconds >= device.expires_in:
+                if waited_seconds >= device_authorization.expires_in:
                     raise
                 interval_seconds += SLOW_DOWN_SECONDS
 
-    async def _open_page(self, url: str, user_code: str, page: str) -> None:
-        """Open `url`, which contains the code; if no browser can be opened, log the code and the URL of the `page`."""
+    async def _open_page(self, url: str, user_code: str, page_url: str) -> None:
+        """Open `url`, which contains the code; if no browser can be opened, log the code and `page_url`."""
         try:
             await run_in_daemon_thread(self._open_url, url)
         except OSError as error:
-            self._core.logs.warning(f"{error}. Enter the code {user_code} at {page}")
+            self._core.logs.warning(f"{error}. Enter the code {user_code} at {page_url}")
 
     async def _update_token(self, token_type: AuthorizationTokenType, token: str) -> None:
         if token_type != AuthorizationTokenType.BEARER:
@@ -449,12 +455,12 @@ class Tokens:
             self._expiry_timer = None
         self._expiry_callback_at_ms = None
 
-    def _set_expiry(self, left_seconds: float) -> None:
-        """Schedule the expiration callback of a token that expires in `left_seconds` seconds."""
+    def _set_expiry(self, remaining_seconds: float) -> None:
+        """Schedule the expiration callback of a token that expires in `remaining_seconds` seconds."""
         # The lifetime of a token that the client did not get itself is unknown: assume the default.
         lifetime_seconds = self._lifetimes.get(self._core.token, resources.oauth2.ACCESS_TOKEN_SECONDS)
         lead_seconds = min(EXPIRY_LEAD_SECONDS, lifetime_seconds * EXPIRY_SHARE)
-        self._expiry_callback_at_ms = self._core.clock() + (left_seconds - lead_seconds) * 1000
+        self._expiry_callback_at_ms = self._core.clock() + (remaining_seconds - lead_seconds) * 1000
         self._schedule_expiry_callback()
 
     def _schedule_expiry_callback(self) -> None:
