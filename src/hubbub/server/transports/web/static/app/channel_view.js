@@ -77,7 +77,7 @@ class ChannelView extends LayoutPart {
   #editLast() {
     const { me } = this.context,
       { timeline } = this;
-    const lastOwnMessage = timeline.log.items.findLast(
+    const lastOwnMessage = timeline.log.messages.findLast(
       message =>
         message.author.id === me.id &&
         !message.webhook_id &&

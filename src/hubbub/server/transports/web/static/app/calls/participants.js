@@ -34,26 +34,26 @@ export function participantEntries(context, voiceStates) {
 export function updateTiles(list, context, voiceStates, mainId) {
   const { call, channelId } = getCalls(context);
   const callId = callIdOf(context, context.state.channels.get(context.channelId));
-  const speaking = channelId === callId ? (call?.speakingIds ?? new Set()) : new Set();
+  const speakingIds = channelId === callId ? (call?.speakingIds ?? new Set()) : new Set();
   const statesById = new Map(voiceStates.map(voiceState => [voiceState.user_id, voiceState]));
-  for (const item of list.children) {
-    const userId = item.dataset.key;
-    const isSpeaking = speaking.has(userId);
-    item.classList.toggle("main-tile", userId === mainId);
-    updateViewers(context, item);
-    if (item.classList.contains("speaking") !== isSpeaking) {
-      item.classList.toggle("speaking", isSpeaking);
-      item.querySelector(".speaking-mark").textContent = isSpeaking ? t("speaking") : "";
+  for (const tileNode of list.children) {
+    const userId = tileNode.dataset.key;
+    const isSpeaking = speakingIds.has(userId);
+    tileNode.classList.toggle("main-tile", userId === mainId);
+    updateViewers(context, tileNode);
+    if (tileNode.classList.contains("speaking") !== isSpeaking) {
+      tileNode.classList.toggle("speaking", isSpeaking);
+      tileNode.querySelector(".speaking-mark").textContent = isSpeaking ? t("speaking") : "";
     }
     const { name } = participantOf(context, userId);
     const indicators = voiceIndicators(statesById.get(userId) ?? {});
-    const label = item.querySelector(".tile-name");
+    const label = tileNode.querySelector(".tile-name");
     const version = JSON.stringify([name, indicators]);
     if (label.dataset.version === version) continue;
     label.dataset.version = version;
-    item.querySelector(".tile-participant").textContent = name;
+    tileNode.querySelector(".tile-participant").textContent = name;
     setChildren(
-      item.querySelector(".tile-marks"),
+      tileNode.querySelector(".tile-marks"),
       indicators.map(([iconName, text, kind]) =>
         h("span", { role: "img", class: kind, "aria-label": text, title: text }, icon(iconName)),
       ),
@@ -92,7 +92,7 @@ function voiceIndicators({
 
 function tile(context, { user, name, video, isPaused, hasJoined }) {
   const isOther = user.id !== context.me.id;
-  const item = h(
+  const tileNode = h(
     "li",
     { class: video ? "tile has-video" : "tile" },
     isPaused ? screenPreview(context, user.id, name) : null,
@@ -112,9 +112,14 @@ function tile(context, { user, name, video, isPaused, hasJoined }) {
       video?.type === "screen" && !isOther ? viewersButton(context) : null,
       video?.type === "screen" && isOther && !isPaused ? stopWatchingButton(context, user.id, name) : null,
       video && !isPaused && canFullscreen()
-        ? iconButton("expand", t("Full screen: {name}", { name }), () => runAndReport(() => toggleFullscreen(item)), {
-            dataset: { focus: "expand" },
-          })
+        ? iconButton(
+            "expand",
+            t("Full screen: {name}", { name }),
+            () => runAndReport(() => toggleFullscreen(tileNode)),
+            {
+              dataset: { focus: "expand" },
+            },
+          )
         : null,
       hasJoined && (isOther || video)
         ? iconButton(
@@ -129,7 +134,7 @@ function tile(context, { user, name, video, isPaused, hasJoined }) {
         : null,
     ),
   );
-  return item;
+  return tileNode;
 }
 
 function videoElement({ track, type }, name, isOther) {

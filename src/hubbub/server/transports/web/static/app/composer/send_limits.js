@@ -24,7 +24,7 @@ export function slowModeOf({ state, channelId, me }) {
   if (seconds === 0 || state.can(channelId, Permissions.BYPASS_SLOWMODE)) return { seconds: 0, remainingMs: 0 };
   const lastOwnMessage = state.logs
     .get(channelId)
-    ?.items.findLast(message => message.author.id === me.id && !message.webhook_id);
+    ?.messages.findLast(message => message.author.id === me.id && !message.webhook_id);
   if (lastOwnMessage === undefined) return { seconds, remainingMs: 0 };
   // If the clock of this device is behind the server's, the message seems to be newer than it is.
   const sentMs = Math.min(creationTimeMs(lastOwnMessage.id), firstSeenMs(channelId, lastOwnMessage.id));

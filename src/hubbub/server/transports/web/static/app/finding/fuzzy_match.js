@@ -27,10 +27,10 @@ function scatteredScore(query, name) {
   let position = -1,
     gapCount = 0;
   for (const character of query) {
-    const next = name.indexOf(character, position + 1);
-    if (next < 0) return 0;
-    if (position >= 0 && next > position + 1) gapCount += 1;
-    position = next;
+    const nextPosition = name.indexOf(character, position + 1);
+    if (nextPosition < 0) return 0;
+    if (position >= 0 && nextPosition > position + 1) gapCount += 1;
+    position = nextPosition;
   }
   return Math.max(1, SCATTERED_MAX - gapCount * 8);
 }

@@ -183,7 +183,7 @@ class GameInvite extends LayoutPart {
   #isAnswered() {
     const { state, me } = this.context;
     const { id, application, channel_id: channelId } = this.message;
-    return (state.logs.get(channelId)?.items ?? []).some(
+    return (state.logs.get(channelId)?.messages ?? []).some(
       message =>
         message.author.id === me.id &&
         message.activity?.type === ActivityActionType.JOIN &&

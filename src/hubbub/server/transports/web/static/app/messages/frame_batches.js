@@ -10,18 +10,18 @@ export class FrameBatches {
   /**
    * Return the messages to draw in this frame, and whether these are all.
    *
-   * @param {any[]} items
+   * @param {any[]} allMessages
    * @param {string} myId
    * @param {boolean} canWait whether new messages can be drawn later, which is so while the view follows the channel
    */
-  next(items, myId, canWait) {
-    const drawnCount = 1 + items.findLastIndex(({ id }) => id === this.#drawnId);
-    const waiting = items.slice(drawnCount);
-    const count = Math.max(NEW_ROWS_PER_FRAME, Math.ceil(waiting.length / 3));
+  next(allMessages, myId, canWait) {
+    const drawnCount = 1 + allMessages.findLastIndex(({ id }) => id === this.#drawnId);
+    const waitingMessages = allMessages.slice(drawnCount);
+    const count = Math.max(NEW_ROWS_PER_FRAME, Math.ceil(waitingMessages.length / 3));
     // A message of the user replaces its pending row, which is gone already.
-    const hasOwn = waiting.some(({ author }) => author.id === myId);
-    const isComplete = !canWait || !drawnCount || waiting.length <= count || hasOwn || document.hidden;
-    const messages = isComplete ? items : items.slice(0, drawnCount + count);
+    const hasOwnMessage = waitingMessages.some(({ author }) => author.id === myId);
+    const isComplete = !canWait || !drawnCount || waitingMessages.length <= count || hasOwnMessage || document.hidden;
+    const messages = isComplete ? allMessages : allMessages.slice(0, drawnCount + count);
     this.#drawnId = messages.at(-1)?.id ?? null;
     return { messages, isComplete };
   }

@@ -111,13 +111,13 @@ export class MessageSelection {
 
   /** Select or deselect a message; with `isRange`, select all messages between it and the message that was selected last. */
   #toggle(message, isRange) {
-    const { items } = this.#timeline.log;
+    const { messages } = this.#timeline.log;
     if (isRange && this.#rangeStartId !== null) {
       const ends = [this.#rangeStartId, message.id]
-        .map(id => items.findIndex(item => item.id === id))
+        .map(id => messages.findIndex(other => other.id === id))
         .sort((a, b) => a - b);
-      for (const item of items.slice(Math.max(0, ends[0]), ends[1] + 1))
-        if (this.canSelect(item) && this.#ids.size < BULK_DELETE_MAX) this.#ids.add(item.id);
+      for (const rangeMessage of messages.slice(Math.max(0, ends[0]), ends[1] + 1))
+        if (this.canSelect(rangeMessage) && this.#ids.size < BULK_DELETE_MAX) this.#ids.add(rangeMessage.id);
     } else if (this.#ids.has(message.id)) this.#ids.delete(message.id);
     else if (this.#ids.size < BULK_DELETE_MAX) this.#ids.add(message.id);
     else

@@ -94,10 +94,10 @@ class Timeline extends LayoutPart {
 
   draw() {
     const { state } = this.context;
-    if (!this.log.loaded) {
+    if (!this.log.isLoaded) {
       // A new session started: reload, because missed messages are in no event.
       if (!this.isLoading && !this.loadError) this.#load("newest");
-      if (!this.log.items.length) this.#setEdge(this.top, this.loadError ?? t("Loading…"));
+      if (!this.log.messages.length) this.#setEdge(this.top, this.loadError ?? t("Loading…"));
       return;
     }
     this.#setEdge(this.top, this.log.atOldest ? null : t("Loading…"));
@@ -106,8 +106,8 @@ class Timeline extends LayoutPart {
     const anchor = staysAtBottom ? null : this.#findAnchor();
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#buildBeginning() });
-    let [previous, day, isNew] = [null, "", false];
-    const batch = this.#batches.next(this.log.items, state.me.id, staysAtBottom);
+    let [previousMessage, day, isNew] = [null, "", false];
+    const batch = this.#batches.next(this.log.messages, state.me.id, staysAtBottom);
     if (!batch.isComplete) drawInNextFrame(this.#drawMore, true);
     for (const message of batch.messages) {
       const messageDay = this.#dayOf(message);
@@ -125,10 +125,11 @@ class Timeline extends LayoutPart {
             version: "",
             build: () => h("li", { class: "day new" }, h("span", null, t("New"))),
           });
-          previous = null;
+          previousMessage = null;
         }
       }
-      const isGrouped = messageDay === day && previous !== null && isGroupedWithPrevious(message, previous);
+      const isGrouped =
+        messageDay === day && previousMessage !== null && isGroupedWithPrevious(message, previousMessage);
       const isHighlighted = message.id === this.highlightedId;
       entries.push({
         key: message.id,
@@ -146,7 +147,7 @@ class Timeline extends LayoutPart {
           }),
       });
       day = messageDay;
-      previous = message;
+      previousMessage = message;
     }
     if (this.log.atNewest) {
       for (const pending of this.log.pending) {
@@ -187,7 +188,7 @@ class Timeline extends LayoutPart {
     this.highlightedId = messageId;
     this.scrollTargetId = messageId;
     this.isFollowing = false;
-    if (this.log.loaded && this.log.find(messageId) !== undefined) this.draw();
+    if (this.log.isLoaded && this.log.find(messageId) !== undefined) this.draw();
     else await this.#load("around", messageId);
   }
 
@@ -200,7 +201,7 @@ class Timeline extends LayoutPart {
   async seekUnread() {
     this.isFollowing = false;
     if (this.hasEarlierUnread && !this.log.atOldest) await this.#load("around", this.lastReadId, { isExact: false });
-    const firstUnread = this.log.items.find(message => isNewer(message.id, this.lastReadId));
+    const firstUnread = this.log.messages.find(message => isNewer(message.id, this.lastReadId));
     if (firstUnread !== undefined) await this.seek(firstUnread.id);
   }
 
@@ -220,37 +221,37 @@ class Timeline extends LayoutPart {
   }
 
   /**
-   * Load a page of messages: `range` is "newest", "older", "newer" or "around" the message with the ID `around`.
+   * Load a page of messages: `range` is "newest", "older", "newer" or "around" the message with the ID `aroundId`.
    *
    * If `isExact` is set and that message is not in the page, show a notice.
    */
-  async #load(range, around, { isExact = true } = {}) {
+  async #load(range, aroundId, { isExact = true } = {}) {
     if (this.isLoading) return;
     this.isLoading = true;
     this.loadError = null;
     const { api, channelId, state } = this.context;
     const log = this.log;
-    if (range !== "older") log.arrived = [];
+    if (range !== "older") log.arrivedMessages = [];
     const query = { limit: PAGE_SIZE };
     if (range === "older") query.before = log.oldestId;
     if (range === "newer") query.after = log.newestId;
-    if (range === "around") query.around = around;
+    if (range === "around") query.around = aroundId;
     try {
       const messages = (await api.request("GET", `/channels/${channelId}/messages`, { query })).reverse();
       for (const message of messages) {
         if (!message.webhook_id) state.storeUser(message.author);
-        for (const mentioned of message.mentions) state.storeUser(mentioned);
+        for (const mentionedUser of message.mentions) state.storeUser(mentionedUser);
       }
       const isFullPage = messages.length >= PAGE_SIZE;
       const newestId = state.channels.get(channelId)?.last_message_id;
       if (range === "older" || range === "newer") log.extend(messages, range, !isFullPage);
       else if (range === "around") {
-        const olderCount = messages.filter(message => isNewer(around, message.id)).length;
+        const olderCount = messages.filter(message => isNewer(aroundId, message.id)).length;
         log.reset(messages, {
           atNewest: !isNewer(newestId, messages.at(-1)?.id),
           atOldest: olderCount < Math.floor(PAGE_SIZE / 2),
         });
-        if (isExact && !messages.some(message => message.id === around))
+        if (isExact && !messages.some(message => message.id === aroundId))
           showNotice(t("This message was deleted, or you cannot read it."));
       } else log.reset(messages, { atNewest: true, atOldest: !isFullPage });
     } catch (error) {
@@ -258,13 +259,13 @@ class Timeline extends LayoutPart {
         error.status === 403 || error.status === 404
           ? t("You do not have permission to read messages in this channel.")
           : (error.userText ?? t("Messages could not be loaded."));
-      if (!log.loaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
+      if (!log.isLoaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
     } finally {
       this.isLoading = false;
-      log.arrived = null;
+      log.arrivedMessages = null;
     }
     if (!this.isConnected) return;
-    if (this.loadError !== null) this.#setEdge(this.top, this.loadError, () => this.#load(range, around));
+    if (this.loadError !== null) this.#setEdge(this.top, this.loadError, () => this.#load(range, aroundId));
     this.draw();
     this.#loadMore();
   }
@@ -310,7 +311,7 @@ class Timeline extends LayoutPart {
   /** Load the next page if an edge is near. */
   #loadMore() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    if (!this.log.loaded || this.loadError || this.isLoading) return;
+    if (!this.log.isLoaded || this.loadError || this.isLoading) return;
     if (scrollTop < LOAD_THRESHOLD_PX && !this.log.atOldest) this.#load("older");
     else if (scrollHeight - scrollTop - clientHeight < LOAD_THRESHOLD_PX && !this.log.atNewest) this.#load("newer");
   }

@@ -1,6 +1,6 @@
 /** Handlers of gateway events about lobbies of games and their calls: `(state, payload)` (spec/voice.md#1, decisions/0161). */
 
-/** @type {Record<string, (state: any, data: any) => void>} */
+/** @type {Record<string, (state: any, payload: any) => void>} */
 export const LOBBY_HANDLERS = {
   LOBBY_CREATE: storeLobby,
   LOBBY_UPDATE: storeLobby,
@@ -15,13 +15,13 @@ export const LOBBY_HANDLERS = {
     state.storeUser(member.user);
   },
 
-  LOBBY_VOICE_STATE_UPDATE(state, data) {
+  LOBBY_VOICE_STATE_UPDATE(state, payload) {
     // A rejected join of a lobby that the user is not in has a response too.
-    const voiceStates = state.lobbies.has(data.lobby_id) ? state.voiceStates.get(data.lobby_id) : undefined;
+    const voiceStates = state.lobbies.has(payload.lobby_id) ? state.voiceStates.get(payload.lobby_id) : undefined;
     if (voiceStates === undefined) return;
-    if (data.channel_id === null) voiceStates.delete(data.user_id);
-    else voiceStates.set(data.user_id, data);
-    state.emitChange("voiceStates", data.lobby_id);
+    if (payload.channel_id === null) voiceStates.delete(payload.user_id);
+    else voiceStates.set(payload.user_id, payload);
+    state.emitChange("voiceStates", payload.lobby_id);
   },
 };
 

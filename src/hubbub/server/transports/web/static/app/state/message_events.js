@@ -7,77 +7,79 @@ import { countsAsMention } from "./notification_rules.js";
 /** Time for which a user counts as typing after TYPING_START. */
 const TYPING_MS = 10_000;
 
-/** @type {Record<string, (state: any, data: any) => void>} */
+/** @type {Record<string, (state: any, payload: any) => void>} */
 export const MESSAGE_HANDLERS = {
-  MESSAGE_CREATE(state, data) {
-    storeUsers(state, data);
-    const isEphemeral = (data.flags ?? 0) & MessageFlags.EPHEMERAL;
-    const channel = state.channels.get(data.channel_id);
+  MESSAGE_CREATE(state, payload) {
+    storeUsers(state, payload);
+    const isEphemeral = (payload.flags ?? 0) & MessageFlags.EPHEMERAL;
+    const channel = state.channels.get(payload.channel_id);
     // CHANNEL_CREATE of a new conversation already contains this message ID.
-    if (channel !== undefined && !isEphemeral && !isNewer(channel.last_message_id, data.id)) {
-      state.channels.set(channel.id, { ...channel, last_message_id: data.id });
-      updateReadState(state, channel, data);
+    if (channel !== undefined && !isEphemeral && !isNewer(channel.last_message_id, payload.id)) {
+      state.channels.set(channel.id, { ...channel, last_message_id: payload.id });
+      updateReadState(state, channel, payload);
     }
-    if (state.typing.get(data.channel_id)?.delete(data.author.id)) state.emitChange("typing", data.channel_id);
-    state.logs.get(data.channel_id)?.add(data);
-    state.emitChange("messages", data.channel_id, data.guild_id);
+    if (state.typing.get(payload.channel_id)?.delete(payload.author.id)) state.emitChange("typing", payload.channel_id);
+    state.logs.get(payload.channel_id)?.add(payload);
+    state.emitChange("messages", payload.channel_id, payload.guild_id);
   },
 
-  MESSAGE_UPDATE(state, data) {
-    storeUsers(state, data);
-    const log = state.logs.get(data.channel_id);
-    if (log?.find(data.id) === undefined) return;
-    log.put(data);
-    state.emitChange("messages", data.channel_id, data.guild_id);
+  MESSAGE_UPDATE(state, payload) {
+    storeUsers(state, payload);
+    const log = state.logs.get(payload.channel_id);
+    if (log?.find(payload.id) === undefined) return;
+    log.put(payload);
+    state.emitChange("messages", payload.channel_id, payload.guild_id);
   },
 
-  MESSAGE_DELETE: (state, data) => removeMessages(state, [data.id], data),
-  MESSAGE_DELETE_BULK: (state, data) => removeMessages(state, data.ids, data),
+  MESSAGE_DELETE: (state, payload) => removeMessages(state, [payload.id], payload),
+  MESSAGE_DELETE_BULK: (state, payload) => removeMessages(state, payload.ids, payload),
 
-  MESSAGE_REACTION_ADD(state, data) {
-    changeMessage(state, data, message => {
+  MESSAGE_REACTION_ADD(state, payload) {
+    changeMessage(state, payload, message => {
       const reactions = message.reactions ?? [];
-      const isMine = data.user_id === state.me.id;
-      if (!reactions.some(reaction => isSameEmoji(reaction.emoji, data.emoji))) {
-        return { reactions: [...reactions, { emoji: data.emoji, count: 1, me: isMine }] };
+      const isMine = payload.user_id === state.me.id;
+      if (!reactions.some(reaction => isSameEmoji(reaction.emoji, payload.emoji))) {
+        return { reactions: [...reactions, { emoji: payload.emoji, count: 1, me: isMine }] };
       }
       const update = reaction => ({ ...reaction, count: reaction.count + 1, me: reaction.me || isMine });
       return {
-        reactions: reactions.map(reaction => (isSameEmoji(reaction.emoji, data.emoji) ? update(reaction) : reaction)),
+        reactions: reactions.map(reaction =>
+          isSameEmoji(reaction.emoji, payload.emoji) ? update(reaction) : reaction,
+        ),
       };
     });
   },
 
-  MESSAGE_REACTION_REMOVE(state, data) {
-    changeMessage(state, data, message => {
+  MESSAGE_REACTION_REMOVE(state, payload) {
+    changeMessage(state, payload, message => {
       const update = reaction => ({
         ...reaction,
         count: reaction.count - 1,
-        me: reaction.me && data.user_id !== state.me.id,
+        me: reaction.me && payload.user_id !== state.me.id,
       });
       const reactions = (message.reactions ?? []).map(reaction =>
-        isSameEmoji(reaction.emoji, data.emoji) ? update(reaction) : reaction,
+        isSameEmoji(reaction.emoji, payload.emoji) ? update(reaction) : reaction,
       );
       return { reactions: reactions.filter(reaction => reaction.count > 0) };
     });
   },
 
-  MESSAGE_REACTION_REMOVE_ALL: (state, data) => changeMessage(state, data, () => ({ reactions: [] })),
+  MESSAGE_REACTION_REMOVE_ALL: (state, payload) => changeMessage(state, payload, () => ({ reactions: [] })),
 
-  MESSAGE_REACTION_REMOVE_EMOJI(state, data) {
+  MESSAGE_REACTION_REMOVE_EMOJI(state, payload) {
     const otherReactions = message =>
-      (message.reactions ?? []).filter(reaction => !isSameEmoji(reaction.emoji, data.emoji));
-    changeMessage(state, data, message => ({ reactions: otherReactions(message) }));
+      (message.reactions ?? []).filter(reaction => !isSameEmoji(reaction.emoji, payload.emoji));
+    changeMessage(state, payload, message => ({ reactions: otherReactions(message) }));
   },
 
-  MESSAGE_POLL_VOTE_ADD: (state, data) => changeVotes(state, data, 1),
-  MESSAGE_POLL_VOTE_REMOVE: (state, data) => changeVotes(state, data, -1),
+  MESSAGE_POLL_VOTE_ADD: (state, payload) => changeVotes(state, payload, 1),
+  MESSAGE_POLL_VOTE_REMOVE: (state, payload) => changeVotes(state, payload, -1),
 
-  TYPING_START(state, data) {
-    if (data.member?.user) state.storeUser(data.member.user);
-    if (!state.typing.has(data.channel_id)) state.typing.set(data.channel_id, new Map());
-    state.typing.get(data.channel_id).set(data.user_id, Date.now() + TYPING_MS);
-    state.emitChange("typing", data.channel_id, data.guild_id);
+  TYPING_START(state, payload) {
+    if (payload.member?.user) state.storeUser(payload.member.user);
+    if (!state.typing.has(payload.channel_id)) state.typing.set(payload.channel_id, new Map());
+    state.typing.get(payload.channel_id).set(payload.user_id, Date.now() + TYPING_MS);
+    state.emitChange("typing", payload.channel_id, payload.guild_id);
   },
 };
 
@@ -106,34 +108,34 @@ function updateReadState(state, channel, message) {
 function removeMessages(state, ids, { channel_id: channelId, guild_id: guildId }) {
   const log = state.logs.get(channelId);
   if (log === undefined) return;
-  const deleted = new Set(ids);
+  const deletedIds = new Set(ids);
   for (const id of ids) log.remove(id);
-  for (const reply of log.items.filter(item => deleted.has(item.referenced_message?.id)))
+  for (const reply of log.messages.filter(message => deletedIds.has(message.referenced_message?.id)))
     log.put({ ...reply, referenced_message: null });
   state.emitChange("messages", channelId, guildId);
 }
 
 /** Return whether two emoji are equal: by ID if custom, else by name. */
-export function isSameEmoji(a, b) {
-  return a.id || b.id ? a.id === b.id : a.name === b.name;
+export function isSameEmoji(emoji, other) {
+  return emoji.id || other.id ? emoji.id === other.id : emoji.name === other.name;
 }
 
-function changeMessage(state, data, change) {
-  const log = state.logs.get(data.channel_id);
-  const message = log?.find(data.message_id);
+function changeMessage(state, payload, change) {
+  const log = state.logs.get(payload.channel_id);
+  const message = log?.find(payload.message_id);
   if (message === undefined) return;
   log.put({ ...message, ...change(message) });
-  state.emitChange("messages", data.channel_id, data.guild_id);
+  state.emitChange("messages", payload.channel_id, payload.guild_id);
 }
 
-function changeVotes(state, data, difference) {
-  changeMessage(state, data, message => {
+function changeVotes(state, payload, difference) {
+  changeMessage(state, payload, message => {
     if (!message.poll) return {};
     const results = message.poll.results ?? { is_finalized: false, answer_counts: [] };
-    const isMine = data.user_id === state.me.id;
-    const otherCounts = results.answer_counts.filter(answerCount => answerCount.id !== data.answer_id);
-    const previousCount = results.answer_counts.find(answerCount => answerCount.id === data.answer_id) ?? {
-      id: data.answer_id,
+    const isMine = payload.user_id === state.me.id;
+    const otherCounts = results.answer_counts.filter(answerCount => answerCount.id !== payload.answer_id);
+    const previousCount = results.answer_counts.find(answerCount => answerCount.id === payload.answer_id) ?? {
+      id: payload.answer_id,
       count: 0,
       me_voted: false,
     };

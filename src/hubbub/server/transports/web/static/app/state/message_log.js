@@ -13,7 +13,7 @@ export class MessageLog {
   constructor(channelId) {
     this.channelId = channelId;
     /** @type {any[]} */
-    this.items = [];
+    this.messages = [];
     /** Messages being sent: `{nonce, content, state: "sending" | "failed", error, ...}`. @type {any[]} */
     this.pending = [];
     /** Whether the window includes the newest message; only then new messages are added. */
@@ -23,32 +23,32 @@ export class MessageLog {
     /** Whether the window includes the oldest message. */
     this.atOldest = false;
     /** Messages that arrived since a page was requested, as the page may lack them; null if none loads. @type {any[] | null} */
-    this.arrived = null;
+    this.arrivedMessages = null;
     /** Whether messages have been loaded; false again after a new session. */
-    this.loaded = false;
+    this.isLoaded = false;
   }
 
   find(id) {
-    return this.items.find(message => message.id === id);
+    return this.messages.find(message => message.id === id);
   }
 
   get oldestId() {
-    return this.items[0]?.id;
+    return this.messages[0]?.id;
   }
 
   get newestId() {
-    return this.items.at(-1)?.id;
+    return this.messages.at(-1)?.id;
   }
 
   /** Replace the messages by a page. Ephemeral and new messages stay if the page reaches the newest message. */
   reset(messages, { atNewest, atOldest }) {
     // Ephemeral messages are not in the history, so keep them.
-    const ephemeral = atNewest ? this.items.filter(message => message.flags & MessageFlags.EPHEMERAL) : [];
-    this.items = [];
-    for (const message of [...messages, ...ephemeral, ...this.#takeArrived(atNewest)]) this.put(message);
+    const ephemeralMessages = atNewest ? this.messages.filter(message => message.flags & MessageFlags.EPHEMERAL) : [];
+    this.messages = [];
+    for (const message of [...messages, ...ephemeralMessages, ...this.#takeArrived(atNewest)]) this.put(message);
     this.atNewest = atNewest;
     this.atOldest = atOldest;
-    this.loaded = true;
+    this.isLoaded = true;
   }
 
   /**
@@ -59,8 +59,8 @@ export class MessageLog {
     for (const message of messages) this.put(message);
     if (side === "older") {
       this.atOldest = isEnd;
-      if (this.items.length > MESSAGES_MAX) {
-        this.items.length = MESSAGES_MAX;
+      if (this.messages.length > MESSAGES_MAX) {
+        this.messages.length = MESSAGES_MAX;
         this.atNewest = false;
       }
     } else {
@@ -75,9 +75,9 @@ export class MessageLog {
     this.pending = this.pending.filter(
       pendingMessage => pendingMessage.nonce !== message.nonce || pendingMessage.state === "failed" || !message.nonce,
     );
-    this.arrived?.push(message);
-    if (!this.loaded || !this.atNewest) return false;
-    if (!this.isFollowed && this.items.length >= MESSAGES_MAX && this.find(message.id) === undefined) {
+    this.arrivedMessages?.push(message);
+    if (!this.isLoaded || !this.atNewest) return false;
+    if (!this.isFollowed && this.messages.length >= MESSAGES_MAX && this.find(message.id) === undefined) {
       // The messages that the user reads stay; the new ones are loaded when the user scrolls to them.
       this.atNewest = false;
       return false;
@@ -89,31 +89,31 @@ export class MessageLog {
 
   /** Insert a message, or update it if it exists. */
   put(message) {
-    const items = this.items;
-    let index = items.length;
-    while (index > 0 && compareIds(items[index - 1].id, message.id) >= 0) index -= 1;
-    if (items[index]?.id === message.id) items[index] = { ...items[index], ...message };
-    else items.splice(index, 0, message);
+    const messages = this.messages;
+    let index = messages.length;
+    while (index > 0 && compareIds(messages[index - 1].id, message.id) >= 0) index -= 1;
+    if (messages[index]?.id === message.id) messages[index] = { ...messages[index], ...message };
+    else messages.splice(index, 0, message);
   }
 
   remove(id) {
-    this.arrived = this.arrived?.filter(message => message.id !== id) ?? null;
-    const index = this.items.findIndex(message => message.id === id);
-    if (index >= 0) this.items.splice(index, 1);
+    this.arrivedMessages = this.arrivedMessages?.filter(message => message.id !== id) ?? null;
+    const index = this.messages.findIndex(message => message.id === id);
+    if (index >= 0) this.messages.splice(index, 1);
     return index >= 0;
   }
 
   /** Return the messages that arrived during a request, if the page reaches the newest message. */
   #takeArrived(isNewestPage) {
-    const arrived = this.arrived ?? [];
-    this.arrived = null;
-    return isNewestPage ? arrived : [];
+    const arrivedMessages = this.arrivedMessages ?? [];
+    this.arrivedMessages = null;
+    return isNewestPage ? arrivedMessages : [];
   }
 
   /** Drop the oldest messages above a number. */
   #trim(count) {
-    if (this.items.length > count) {
-      this.items.splice(0, this.items.length - count);
+    if (this.messages.length > count) {
+      this.messages.splice(0, this.messages.length - count);
       this.atOldest = false;
     }
   }

@@ -21,9 +21,9 @@ const DEFAULTS = {
 };
 
 /** Store the settings of a guild or of private channels from READY or USER_GUILD_SETTINGS_UPDATE. */
-export function storeGuildSettings(state, data) {
-  const overrides = new Map(data.channel_overrides.map(override => [override.channel_id, override]));
-  state.guildSettings.set(data.guild_id ?? PRIVATE_SETTINGS, { ...data, overrides });
+export function storeGuildSettings(state, settings) {
+  const overrides = new Map(settings.channel_overrides.map(override => [override.channel_id, override]));
+  state.guildSettings.set(settings.guild_id ?? PRIVATE_SETTINGS, { ...settings, overrides });
 }
 
 /** Return the settings of a guild, or of private channels if the ID is null; the defaults if none are stored. */

@@ -73,8 +73,8 @@ export class State extends EventTarget {
   }
 
   /** Apply an event; events without a handler are ignored. */
-  apply(name, data) {
-    GATEWAY_HANDLERS[name]?.(this, data);
+  apply(name, payload) {
+    GATEWAY_HANDLERS[name]?.(this, payload);
   }
 
   /** Dispatch a `change` event. */

@@ -86,12 +86,12 @@ export class VirtualList {
     this.#onShow(shownEntries);
   }
 
-  #place(item, index) {
-    item.style.setProperty("top", `${this.#tops[index]}px`);
-    item.style.setProperty("height", `${this.#entries[index].height}px`);
-    item.setAttribute("aria-setsize", String(this.#entries.length));
-    item.setAttribute("aria-posinset", String(index + 1));
-    return item;
+  #place(listItem, index) {
+    listItem.style.setProperty("top", `${this.#tops[index]}px`);
+    listItem.style.setProperty("height", `${this.#entries[index].height}px`);
+    listItem.setAttribute("aria-setsize", String(this.#entries.length));
+    listItem.setAttribute("aria-posinset", String(index + 1));
+    return listItem;
   }
 
   /** Return the index of the entry in the tab order: the last focused one, or the first that can be focused. */
@@ -100,27 +100,29 @@ export class VirtualList {
     return index >= 0 ? index : this.#entries.findIndex(entry => entry.isFocusable);
   }
 
-  #indexAt(y) {
+  #indexAt(distance) {
     let low = 0,
       high = this.#entries.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.#tops[middle] <= y) low = middle;
+      if (this.#tops[middle] <= distance) low = middle;
       else high = middle - 1;
     }
     return low;
   }
 
   #onKeydown(event) {
-    const current = this.#findTabStopIndex(),
-      end = this.#entries.length - 1;
+    const currentIndex = this.#findTabStopIndex(),
+      lastIndex = this.#entries.length - 1;
     const [from, step] =
-      { ArrowDown: [current + 1, 1], ArrowUp: [current - 1, -1], Home: [0, 1], End: [end, -1] }[event.key] ?? [];
+      { ArrowDown: [currentIndex + 1, 1], ArrowUp: [currentIndex - 1, -1], Home: [0, 1], End: [lastIndex, -1] }[
+        event.key
+      ] ?? [];
     if (step === undefined) return;
     event.preventDefault();
     let index = from;
-    while (index >= 0 && index <= end && !this.#entries[index].isFocusable) index += step;
-    if (index < 0 || index > end) return;
+    while (index >= 0 && index <= lastIndex && !this.#entries[index].isFocusable) index += step;
+    if (index < 0 || index > lastIndex) return;
     const { key } = this.#entries[index];
     this.#focusKey = key;
     this.#scrollTo(index);

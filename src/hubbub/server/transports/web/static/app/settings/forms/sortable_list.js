@@ -60,7 +60,7 @@ export function makeSortable(list, { read, write, step, place, describe }) {
     status.textContent = describe(key);
     list.dispatchEvent(new Event("input", { bubbles: true }));
   };
-  /** The entry that is dragged, and the order before the drag. @type {{key: string, before: any} | null} */
+  /** The entry that is dragged, and the order before the drag. @type {{key: string, orderBefore: any} | null} */
   let drag = null;
 
   /** Cancel the drag. The document has the listener, because a row loses the focus when it moves. */
@@ -68,9 +68,9 @@ export function makeSortable(list, { read, write, step, place, describe }) {
     if (event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
-    const { key, before } = drag;
+    const { key, orderBefore } = drag;
     endDrag();
-    write(before);
+    write(orderBefore);
     announceMove(key);
   };
   list.addEventListener("keydown", event => {
@@ -88,7 +88,7 @@ export function makeSortable(list, { read, write, step, place, describe }) {
     if (handle === null || handle.disabled || event.button !== 0) return;
     event.preventDefault();
     handle.focus();
-    drag = { key: handle.closest("[data-key]").dataset.key, before: read() };
+    drag = { key: handle.closest("[data-key]").dataset.key, orderBefore: read() };
     rowOf(drag.key).classList.add("dragged");
     // The list captures the pointer, because a row would lose the capture when it moves.
     list.setPointerCapture(event.pointerId);
@@ -119,22 +119,22 @@ export function makeSortable(list, { read, write, step, place, describe }) {
   return status;
 }
 
-function rowAt(list, y) {
+function rowAt(list, clientY) {
   const rows = /** @type {any[]} */ ([...list.children]);
   return (
     rows.find(row => {
       const box = row.getBoundingClientRect();
-      return y >= box.top && y < box.bottom;
+      return clientY >= box.top && clientY < box.bottom;
     }) ?? null
   );
 }
 
-function scrollAtEdge(list, y) {
+function scrollAtEdge(list, clientY) {
   const main = list.closest(".settings-main");
   if (main === null) return;
   const box = main.getBoundingClientRect();
-  if (y < box.top + SCROLL_EDGE_PX) main.scrollTop -= SCROLL_STEP_PX;
-  else if (y > box.bottom - SCROLL_EDGE_PX) main.scrollTop += SCROLL_STEP_PX;
+  if (clientY < box.top + SCROLL_EDGE_PX) main.scrollTop -= SCROLL_STEP_PX;
+  else if (clientY > box.bottom - SCROLL_EDGE_PX) main.scrollTop += SCROLL_STEP_PX;
 }
 
 /** Return a list of IDs with one of them moved by one place; unchanged at the ends. */
