@@ -254,21 +254,25 @@ SHORT_LIST_MAX: Final = 2
 
 def enums_module() -> str:
     """Return the source of `enums.js`."""
-    parts = [_heading("Enums and flags of the wire protocol"), *_enums(ENUMS)]
+    sections = [_render_heading("Enums and flags of the wire protocol"), *_render_enums(ENUMS)]
     for flag_set in FLAGS:
-        bits = {name: value for name, value in vars(flag_set).items() if _is_bit(name, value)}
-        assert max(bits.values()) < 1 << 31, flag_set
-        parts.append(
-            _constant(
-                flag_set, flag_set.__name__, {name: f"1 << {value.bit_length() - 1}" for name, value in bits.items()}
+        flag_values = {name: value for name, value in vars(flag_set).items() if _is_bit(name, value)}
+        assert max(flag_values.values()) < 1 << 31, flag_set
+        sections.append(
+            _render_constant(
+                flag_set,
+                flag_set.__name__,
+                {name: f"1 << {value.bit_length() - 1}" for name, value in flag_values.items()},
             )
         )
-    return "\n".join(parts)
+    return "\n".join(sections)
 
 
 def permissions_module() -> str:
     """Return the source of `permissions.js`; permission bits exceed 2^31, so they are BigInts."""
-    bits = {name: f"1n << {value.bit_length() - 1}n" for name, value in permissions.PERMISSIONS_BY_NAME.items()}
+    permission_values = {
+        name: f"1n << {value.bit_length() - 1}n" for name, value in permissions.PERMISSIONS_BY_NAME.items()
+    }
     sets = {
         "ALL_PERMISSIONS": ("All permissions.", Permissions.ALL),
         "TIMED_OUT_PERMISSIONS": ("Permissions that a timed-out member keeps.", Permissions.TIMED_OUT),
@@ -279,8 +283,8 @@ def permissions_module() -> str:
     }
     return "\n".join(
         [
-            _heading("Permission bits as BigInts, because they exceed 2^31"),
-            _object("Permissions", bits),
+            _render_heading("Permission bits as BigInts, because they exceed 2^31"),
+            _render_object("Permissions", permission_values),
             *(f"/** {doc} */\nexport const {name} = {value}n;" for name, (doc, value) in sets.items()),
             "",
         ]
@@ -289,20 +293,25 @@ def permissions_module() -> str:
 
 def limits_module() -> str:
     """Return the source of `limits.js`."""
-    return "\n".join([_heading("Limits of the protocol"), *_limits(LIMITS), ""])
+    return "\n".join([_render_heading("Limits of the protocol"), *_render_limits(LIMITS), ""])
 
 
 def errors_module() -> str:
     """Return the source of `errors.js`."""
     names = {id(value): name for name, value in vars(errors).items() if isinstance(value, errors.ErrorCode)}
     codes = {names[id(error)]: str(error.code) for error in ERROR_CODES}
-    return f"{_heading('Error codes of the API that have a text of their own')}\n{_object('ErrorCode', codes)}"
+    return f"{_render_heading('Error codes of the API that have a text of their own')}\n{_render_object('ErrorCode', codes)}"
 
 
 def voice_module() -> str:
     """Return the source of `voice.js`."""
     return "\n".join(
-        [_heading("Values of the voice gateway"), *_enums(VOICE_ENUMS), *_limits(["voice.DAVE_VERSION"]), ""]
+        [
+            _render_heading("Values of the voice gateway"),
+            *_render_enums(VOICE_ENUMS),
+            *_render_limits(["voice.DAVE_VERSION"]),
+            "",
+        ]
     )
 
 
@@ -311,8 +320,8 @@ def worker_values_script() -> str:
     opcodes = {member.name: str(member.value) for member in voice.VoiceOpcode}
     return "\n".join(
         [
-            _heading("Values of the voice gateway for the worker of calls"),
-            f"self.VoiceOpcode = {_frozen(opcodes)};",
+            _render_heading("Values of the voice gateway for the worker of calls"),
+            f"self.VoiceOpcode = {_render_frozen(opcodes)};",
             f"self.DAVE_VERSION = {voice.DAVE_VERSION};",
             "",
         ]
@@ -335,11 +344,11 @@ def rpc_module() -> str:
     }
     return "\n".join(
         [
-            _heading("Values of local RPC and activity RPC"),
-            *_enums(RPC_ENUMS),
-            *(f"/** {doc} */\n{_scope_table(name, table)}" for name, (doc, table) in tables.items()),
+            _render_heading("Values of local RPC and activity RPC"),
+            *_render_enums(RPC_ENUMS),
+            *(f"/** {doc} */\n{_render_scope_table(name, table)}" for name, (doc, table) in tables.items()),
             f"export const RPC_VERSION = {rpc.VERSION};",
-            *_limits(RPC_LIMITS),
+            *_render_limits(RPC_LIMITS),
             "",
         ]
     )
@@ -364,60 +373,62 @@ def write_modules(folder: Path = FOLDER) -> None:
         (folder / name).write_text(module(), encoding="utf-8")
 
 
-def _heading(subject: str) -> str:
+def _render_heading(subject: str) -> str:
     return f"/** {subject}, generated from `hubbub.protocol` by `make generate`. Do not edit. */\n"
 
 
-def _constant(kind: type[Any], name: str, values: dict[str, str]) -> str:
+def _render_constant(kind: type[Any], name: str, values: dict[str, str]) -> str:
     summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-    return f"/** {summary} */\n{_object(name, values)}"
+    return f"/** {summary} */\n{_render_object(name, values)}"
 
 
-def _object(name: str, values: dict[str, str]) -> str:
-    return f"export const {name} = {_frozen(values)};\n"
+def _render_object(name: str, values: dict[str, str]) -> str:
+    return f"export const {name} = {_render_frozen(values)};\n"
 
 
-def _frozen(values: dict[str, str]) -> str:
+def _render_frozen(values: dict[str, str]) -> str:
     lines = "".join(f"  {key}: {value},\n" for key, value in values.items())
     return f"Object.freeze({{\n{lines}}})"
 
 
-def _enums(kinds: Mapping[str, type[Enum]]) -> list[str]:
+def _render_enums(kinds: Mapping[str, type[Enum]]) -> list[str]:
     return [
-        _constant(kind, name, {member.name: json.dumps(member.value) for member in kind})
+        _render_constant(kind, name, {member.name: json.dumps(member.value) for member in kind})
         for name, kind in kinds.items()
     ]
 
 
-def _limits(places: Iterable[str]) -> list[str]:
+def _render_limits(places: Iterable[str]) -> list[str]:
     lines = []
     for place in places:
         module, _, name = place.rpartition(".")
         value = getattr(importlib.import_module(f"hubbub.protocol.{module}"), name)
-        lines.append(f"export const {name} = {_limit(value)};")
+        lines.append(f"export const {name} = {_render_limit(value)};")
     return lines
 
 
-def _scope_table(name: str, table: Mapping[str, Iterable[str]]) -> str:
-    return _object(name, {_key(key): _strings([str(scope) for scope in row]) for key, row in table.items()})
+def _render_scope_table(name: str, table: Mapping[str, Iterable[str]]) -> str:
+    return _render_object(
+        name, {_render_key(key): _render_strings([str(scope) for scope in row]) for key, row in table.items()}
+    )
 
 
-def _key(name: str) -> str:
+def _render_key(name: str) -> str:
     return name if name.isidentifier() else json.dumps(name)
 
 
-def _strings(values: list[str]) -> str:
+def _render_strings(values: list[str]) -> str:
     """Return strings as a list of JavaScript, formatted as Biome does."""
     if len(values) <= SHORT_LIST_MAX:
         return json.dumps(values)
     return "[\n" + "".join(f"    {json.dumps(value)},\n" for value in values) + "  ]"
 
 
-def _limit(value: Any) -> str:
+def _render_limit(value: Any) -> str:
     """Return a limit as JavaScript: a number, a list of numbers, or an object with these by the value of an enum."""
     if isinstance(value, dict):
-        return f"Object.freeze({{ {', '.join(f'{int(key)}: {_limit(item)}' for key, item in value.items())} }})"
-    return f"[{', '.join(map(_limit, value))}]" if isinstance(value, (tuple, range)) else str(int(value))
+        return f"Object.freeze({{ {', '.join(f'{int(key)}: {_render_limit(item)}' for key, item in value.items())} }})"
+    return f"[{', '.join(map(_render_limit, value))}]" if isinstance(value, (tuple, range)) else str(int(value))
 
 
 def _is_bit(name: str, value: object) -> bool:

@@ -35,8 +35,8 @@ STOP_LIST: dict[str, str] = {
 }
 """Regular expressions of words and phrases that plain technical English does not need, with a replacement."""
 
-_STOP = re.compile(r"\b(?:" + "|".join(STOP_LIST) + r")\b", re.IGNORECASE)
-_IS_NO = re.compile(r"\b(\w+) (?:is|are|was|were) no (\w+)", re.IGNORECASE)
+_STOP_PATTERN = re.compile(r"\b(?:" + "|".join(STOP_LIST) + r")\b", re.IGNORECASE)
+_IS_NO_PATTERN = re.compile(r"\b(\w+) (?:is|are|was|were) no (\w+)", re.IGNORECASE)
 _IS_NO_ALLOWED = frozenset(
     ["longer", "more", "less", "later", "earlier", "such", "need", "way", "other", "matter", "one"]
 )
@@ -127,7 +127,7 @@ def all_prose() -> Iterator[Prose]:
 
 def violations(text: str) -> Iterator[tuple[str, str]]:
     """Yield each phrase in a text that matches the stop list or denies with “no” after a verb, with its replacement."""
-    for match in _STOP.finditer(text):
+    for match in _STOP_PATTERN.finditer(text):
         yield (
             match[0],
             next(
@@ -135,6 +135,6 @@ def violations(text: str) -> Iterator[tuple[str, str]]:
                 "",
             ),
         )
-    for match in _IS_NO.finditer(text):
+    for match in _IS_NO_PATTERN.finditer(text):
         if match[1].lower() not in ("there", "where") and match[2].lower() not in _IS_NO_ALLOWED:
             yield match[0], "is not a; there is no"

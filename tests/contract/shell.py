@@ -232,7 +232,7 @@ class Shell:
         text = self._localize(command.text)
         if DRY_RUN_TARGETS.match(text):
             text = text.replace("make ", "make --dry-run ", 1)
-        ready = next((shown for pattern, shown in READY_TEXTS.items() if re.search(pattern, text)), None)
+        ready = next((ready_text for pattern, ready_text in READY_TEXTS.items() if re.search(pattern, text)), None)
         if ready is None:
             printed = self._run_to_end(text, location)
         else:
@@ -251,7 +251,7 @@ class Shell:
             )
 
     def _run_to_end(self, text: str, location: str) -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", text],
             cwd=self.folder,
             env=self.variables,
@@ -260,13 +260,15 @@ class Shell:
             text=True,
             timeout=TIMEOUT_SECONDS,
         )
-        assert done.returncode == 0, f"{location}: {text}exited with {done.returncode}\n{done.stdout}{done.stderr}"
+        assert process.returncode == 0, (
+            f"{location}: {text}exited with {process.returncode}\n{process.stdout}{process.stderr}"
+        )
         try:
             # The next command may use the token that a request returned.
-            self.variables["TOKEN"] = json.loads(done.stdout)["token"]
+            self.variables["TOKEN"] = json.loads(process.stdout)["token"]
         except (ValueError, LookupError, TypeError):
             pass
-        return done.stdout
+        return process.stdout
 
     def _typed_lines(self, text: str) -> list[tuple[str, str]]:
         typed_lines = next((typed_lines for part, typed_lines in self.typed_lines.items() if part in text), ())
@@ -284,15 +286,15 @@ class Shell:
             "backend.py hubbub-data/ready.json": f"backend.py hubbub-data/ready.json --port {self._backend_port}",
             "--guest Hero": f"--guest Hero --backend http://127.0.0.1:{self._backend_port}",
         }
-        for shown, real in replacements.items():
-            text = text.replace(shown, real)
+        for page_text, local_text in replacements.items():
+            text = text.replace(page_text, local_text)
         return text
 
 
-def matches(shown: str, printed: str) -> bool:
+def matches(documented_output: str, printed_output: str) -> bool:
     """Return whether a documented output, in which `...` stands for any text, is the printed one, except for spaces."""
-    parts = (re.escape(" ".join(part.split())) for part in shown.split("..."))
-    return re.fullmatch(".*".join(parts), " ".join(printed.split())) is not None
+    patterns = (re.escape(" ".join(part.split())) for part in documented_output.split("..."))
+    return re.fullmatch(".*".join(patterns), " ".join(printed_output.split())) is not None
 
 
 def _starts_platform(command: str) -> bool:

@@ -16,33 +16,33 @@ def names_in(annotation: ast.expr | None) -> Iterator[str]:
 def shadowed_names(class_: ast.ClassDef) -> Iterator[str]:
     """Yield the names in annotations of a class that its own attributes hide."""
     attributes: set[str] = set()
-    used: set[str] = set()
+    annotation_names: set[str] = set()
     for node in class_.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             attributes.add(node.target.id)
-            used |= set(names_in(node.annotation))
+            annotation_names |= set(names_in(node.annotation))
         elif isinstance(node, ast.Assign):
             attributes |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             attributes.add(node.name)
             arguments = node.args
-            annotated = [
+            parameters = [
                 *arguments.posonlyargs,
                 *arguments.args,
                 *arguments.kwonlyargs,
                 arguments.vararg,
                 arguments.kwarg,
             ]
-            for argument in annotated:
-                used |= set(names_in(argument.annotation if argument is not None else None))
-            used |= set(names_in(node.returns))
+            for argument in parameters:
+                annotation_names |= set(names_in(argument.annotation if argument is not None else None))
+            annotation_names |= set(names_in(node.returns))
         elif isinstance(node, ast.ClassDef):
             continue
-    yield from sorted(attributes & used)
+    yield from sorted(attributes & annotation_names)
 
 
 def test_no_attribute_hides_a_name_in_an_annotation_of_its_class() -> None:
-    hidden = {
+    hidden_names = {
         f"{display_path(path)}:{node.lineno} {node.name}.{name}"
         for path in python_files(SOURCE)
         for node in ast.walk(parse_file(path))
@@ -50,4 +50,4 @@ def test_no_attribute_hides_a_name_in_an_annotation_of_its_class() -> None:
         for name in shadowed_names(node)
     }
 
-    assert hidden == set()
+    assert hidden_names == set()

@@ -48,7 +48,7 @@ STORE_NAMES = {"Call", "Database", "Tx", "access", "ports", "store"}
 FACE_USERS = ("app.py", "doctor.py", "backups", "commands", "control", "transfer", "worlds")
 """Files and folders of the server outside of the slices that use slices only through their public interface."""
 
-_SLICE_MODULE = re.compile(rf"hubbub\.server\.((?:{'|'.join(TIERS)})\.\w+)(?:\.(.+))?")
+_SLICE_MODULE_PATTERN = re.compile(rf"hubbub\.server\.((?:{'|'.join(TIERS)})\.\w+)(?:\.(.+))?")
 
 LINES_MAX = 600
 LONG_FILES = {
@@ -58,7 +58,7 @@ LONG_FILES = {
 }
 """Files exempt from the line limit."""
 
-_SQL = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|WITH \w+ AS)\b")
+_SQL_PATTERN = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|WITH \w+ AS)\b")
 
 
 def test_only_actions_emit_and_write_the_audit_log() -> None:
@@ -97,40 +97,44 @@ def test_transports_contain_no_sql() -> None:
 
 def _contains_sql(path: Path) -> bool:
     return any(
-        isinstance(node, ast.Constant) and isinstance(node.value, str) and _SQL.match(node.value) is not None
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and _SQL_PATTERN.match(node.value) is not None
         for node in ast.walk(parse_file(path))
     )
 
 
 def test_only_the_public_interface_of_other_slices_is_imported() -> None:
     slices = set(slice_files())
-    others = [
+    other_paths = [
         path
         for name in FACE_USERS
         for path in (python_files(SOURCE / "server" / name) if "." not in name else [SOURCE / "server" / name])
     ]
     violations: list[str] = []
-    for path in (*slices, *others):
+    for path in (*slices, *other_paths):
         own_slice = slice_of(path) if path in slices else ""
         packages: dict[str, str] = {}
         for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.ImportFrom) and node.module in {f"hubbub.server.{tier}" for tier in TIERS}:
                 tier = node.module.rpartition(".")[2]
                 packages |= {name.asname or name.name: f"{tier}.{name.name}" for name in node.names}
-            elif isinstance(node, ast.ImportFrom) and (match := _SLICE_MODULE.fullmatch(node.module or "")):
-                other, inside = match.groups()
-                if other != own_slice and not {name.name for name in node.names} <= _public_names(other, inside):
+            elif isinstance(node, ast.ImportFrom) and (match := _SLICE_MODULE_PATTERN.fullmatch(node.module or "")):
+                other_slice, module = match.groups()
+                if other_slice != own_slice and not {name.name for name in node.names} <= _public_names(
+                    other_slice, module
+                ):
                     violations.append(f"{display_path(path)} imports from {node.module}")
             elif isinstance(node, ast.Import):
                 violations += [
-                    f"{display_path(path)} imports {name.name}" for name in node.names if _SLICE_MODULE.match(name.name)
+                    f"{display_path(path)} imports {name.name}"
+                    for name in node.names
+                    if _SLICE_MODULE_PATTERN.match(name.name)
                 ]
         # `messages.store.find(...)` and `messages.find(...)` are accesses as well.
         for node in ast.walk(parse_file(path)):
-            if isinstance(node, ast.Attribute) and (found := _accessed_name(node)) is not None:
-                other = packages.get(found[0], own_slice)
-                if other != own_slice and not _is_public(other, found[1:]):
-                    violations.append(f"{display_path(path)} uses {'.'.join(found)}")
+            if isinstance(node, ast.Attribute) and (accessed_name := _accessed_name(node)) is not None:
+                other_slice = packages.get(accessed_name[0], own_slice)
+                if other_slice != own_slice and not _is_public(other_slice, accessed_name[1:]):
+                    violations.append(f"{display_path(path)} uses {'.'.join(accessed_name)}")
 
     assert violations == []
 
@@ -158,15 +162,15 @@ def test_a_slice_and_its_public_modules_export_few_names() -> None:
         for slice_name in {slice_of(path) for path in slice_files() if path.name == "__init__.py"}
         if not slice_name.endswith("__init__")
     }
-    sizes = {slice_name: len(package.__all__) for slice_name, package in slice_packages.items()}
-    sizes |= {
+    name_counts = {slice_name: len(package.__all__) for slice_name, package in slice_packages.items()}
+    name_counts |= {
         f"{slice_name}.{name}": len(_public_names(slice_name, name))
         for slice_name, package in slice_packages.items()
         for name in package.__all__
         if isinstance(getattr(package, name), ModuleType)
     }
 
-    assert {name: size for name, size in sizes.items() if size > PUBLIC_NAMES_MAX} == {}
+    assert {name: name_count for name, name_count in name_counts.items() if name_count > PUBLIC_NAMES_MAX} == {}
 
 
 def _accessed_name(node: ast.Attribute) -> tuple[str, ...] | None:

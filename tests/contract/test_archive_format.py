@@ -50,13 +50,13 @@ NOT_ARCHIVED = {
 }
 """Tables with rows of guilds, channels or messages that an archive does not contain, with the reason."""
 
-_TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
+_TABLE_PATTERN = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
 
 
 def test_every_table_of_a_guild_is_archived_or_has_a_reason() -> None:
     archived = {table.name for resource in SLICES for table in resource.archive}
     texts = [path.read_text() for path in sorted(migrations.DIRECTORY.glob("*.sql"))]
-    tables = dict(match for text in texts for match in _TABLE.findall(text))
+    tables = dict(match for text in texts for match in _TABLE_PATTERN.findall(text))
     of_guilds = {
         name
         for name, columns in tables.items()

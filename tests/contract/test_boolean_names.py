@@ -129,16 +129,16 @@ def test_booleans_are_named_as_predicates() -> None:
 
 
 def test_the_exceptions_are_used() -> None:
-    used = {
+    used_places = {
         (path.relative_to(SOURCE).as_posix(), name)
         for path in SOURCE.rglob("*.py")
         for name, _ in boolean_names(path)
         if not path.relative_to(SOURCE).as_posix().startswith(WIRE_PATHS)
     }
-    names = {name for _, name in used}
+    names = {name for _, name in used_places}
 
     assert not ALLOWED.keys() - names
-    assert not ALLOWED_PLACES - used
+    assert not ALLOWED_PLACES - used_places
 
 
 def test_predicates_are_recognized() -> None:

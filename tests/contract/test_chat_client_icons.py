@@ -15,12 +15,15 @@ ICON_NAMES = set(
 
 
 def test_every_icon_has_paths() -> None:
-    used = re.compile(r'(?:\b(?:icon|iconButton)\(\s*|\bicon: )"([\w-]+)"')
-    missing = {
-        name: module.name for module, code in MODULES.items() for name in used.findall(code) if name not in ICON_NAMES
+    icon_use = re.compile(r'(?:\b(?:icon|iconButton)\(\s*|\bicon: )"([\w-]+)"')
+    missing_icons = {
+        name: module.name
+        for module, code in MODULES.items()
+        for name in icon_use.findall(code)
+        if name not in ICON_NAMES
     }
     assert "people" in ICON_NAMES
-    assert missing == {}
+    assert missing_icons == {}
 
 
 @pytest.mark.parametrize(("folder", "screens_min"), [("settings", 21), ("account", 10)])

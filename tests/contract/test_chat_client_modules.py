@@ -47,26 +47,26 @@ def protocol_numbers() -> set[tuple[str, int]]:
 
 
 def test_other_modules_declare_no_flags_of_the_protocol() -> None:
-    found = {
+    declarations = {
         f"{path}: {match[0]}"
         for path, code in other_modules()
         for match in re.finditer(r"^(?:export )?const \w+ = 1n? << \d+n?;", code, re.MULTILINE)
     }
 
-    assert found == set()
+    assert declarations == set()
 
 
 def test_other_modules_declare_no_enums() -> None:
-    entry = r"\s*[A-Z][A-Z0-9_]*: (?:-?[\d_]+|0x[\da-f]+|1n? << \d+n?)\s*"
-    tables = re.compile(rf"\b(\w+) = (?:Object\.freeze\()?\{{(?:{entry},)*{entry},?\s*\}}\)?;")
-    found = {f"{path}: {match[1]}" for path, code in other_modules() for match in tables.finditer(code)}
+    enum_entry = r"\s*[A-Z][A-Z0-9_]*: (?:-?[\d_]+|0x[\da-f]+|1n? << \d+n?)\s*"
+    tables = re.compile(rf"\b(\w+) = (?:Object\.freeze\()?\{{(?:{enum_entry},)*{enum_entry},?\s*\}}\)?;")
+    declarations = {f"{path}: {match[1]}" for path, code in other_modules() for match in tables.finditer(code)}
 
-    assert found == set()
+    assert declarations == set()
 
 
 def test_other_modules_declare_no_limits_of_the_protocol() -> None:
     numbers = protocol_numbers()
-    found = {
+    declarations = {
         f"{path}: {match[1]}"
         for path, code in other_modules()
         for match in re.finditer(
@@ -76,12 +76,12 @@ def test_other_modules_declare_no_limits_of_the_protocol() -> None:
     }
 
     assert len(numbers) > 200
-    assert found == set()
+    assert declarations == set()
 
 
 def test_other_modules_contain_no_error_codes() -> None:
     codes = {str(value.code) for value in vars(errors).values() if isinstance(value, errors.ErrorCode)}
-    found = {
+    code_uses = {
         f"{path}: {match[0]}"
         for path, code in other_modules()
         for match in re.finditer(r"(?<![\w.#])[1-9]\d{4,6}\b", code)
@@ -89,19 +89,19 @@ def test_other_modules_contain_no_error_codes() -> None:
     }
 
     assert len(codes) > 200
-    assert found == set()
+    assert code_uses == set()
 
 
 def test_other_modules_contain_no_scopes() -> None:
     scopes = {scope.value for scope in (*Scope, *PseudoScope) if "." in scope.value}
-    found = {
+    scope_uses = {
         f"{path}: {match[1]}"
         for path, code in other_modules()
         for match in re.finditer(r'"([\w.]+)"', code)
         if match[1] in scopes
     }
 
-    assert found == set()
+    assert scope_uses == set()
 
 
 def test_activities_have_the_declared_commands_and_events() -> None:

@@ -25,8 +25,8 @@ UNRESOLVED = {
 RESOLVED_NAMES_MAX = 3
 """Largest number of names in a row that lead to a literal."""
 
-_REQUEST = re.compile(r"(?:[aA]pi|^ +)\.request\(\s*", re.MULTILINE)
-_NAME = re.compile(r"(\w+)(?:\([^()]*\))?")
+_REQUEST_PATTERN = re.compile(r"(?:[aA]pi|^ +)\.request\(\s*", re.MULTILINE)
+_NAME_PATTERN = re.compile(r"(\w+)(?:\([^()]*\))?")
 
 
 def modules() -> Iterator[tuple[str, str]]:
@@ -71,8 +71,8 @@ def read_literal(code: str, start: int) -> tuple[str, int]:
     quote, index, text = code[start], start + 1, ""
     while code[index] != quote:
         if quote == "`" and code.startswith("${", index):
-            value, index = read_argument(code, index + 2)
-            text += f"{{{value}}}"
+            expression, index = read_argument(code, index + 2)
+            text += f"{{{expression}}}"
         else:
             text += code[index]
         index += 1
@@ -81,39 +81,39 @@ def read_literal(code: str, start: int) -> tuple[str, int]:
 
 def literals(expression: str) -> list[str]:
     """Return the strings and templates of an expression, without those inside of a template."""
-    found, index = [], 0
+    texts, index = [], 0
     while (match := re.compile('["`]').search(expression, index)) is not None:
         text, index = read_literal(expression, match.start())
-        found.append(text)
-    return found
+        texts.append(text)
+    return texts
 
 
-def read_expression(code: str, name: str, before: int) -> str:
+def read_expression(code: str, name: str, position: int) -> str:
     """Return the value of a constant, or the result of a function with one expression; empty if there is none.
 
-    Of several constants with the same name, the last one before the position `before` counts."""
+    Of several constants with the same name, the last one before `position` counts."""
     function = re.search(rf"\b(?:const {name} = \([^)]*\) =>\s*|function {name}\([^)]*\) \{{\s*return )", code)
     if function is not None:
         return read_argument(code, function.end())[0]
     assignments = list(re.finditer(rf"(?<![\w.]){name} =\s+(?!=)", code))
-    earlier = [match for match in assignments if match.start() < before] or assignments
+    earlier = [match for match in assignments if match.start() < position] or assignments
     return read_argument(code, earlier[-1].end())[0] if earlier else ""
 
 
-def resolve(code: str, expression: str, before: int, depth: int = 0) -> list[str]:
+def resolve(code: str, expression: str, position: int, depth: int = 0) -> list[str]:
     """Return the paths that an expression can have: its literals, or those of the names of the module that it uses."""
     if depth > RESOLVED_NAMES_MAX:
         return []
-    if (name := _NAME.fullmatch(expression)) is not None:
-        value = read_expression(code, name[1], before)
-        return resolve(code, value, before, depth + 1) if value else []
+    if (name := _NAME_PATTERN.fullmatch(expression)) is not None:
+        name_expression = read_expression(code, name[1], position)
+        return resolve(code, name_expression, position, depth + 1) if name_expression else []
     paths = []
     for text in literals(expression):
         prefix = re.match(r"\{(\w+(?:\([^)]*\))?)\}", text)
         if prefix is None:
             paths.append(text)
         else:
-            paths += [start + text[prefix.end() :] for start in resolve(code, prefix[1], before, depth + 1)]
+            paths += [start + text[prefix.end() :] for start in resolve(code, prefix[1], position, depth + 1)]
     return [path for path in paths if path.startswith("/")]
 
 
@@ -125,17 +125,17 @@ def segments(path: str) -> list[str]:
 
 def matches(path: str, route: str) -> bool:
     """Return whether a path of the client can be a request to the route of an operation; an enum's value is a number."""
-    parts, declared = segments(path), segments(route)
-    return len(parts) == len(declared) and all(
+    path_segments, route_segments = segments(path), segments(route)
+    return len(path_segments) == len(route_segments) and all(
         not expected or part == expected or (not part and expected.isdecimal())
-        for part, expected in zip(parts, declared, strict=True)
+        for part, expected in zip(path_segments, route_segments, strict=True)
     )
 
 
 def requests() -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield the place of every request of the client, its methods and its paths."""
     for name, code in modules():
-        for match in _REQUEST.finditer(code):
+        for match in _REQUEST_PATTERN.finditer(code):
             method, end = read_argument(code, match.end())
             path, _ = read_argument(code, end + 1)
             yield (
@@ -147,35 +147,35 @@ def requests() -> Iterator[tuple[str, list[str], list[str]]]:
 
 def test_every_request_is_an_operation() -> None:
     routes = [(operation.method, operation.path) for operation in operations().values()]
-    checked = 0
-    unknown, open_places = [], set()
+    checked_count = 0
+    unknown_requests, open_places = [], set()
     for place, methods, paths in requests():
         if not methods or not paths:
             open_places.add(place)
         for method in methods:
             for path in paths:
-                checked += 1
-                if not any(method == known and matches(path, route) for known, route in routes):
-                    unknown.append(f"{method} {path} ({place})")
+                checked_count += 1
+                if not any(method == route_method and matches(path, route) for route_method, route in routes):
+                    unknown_requests.append(f"{method} {path} ({place})")
 
-    assert unknown == []
+    assert unknown_requests == []
     assert open_places == UNRESOLVED.keys()
-    assert checked > 200
+    assert checked_count > 200
 
 
 def test_every_path_begins_a_route() -> None:
     routes = [segments(operation.path) for operation in operations().values()]
-    unknown = [
+    unknown_paths = [
         f"{name}: {path}"
         for name, code in modules()
         for match in re.finditer(r'["`](?=/[a-z])', code)
         # A quote in a regular expression, such as /["`]/gi, starts no path; paths have one line.
         if "\n" not in (path := read_literal(code, match.start())[0]) and not PAGES.match(path)
         if not any(
-            len(parts := segments(path)) <= len(route)
-            and all(not expected or part == expected for part, expected in zip(parts, route, strict=False))
+            len(path_segments := segments(path)) <= len(route)
+            and all(not expected or part == expected for part, expected in zip(path_segments, route, strict=False))
             for route in routes
         )
     ]
 
-    assert unknown == []
+    assert unknown_paths == []

@@ -86,14 +86,16 @@ def _imports() -> dict[str, set[str]]:
 
 def test_every_import_is_a_relative_path_of_an_existing_module() -> None:
     imports = _imports()
-    unknown = [f"{module} imports {target}" for module in imports for target in imports[module] - imports.keys()]
-    assert unknown == []
+    unknown_imports = [
+        f"{module} imports {target}" for module in imports for target in imports[module] - imports.keys()
+    ]
+    assert unknown_imports == []
     assert imports["main.js"], "the parser found no imports"
 
 
 def test_imported_names_are_exported() -> None:
     sources = _sources()
-    unknown = []
+    unknown_imports = []
     for module, code in sources.items():
         for names, path in _NAMED_IMPORT.findall(code):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(module), path))
@@ -103,8 +105,8 @@ def test_imported_names_are_exported() -> None:
             for group in _EXPORT_GROUP.findall(sources[target]):
                 exported |= {re.split(r" as |: ", name.strip())[-1] for name in group.split(",")}
             imported = {name.strip().split(" as ")[0] for name in names.split(",") if name.strip()}
-            unknown += [f"{module} imports {name} from {path}" for name in imported - exported]
-    assert unknown == []
+            unknown_imports += [f"{module} imports {name} from {path}" for name in imported - exported]
+    assert unknown_imports == []
 
 
 def test_modules_have_no_import_cycles() -> None:

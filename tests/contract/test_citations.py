@@ -9,9 +9,9 @@ SPEC = ROOT / "docs" / "spec"
 _SUFFIXES = frozenset(
     {".py", ".js", ".mjs", ".html", ".css", ".sql", ".toml", ".yaml", ".yml", ".conf", ".service", ".md"}
 )
-_SECTION = re.compile(r"(?<!\w)spec/([\w-]+)\.md(?:#([\w.-]*\w))?")
-_DECISION = re.compile(r"decisions/(\d{4})")
-_BARE_CITATION = re.compile(
+_SECTION_PATTERN = re.compile(r"(?<!\w)spec/([\w-]+)\.md(?:#([\w.-]*\w))?")
+_DECISION_PATTERN = re.compile(r"decisions/(\d{4})")
+_BARE_CITATION_PATTERN = re.compile(
     r"(?<![\w/\"-])(?:http|gateway|sdk|voice|rpc|activities|webhooks-and-interactions|dated-changes|clients)\.md \d"
 )
 
@@ -28,63 +28,63 @@ def sources() -> Iterator[tuple[str, str]]:
 
 def test_cited_sections_exist() -> None:
     anchors = {path.stem: set(re.findall(r'<a id="([^"]+)">', path.read_text())) for path in SPEC.glob("*.md")}
-    cited, missing = 0, []
+    citation_count, missing_sections = 0, []
     for path, text in sources():
-        for match in _SECTION.finditer(text):
-            cited += 1
+        for match in _SECTION_PATTERN.finditer(text):
+            citation_count += 1
             # Documents may refer to a whole page.
             is_page = match[2] is None and path.startswith("docs/")
             if match[1] not in anchors or not (is_page or match[2] in anchors[match[1]]):
-                missing.append(f"{path}: {match[0]}")
+                missing_sections.append(f"{path}: {match[0]}")
 
-    assert not missing, "\n".join(missing)
-    assert cited > 500
+    assert not missing_sections, "\n".join(missing_sections)
+    assert citation_count > 500
 
 
 def test_cited_decisions_exist() -> None:
     numbers = {path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")}
-    missing = [
+    missing_decisions = [
         f"{path}: {match[0]}"
         for path, text in sources()
-        for match in _DECISION.finditer(text)
+        for match in _DECISION_PATTERN.finditer(text)
         if match[1] not in numbers
     ]
 
-    assert not missing, "\n".join(missing)
+    assert not missing_decisions, "\n".join(missing_decisions)
 
 
 def test_sections_are_cited_with_their_file_and_anchor() -> None:
-    bare = [
+    bare_citations = [
         f"{path}: {match[0]}"
         for path, text in sources()
         if not path.startswith("docs/")
-        for match in _BARE_CITATION.finditer(text)
+        for match in _BARE_CITATION_PATTERN.finditer(text)
     ]
 
-    assert not bare, "\n".join(bare)
+    assert not bare_citations, "\n".join(bare_citations)
 
 
 def test_anchors_match_the_headings_below_them() -> None:
-    wrong = []
+    wrong_anchors = []
     for path in SPEC.glob("*.md"):
         lines = path.read_text().splitlines()
         for number, line in enumerate(lines):
             match = re.fullmatch(r'<a id="([\d.]+)"></a>', line)
             if match and not re.match(rf"#+ {re.escape(match[1])}\.? ", lines[number + 1]):
-                wrong.append(f"{path.name}:{number + 1}: {lines[number + 1]}")
+                wrong_anchors.append(f"{path.name}:{number + 1}: {lines[number + 1]}")
 
-    assert not wrong, "\n".join(wrong)
+    assert not wrong_anchors, "\n".join(wrong_anchors)
 
 
 def test_links_between_documents_resolve() -> None:
-    broken = []
+    broken_links = []
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]
     for page in pages:
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
             if "://" not in target and not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)}: {target}")
+                broken_links.append(f"{page.relative_to(ROOT)}: {target}")
 
-    assert not broken, "\n".join(broken)
+    assert not broken_links, "\n".join(broken_links)
 
 
 DECISION_LINES_MAX = 32
@@ -107,5 +107,5 @@ def test_decision_pages_are_short_and_begin_with_the_decision() -> None:
 
 def test_the_index_lists_every_decision_once_in_order() -> None:
     folder = ROOT / "docs" / "decisions"
-    listed = re.findall(r"^\| \[\d{4}\]\(([\w-]+\.md)\) \|", (folder / "README.md").read_text(), re.MULTILINE)
-    assert listed == sorted(path.name for path in folder.glob("0*.md"))
+    listed_pages = re.findall(r"^\| \[\d{4}\]\(([\w-]+\.md)\) \|", (folder / "README.md").read_text(), re.MULTILINE)
+    assert listed_pages == sorted(path.name for path in folder.glob("0*.md"))

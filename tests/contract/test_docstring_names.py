@@ -16,12 +16,12 @@ from typing import NamedTuple
 from tests.contract.language import ROOT
 
 SOURCE = ROOT / "src" / "hubbub"
-_NAME = re.compile(r"(?<!`)`([A-Za-z_]\w*(?:\.\w+)*)(?:\(\))?`(?!`)")
+_NAME_PATTERN = re.compile(r"(?<!`)`([A-Za-z_]\w*(?:\.\w+)*)(?:\(\))?`(?!`)")
 _DEFINITION = re.compile(
     r"^ *(?:async )?(?:def|class) (\w+)|^ *(?:self\.)?(\w+)(?:: [^=\n]+)? = |^ +(\w+): [\w\"]|^ *self\.(\w+)[:,]",
     re.MULTILINE,
 )
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD_PATTERN = re.compile(r"[A-Za-z_]\w*")
 
 ALLOWED: dict[str, tuple[str, str]] = {
     "src/hubbub/protocol/operation.py": ("payload_json", "multipart field"),
@@ -117,7 +117,7 @@ def names_in(node: ast.AST) -> set[str]:
             case ast.ImportFrom(module=str(module)):
                 names.update(module.split("."))
             case ast.Constant(value=str(text)) if "`" not in text and len(text) < 400:
-                names.update(_WORD.findall(text))
+                names.update(_WORD_PATTERN.findall(text))
     return names
 
 
@@ -183,7 +183,7 @@ def unknown_names(path: Path) -> Iterator[str]:
     scope_names = cache(names_in)
     for docstring in docstrings(tree):
         text = str(docstring.node.value)
-        for match in _NAME.finditer(text):
+        for match in _NAME_PATTERN.finditer(text):
             if match[1] in allowed or (docstring.is_field and match[1].islower()):
                 continue
             if not _exists(match[1], scope_names(docstring.scope)) and not _exists(match[1], module_names()):
@@ -191,30 +191,30 @@ def unknown_names(path: Path) -> Iterator[str]:
 
 
 def _exists(text: str, local_names: set[str]) -> bool:
-    *parents, last = text.split(".")
-    if last in local_names or text in file_names():
+    *parents, last_name = text.split(".")
+    if last_name in local_names or text in file_names():
         return True
-    is_common_word = not parents and last.islower() and "_" not in last
+    is_common_word = not parents and last_name.islower() and "_" not in last_name
     return (
         not is_common_word
-        and last in definitions()
+        and last_name in definitions()
         and all(parent in local_names or parent in definitions() for parent in parents)
     )
 
 
 def test_allowed_names_are_still_used() -> None:
-    unused = [
+    unused_names = [
         f"{path}: {name}"
         for path, (names, _) in ALLOWED.items()
         for name in names.split()
         if f"`{name}" not in (ROOT / path).read_text()
     ]
 
-    assert not unused, "\n".join(unused)
+    assert not unused_names, "\n".join(unused_names)
 
 
 def test_names_in_docstrings_exist() -> None:
     paths = [*sorted(SOURCE.rglob("*.py")), *sorted((ROOT / "tests").rglob("*.py"))]
-    unknown = [line for path in paths for line in unknown_names(path)]
+    problems = [line for path in paths for line in unknown_names(path)]
 
-    assert not unknown, "\n".join(unknown)
+    assert not problems, "\n".join(problems)

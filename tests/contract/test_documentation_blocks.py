@@ -148,7 +148,7 @@ def check_sdk_program_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
     names, awaited, looped, talking = (block.text for block in page_blocks)
     (shell.folder / "browser.py").write_text(SDK_BROWSER)
     program = SDK_PROGRAM.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped, talking=talking)
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", program],
         cwd=shell.folder,
         env=shell.variables | {"BROWSER": f"{sys.executable} browser.py %s &"},
@@ -156,8 +156,8 @@ def check_sdk_program_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
         text=True,
         timeout=4 * TIMEOUT_SECONDS,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Connected" in done.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert "Connected" in completed.stdout
 
 
 def check_faults_are_accepted(shell: Shell, page_blocks: Sequence[Block]) -> None:
@@ -171,19 +171,19 @@ def check_faults_are_accepted(shell: Shell, page_blocks: Sequence[Block]) -> Non
 
 def check_ready_file_has_the_documented_shape(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [block] = page_blocks
-    shown, written = json.loads(block.text), shell.ready_document()
-    assert list(written) == list(shown)
-    assert_contains(written, shown, block.location)
+    documented_file, written_file = json.loads(block.text), shell.ready_document()
+    assert list(written_file) == list(documented_file)
+    assert_contains(written_file, documented_file, block.location)
 
 
-def assert_contains(written: Any, shown: Any, where: str) -> None:
+def assert_contains(written: Any, documented: Any, where: str) -> None:
     """Require that the written document has every key of the shown one, with values of the same types."""
-    if isinstance(shown, dict):
-        for key, value in shown.items():
+    if isinstance(documented, dict):
+        for key, value in documented.items():
             assert key in written, f"{where}: {key} is not in {list(written)}"
             assert_contains(written[key], value, f"{where}.{key}")
     else:
-        assert type(written) is type(shown), where
+        assert type(written) is type(documented), where
 
 
 def check_misspelled_world_is_rejected(shell: Shell, page_blocks: Sequence[Block]) -> None:
@@ -192,7 +192,7 @@ def check_misspelled_world_is_rejected(shell: Shell, page_blocks: Sequence[Block
     text = village.read_text()
     assert text.count('"MANAGE_MESSAGES"') == 1
     village.write_text(text.replace('"MANAGE_MESSAGES"', '"MANAGE_MESAGES"'))
-    done = subprocess.run(
+    completed = subprocess.run(
         ["hubbub", "dev", "--world", "village.toml"],
         cwd=shell.folder,
         env=shell.variables,
@@ -200,7 +200,7 @@ def check_misspelled_world_is_rejected(shell: Shell, page_blocks: Sequence[Block
         text=True,
         timeout=TIMEOUT_SECONDS,
     )
-    assert (done.returncode, done.stderr) == (2, block.text)
+    assert (completed.returncode, completed.stderr) == (2, block.text)
 
 
 TEST_WITH_REPORT: Final = """
@@ -300,12 +300,12 @@ def check_page_of_the_guide_works(shell: Shell, page_blocks: Sequence[Block]) ->
                 browser = Browser(world)
                 browser.sign_in_as(await world.user("ann"))
                 page = await browser.open("/settings/name")
-                saved = await browser.submit(page, "Save", name="Ann")
-                assert "Name saved." in saved.text
-                assert dict(saved.form("Save").values)["name"] == "Ann"
-                rejected = await browser.submit(saved, "Save", name="n" * 33)
-                assert rejected.status == 400
-                assert "32" in rejected.text
+                saved_page = await browser.submit(page, "Save", name="Ann")
+                assert "Name saved." in saved_page.text
+                assert dict(saved_page.form("Save").values)["name"] == "Ann"
+                rejected_page = await browser.submit(saved_page, "Save", name="n" * 33)
+                assert rejected_page.status == 400
+                assert "32" in rejected_page.text
                 await world.close()
         finally:
             await app.stop()
@@ -331,7 +331,7 @@ def check_nightly_backup_runs(shell: Shell, page_blocks: Sequence[Block]) -> Non
     backups.mkdir()
     settings.write_text(f'data = "{shell.folder}/srv/hubbub"\n')
     script = block.text.replace("/etc/hubbub/hubbub.toml", str(settings)).replace("/backups/", f"{backups}/")
-    done = subprocess.run(
+    completed = subprocess.run(
         ["sh", "-c", script],
         cwd=shell.folder,
         env=shell.variables,
@@ -339,8 +339,8 @@ def check_nightly_backup_runs(shell: Shell, page_blocks: Sequence[Block]) -> Non
         text=True,
         timeout=TIMEOUT_SECONDS,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "No problems found." in done.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert "No problems found." in completed.stdout
     assert len(list(backups.iterdir())) == 1
 
 
@@ -374,9 +374,11 @@ def is_executed(block: Block) -> bool:
 
 def is_used(name: str, block: Block) -> bool:
     """Return whether pytest reads the file of a block, or another block of the page uses the file."""
-    others = "".join(other.text for other in blocks(block.page) if other != block and other.language != OUTPUT_LANGUAGE)
+    other_texts = "".join(
+        other.text for other in blocks(block.page) if other != block and other.language != OUTPUT_LANGUAGE
+    )
     imported = Path(name).stem if name.endswith(".py") else name
-    return name.startswith("test_") or name == "pytest.ini" or re.search(rf"\b{imported}\b", others) is not None
+    return name.startswith("test_") or name == "pytest.ini" or re.search(rf"\b{imported}\b", other_texts) is not None
 
 
 def test_every_block_is_executed_or_marked_as_output() -> None:
@@ -396,7 +398,7 @@ def test_every_block_is_executed_or_marked_as_output() -> None:
 
 
 def test_blocks_of_output_contain_no_commands() -> None:
-    hidden = [
+    hidden_commands = [
         f"{block.location}: write the command as `console`: {line}"
         for page in pages()
         for block in blocks(page)
@@ -404,7 +406,7 @@ def test_blocks_of_output_contain_no_commands() -> None:
         for line in block.text.splitlines()
         if line.startswith(("$ ", "hubbub "))
     ]
-    assert not hidden, "\n".join(hidden)
+    assert not hidden_commands, "\n".join(hidden_commands)
 
 
 @pytest.mark.timeout(600)
@@ -430,7 +432,7 @@ def service_urls(page_blocks: Sequence[Block], request: pytest.FixtureRequest) -
     """Return a URL or folder for each service that the commands of a page use, by the URL on the page."""
     text = "".join(block.text for block in page_blocks if block.language == "console")
     fixtures = {"postgresql://...": "postgres_database", "nats://...": "nats_url", "s3://...": "tmp_path"}
-    return {shown: str(request.getfixturevalue(name)) for shown, name in fixtures.items() if shown in text}
+    return {page_url: str(request.getfixturevalue(name)) for page_url, name in fixtures.items() if page_url in text}
 
 
 def set_variables(shell: Shell, page: str) -> None:
@@ -439,10 +441,10 @@ def set_variables(shell: Shell, page: str) -> None:
     if not document:
         return
     for name, path in VARIABLES.get(page, {}).items():
-        value: Any = document
+        field_value: Any = document
         for key in path:
-            value = value[key]
-        shell.variables[name] = value
+            field_value = field_value[key]
+        shell.variables[name] = field_value
     if "alice" in document["users"]:
         alice = document["users"]["alice"]
         token_file = Path(shell.variables["HOME"]) / ".hubbub-token"
@@ -454,13 +456,13 @@ def set_variables(shell: Shell, page: str) -> None:
 
 def run_test_files(shell: Shell, page: str) -> None:
     """Run the test files of a page with pytest and require that every test of the page passes."""
-    shown = [block for block in blocks(page) if (block.file_name or "").startswith("test_")]
-    if not shown:
+    test_blocks = [block for block in blocks(page) if (block.file_name or "").startswith("test_")]
+    if not test_blocks:
         return
     if page == "README.md":
         (shell.folder / "conftest.py").write_text("from examples.test_bot import bot\n")
-    printed = run_pytest(shell, *(str(block.file_name) for block in shown), status=0)
-    count = sum(len(re.findall(r"^(?:async )?def test_", block.text, re.MULTILINE)) for block in shown)
+    printed = run_pytest(shell, *(str(block.file_name) for block in test_blocks), status=0)
+    count = sum(len(re.findall(r"^(?:async )?def test_", block.text, re.MULTILINE)) for block in test_blocks)
     assert re.search(rf"^{count} passed", printed, re.MULTILINE), printed
 
 
@@ -468,7 +470,7 @@ def run_pytest(shell: Shell, *arguments: str, status: int) -> str:
     """Run pytest in the scratch checkout like a project of its own, assert its exit status, and return its output."""
     # The settings of this repository are not those of the reader's project.
     (shell.folder / "pyproject.toml").unlink(missing_ok=True)
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *PLUGIN_ARGUMENTS, *PYTEST_OPTIONS, *arguments],
         cwd=shell.folder,
         env=shell.variables | {"COLUMNS": "80"},
@@ -476,8 +478,8 @@ def run_pytest(shell: Shell, *arguments: str, status: int) -> str:
         text=True,
         timeout=4 * TIMEOUT_SECONDS,
     )
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
+    assert completed.returncode == status, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 # Commands in the text
@@ -491,28 +493,28 @@ def main_parser() -> argparse.ArgumentParser:
 
 def hubbub_parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str]]:
     """Return the parser of a subcommand and the remaining words."""
-    parser, rest = main_parser(), list(words)
-    if rest[:1] == ["agent"]:
-        return agent_cli.parser(), rest[1:]
-    while rest and not rest[0].startswith("-"):
+    parser, remaining_words = main_parser(), list(words)
+    if remaining_words[:1] == ["agent"]:
+        return agent_cli.parser(), remaining_words[1:]
+    while remaining_words and not remaining_words[0].startswith("-"):
         actions = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
         if not actions:
             break
-        name = rest.pop(0)
+        name = remaining_words.pop(0)
         assert name in actions[0].choices, f"{name} is not one of {', '.join(actions[0].choices)}"
         parser = actions[0].choices[name]
-    return parser, rest
+    return parser, remaining_words
 
 
 def unknown_parts(command: str) -> list[str]:
     """Return the subcommands, flags and values of a `hubbub` command that its parser does not know."""
     words = shlex.split(re.sub(r"[\[\]]", " ", command.replace("\\|", "|")))[1:]
     try:
-        parser, rest = hubbub_parser(words)
+        parser, remaining_words = hubbub_parser(words)
     except AssertionError as error:
         return [str(error)]
     problems = []
-    for word, following in itertools.pairwise([*rest, ""]):
+    for word, following in itertools.pairwise([*remaining_words, ""]):
         if not word.startswith("--"):
             continue
         action = parser._option_string_actions.get(word)
@@ -523,9 +525,9 @@ def unknown_parts(command: str) -> list[str]:
     return problems
 
 
-def is_choice(shown: str, choices: Sequence[str]) -> bool:
+def is_choice(documented_value: str, choices: Sequence[str]) -> bool:
     """Return whether a value, `a|b` or a range `0-3` consists of allowed values."""
-    return all(choice in choices for choice in re.split(r"\||(?<=\d)-(?=\d)", shown))
+    return all(choice in choices for choice in re.split(r"\||(?<=\d)-(?=\d)", documented_value))
 
 
 def every_command() -> Iterator[tuple[str, str]]:
@@ -550,7 +552,7 @@ def test_commands_use_existing_subcommands_options_targets_and_files() -> None:
             for hubbub in re.findall(r"^(?:\w+=\S+ )?(?:\.venv/bin/)?(hubbub [^#]*)", command)
             for problem in unknown_parts(hubbub)
         ]
-        named = [
+        names = [
             *((name, targets) for name in re.findall(r"^make ([a-z-]+)", command)),
             *(
                 (name, extras)
@@ -558,7 +560,7 @@ def test_commands_use_existing_subcommands_options_targets_and_files() -> None:
                 for name in text.split(",")
             ),
         ]
-        problems += [f"{location}: {command}: {name} does not exist" for name, known in named if name not in known]
+        problems += [f"{location}: {command}: {name} does not exist" for name, choices in names if name not in choices]
         if command.startswith(("make ", ".venv/", "python", "/opt/hubbub/bin/pip", "pip ")):
             files = re.findall(r"(?<![\w./-])(?:src|tests|examples|docs|bench)/[\w./-]+|constraints\.txt", command)
             problems += [f"{location}: {command}: no file {name}" for name in files if not (ROOT / name).exists()]

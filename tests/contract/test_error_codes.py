@@ -14,18 +14,22 @@ def used_codes() -> set[int]:
     """Return the codes that the server or a declared limit refers to."""
     server = "\n".join(path.read_text("utf-8") for path in sorted((SOURCES / "server").rglob("*.py")))
     limits = "\n".join(path.read_text("utf-8") for path in sorted((SOURCES / "protocol").rglob("*.py")))
-    named = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", server)) | set(re.findall(r"\bcode=errors\.([A-Z0-9_]+)", limits))
+    used_names = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", server)) | set(
+        re.findall(r"\bcode=errors\.([A-Z0-9_]+)", limits)
+    )
     return {
         kind.code
         for name, kind in vars(errors).items()
-        if isinstance(kind, errors.ErrorCode) and kind.code and name in named
+        if isinstance(kind, errors.ErrorCode) and kind.code and name in used_names
     }
 
 
 def test_every_code_is_used_or_has_a_reason() -> None:
     declared = {kind.code for kind in vars(errors).values() if isinstance(kind, errors.ErrorCode) and kind.code}
-    listed = PAGE.read_text("utf-8").partition('<a id="1.9.1"></a>')[2].partition("<a id=")[0]
-    reasons = {int(code): reason for code, reason in re.findall(r"^\| (\d+) \| (.+) \|$", listed, re.MULTILINE)}
+    reasons_section = PAGE.read_text("utf-8").partition('<a id="1.9.1"></a>')[2].partition("<a id=")[0]
+    reasons = {
+        int(code): reason for code, reason in re.findall(r"^\| (\d+) \| (.+) \|$", reasons_section, re.MULTILINE)
+    }
 
     assert sorted(declared - used_codes() - reasons.keys()) == [], "neither raised nor listed in spec/http.md#1.9.1"
     assert sorted(reasons.keys() & used_codes()) == [], "raised, but listed as never raised"

@@ -4,12 +4,12 @@ import re
 
 from tests.contract.language import ROOT
 
-_ROW = re.compile(r"^\| ([^|]+) \| (yes|partly|no)\b([^|]*) \| (?:`(test_\w+)`)? ?\|$", re.MULTILINE)
+_ROW_PATTERN = re.compile(r"^\| ([^|]+) \| (yes|partly|no)\b([^|]*) \| (?:`(test_\w+)`)? ?\|$", re.MULTILINE)
 
 
 def test_the_tests_of_the_features_exist() -> None:
     table = (ROOT / "docs" / "status.md").read_text().partition("## Features of the chat client")[2]
-    rows = _ROW.findall(table)
+    rows = _ROW_PATTERN.findall(table)
     states = [state for _, state, _, _ in rows]
     counts = [states.count(state) for state in ("yes", "partly", "no")]
     assert len(rows) == 70

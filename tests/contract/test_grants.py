@@ -176,17 +176,17 @@ async def read_grants(setup: GrantSetup) -> Any:
 @pytest.mark.parametrize("name", ATTEMPTS)
 async def test_an_attempt_to_grant_a_missing_permission_is_rejected(world: World, name: str) -> None:
     setup = await create_setup(world)
-    before = await read_grants(setup)
+    grants_before = await read_grants(setup)
 
     response = await ATTEMPTS[name][0](setup)
 
     response.rejected(403, 50013)
-    assert await read_grants(setup) == before
+    assert await read_grants(setup) == grants_before
 
 
 async def test_onboarding_cannot_offer_a_role_above_the_callers(world: World) -> None:
     setup = await create_setup(world)
-    before = await read_grants(setup)
+    grants_before = await read_grants(setup)
     path, option = f"/guilds/{setup.guild.id}/onboarding", {"title": "Staff", "role_ids": [str(setup.strong_role_id)]}
     prompt = {"id": "1", "type": 0, "title": "Which?", "options": [option]}
 
@@ -195,25 +195,27 @@ async def test_onboarding_cannot_offer_a_role_above_the_callers(world: World) ->
     assert response.errors("prompts.0.options.0.role_ids.0") == ["ROLE_INVALID"]
     # An option that the owner added cannot be kept by the caller in a changed prompt either.
     (await setup.guild.owner.put(path, json={"prompts": [prompt], "enabled": False})).ok()
-    [stored] = (await setup.guild.owner.get(path)).ok()["prompts"]
-    response = await setup.caller.put(path, json={"prompts": [stored | {"title": "Which one?"}], "enabled": False})
+    [stored_prompt] = (await setup.guild.owner.get(path)).ok()["prompts"]
+    response = await setup.caller.put(
+        path, json={"prompts": [stored_prompt | {"title": "Which one?"}], "enabled": False}
+    )
     assert response.errors("prompts.0.options.0.role_ids.0") == ["ROLE_INVALID"]
-    assert await read_grants(setup) == before
+    assert await read_grants(setup) == grants_before
 
 
 async def test_a_template_grants_nothing_in_its_guild(world: World) -> None:
     setup = await create_setup(world)
-    before, path = await read_grants(setup), f"/guilds/{setup.guild.id}/templates"
+    grants_before, path = await read_grants(setup), f"/guilds/{setup.guild.id}/templates"
 
     template = (await setup.caller.post(path, json={"name": "Plan"})).ok()
     (await setup.caller.put(f"{path}/{template['code']}")).ok()
-    created = (await setup.caller.post(f"/guilds/templates/{template['code']}", json={"name": "Copy"})).ok()
+    created_guild = (await setup.caller.post(f"/guilds/templates/{template['code']}", json={"name": "Copy"})).ok()
 
     # The caller owns the copy, whose roles and channels are new.
-    assert created["owner_id"] == str(setup.caller.id)
-    role_ids = {role["id"] for role in created["roles"]}
+    assert created_guild["owner_id"] == str(setup.caller.id)
+    role_ids = {role["id"] for role in created_guild["roles"]}
     assert not role_ids & {str(setup.guild.id), str(setup.role_id), str(setup.strong_role_id)}
-    assert await read_grants(setup) == before
+    assert await read_grants(setup) == grants_before
     # A copied role has no meaning in the source guild.
     for role_id in role_ids:
         member_path = f"/guilds/{setup.guild.id}/members/{setup.caller.id}/roles/{role_id}"
@@ -223,7 +225,7 @@ async def test_a_template_grants_nothing_in_its_guild(world: World) -> None:
 async def test_an_installed_bot_gets_only_permissions_of_the_installer(world: World) -> None:
     setup, client = await create_setup(world), await create_application(world)
     assert client.bot is not None
-    before = await read_grants(setup)
+    grants_before = await read_grants(setup)
     permissions = str(int(MISSING_PERMISSION | Permissions.KICK_MEMBERS | Permissions.ADMINISTRATOR))
     body = {"guild_id": str(setup.guild.id), "permissions": permissions}
 
@@ -236,8 +238,8 @@ async def test_an_installed_bot_gets_only_permissions_of_the_installer(world: Wo
     overwrites, roles, caller_roles = await read_grants(setup)
     assert roles.pop(role_id)[0] == str(Permissions.KICK_MEMBERS)
     # Neither the caller nor any other role gained anything, and the managed role cannot be assigned.
-    assert (overwrites, caller_roles) == (before[0], before[2])
-    assert {id: role[0] for id, role in roles.items()} == {id: role[0] for id, role in before[1].items()}
+    assert (overwrites, caller_roles) == (grants_before[0], grants_before[2])
+    assert {id: role[0] for id, role in roles.items()} == {id: role[0] for id, role in grants_before[1].items()}
     (await setup.caller.put(f"/guilds/{setup.guild.id}/members/{setup.caller.id}/roles/{role_id}")).rejected(400, 50028)
 
 

@@ -67,13 +67,13 @@ WITHOUT_SCREEN = {
 }
 """Operations without a screen, with the reason."""
 
-_CALL = re.compile(
+_CALL_PATTERN = re.compile(
     r'\.request\(\s*(?P<method>[^,`]*?"[A-Z]+"[^,`]*?),\s*(?P<path>`[^`]*`|"[^"]*"|[\w.]+(?:\([^()]*\))?)'
 )
-_CONSTANT = re.compile(r"\b(?P<name>\w+)(?: =|:) (?:\([^()]*\) => )?(?P<path>`(?:/|\$\{)[^`]*`)")
+_CONSTANT_PATTERN = re.compile(r"\b(?P<name>\w+)(?: =|:) (?:\([^()]*\) => )?(?P<path>`(?:/|\$\{)[^`]*`)")
 _IMPORT = re.compile(r'from "(?P<path>\.[^"]+)";')
-_IMAGE = re.compile(r"`/api/v10(/[^`]*)`")
-_NAME = re.compile(r"(?:\w+\.)*(\w+)")
+_IMAGE_PATTERN = re.compile(r"`/api/v10(/[^`]*)`")
+_NAME_PATTERN = re.compile(r"(?:\w+\.)*(\w+)")
 
 
 class Paths:
@@ -86,17 +86,17 @@ class Paths:
     def expand(self, expression: str) -> set[str]:
         """Return the paths of a literal, or of all constants with the name of an expression like `kind.path(view)`."""
         if not expression.startswith(("`", '"')):
-            return self._named(expression)
-        parts = re.split(r"\$\{([^}]*)\}", expression[1:-1])
+            return self._expand_name(expression)
+        template_parts = re.split(r"\$\{([^}]*)\}", expression[1:-1])
         choices = [
-            (parts[0] == "" and index == 1 and self._named(part)) or {"{}"} if index % 2 else {part}
-            for index, part in enumerate(parts)
+            (template_parts[0] == "" and index == 1 and self._expand_name(part)) or {"{}"} if index % 2 else {part}
+            for index, part in enumerate(template_parts)
         ]
         paths = {"".join(choice).partition("?")[0] for choice in product(*choices)}
         return {path for path in paths if path.startswith("/")}
 
-    def _named(self, expression: str) -> set[str]:
-        match = _NAME.match(expression)
+    def _expand_name(self, expression: str) -> set[str]:
+        match = _NAME_PATTERN.match(expression)
         literals = self.constants.get(match[1], []) if match else []
         return {path for literal in literals for path in self.expand(literal)}
 
@@ -104,7 +104,7 @@ class Paths:
 def _constants(modules: Iterable[str]) -> dict[str, list[str]]:
     constants: dict[str, list[str]] = {}
     for code in modules:
-        for match in _CONSTANT.finditer(code):
+        for match in _CONSTANT_PATTERN.finditer(code):
             constants.setdefault(match["name"], []).append(match["path"])
     return constants
 
@@ -121,10 +121,10 @@ def called_operations() -> set[tuple[str, str]]:
     called = set()
     for module, code in sources.items():
         paths = Paths(_constants(importers.get(module.resolve(), [])) | _constants([code]))
-        for match in _CALL.finditer(code):
+        for match in _CALL_PATTERN.finditer(code):
             for method in re.findall(r'"([A-Z]+)"', match["method"]):
                 called |= {(method, path) for path in paths.expand(match["path"])}
-        called |= {("GET", path) for image in _IMAGE.findall(code) for path in paths.expand(f"`{image}`")}
+        called |= {("GET", path) for image in _IMAGE_PATTERN.findall(code) for path in paths.expand(f"`{image}`")}
     return called
 
 
@@ -149,8 +149,8 @@ def test_calls_of_the_client_are_found() -> None:
 
 def test_every_administration_of_a_guild_has_a_screen() -> None:
     called = called_operations()
-    missing = {name for name, call in administration().items() if call not in called}
-    assert sorted(missing - WITHOUT_SCREEN.keys()) == [], "add a screen, or the reason why there is none"
+    missing_calls = {name for name, call in administration().items() if call not in called}
+    assert sorted(missing_calls - WITHOUT_SCREEN.keys()) == [], "add a screen, or the reason why there is none"
 
 
 def test_reasons_are_only_given_for_operations_without_a_screen() -> None:

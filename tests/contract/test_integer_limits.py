@@ -48,10 +48,10 @@ class PublicDescription:
     def resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return the schema that a `$ref` leads to, or a schema without `$ref` unchanged."""
         while "$ref" in schema:
-            found: Any = self.document
+            node: Any = self.document
             for step in schema["$ref"].split("/")[1:]:
-                found = found[step]
-            schema = found
+                node = node[step]
+            schema = node
         return schema
 
     def find_too_wide(self, schema: dict[str, Any], kinds: Iterable[Any], path: tuple[str, ...]) -> Iterator[str]:
@@ -59,15 +59,15 @@ class PublicDescription:
         schema, kinds = self.resolve(schema), list(kinds)
         if len(path) > DEPTH_MAX or not kinds:
             return
-        for part in ("oneOf", "anyOf", "allOf"):
-            for part_schema in schema.get(part, ()):
+        for combination in ("oneOf", "anyOf", "allOf"):
+            for part_schema in schema.get(combination, ()):
                 yield from self.find_too_wide(part_schema, kinds, path)
         if schema.get("format") == "int32":
             self.checked_count += 1
             if any(accepts(kind, value) for kind in kinds for value in (INT32_MAX + 1, INT32_MIN - 1)):
                 yield ".".join(path)
-        inner = [member for kind in kinds for member in alternatives(kind)]
-        structs = [member for member in inner if isinstance(member, type) and issubclass(member, msgspec.Struct)]
+        members = [member for kind in kinds for member in alternatives(kind)]
+        structs = [member for member in members if isinstance(member, type) and issubclass(member, msgspec.Struct)]
         for name, field_schema in schema.get("properties", {}).items():
             types = [
                 field.type
@@ -77,15 +77,15 @@ class PublicDescription:
             ]
             yield from self.find_too_wide(field_schema, types, (*path, name))
         if isinstance(schema.get("items"), dict):
-            item_types = [get_args(member)[0] for member in inner if get_origin(member) is list]
+            item_types = [get_args(member)[0] for member in members if get_origin(member) is list]
             yield from self.find_too_wide(schema["items"], item_types, (*path, "0"))
 
     def operations(self) -> Iterator[tuple[str, str, dict[str, Any], list[dict[str, Any]]]]:
         """Yield the method, path, definition and parameters of every operation."""
-        for path, item in self.document["paths"].items():
-            for method in {"get", "put", "post", "patch", "delete"} & set(item):
-                operation = item[method]
-                parameters = [*item.get("parameters", ()), *operation.get("parameters", ())]
+        for path, path_item in self.document["paths"].items():
+            for method in {"get", "put", "post", "patch", "delete"} & set(path_item):
+                operation = path_item[method]
+                parameters = [*path_item.get("parameters", ()), *operation.get("parameters", ())]
                 yield method.upper(), _PARAMETER.sub("{}", path), operation, [*map(self.resolve, parameters)]
 
 

@@ -52,7 +52,7 @@ ING_MODULES = {
 SCRIPT_LINE_MAX = 132
 """Maximum length of a line of JavaScript. Biome wraps code at 120 columns, but not strings, comments and patterns."""
 
-_LIMIT = re.compile(r"(^_?MAX_)|(^|_)(MOST|LEAST|LARGEST|BIGGEST|LONGEST)(_|$)|(^|_)AT_ONCE$")
+_LIMIT_PATTERN = re.compile(r"(^_?MAX_)|(^|_)(MOST|LEAST|LARGEST|BIGGEST|LONGEST)(_|$)|(^|_)AT_ONCE$")
 
 
 def _is_allowed(path: str, phrase: str) -> bool:
@@ -74,13 +74,13 @@ def test_prose_is_plain_technical_english() -> None:
 
 
 def test_every_exception_is_used() -> None:
-    found = {(path, phrase.lower()) for path, _, text in all_prose() for phrase, _ in violations(text)}
-    unused = {
+    used_phrases = {(path, phrase.lower()) for path, _, text in all_prose() for phrase, _ in violations(text)}
+    unused_exceptions = {
         (place, phrase)
         for place, phrase in ALLOWED
-        if not any(phrase == other and (path == place or path.startswith(place)) for path, other in found)
+        if not any(phrase == other and (path == place or path.startswith(place)) for path, other in used_phrases)
     }
-    assert unused == set()
+    assert unused_exceptions == set()
     assert set(_module_names().values()) >= ING_MODULES
 
 
@@ -111,14 +111,20 @@ def test_the_stop_list_finds_its_own_phrases() -> None:
 
 
 def test_operation_summaries_are_imperative_sentences() -> None:
-    wrong = []
+    wrong_summaries = []
     for endpoint in EndpointTable(SLICES):
         summary = (endpoint.function.__doc__ or "").strip().partition("\n")[0]
-        verb, _, rest = summary.partition(" ")
-        if verb not in VERBS or not rest or not summary.endswith(".") or len(summary) > 100 or ".md" in summary:
-            wrong.append(f"{endpoint.name}: {summary!r}")
+        verb, _, sentence_rest = summary.partition(" ")
+        if (
+            verb not in VERBS
+            or not sentence_rest
+            or not summary.endswith(".")
+            or len(summary) > 100
+            or ".md" in summary
+        ):
+            wrong_summaries.append(f"{endpoint.name}: {summary!r}")
 
-    assert not wrong, "\n".join(wrong)
+    assert not wrong_summaries, "\n".join(wrong_summaries)
 
 
 def test_operation_summaries_differ_from_each_other() -> None:
@@ -126,7 +132,7 @@ def test_operation_summaries_differ_from_each_other() -> None:
     for endpoint in EndpointTable(SLICES):
         names[(endpoint.function.__doc__ or "").strip().partition("\n")[0]].append(endpoint.name)
 
-    assert {summary: found for summary, found in names.items() if len(found) > 1} == {}
+    assert {summary: endpoint_names for summary, endpoint_names in names.items() if len(endpoint_names) > 1} == {}
 
 
 def _modules(package: str) -> list[Path]:
@@ -134,7 +140,7 @@ def _modules(package: str) -> list[Path]:
 
 
 def test_public_class_names_are_unique_in_each_package() -> None:
-    twice = {}
+    repeated_classes = {}
     for package in ("server", "sdk", "agent"):
         places = defaultdict(list)
         for path in _modules(package):
@@ -142,9 +148,11 @@ def test_public_class_names_are_unique_in_each_package() -> None:
                 for node in ast.parse(path.read_text()).body:
                     if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                         places[node.name].append(path.relative_to(ROOT).as_posix())
-        twice |= {f"{package}: {name}": found for name, found in places.items() if len(found) > 1}
+        repeated_classes |= {f"{package}: {name}": paths for name, paths in places.items() if len(paths) > 1}
 
-    assert not twice, "\n".join(f"{name}: {', '.join(found)}" for name, found in sorted(twice.items()))
+    assert not repeated_classes, "\n".join(
+        f"{name}: {', '.join(paths)}" for name, paths in sorted(repeated_classes.items())
+    )
 
 
 def _module_names() -> dict[str, str]:
@@ -187,7 +195,7 @@ def test_limits_end_with_max() -> None:
                 and isinstance(node.ctx, ast.Store)
                 and node.id.isupper()
                 and path.name != "errors.py"  # The file contains the names of the platform's error codes.
-                and _LIMIT.search(node.id)
+                and _LIMIT_PATTERN.search(node.id)
             ):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}")
 

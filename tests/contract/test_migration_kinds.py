@@ -87,8 +87,8 @@ def test_additions_expand_the_schema(text: str) -> None:
     ],
 )
 def test_other_statements_contract_the_schema(text: str, reason: str) -> None:
-    [found] = contract_reasons(Migration(2, "second", text))
-    assert found.startswith(reason)
+    [contract_reason] = contract_reasons(Migration(2, "second", text))
+    assert contract_reason.startswith(reason)
 
 
 def test_statements_name_their_columns_so_that_added_columns_do_not_change_them() -> None:

@@ -224,27 +224,31 @@ def checked_endpoints() -> list[Endpoint]:
 
     The list is complete: the `response_monitor` fixture checks every response of every test against the operation's `raises`."""
     codes = {errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS}
-    others = [
+    declared_endpoints = [
         endpoint
         for endpoint in EndpointTable(SLICES)
         if endpoint.operation.needs or codes & set(endpoint.operation.raises)
     ]
     return [
         *guild_endpoints(),
-        *(endpoint for endpoint in others if endpoint.name not in {other.name for other in guild_endpoints()}),
+        *(
+            endpoint
+            for endpoint in declared_endpoints
+            if endpoint.name not in {other.name for other in guild_endpoints()}
+        ),
     ]
 
 
 def endpoints_for(kind: Auth) -> list[Endpoint]:
     """Return the operations for callers of a kind; leaving and deleting the guild come last."""
-    found = [
+    endpoints = [
         endpoint
         for endpoint in checked_endpoints()
         if kind in endpoint.operation.auth
         and endpoint.name not in EXEMPT_OPERATIONS
         and not endpoint.operation.path.startswith(APPLICATION_GUILDS_PREFIX)
     ]
-    return sorted(found, key=lambda endpoint: (endpoint.name == "delete_guild", endpoint.name == "leave_guild"))
+    return sorted(endpoints, key=lambda endpoint: (endpoint.name == "delete_guild", endpoint.name == "leave_guild"))
 
 
 def oauth2_endpoints() -> list[Endpoint]:
@@ -258,14 +262,18 @@ def oauth2_endpoints() -> list[Endpoint]:
 
 def required_permissions(endpoint: Endpoint) -> int:
     """Return the permission bits that an operation requires."""
-    bits = endpoint.operation.needs | HANDLER_PERMISSIONS.get(endpoint.name, 0)
+    permissions = endpoint.operation.needs | HANDLER_PERMISSIONS.get(endpoint.name, 0)
     if "channel_id" in endpoint.operation.parameters:
-        bits |= Permissions.VIEW_CHANNEL
+        permissions |= Permissions.VIEW_CHANNEL
     # spec/http.md#2.2: in a voice channel, a member without CONNECT has no other permission.
     voice_paths = ("/voice-status", "/stage-instances", "/send-soundboard-sound")
     if endpoint.operation.method == "GET":
-        return bits
-    return bits | Permissions.CONNECT if any(part in endpoint.operation.path for part in voice_paths) else bits
+        return permissions
+    return (
+        permissions | Permissions.CONNECT
+        if any(part in endpoint.operation.path for part in voice_paths)
+        else permissions
+    )
 
 
 class Matrix:
@@ -277,15 +285,17 @@ class Matrix:
         self.prepared_guild = prepared_guild
         self.builder = RequestBuilder(prepared_guild)
         self.unprivileged, self.able, self.outsider, self.other_owner, self.owner = callers
-        self.role_id, self._bits = role_id, 0
+        self.role_id, self._able_permissions = role_id, 0
         self.other_guild_id, self.other_channel_id = other_ids
 
-    async def set_able_permissions(self, bits: int) -> None:
+    async def set_able_permissions(self, permissions: int) -> None:
         """Set the permissions of the `able` caller to exactly these bits."""
-        if bits == self._bits:
+        if permissions == self._able_permissions:
             return
-        guild, self._bits = self.prepared_guild.guild, bits
-        (await guild.owner.patch(f"/guilds/{guild.id}/roles/{self.role_id}", json={"permissions": str(bits)})).ok()
+        guild, self._able_permissions = self.prepared_guild.guild, permissions
+        (
+            await guild.owner.patch(f"/guilds/{guild.id}/roles/{self.role_id}", json={"permissions": str(permissions)})
+        ).ok()
 
     async def request(self, endpoint: Endpoint, caller: Actor) -> Request:
         """Build a request that succeeds with the required permissions.
@@ -307,25 +317,25 @@ async def matrix(request: pytest.FixtureRequest, small_world: World) -> Matrix:
     callers = [await world.bot() if uses_bots else await world.user() for _ in range(4)]
     prepared_guild = await prepare_guild(world, *callers[:2])
     guild = prepared_guild.guild
-    other = await world.guild(None if uses_bots else callers[3], *([callers[3]] if uses_bots else []))
+    other_guild = await world.guild(None if uses_bots else callers[3], *([callers[3]] if uses_bots else []))
     owner = guild.owner
     if uses_bots:
         owner = await world.bot(guild)
         highest_role_id = await guild.role("highest", Permissions.ADMINISTRATOR)
         await guild.add_role(owner, highest_role_id)
         (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(highest_role_id), "position": 20}])).ok()
-        await other.allow_permissions(callers[3], Permissions.ADMINISTRATOR)
-    return await _grant_matrix_roles(prepared_guild, [*callers, owner], other)
+        await other_guild.allow_permissions(callers[3], Permissions.ADMINISTRATOR)
+    return await _grant_matrix_roles(prepared_guild, [*callers, owner], other_guild)
 
 
-async def _grant_matrix_roles(prepared_guild: PreparedGuild, callers: list[Actor], other: Guild) -> Matrix:
+async def _grant_matrix_roles(prepared_guild: PreparedGuild, callers: list[Actor], other_guild: Guild) -> Matrix:
     guild = prepared_guild.guild
     role_id = await guild.role("able")
     await guild.add_role(callers[1], role_id)
     roles_path = f"/guilds/{guild.id}/roles"
     (await guild.owner.patch(roles_path, json=[{"id": str(role_id), "position": 9}])).ok()
     (await guild.owner.patch(f"{roles_path}/{guild.id}", json={"permissions": "0"})).ok()
-    return Matrix(prepared_guild, callers, role_id, (other.id, other.general))
+    return Matrix(prepared_guild, callers, role_id, (other_guild.id, other_guild.general))
 
 
 def outcome(response: ApiResponse) -> tuple[int, int]:
@@ -334,9 +344,9 @@ def outcome(response: ApiResponse) -> tuple[int, int]:
     return response.status, body.get("code", 0) if isinstance(body, dict) else 0
 
 
-def single_bits(bits: int) -> list[int]:
+def single_bits(permissions: int) -> list[int]:
     """Split a bit set into single bits."""
-    return [1 << position for position in range(bits.bit_length()) if bits >> position & 1]
+    return [1 << position for position in range(permissions.bit_length()) if permissions >> position & 1]
 
 
 @pytest.mark.timeout(600)
@@ -349,7 +359,11 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
 
     kind = Auth.BOT if matrix.unprivileged.is_bot else Auth.USER
     for endpoint in endpoints_for(kind):
-        name, request, bits = endpoint.name, await matrix.request(endpoint, matrix.able), required_permissions(endpoint)
+        name, request, permissions = (
+            endpoint.name,
+            await matrix.request(endpoint, matrix.able),
+            required_permissions(endpoint),
+        )
         is_in_channel, is_in_guild = "channel_id" in request.values, endpoint in guild_endpoints()
 
         response = await request.send(endpoint, matrix.outsider)
@@ -366,7 +380,7 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
                 expect(endpoint, "without permissions", response, outcome(response) == (403, 50001))
             elif endpoint.operation.needs or name in OWNER_OPERATIONS:
                 expect(endpoint, "without permissions", response, outcome(response) == (403, 50013))
-            elif bits and name not in CALLER_STATE_OPERATIONS:
+            elif permissions and name not in CALLER_STATE_OPERATIONS:
                 rejections = ((404, 10006),) if name in TARGETED_INVITE_OPERATIONS else REJECTED_OUTCOMES
                 expect(endpoint, "without permissions", response, outcome(response) in rejections)
             else:
@@ -383,15 +397,15 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
             rejections = ((403, 50001), (400, 50024)) if is_in_guild else REJECTED_OUTCOMES
             expect(endpoint, "wrong guild", response, response.status == 404 or outcome(response) in rejections)
 
-        needed = bits & ~Permissions.VIEW_CHANNEL if is_in_guild else bits
+        needed = permissions & ~Permissions.VIEW_CHANNEL if is_in_guild else permissions
         for bit in single_bits(needed):
             # Without one of the bits the caller is rejected; in a visible channel, for missing permissions.
-            await matrix.set_able_permissions(bits & ~bit)
+            await matrix.set_able_permissions(permissions & ~bit)
             response = await request.send(endpoint, matrix.able)
             rejections = ((403, 50013),) if is_in_channel and bit != Permissions.CONNECT else REJECTED_OUTCOMES
             expect(endpoint, f"all but {bit:#x}", response, outcome(response) in rejections)
 
-        await matrix.set_able_permissions(bits)
+        await matrix.set_able_permissions(permissions)
         response = await request.send(endpoint, matrix.able)
         if name in OWNER_OPERATIONS:
             # By the time the guild is deleted, the caller has left it.
@@ -490,7 +504,7 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
     path = f"/applications/{prepared_guild.bot.application_id}/guilds/{prepared_guild.guild.id}/commands"
     problems: list[str] = []
     # Deletions come last, so that the command exists for all others.
-    own = sorted(
+    guild_endpoint_names = sorted(
         (
             endpoint
             for endpoint in guild_endpoints()
@@ -498,12 +512,12 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
         ),
         key=lambda endpoint: endpoint.operation.method == "DELETE",
     )
-    assert own
-    for endpoint in own:
-        created = (await prepared_guild.bot.post(path, json=command)).ok()
+    assert guild_endpoint_names
+    for endpoint in guild_endpoint_names:
+        created_command = (await prepared_guild.bot.post(path, json=command)).ok()
         values = prepared_guild.path_values(endpoint)
         if "command_id" in values:
-            values["command_id"] = created["id"]
+            values["command_id"] = created_command["id"]
         body = {"bulk_set_guild_application_commands": [command], "create_guild_application_command": command}.get(
             endpoint.name, {"permissions": []} if "permissions" in endpoint.name else {}
         )
@@ -522,8 +536,8 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
         outcomes["a token of another application"] = (outcome(await send(foreign)), (403, 20012))
         if Auth.BOT in endpoint.operation.auth:
             outcomes["another bot"] = (outcome(await send(stranger)), (403, 20012))
-            unknown = {**values, "guild_id": "1"}
-            outcomes["an unknown guild"] = (outcome(await send(prepared_guild.bot, unknown)), (404, 10004))
+            unknown_guild_values = {**values, "guild_id": "1"}
+            outcomes["an unknown guild"] = (outcome(await send(prepared_guild.bot, unknown_guild_values)), (404, 10004))
         for caller_name, (actual, expected) in outcomes.items():
             if actual != expected:
                 problems.append(f"{endpoint.name}, {caller_name}: {actual}")

@@ -81,8 +81,8 @@ def test_the_table_refers_only_to_models_that_it_contains() -> None:
 
     def references(node: Any) -> set[str]:
         if isinstance(node, dict):
-            own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
-            return own.union(*map(references, node.values()))
+            own_references = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+            return own_references.union(*map(references, node.values()))
         return set().union(*map(references, node)) if isinstance(node, list) else set()
 
     assert len(document["paths"]) > 100

@@ -61,9 +61,9 @@ OPERATIONS_WITHOUT_NAMED_PERMISSION = {
 
 def published_permissions() -> dict[str, set[str]]:
     """Return the names of the permissions in the description of each operation."""
-    known = set(openapi_texts.permission_names(Permissions.ALL))
+    known_names = set(openapi_texts.permission_names(Permissions.ALL))
     return {
-        endpoint.name: known.intersection(re.findall(r"[A-Z_]+", openapi_texts.operation_description(endpoint)))
+        endpoint.name: known_names.intersection(re.findall(r"[A-Z_]+", openapi_texts.operation_description(endpoint)))
         for endpoint in EndpointTable(SLICES)
     }
 
@@ -82,10 +82,10 @@ def test_operations_that_require_permissions_name_them() -> None:
 
 def test_permissions_that_handlers_check_are_published() -> None:
     published = published_permissions()
-    missing = {
+    unpublished_permissions = {
         name: sorted(expected - published[name])
         for name, bits in HANDLER_PERMISSIONS.items()
         if (expected := set(openapi_texts.permission_names(bits)) - READ_PERMISSIONS) - published[name]
     }
 
-    assert missing == {}
+    assert unpublished_permissions == {}

@@ -50,7 +50,7 @@ def test_programs_take_their_version_from_the_package() -> None:
 @pytest.mark.parametrize("folder", ["docs", "deploy", "packages/rehearsal-js", "examples", ".github", "."])
 def test_pages_name_the_version_of_hubbub(folder: str) -> None:
     paths = (ROOT / folder).rglob("*") if folder == "docs" else (ROOT / folder).glob("*")
-    named = {
+    outdated_versions = {
         f"{path.relative_to(ROOT)}: {match[0]}"
         for path in paths
         if path.suffix in {".md", ".yml", ".yaml"} and "spec" not in path.parts and path.name != "CHANGELOG.md"
@@ -58,7 +58,7 @@ def test_pages_name_the_version_of_hubbub(folder: str) -> None:
         if (match[1] or match[2]) != VERSION
     }
 
-    assert named == set()
+    assert outdated_versions == set()
 
 
 def test_the_changelog_begins_with_this_version_and_its_date() -> None:

@@ -170,12 +170,12 @@ def _send_seed(
     operation: APIOperation[Any, Any, Any, Any],
     succeeded: set[str],
 ) -> str | None:
-    parts: dict[str, Any] = {"path_parameters": seed.path_values, "query": seed.query}
+    request_parts: dict[str, Any] = {"path_parameters": seed.path_values, "query": seed.query}
     if seed.body is not None:
-        parts |= {"body": seed.body, "media_type": "application/json"}
+        request_parts |= {"body": seed.body, "media_type": "application/json"}
     callers = [seed.caller] if seed.caller else [prepared_guild.bot, prepared_guild.guild.owner]
     for caller in callers:
-        case = operation.Case(**parts)
+        case = operation.Case(**request_parts)
         response = case.call(headers={"Authorization": caller.header}, timeout=60)
         try:
             case.validate_response(response, checks=CHECKS)

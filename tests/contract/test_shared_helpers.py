@@ -25,8 +25,10 @@ def test_no_two_modules_define_the_same_function() -> None:
     for path, function in _functions():
         if (body := _normalized_body(function)) is not None:
             locations_by_body[body][_display_path(path)] = function.name
-    repeated = [locations for locations in locations_by_body.values() if len(locations) > 1]
-    assert not repeated, "\n".join(f"move to a shared module: {locations}" for locations in repeated)
+    repeated_locations = [locations for locations in locations_by_body.values() if len(locations) > 1]
+    assert not repeated_locations, "\n".join(
+        f"move to a shared module: {locations}" for locations in repeated_locations
+    )
 
 
 def test_few_modules_define_helpers_with_the_same_name() -> None:
@@ -34,15 +36,19 @@ def test_few_modules_define_helpers_with_the_same_name() -> None:
     for path, function in _functions():
         if not _is_fixture(function) and not function.name.startswith(("test_", "pytest_")):
             paths_by_name[function.name].add(_display_path(path))
-    repeated = {name: sorted(paths) for name, paths in paths_by_name.items() if len(paths) > MODULES_PER_NAME_MAX}
-    assert set(repeated) == set(REPEATED_NAMES), "\n".join(f"{name}: {paths}" for name, paths in repeated.items())
+    repeated_names = {name: sorted(paths) for name, paths in paths_by_name.items() if len(paths) > MODULES_PER_NAME_MAX}
+    assert set(repeated_names) == set(REPEATED_NAMES), "\n".join(
+        f"{name}: {paths}" for name, paths in repeated_names.items()
+    )
 
 
 def test_renamed_variables_and_annotations_do_not_hide_a_repeated_function() -> None:
-    first = 'def a(user: int) -> int:\n    """Add."""\n    total: int = user + 1\n    return total'
-    second = "def b(x):\n    y = x + 1\n    return y"
-    other = "def c(x):\n    y = x + 2\n    return y"
-    first_body, second_body, other_body = (_normalized_body(_parse_function(text)) for text in (first, second, other))
+    function = 'def a(user: int) -> int:\n    """Add."""\n    total: int = user + 1\n    return total'
+    renamed = "def b(x):\n    y = x + 1\n    return y"
+    changed = "def c(x):\n    y = x + 2\n    return y"
+    first_body, second_body, other_body = (
+        _normalized_body(_parse_function(text)) for text in (function, renamed, changed)
+    )
     assert first_body == second_body
     assert first_body != other_body
     assert _normalized_body(_parse_function("def d(x): ...")) is None

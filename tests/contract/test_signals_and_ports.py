@@ -84,8 +84,8 @@ def test_a_signal_is_constructed_where_it_is_raised_so_that_nothing_reads_it_aft
 
 def listeners() -> Iterator[tuple[str, ast.FunctionDef | ast.Lambda, str]]:
     """Yield the file of every listener, its syntax tree, and the name of its parameter for the signal."""
-    for part in composition.SLICES:
-        for listener in part.listeners.values():
+    for slice_ in composition.SLICES:
+        for listener in slice_.listeners.values():
             code = listener.__code__  # type: ignore[attr-defined]
             path = next(path for path in python_files(SERVER) if str(path) == code.co_filename)
             for node in ast.walk(parse_file(path)):
@@ -98,10 +98,10 @@ def test_listeners_do_not_change_a_signal() -> None:
 
 
 def test_listeners_do_not_decide() -> None:
-    found = list(listeners())
+    found_listeners = list(listeners())
 
-    assert len(found) > 150
-    assert [f"{path}:{line}" for path, node, _ in found for line in _decisions(node)] == []
+    assert len(found_listeners) > 150
+    assert [f"{path}:{line}" for path, node, _ in found_listeners for line in _decisions(node)] == []
 
 
 def _decisions(function: ast.AST) -> Iterator[int]:

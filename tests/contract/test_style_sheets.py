@@ -21,9 +21,9 @@ def test_style_sheets_use_logical_properties() -> None:
         if THIRD_PARTY in path.parts:
             continue
         for line, text in enumerate(path.read_text().splitlines(), 1):
-            found = _PHYSICAL_PROPERTY.findall(text)
+            declarations = _PHYSICAL_PROPERTY.findall(text)
             for match in _FOUR_VALUE_SHORTHAND.finditer(text):
                 _, right, _, left = re.findall(r"(?:\S*\([^)]*\)|[^\s:;{}]+)", match[0].partition(":")[2])
-                found += [match[0]] if left != right else []
-            physical += [f"{path.name}:{line}: {part}" for part in found]
+                declarations += [match[0]] if left != right else []
+            physical += [f"{path.name}:{line}: {part}" for part in declarations]
     assert physical == []

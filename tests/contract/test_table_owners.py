@@ -80,10 +80,10 @@ INSERTED_NAMES = {
 """Files that insert other table names into SQL than those of a loop over literals, with what they name."""
 
 _CREATE = re.compile(r"CREATE (?:VIRTUAL )?TABLE (\w+)")
-_WRITE = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+(\w+)")
-_READ = re.compile(r"(?<!DELETE )\b(?:FROM|JOIN)\s+(\w+)")
-_BEFORE_NAME = re.compile(r'\b(?:INSERT INTO|UPDATE|FROM|JOIN)\s+"?$')
-_BEFORE_INSERTED = re.compile(r'\bINSERT INTO\s+"?$')
+_WRITE_PATTERN = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+(\w+)")
+_READ_PATTERN = re.compile(r"(?<!DELETE )\b(?:FROM|JOIN)\s+(\w+)")
+_BEFORE_NAME_PATTERN = re.compile(r'\b(?:INSERT INTO|UPDATE|FROM|JOIN)\s+"?$')
+_BEFORE_INSERTED_PATTERN = re.compile(r'\bINSERT INTO\s+"?$')
 
 
 def all_tables() -> set[str]:
@@ -104,33 +104,35 @@ def table_uses(path: Path) -> Iterator[tuple[str, bool]]:
     declaration_nodes = {id(constant) for value in declarations if value is not None for constant in ast.walk(value)}
     for node in ast.walk(parse_file(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in declaration_nodes:
-            yield from ((name, True) for name in _WRITE.findall(node.value) if name in tables)
-            yield from ((name, False) for name in _READ.findall(node.value) if name in tables)
+            yield from ((name, True) for name in _WRITE_PATTERN.findall(node.value) if name in tables)
+            yield from ((name, False) for name in _READ_PATTERN.findall(node.value) if name in tables)
         elif isinstance(node, ast.For) and any(True for _ in inserted_names(node)):
             names = {constant.value for constant in ast.walk(node.iter) if isinstance(constant, ast.Constant)}
             yield from ((name, True) for name in names & tables)
 
 
-def inserted_names(tree: ast.AST, before: re.Pattern[str] = _BEFORE_NAME) -> Iterator[ast.expr]:
+def inserted_names(tree: ast.AST, name_prefix: re.Pattern[str] = _BEFORE_NAME_PATTERN) -> Iterator[ast.expr]:
     """Yield the expressions that f-strings insert into SQL as names of tables."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             for text, inserted in itertools.pairwise(node.values):
                 if isinstance(text, ast.Constant) and isinstance(inserted, ast.FormattedValue):
-                    if before.search(text.value):
+                    if name_prefix.search(text.value):
                         yield inserted.value
 
 
 def literal_names(tree: ast.AST) -> set[int]:
     """Return the identities of the inserted names that are variables of a loop over literals or over `TABLES`."""
-    found = set()
+    name_identities = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.For):
             continue
         if isinstance(node.iter, ast.Tuple | ast.List) or ast.unparse(node.iter) == "TABLES":
             targets = {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
-            found |= {id(name) for name in inserted_names(node) if isinstance(name, ast.Name) and name.id in targets}
-    return found
+            name_identities |= {
+                id(name) for name in inserted_names(node) if isinstance(name, ast.Name) and name.id in targets
+            }
+    return name_identities
 
 
 def other_files() -> list[Path]:
@@ -170,16 +172,16 @@ def test_every_table_has_one_owner() -> None:
 
 
 def test_slices_write_only_their_own_tables() -> None:
-    own = declared_tables("TABLES")
+    own_tables = declared_tables("TABLES")
 
-    assert {name: tables - own.get(name, set()) for name, tables in used_tables(writes=True).items()} == {
+    assert {name: tables - own_tables.get(name, set()) for name, tables in used_tables(writes=True).items()} == {
         name: set() for name in used_tables(writes=True)
     }
 
 
 def test_slices_declare_the_tables_of_others_that_they_read() -> None:
-    own, reads = declared_tables("TABLES"), declared_tables("READS")
-    actual = {name: tables - own.get(name, set()) for name, tables in used_tables(writes=False).items()}
+    own_tables, reads = declared_tables("TABLES"), declared_tables("READS")
+    actual = {name: tables - own_tables.get(name, set()) for name, tables in used_tables(writes=False).items()}
 
     assert {name: tables for name, tables in actual.items() if tables} == {
         name: tables for name, tables in reads.items() if tables
@@ -216,25 +218,27 @@ def test_only_the_declaration_of_an_archived_table_inserts_into_a_table_of_any_n
     files = {
         path.relative_to(SERVER).as_posix()
         for path in python_files(SERVER)
-        if any(True for _ in inserted_names(parse_file(path), _BEFORE_INSERTED))
+        if any(True for _ in inserted_names(parse_file(path), _BEFORE_INSERTED_PATTERN))
     }
 
     assert files == {"core/archives.py", "places/expressions/store.py"}
 
 
 def test_archived_tables_are_declared_by_their_owners() -> None:
-    own = {name.partition(".")[2]: tables for name, tables in declared_tables("TABLES").items()}
+    own_tables = {name.partition(".")[2]: tables for name, tables in declared_tables("TABLES").items()}
 
-    for part in composition.SLICES:
-        assert {table.name for table in part.archive} <= own.get(part.name, set()), part.name
+    for slice_ in composition.SLICES:
+        assert {table.name for table in slice_.archive} <= own_tables.get(slice_.name, set()), slice_.name
 
 
 def test_exports_and_imports_use_only_the_declarations_of_the_owners() -> None:
     declared = [table for part in composition.SLICES for table in part.archive]
-    used = [table for codec in records.CODECS.values() for table in (codec.table, *(c.table for c in codec.children))]
+    codec_tables = [
+        table for codec in records.CODECS.values() for table in (codec.table, *(c.table for c in codec.children))
+    ]
 
     # Users are read and written with functions of the slice `users`.
-    assert [table.name for table in used if not any(table is other for other in declared)] == ["users"]
+    assert [table.name for table in codec_tables if not any(table is other for other in declared)] == ["users"]
 
 
 def test_the_check_finds_inserted_names() -> None:
@@ -245,7 +249,7 @@ def test_the_check_finds_inserted_names() -> None:
     literals = literal_names(tree)
 
     assert [ast.unparse(name) for name in inserted_names(tree) if id(name) not in literals] == ["name", "other"]
-    assert [ast.unparse(name) for name in inserted_names(tree, _BEFORE_INSERTED)] == ["name"]
+    assert [ast.unparse(name) for name in inserted_names(tree, _BEFORE_INSERTED_PATTERN)] == ["name"]
 
 
 def declared_reads() -> set[tuple[str, str]]:
@@ -261,7 +265,9 @@ def test_declared_reads_are_only_removed() -> None:
 
 def test_slices_read_no_tables_of_higher_tiers() -> None:
     tiers = {
-        table: TIERS.index(name.partition(".")[0]) for name, own in declared_tables("TABLES").items() for table in own
+        table: TIERS.index(name.partition(".")[0])
+        for name, own_tables in declared_tables("TABLES").items()
+        for table in own_tables
     }
     upward = {
         (name, table)

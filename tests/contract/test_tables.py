@@ -141,15 +141,15 @@ def test_error_codes_are_unique_and_found_by_their_number() -> None:
 @pytest.mark.parametrize("kind", ["event names", "operation ids"])
 def test_events_and_operations_are_declared_once(kind: str) -> None:
     if kind == "event names":
-        found = Counter(event.name for event in events())
+        name_counts = Counter(event.name for event in events())
     else:
         # Several modules may import the same constant, but two constants must not have the same name.
         values = {
             (name, id(value)) for module in resource_modules() for name, value in vars(module).items() if name.isupper()
         }
-        found = Counter(name.lower() for name, _ in values if name.lower() in operations())
+        name_counts = Counter(name.lower() for name, _ in values if name.lower() in operations())
 
-    assert {name: count for name, count in found.items() if count > 1} == {}
+    assert {name: count for name, count in name_counts.items() if count > 1} == {}
 
 
 def test_operation_declarations_are_consistent() -> None:

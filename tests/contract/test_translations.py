@@ -13,8 +13,8 @@ from tools import javascript_texts, translations
 INCOMPLETE_LANGUAGES: frozenset[str] = frozenset()
 """Languages whose translation is being written."""
 
-_PLACEHOLDER = re.compile(r"\{\w+\}|%\(\w+\)s|%%")
-_TAG = re.compile(r"</?\w+[^>]*>")
+_PLACEHOLDER_PATTERN = re.compile(r"\{\w+\}|%\(\w+\)s|%%")
+_TAG_PATTERN = re.compile(r"</?\w+[^>]*>")
 _MARKED_CALL = re.compile(r"(?<![\w.$#])(?:\.\.\.)?(?<!function )(t|tn|tNodes)\(")
 _COMMENTS = re.compile(r"(?<!\w)/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
 
@@ -24,7 +24,7 @@ def template() -> Catalog:
     return translations.extract_messages()
 
 
-def _read(name: str) -> Catalog:
+def _read_catalog(name: str) -> Catalog:
     with (translation.FOLDER / name / f"{translation.DOMAIN}.po").open("rb") as file:
         return read_po(file, locale=Locale.parse(name, sep="-"))
 
@@ -49,22 +49,31 @@ def test_a_translation_contains_the_messages_of_the_code(name: str, template: Ca
 
 @pytest.mark.parametrize("name", translation.list_translations())
 def test_a_translation_is_complete(name: str) -> None:
-    missing = [message.id for message in _read(name) if message.id and (message.fuzzy or not all(_texts(message)))]
-    assert missing == [] or name in INCOMPLETE_LANGUAGES
+    untranslated_ids = [
+        message.id for message in _read_catalog(name) if message.id and (message.fuzzy or not all(_texts(message)))
+    ]
+    assert untranslated_ids == [] or name in INCOMPLETE_LANGUAGES
 
 
 @pytest.mark.parametrize("name", translation.list_translations())
 def test_translations_have_the_placeholders_and_tags_of_their_message(name: str) -> None:
     wrong = []
-    for message in _read(name):
-        expected = {
-            part for text in _ids(message) for pattern in (_PLACEHOLDER, _TAG) for part in pattern.findall(text)
+    for message in _read_catalog(name):
+        expected_placeholders = {
+            part
+            for text in _ids(message)
+            for pattern in (_PLACEHOLDER_PATTERN, _TAG_PATTERN)
+            for part in pattern.findall(text)
         }
         for text in _texts(message) if message.id else []:
-            used = {part for pattern in (_PLACEHOLDER, _TAG) for part in pattern.findall(text)}
+            used_placeholders = {
+                part for pattern in (_PLACEHOLDER_PATTERN, _TAG_PATTERN) for part in pattern.findall(text)
+            }
             # The singular form may write the count as a word.
             optional = {"{count}", "%(count)s", "%(num)s"} if message.pluralizable else set()
-            if text and (used - expected or expected - used - optional):
+            if text and (
+                used_placeholders - expected_placeholders or expected_placeholders - used_placeholders - optional
+            ):
                 wrong.append((message.id, text))
     assert wrong == []
 
@@ -74,7 +83,7 @@ def test_messages_with_the_same_singular_have_the_same_plural() -> None:
     for _, message, _ in translations.find_messages():
         if not isinstance(message, str):
             plurals.setdefault(message[0], set()).add(message[1])
-    assert {singular: found for singular, found in plurals.items() if len(found) > 1} == {}
+    assert {singular: plural_forms for singular, plural_forms in plurals.items() if len(plural_forms) > 1} == {}
 
 
 def test_the_extraction_finds_every_call_in_the_modules() -> None:

@@ -33,15 +33,15 @@ def invalid_value(kind: Any) -> tuple[Any, list[str]] | None:
         return _nest(_rejected_value(get_args(kind)[1]), lambda value: {"key": value}, "key")
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         config = kind.__struct_config__
-        value = {} if config.tag_field is None else {config.tag_field: config.tag}
-        rejected = {field.encode_name: _rejected_value(field.type) for field in msgspec.structs.fields(kind)}
-        values = {name: rejection[0] for name, rejection in rejected.items() if rejection is not None}
-        return (value | values, list(values)) if values else None
+        tag = {} if config.tag_field is None else {config.tag_field: config.tag}
+        rejections = {field.encode_name: _rejected_value(field.type) for field in msgspec.structs.fields(kind)}
+        values = {name: rejection[0] for name, rejection in rejections.items() if rejection is not None}
+        return (tag | values, list(values)) if values else None
     return _rejected_value(kind)
 
 
-def _nest(found: tuple[Any, list[str]] | None, wrap: Any, step: str) -> tuple[Any, list[str]] | None:
-    return None if found is None else (wrap(found[0]), [f"{step}.{path}".rstrip(".") for path in found[1]])
+def _nest(rejection: tuple[Any, list[str]] | None, wrap: Any, step: str) -> tuple[Any, list[str]] | None:
+    return None if rejection is None else (wrap(rejection[0]), [f"{step}.{path}".rstrip(".") for path in rejection[1]])
 
 
 def _rejected_value(kind: Any) -> tuple[Any, list[str]] | None:
@@ -116,33 +116,33 @@ def example_url(endpoint: Endpoint, **values: str) -> str:
 
 
 async def test_every_invalid_body_field_is_reported(callers: Callers) -> None:
-    missing: list[str] = []
-    seen: set[str] = set()
+    unreported: list[str] = []
+    checked_names: set[str] = set()
     for endpoint, form in endpoints_with_body():
-        found = invalid_value(form)
-        if found is not None:
-            seen.add(endpoint.name)
-            value, invalid_paths = found
+        rejection = invalid_value(form)
+        if rejection is not None:
+            checked_names.add(endpoint.name)
+            value, invalid_paths = rejection
             response = await callers.send(endpoint, example_url(endpoint), json=value)
-            missing += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, invalid_paths)]
+            unreported += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, invalid_paths)]
 
-    assert not missing, "\n".join(missing)
-    assert {endpoint.name for endpoint, _ in endpoints_with_body()} == seen
+    assert not unreported, "\n".join(unreported)
+    assert {endpoint.name for endpoint, _ in endpoints_with_body()} == checked_names
 
 
 async def test_a_body_of_the_wrong_json_type_is_rejected(callers: Callers) -> None:
-    missing: list[str] = []
+    unreported: list[str] = []
     for endpoint, form in endpoints_with_body():
-        bare = get_args(form)[0] if get_origin(form) is Annotated else form
-        value: Any = {"0": 1} if get_origin(bare) is list else ["no"]
+        body_type = get_args(form)[0] if get_origin(form) is Annotated else form
+        value: Any = {"0": 1} if get_origin(body_type) is list else ["no"]
         response = await callers.send(endpoint, example_url(endpoint), json=value)
-        missing += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [])]
+        unreported += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [])]
 
-    assert not missing, "\n".join(missing)
+    assert not unreported, "\n".join(unreported)
 
 
 async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> None:
-    missing: list[str] = []
+    unreported: list[str] = []
     for endpoint in EndpointTable(SLICES):
         if endpoint.operation.query is NoneType:
             continue
@@ -155,9 +155,9 @@ async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> No
             body = None if endpoint.operation.body is NoneType else {}
             path = f"{example_url(endpoint)}&{'&'.join(f'{name}=no!' for name in names)}"
             response = await callers.send(endpoint, path, json=body)
-            missing += [f"{endpoint.name}: {name}" for name in find_unmentioned(response, names)]
+            unreported += [f"{endpoint.name}: {name}" for name in find_unmentioned(response, names)]
 
-    assert not missing, "\n".join(missing)
+    assert not unreported, "\n".join(unreported)
 
 
 def _accepts_text(kind: Any) -> bool:
@@ -171,12 +171,12 @@ def _accepts_text(kind: Any) -> bool:
 
 
 async def test_every_invalid_path_id_is_reported(callers: Callers) -> None:
-    missing: list[str] = []
+    unreported: list[str] = []
     for endpoint in EndpointTable(SLICES):
         for name, is_id in zip(endpoint.operation.parameters, endpoint.snowflake_parameters, strict=True):
             if is_id:
                 body = None if endpoint.operation.body is NoneType else {}
                 response = await callers.send(endpoint, example_url(endpoint, **{name: "no!"}), json=body)
-                missing += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [name])]
+                unreported += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [name])]
 
-    assert not missing, "\n".join(missing)
+    assert not unreported, "\n".join(unreported)

@@ -45,10 +45,10 @@ def _allow_own_and_nested_errors(schemas: dict[str, Any]) -> None:
 
 def _make_rate_limit_code_optional(schemas: dict[str, Any]) -> None:
     """spec/http.md#1.14: `code` is optional in the body of a 429."""
-    own = schemas["RatelimitedResponse"]["allOf"][1]
-    own["properties"] |= {"code": {"type": "integer"}, "message": {"type": "string"}}
-    own["required"] = ["message", "retry_after", "global"]
-    schemas["RatelimitedResponse"]["allOf"] = [own]
+    response_schema = schemas["RatelimitedResponse"]["allOf"][1]
+    response_schema["properties"] |= {"code": {"type": "integer"}, "message": {"type": "string"}}
+    response_schema["required"] = ["message", "retry_after", "global"]
+    schemas["RatelimitedResponse"]["allOf"] = [response_schema]
 
 
 def _add_media_channel_type(schemas: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 METHODS: Final = ("get", "post", "put", "patch", "delete")
 
-_ATOMS: Final[dict[str, dict[str, Any]]] = {
+_ATOM_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "string": {"type": "string"},
     "timestamp": {"type": "string", "format": "date-time"},
     "uri": {"type": "string", "format": "uri"},
@@ -49,11 +49,11 @@ _LIMITS: Final = {
     "object": ("minProperties", "maxProperties"),
 }
 _SNOWFLAKE: Final = {"type": "string", "pattern": "^(0|[1-9][0-9]*)$", "format": "snowflake"}
-_PROSE: Final = frozenset({"description", "title", "x-discord-union"})
+_PROSE_KEYS: Final = frozenset({"description", "title", "x-discord-union"})
 _REFERENCE: Final = "#/components/schemas/"
-_WIDTH: Final = 120
+_LINE_WIDTH: Final = 120
 
-_TOKEN: Final = re.compile(
+_TOKEN_PATTERN: Final = re.compile(
     r"""(?P<operation>(?:GET|POST|PUT|PATCH|DELETE)\s+\S+\s+\w+:)
     |(?P<key>[\w.@$*\[\]-]+\??:)
     |(?P<range>-?[\d.]*?\.\.(?:-?\d[\d.]*)?)
@@ -70,19 +70,21 @@ _TOKEN: Final = re.compile(
 
 def render(document: dict[str, Any]) -> str:
     """Return the facts of an OpenAPI document as text: operations by path, then models by name."""
-    parts = []
-    for path, item in sorted(document["paths"].items()):
+    paragraphs = []
+    for path, path_item in sorted(document["paths"].items()):
         for method in METHODS:
-            if method in item:
-                operation = item[method]
-                body = _render_operation(operation, [*item.get("parameters", ()), *operation.get("parameters", ())])
-                parts.append(_wrap(f"{method.upper()} {path} {operation['operationId']}: {body}"))
-    parts += [
+            if method in path_item:
+                operation = path_item[method]
+                body = _render_operation(
+                    operation, [*path_item.get("parameters", ()), *operation.get("parameters", ())]
+                )
+                paragraphs.append(_wrap(f"{method.upper()} {path} {operation['operationId']}: {body}"))
+    paragraphs += [
         _wrap(f"{name}: {_render_schema(schema)}")
         for name, schema in sorted(document["components"]["schemas"].items())
         if name != "SnowflakeType"
     ]
-    return "\n".join(parts) + "\n"
+    return "\n".join(paragraphs) + "\n"
 
 
 def _render_operation(operation: dict[str, Any], parameters: list[dict[str, Any]]) -> str:
@@ -115,7 +117,7 @@ def _render_schema(schema: dict[str, Any] | bool) -> str:
     if schema is False:
         return "nothing"
     assert isinstance(schema, dict)
-    schema = {key: value for key, value in schema.items() if key not in _PROSE}
+    schema = {key: value for key, value in schema.items() if key not in _PROSE_KEYS}
     kinds = schema.pop("type", None)
     kinds = [kinds] if isinstance(kinds, str) else list(kinds or ())
     is_nullable = "null" in kinds and len(kinds) > 1
@@ -160,16 +162,18 @@ def _render_plain(kind: str, schema: dict[str, Any]) -> str:
             f"{name}{'' if name in required else '?'}: {_render_schema(field)}"
             for name, field in schema.pop("properties", {}).items()
         ]
-        others = schema.pop("additionalProperties", None)
-        if others is not None and not fields:
-            text = f"{{{_render_schema(others)}}}"
+        additional_properties = schema.pop("additionalProperties", None)
+        if additional_properties is not None and not fields:
+            text = f"{{{_render_schema(additional_properties)}}}"
         else:
-            text = _block(fields if others is None else [*fields, f"*: {_render_schema(others)}"])
+            text = _block(
+                fields if additional_properties is None else [*fields, f"*: {_render_schema(additional_properties)}"]
+            )
     else:
         pattern = schema.pop("pattern", None)
-        typed = {"type": kind} if kind else {}
-        typed |= {key: schema.pop(key) for key in ("format", "contentEncoding") if key in schema}
-        (text,) = (name for name, atom in _ATOMS.items() if atom == typed)
+        atom_schema = {"type": kind} if kind else {}
+        atom_schema |= {key: schema.pop(key) for key in ("format", "contentEncoding") if key in schema}
+        (text,) = (name for name, atom in _ATOM_SCHEMAS.items() if atom == atom_schema)
         if pattern is not None:
             limits += f" matching {json.dumps(pattern)}"
     assert not schema, schema
@@ -186,7 +190,7 @@ def _wrap(text: str) -> str:
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         lines += textwrap.wrap(
-            line, _WIDTH, subsequent_indent=indent + "    ", break_long_words=False, break_on_hyphens=False
+            line, _LINE_WIDTH, subsequent_indent=indent + "    ", break_long_words=False, break_on_hyphens=False
         )
     return "\n".join(lines)
 
@@ -205,14 +209,14 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str]] = []
         end = 0
-        for match in _TOKEN.finditer(text):
+        for match in _TOKEN_PATTERN.finditer(text):
             assert match.start() == end, f"unexpected text: {text[end : match.start()]!r}"
             end = match.end()
             if match.lastgroup not in (None, "space"):
                 self._tokens.append((str(match.lastgroup), match[0]))
         assert end == len(text), f"unexpected text: {text[end : end + 40]!r}"
         self._tokens.append(("end", ""))
-        self._at = 0
+        self._position = 0
 
     def document(self) -> dict[str, Any]:
         paths: dict[str, Any] = {}
@@ -221,51 +225,51 @@ class _Parser:
             kind, token = self._next()
             if kind == "operation":
                 method, path, name = token.removesuffix(":").split()
-                paths.setdefault(path, {})[method.lower()] = {"operationId": name, **self._operation()}
+                paths.setdefault(path, {})[method.lower()] = {"operationId": name, **self._parse_operation()}
             else:
                 assert kind == "key", token
-                schemas[token.removesuffix(":")] = self._union()
+                schemas[token.removesuffix(":")] = self._parse_union()
         return {"openapi": "3.1.0", "paths": paths, "components": {"schemas": schemas}}
 
-    def _operation(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"parameters": [], "responses": {}}
+    def _parse_operation(self) -> dict[str, Any]:
+        operation: dict[str, Any] = {"parameters": [], "responses": {}}
         self._expect("{")
         while not self._accept("}"):
             key = self._next()[1].removesuffix(":")
             if key == "query":
-                schema = self._union()
+                schema = self._parse_union()
                 for name, field in schema["properties"].items():
                     required = name in schema.get("required", ())
-                    found["parameters"].append({"in": "query", "name": name, "required": required, "schema": field})
+                    operation["parameters"].append({"in": "query", "name": name, "required": required, "schema": field})
             elif key == "body":
-                found["requestBody"] = {"content": {"application/json": {"schema": self._union()}}}
+                operation["requestBody"] = {"content": {"application/json": {"schema": self._parse_union()}}}
             elif self._accept("empty"):
-                found["responses"][key] = {}
+                operation["responses"][key] = {}
             elif self._accept("media"):
-                found["responses"][key] = {"content": {json.loads(self._next()[1]): {"schema": {}}}}
+                operation["responses"][key] = {"content": {json.loads(self._next()[1]): {"schema": {}}}}
             else:
-                found["responses"][key] = _json_content(self._union())
-        found["responses"]["429"] = _json_content({"$ref": f"{_REFERENCE}RatelimitedResponse"})
-        found["responses"]["4XX"] = _json_content({"$ref": f"{_REFERENCE}ErrorResponse"})
-        return found
+                operation["responses"][key] = _json_content(self._parse_union())
+        operation["responses"]["429"] = _json_content({"$ref": f"{_REFERENCE}RatelimitedResponse"})
+        operation["responses"]["4XX"] = _json_content({"$ref": f"{_REFERENCE}ErrorResponse"})
+        return operation
 
-    def _union(self) -> dict[str, Any]:
-        arms = [self._intersection()]
+    def _parse_union(self) -> dict[str, Any]:
+        arms = [self._parse_intersection()]
         while self._accept("|"):
-            arms.append(self._intersection())
+            arms.append(self._parse_intersection())
         if len(arms) == 2 and arms[1] == {"type": "null"} and isinstance(arms[0].get("type"), str):
             kind, values = arms[0]["type"], arms[0].get("enum")
             return arms[0] | {"type": [kind, "null"]} | ({} if values is None else {"enum": [*values, None]})
         return arms[0] if len(arms) == 1 else {"oneOf": arms}
 
-    def _intersection(self) -> dict[str, Any]:
-        parts = [self._suffixed()]
+    def _parse_intersection(self) -> dict[str, Any]:
+        schemas = [self._parse_suffixed()]
         while self._accept("&"):
-            parts.append(self._suffixed())
-        return parts[0] if len(parts) == 1 else {"allOf": parts}
+            schemas.append(self._parse_suffixed())
+        return schemas[0] if len(schemas) == 1 else {"allOf": schemas}
 
-    def _suffixed(self) -> dict[str, Any]:
-        schema = dict(self._primary())
+    def _parse_suffixed(self) -> dict[str, Any]:
+        schema = dict(self._parse_primary())
         if self._accept("unique"):
             schema["uniqueItems"] = True
         if self._kind == "range":
@@ -280,21 +284,21 @@ class _Parser:
                 schema["enum"].append(json.loads(self._next()[1]))
         return schema
 
-    def _primary(self) -> dict[str, Any]:
+    def _parse_primary(self) -> dict[str, Any]:
         if self._accept("["):
-            items = self._union()
+            item_schema = self._parse_union()
             self._expect("]")
-            return {"type": "array", "items": items}
+            return {"type": "array", "items": item_schema}
         if self._accept("{"):
-            return self._object()
+            return self._parse_object()
         kind, token = self._next()
         assert kind == "word", token
-        return _ATOMS.get(token, {"$ref": f"{_REFERENCE}{token}"})
+        return _ATOM_SCHEMAS.get(token, {"$ref": f"{_REFERENCE}{token}"})
 
-    def _object(self) -> dict[str, Any]:
+    def _parse_object(self) -> dict[str, Any]:
         schema: dict[str, Any] = {"type": "object"}
         if self._kind not in ("key", "mark"):
-            schema["additionalProperties"] = self._union()
+            schema["additionalProperties"] = self._parse_union()
             self._expect("}")
             return schema
         properties: dict[str, Any] = {}
@@ -304,9 +308,9 @@ class _Parser:
             assert kind == "key", token
             name = token.removesuffix(":").removesuffix("?")
             if name == "*":
-                schema["additionalProperties"] = False if self._accept("nothing") else self._union()
+                schema["additionalProperties"] = False if self._accept("nothing") else self._parse_union()
                 continue
-            properties[name] = self._union()
+            properties[name] = self._parse_union()
             if not token.endswith("?:"):
                 required.append(name)
         schema["properties"] = properties
@@ -316,21 +320,21 @@ class _Parser:
 
     @property
     def _kind(self) -> str:
-        return self._tokens[self._at][0]
+        return self._tokens[self._position][0]
 
     def _next(self) -> tuple[str, str]:
-        self._at += 1
-        return self._tokens[self._at - 1]
+        self._position += 1
+        return self._tokens[self._position - 1]
 
     def _accept(self, token: str) -> bool:
-        if self._tokens[self._at][1] == token:
-            self._at += 1
+        if self._tokens[self._position][1] == token:
+            self._position += 1
             return True
         return False
 
     def _expect(self, token: str) -> None:
-        found = self._next()[1]
-        assert found == token, f"{token} expected, not {found}"
+        next_token = self._next()[1]
+        assert next_token == token, f"{token} expected, not {next_token}"
 
 
 def _json_content(schema: dict[str, Any]) -> dict[str, Any]:
