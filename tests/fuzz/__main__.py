@@ -43,16 +43,16 @@ async def _replay(files: list[Path]) -> int:
     """Send stored inputs to one platform and print the problems that they still cause."""
     monitor = Monitor()
     monitor.start()
-    failed = 0
+    failure_count = 0
     async with run_platform() as platform:
         for file in files:
             problems = await replay(platform, json.loads(file.read_text()), monitor)
-            failed += bool(problems)
+            failure_count += bool(problems)
             for problem in problems:
                 print(f"{file.name}: {problem}")
     await monitor.stop()
-    print(f"{len(files)} inputs sent, {failed} with problems")
-    return int(bool(failed))
+    print(f"{len(files)} inputs sent, {failure_count} with problems")
+    return int(bool(failure_count))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ class GatewayTarget(FuzzTarget):
     def __init__(self, platform: Platform, rng: random.Random, report: Report) -> None:
         super().__init__(platform, rng, report)
         self._pool = ObjectPool(rng)
-        self._values = ValueSource(rng, self._pool)
+        self._value_source = ValueSource(rng, self._pool)
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._is_etf = False
         self._frames: list[dict[str, Any]] = []
@@ -115,10 +115,10 @@ class GatewayTarget(FuzzTarget):
         choice = self.random.random()
         if choice < 0.55:
             command = self.random.choice(COMMANDS)
-            data = self._values.build(command.payload)
+            payload = self._value_source.build(command.payload)
             if self.random.random() < 0.2:
-                data = mutate_value(data, self.random)
-            return self._json_frame({"op": command.opcode, "d": data})
+                payload = mutate_value(payload, self.random)
+            return self._json_frame({"op": command.opcode, "d": payload})
         if choice < 0.65:
             opcode = self.random.choice([*GatewayOpcode, -1, 99, 2**40])
             return self._json_frame({"op": int(opcode), "d": random_hostile(self.random)})
@@ -145,11 +145,11 @@ class GatewayTarget(FuzzTarget):
                 return {"base64": base64.b64encode(etf.encode(value)).decode()}
             except (TypeError, ValueError, UnicodeError):
                 pass
-        data = encode_json(value, self.random)
+        encoded = encode_json(value, self.random)
         try:
-            return {"text": data.decode()}
+            return {"text": encoded.decode()}
         except UnicodeDecodeError:
-            return {"base64": base64.b64encode(data).decode()}
+            return {"base64": base64.b64encode(encoded).decode()}
 
     def _build_etf(self) -> bytes:
         """Return an ETF term, usually with a wrong length or an unsupported tag."""
@@ -172,13 +172,13 @@ class GatewayTarget(FuzzTarget):
 
     def _build_raw_frame(self) -> bytes:
         """Return a masked WebSocket frame that may violate RFC 6455 or be a part of a message."""
-        first = self.random.choice((0x01, 0x80, 0x82, 0x83, 0x87, 0x89, 0x8A, 0x88, 0xC1, 0xF1, 0x8F, 0x00))
+        first_byte = self.random.choice((0x01, 0x80, 0x82, 0x83, 0x87, 0x89, 0x8A, 0x88, 0xC1, 0xF1, 0x8F, 0x00))
         payload = self.random.choice(
             (b"", b"{}", b"\xff\xfe", b"x" * 125, struct.pack(">H", 1005), struct.pack(">H", 70))
         )
         if self.random.random() < 0.2:
-            return bytes((first, 0xFF)) + b"\x7f" * 8 + bytes(4)
-        return bytes((first, 0x80 | len(payload))) + bytes(4) + payload
+            return bytes((first_byte, 0xFF)) + b"\x7f" * 8 + bytes(4)
+        return bytes((first_byte, 0x80 | len(payload))) + bytes(4) + payload
 
     # Sending
 
@@ -243,17 +243,17 @@ class GatewayTarget(FuzzTarget):
                     return "binary message"
                 self._has_hello = True
 
-    async def replay(self, data: Any) -> None:
+    async def replay(self, stored_input: Any) -> None:
         """Send stored frames on a new connection."""
         await self.start()
         self.random = random.Random(0)
         await self.close()
         self._has_hello = False
-        self._query, self._frames, self._is_etf = data["query"], [], "etf" in data["query"]
+        self._query, self._frames, self._is_etf = stored_input["query"], [], "etf" in stored_input["query"]
         self._socket = await self.platform.world.client.ws_connect(
-            f"{self.platform.world.gateway}{data['query']}", max_msg_size=0
+            f"{self.platform.world.gateway}{stored_input['query']}", max_msg_size=0
         )
-        await self._send_frames(data["frames"])
+        await self._send_frames(stored_input["frames"])
 
     async def close(self) -> None:
         """Close the connection."""

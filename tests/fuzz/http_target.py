@@ -64,12 +64,12 @@ class HttpTarget(FuzzTarget):
             report.operations |= {endpoint.name for endpoint in self.endpoints}
         self._client = WireClient(*platform.address)
         self._pool = ObjectPool(rng)
-        self._values = ValueSource(rng, self._pool)
-        self._valid: dict[str, ValidRequest] = {}
+        self._value_source = ValueSource(rng, self._pool)
+        self._valid_requests: dict[str, ValidRequest] = {}
         """The last valid request of each operation."""
-        self._round: list[Endpoint] = []
+        self._remaining_endpoints: list[Endpoint] = []
         self._created_parameters = _created_parameters(self.endpoints)
-        self._last: tuple[Endpoint, WireRequest, dict[str, Any]] | None = None
+        self._last_request: tuple[Endpoint, WireRequest, dict[str, Any]] | None = None
         self._is_mutated = False
         """Whether bytes of the last request were mutated, so that it may belong to another operation."""
 
@@ -86,54 +86,71 @@ class HttpTarget(FuzzTarget):
 
     async def step(self) -> None:
         """Send a request for the next operation."""
-        if not self._round:
-            self._round = self.random.sample(self.endpoints, len(self.endpoints))
-        endpoint = self._round.pop()
+        if not self._remaining_endpoints:
+            self._remaining_endpoints = self.random.sample(self.endpoints, len(self.endpoints))
+        endpoint = self._remaining_endpoints.pop()
         choice = self.random.random()
         if choice < 0.04 and endpoint.name not in SLOW_OPERATIONS:
             await self._send_valid(endpoint)
             return
-        valid = self._valid.get(endpoint.name) or ValidRequest(self.platform.owner, self._path_values(endpoint))
-        values, query, body, multipart = dict(valid.values), dict(valid.query), valid.body, valid.multipart
+        valid_request = self._valid_requests.get(endpoint.name) or ValidRequest(
+            self.platform.owner, self._path_values(endpoint)
+        )
+        path_values, query, body, multipart = (
+            dict(valid_request.values),
+            dict(valid_request.query),
+            valid_request.body,
+            valid_request.multipart,
+        )
         if choice < 0.45:
             body, multipart = self._generate_body(endpoint, body, multipart)
             query = self._generate_query(endpoint, query)
             if endpoint.name not in DESTRUCTIVE_OPERATIONS and self.random.random() < 0.5:
-                values = self._path_values(endpoint)
+                path_values = self._path_values(endpoint)
         elif choice < 0.9:
-            part = self.random.randrange(10)
-            if part < 6 and body is not None:
+            part_choice = self.random.randrange(10)
+            if part_choice < 6 and body is not None:
                 body = mutate_value(body, self.random)
-            elif part < 8:
+            elif part_choice < 8:
                 query = self._mutate_query(endpoint, query)
             elif endpoint.operation.parameters and endpoint.name not in DESTRUCTIVE_OPERATIONS:
-                values = self._mutate_path(endpoint, values)
-        caller_kind, caller = self._choose_caller(endpoint, valid)
-        wire = await self._encode(endpoint, caller, values, query, body, multipart, valid.headers)
+                path_values = self._mutate_path(endpoint, path_values)
+        caller_kind, caller = self._choose_caller(endpoint, valid_request)
+        wire = await self._encode(endpoint, caller, path_values, query, body, multipart, valid_request.headers)
         self._is_mutated = choice >= 0.9 or self.random.random() < 0.03
         if self._is_mutated:
             wire = mutate_wire(wire, self.random)
-        await self._send(endpoint, wire, {"caller": caller_kind, "values": valid.values})
+        await self._send(endpoint, wire, {"caller": caller_kind, "values": valid_request.values})
 
-    async def replay(self, data: Any) -> None:
+    async def replay(self, stored_input: Any) -> None:
         """Send a stored request, with the IDs of this platform."""
-        endpoint = next(endpoint for endpoint in self.endpoints if endpoint.name == data["operation"])
-        valid = await build_request(self.platform, endpoint)
+        endpoint = next(endpoint for endpoint in self.endpoints if endpoint.name == stored_input["operation"])
+        valid_request = await build_request(self.platform, endpoint)
         replacements = {f"${{{name}}}": value for name, value in self.platform.prepared_guild.object_ids.items()}
-        replacements |= {f"${{{name}}}": str(value) for name, value in valid.values.items()}
+        replacements |= {f"${{{name}}}": str(value) for name, value in valid_request.values.items()}
 
         def fill(text: str) -> str:
             for name, value in replacements.items():
                 text = text.replace(name, quote(value, safe=""))
             return text
 
-        body = base64.b64decode(data["base64"]) if "base64" in data else fill(data["body"]).encode()
-        caller = valid.caller if data["caller"] == "recipe" else self.platform.callers[data["caller"]]
-        headers = [(name, value) for name, value in data["headers"]]
+        body = (
+            base64.b64decode(stored_input["base64"])
+            if "base64" in stored_input
+            else fill(stored_input["body"]).encode()
+        )
+        caller = (
+            valid_request.caller
+            if stored_input["caller"] == "recipe"
+            else self.platform.callers[stored_input["caller"]]
+        )
+        headers = [(name, value) for name, value in stored_input["headers"]]
         if caller is not None:
             headers.append(("Authorization", caller.header))
-        wire = WireRequest(data["method"], fill(data["target"]), headers, body, data["is_truncated"])
-        await self._send(endpoint, wire, {"caller": data["caller"], "values": valid.values})
+        wire = WireRequest(
+            stored_input["method"], fill(stored_input["target"]), headers, body, stored_input["is_truncated"]
+        )
+        await self._send(endpoint, wire, {"caller": stored_input["caller"], "values": valid_request.values})
 
     async def close(self) -> None:
         """Close the connection."""
@@ -145,20 +162,27 @@ class HttpTarget(FuzzTarget):
         """Build a new valid request and send it."""
         self._is_mutated = False
         try:
-            valid = await build_request(self.platform, endpoint)
+            valid_request = await build_request(self.platform, endpoint)
         except (AssertionError, ConnectionError):
             # Earlier requests changed an object or closed a session that the recipe needs, or a limit is reached.
             self.report.outcome_counts["http recipe failed"] += 1
             return
-        self._valid[endpoint.name] = valid
-        for name, value in valid.values.items():
+        self._valid_requests[endpoint.name] = valid_request
+        for name, value in valid_request.values.items():
             self._pool.add(name, str(value))
-        multipart = None if valid.multipart is None else await _multipart_bytes(valid.multipart)
-        valid.multipart = multipart  # type: ignore[assignment]
+        multipart = None if valid_request.multipart is None else await _multipart_bytes(valid_request.multipart)
+        valid_request.multipart = multipart  # type: ignore[assignment]
         wire = await self._encode(
-            endpoint, valid.caller, valid.values, valid.query, valid.body, multipart, valid.headers, is_exact=True
+            endpoint,
+            valid_request.caller,
+            valid_request.values,
+            valid_request.query,
+            valid_request.body,
+            multipart,
+            valid_request.headers,
+            is_exact=True,
         )
-        await self._send(endpoint, wire, {"caller": "recipe", "values": valid.values})
+        await self._send(endpoint, wire, {"caller": "recipe", "values": valid_request.values})
 
     async def _encode(
         self,
@@ -178,23 +202,23 @@ class HttpTarget(FuzzTarget):
         headers = list(extra_headers.items())
         if caller is not None:
             headers.append(("Authorization", caller.header))
-        data = b""
+        body_bytes = b""
         if multipart is not None:
-            content_type, data = multipart
+            content_type, body_bytes = multipart
             headers.append(("Content-Type", content_type))
         elif operation.is_form:
             headers.append(("Content-Type", "application/x-www-form-urlencoded"))
-            data = _encode_query(body if isinstance(body, dict) else {"a": body}).encode()
+            body_bytes = _encode_query(body if isinstance(body, dict) else {"a": body}).encode()
         elif body is not None and operation.body is not type(None):
             headers.append(("Content-Type", "application/json"))
-            data = json.dumps(body).encode() if is_exact else encode_json(body, self.random)
-        return WireRequest(operation.method, target, headers, data)
+            body_bytes = json.dumps(body).encode() if is_exact else encode_json(body, self.random)
+        return WireRequest(operation.method, target, headers, body_bytes)
 
     def _generate_body(self, endpoint: Endpoint, body: Any, multipart: Any) -> tuple[Any, Any]:
         kind = endpoint.operation.body
         if kind is type(None) or endpoint.operation.is_form:
             return (mutate_value(body, self.random) if body is not None else None), multipart
-        generated = self._values.build(kind)
+        generated = self._value_source.build(kind)
         if isinstance(body, dict) and isinstance(generated, dict) and self.random.random() < 0.5:
             generated = generated | body if self.random.random() < 0.7 else body | generated
         return generated, multipart if self.random.random() < 0.5 else None
@@ -203,7 +227,7 @@ class HttpTarget(FuzzTarget):
         kind = endpoint.operation.query
         if kind is type(None):
             return query
-        generated = self._values.build(kind)
+        generated = self._value_source.build(kind)
         return query | generated if isinstance(generated, dict) else query
 
     def _mutate_query(self, endpoint: Endpoint, query: dict[str, Any]) -> dict[str, Any]:
@@ -234,7 +258,7 @@ class HttpTarget(FuzzTarget):
     # Sending and checking
 
     async def _send(self, endpoint: Endpoint, wire: WireRequest, context: dict[str, Any]) -> WireResponse:
-        self._last = endpoint, wire, context
+        self._last_request = endpoint, wire, context
         self.report.attempt_counts[endpoint.name] += 1
         response = await self._client.send(wire)
         self.report.count(self.name, str(response.status or "closed"))
@@ -275,7 +299,7 @@ class HttpTarget(FuzzTarget):
     @property
     def last_input(self) -> Any:  # type: ignore[override]
         """The request that was sent last."""
-        return None if self._last is None else self._serialize(*self._last)
+        return None if self._last_request is None else self._serialize(*self._last_request)
 
     def _serialize(self, endpoint: Endpoint, wire: WireRequest, context: dict[str, Any]) -> dict[str, Any]:
         names = {value: name for name, value in self.platform.prepared_guild.object_ids.items() if len(value) > 6}
@@ -286,7 +310,7 @@ class HttpTarget(FuzzTarget):
                 text = text.replace(_quote(value), f"${{{name}}}") if value in text else text
             return text
 
-        data: dict[str, Any] = {
+        replay_input: dict[str, Any] = {
             "operation": endpoint.name,
             "caller": context["caller"],
             "method": wire.method,
@@ -295,17 +319,17 @@ class HttpTarget(FuzzTarget):
             "is_truncated": wire.is_truncated,
         }
         if wire.body.isascii():
-            data["body"] = replace(wire.body.decode())
+            replay_input["body"] = replace(wire.body.decode())
         else:
-            data["base64"] = base64.b64encode(wire.body).decode()
-        return data
+            replay_input["base64"] = base64.b64encode(wire.body).decode()
+        return replay_input
 
     async def minimize(self, summary: str) -> Any:
         """Return the last input with the smallest JSON body found that still causes a server error.
 
         The input is unchanged if its body is not JSON, or if no smaller body causes a server error."""
-        assert self._last is not None
-        endpoint, wire, context = self._last
+        assert self._last_request is not None
+        endpoint, wire, context = self._last_request
         try:
             body = json.loads(wire.body)
         except ValueError:

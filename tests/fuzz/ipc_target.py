@@ -146,13 +146,13 @@ class IpcTarget(FuzzTarget):
         except TimeoutError:
             return "waiting"
 
-    async def replay(self, data: Any) -> None:
+    async def replay(self, stored_input: Any) -> None:
         """Send stored frames."""
         await self.start()
         application_id = self.platform.bot.application_id
         assert application_id is not None
         program = await self._machine.connect_authenticated(application_id, SCOPES)
-        for frame in data["frames"]:
+        for frame in stored_input["frames"]:
             await self._send(program, base64.b64decode(frame))
             if self._program is None and program._writer.is_closing():
                 program = await self._machine.connect_authenticated(application_id, SCOPES)

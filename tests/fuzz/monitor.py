@@ -91,10 +91,10 @@ class Monitor(logging.Handler):
     async def _measure_pauses(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            started, used = loop.time(), time.thread_time()
+            started_at, cpu_before = loop.time(), time.thread_time()
             await asyncio.sleep(_INTERVAL_SECONDS)
             # Time in which other processes of a busy machine ran does not count.
-            pause = min(loop.time() - started - _INTERVAL_SECONDS, time.thread_time() - used)
+            pause = min(loop.time() - started_at - _INTERVAL_SECONDS, time.thread_time() - cpu_before)
             self.longest_pause_seconds = max(self.longest_pause_seconds, pause)
             if pause > PAUSE_SECONDS_MAX:
                 self.problems.append(Problem("pause", "the event loop paused", f"{pause:.1f} s"))

@@ -91,35 +91,43 @@ class MultipartTarget(HttpTarget):
         if self.random.random() < 0.02:
             await self._send_valid(endpoint)
             return
-        valid = self._valid.get(endpoint.name)
-        if valid is None:
+        valid_request = self._valid_requests.get(endpoint.name)
+        if valid_request is None:
             return
         boundary = self.random.choice(("b", "----boundary", "x" * 70, "x" * 201, "a b", "-", "--"))
-        body = self._build_body(endpoint, boundary.encode(), valid.body)
+        body = self._build_body(endpoint, boundary.encode(), valid_request.body)
         if self.random.random() < 0.25:
             body = mutate_bytes(body, self.random)
         quoted = f'"{boundary}"' if self.random.random() < 0.3 else boundary
         content_type = f"multipart/form-data; boundary={quoted}"
-        caller_kind, caller = self._choose_caller(endpoint, valid)
+        caller_kind, caller = self._choose_caller(endpoint, valid_request)
         wire = await self._encode(
-            endpoint, caller, valid.values, valid.query, None, (content_type, body), valid.headers
+            endpoint,
+            caller,
+            valid_request.values,
+            valid_request.query,
+            None,
+            (content_type, body),
+            valid_request.headers,
         )
         self._is_mutated = self.random.random() < 0.1
         if self._is_mutated:
             wire = mutate_wire(wire, self.random)
         elif self.random.random() < 0.2:
             wire = _chunk(wire, self.random)
-        await self._send(endpoint, wire, {"caller": caller_kind, "values": valid.values})
+        await self._send(endpoint, wire, {"caller": caller_kind, "values": valid_request.values})
 
     def _build_body(self, endpoint: Endpoint, boundary: bytes, valid_body: Any) -> bytes:
         parts = []
         if self.random.random() < 0.6:
-            body = valid_body if self.random.random() < 0.5 else self._values.build(endpoint.operation.body)
-            parts.append(_part('form-data; name="payload_json"', "application/json", encode_json(body, self.random)))
+            body = valid_body if self.random.random() < 0.5 else self._value_source.build(endpoint.operation.body)
+            parts.append(
+                _encode_part('form-data; name="payload_json"', "application/json", encode_json(body, self.random))
+            )
         for _ in range(self.random.choice((0, 1, 1, 2, 3, 12, 201) if self.random.random() < 0.1 else (1, 1, 2))):
             parts.append(self._build_part(endpoint))
-        line = b"\r\n" if self.random.random() < 0.95 else b"\n"
-        body = b"".join(b"--" + boundary + line + part + line for part in parts)
+        line_break = b"\r\n" if self.random.random() < 0.95 else b"\n"
+        body = b"".join(b"--" + boundary + line_break + part + line_break for part in parts)
         preamble = self.random.choice((b"", b"", b"", b"preamble\r\n", b"--", b"\r\n" * 5))
         ending = self.random.choice(
             (b"--\r\n", b"--\r\n", b"--\r\n", b"--", b"", b"-", b"--\r\nepilogue", b" " * 300 + b"--")
@@ -143,10 +151,10 @@ class MultipartTarget(HttpTarget):
             content = mutate_bytes(content, self.random)
         if self.random.random() < 0.1:
             content = self.random.choice(TEXTS).encode("utf-8", "surrogatepass")
-        return _part(header, self.random.choice(_TYPES) if self.random.random() < 0.5 else "image/png", content)
+        return _encode_part(header, self.random.choice(_TYPES) if self.random.random() < 0.5 else "image/png", content)
 
 
-def _part(disposition: str, content_type: str, content: bytes) -> bytes:
+def _encode_part(disposition: str, content_type: str, content: bytes) -> bytes:
     head = f"Content-Disposition: {disposition}\r\n"
     if content_type:
         head += f"Content-Type: {content_type}\r\n"
@@ -157,13 +165,13 @@ def _chunk(wire: WireRequest, rng: random.Random) -> WireRequest:
     """Return the request with a chunked body in pieces of random sizes."""
     body, position = b"", 0
     while position < len(wire.body):
-        size = rng.choice((1, 2, 7, 100, 4000))
-        piece = wire.body[position : position + size]
-        body += f"{len(piece):x}\r\n".encode() + piece + b"\r\n"
-        position += size
+        chunk_size = rng.choice((1, 2, 7, 100, 4000))
+        chunk = wire.body[position : position + chunk_size]
+        body += f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n"
+        position += chunk_size
         if len(body) > 60_000:
-            piece = wire.body[position:]
-            body += f"{len(piece):x}\r\n".encode() + piece + b"\r\n" if piece else b""
+            chunk = wire.body[position:]
+            body += f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n" if chunk else b""
             break
     headers = [*wire.headers, ("Transfer-Encoding", "chunked")]
     return WireRequest(wire.method, wire.target, headers, body + b"0\r\n\r\n")

@@ -71,7 +71,7 @@ def mutate_value(value: Any, rng: random.Random) -> Any:
 
 
 def _mutate_once(value: Any, rng: random.Random) -> Any:
-    places = list(_places(value))
+    places = list(_list_places(value))
     if not places or rng.random() < 0.04:
         return random_hostile(rng)
     container, key = rng.choice(places)
@@ -105,24 +105,24 @@ def _perturb(value: Any, rng: random.Random) -> Any:
     return random_hostile(rng)
 
 
-def _places(value: Any, depth: int = 0) -> Any:
+def _list_places(value: Any, depth: int = 0) -> Any:
     if depth > 8:
         return
     if isinstance(value, dict):
         for key in value:
             yield value, key
-            yield from _places(value[key], depth + 1)
+            yield from _list_places(value[key], depth + 1)
     elif isinstance(value, list):
         for position in range(min(len(value), 20)):
             yield value, position
-            yield from _places(value[position], depth + 1)
+            yield from _list_places(value[position], depth + 1)
 
 
 def encode_json(value: Any, rng: random.Random) -> bytes:
     """Encode a value as JSON, rarely with a defect. The defects also include bytes that do not depend on the value."""
     text = json.dumps(value)
     if rng.random() >= 0.06:
-        return text.encode("utf-8", "surrogatepass") if rng.random() < 0.9 else _escape_free(value)
+        return text.encode("utf-8", "surrogatepass") if rng.random() < 0.9 else _encode_unescaped(value)
     choice = rng.randrange(9)
     if choice == 0:
         depth = rng.choice((100, 1100, 20_000))
@@ -147,27 +147,27 @@ def encode_json(value: Any, rng: random.Random) -> bytes:
     )
 
 
-def _escape_free(value: Any) -> bytes:
+def _encode_unescaped(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
     """Return data with a few bytes changed, removed, repeated or inserted."""
-    changed = bytearray(data)
+    changed_data = bytearray(data)
     for _ in range(rng.choice((1, 2, 5))):
-        if not changed:
+        if not changed_data:
             break
-        position = rng.randrange(len(changed))
+        position = rng.randrange(len(changed_data))
         choice = rng.randrange(4)
         if choice == 0:
-            changed[position] = rng.randrange(256)
+            changed_data[position] = rng.randrange(256)
         elif choice == 1:
-            del changed[position : position + rng.choice((1, 2, 10))]
+            del changed_data[position : position + rng.choice((1, 2, 10))]
         elif choice == 2:
-            changed[position:position] = changed[position : position + 8] * rng.choice((1, 20))
+            changed_data[position:position] = changed_data[position : position + 8] * rng.choice((1, 20))
         else:
-            changed[position:position] = bytes([rng.choice((0, 13, 10, 34, 45, 255))])
-    return bytes(changed)
+            changed_data[position:position] = bytes([rng.choice((0, 13, 10, 34, 45, 255))])
+    return bytes(changed_data)
 
 
 def mutate_wire(request: WireRequest, rng: random.Random) -> WireRequest:
@@ -195,15 +195,15 @@ def mutate_wire(request: WireRequest, rng: random.Random) -> WireRequest:
         )
     elif choice == 8:
         path, _, query = target.partition("?")
-        tricks = (path + "/", path.replace("/", "//", 2), path + "/%2e%2e", path.replace("/api/v10", "/api/v6"))
-        tricks += (
+        changed_paths = (path + "/", path.replace("/", "//", 2), path + "/%2e%2e", path.replace("/api/v10", "/api/v6"))
+        changed_paths += (
             path.replace("/api/v10", "/api"),
             path + "%00",
             path + "%ff",
             path + ";a=b",
             path.replace("v10", "v99"),
         )
-        target = rng.choice(tricks) + (f"?{query}" if query else "")
+        target = rng.choice(changed_paths) + (f"?{query}" if query else "")
     else:
         headers += [(f"X-{number}", "y" * 50) for number in range(rng.choice((5, 60)))]
     return WireRequest(method, target, headers, body, is_truncated)

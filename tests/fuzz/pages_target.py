@@ -165,9 +165,9 @@ class PagesTarget(FuzzTarget):
         return WireRequest("POST", path, headers, body[:BODY_BYTES_MAX])
 
     def _build_value(self, name: str) -> str:
-        known = self._pool.find(name)
-        if known is not None and self.random.random() < 0.5:
-            return known
+        known_value = self._pool.find(name)
+        if known_value is not None and self.random.random() < 0.5:
+            return known_value
         return self.random.choice(
             (self.random.choice(TEXTS), self.random.choice(IDS), "on", "hello", "2027-01-01T00:00")
         )
@@ -177,8 +177,8 @@ class PagesTarget(FuzzTarget):
             return ""
         names = ("next", "before", "after", "query", "client_id", "scope", "redirect_uri", "response_type", "state")
         names += ("user_code", "token", "page", "type", "kind", "state", "limit", "guild_id", "permissions", "prompt")
-        chosen = self.random.sample(names, self.random.choice((1, 2, 5)))
-        return "?" + _encode([(name, self._build_value(name)) for name in chosen])
+        chosen_names = self.random.sample(names, self.random.choice((1, 2, 5)))
+        return "?" + _encode([(name, self._build_value(name)) for name in chosen_names])
 
     def _fill(self, pattern: str) -> str:
         def replace(match: re.Match[str]) -> str:
@@ -205,16 +205,17 @@ class PagesTarget(FuzzTarget):
         if response.status >= 500 and not (response.status == 503 and wire.target.startswith("/readyz")):
             raise InvalidResponse(f"{wire.method} {_generalize(wire.target)} returned {response.status}")
 
-    async def replay(self, data: Any) -> None:
+    async def replay(self, stored_input: Any) -> None:
         """Send a stored request."""
         await self.start()
-        headers = [(name, value) for name, value in data["headers"]]
-        cookies = self._browsers[data["login"]].cookies
+        headers = [(name, value) for name, value in stored_input["headers"]]
+        cookies = self._browsers[stored_input["login"]].cookies
         if cookies:
             headers.append(("Cookie", "; ".join(f"{name}={value}" for name, value in cookies.items())))
-        body = data["body"].encode("latin-1")
+        body = stored_input["body"].encode("latin-1")
         await self._send(
-            WireRequest(data["method"], data["target"], headers, body, data["is_truncated"]), data["login"]
+            WireRequest(stored_input["method"], stored_input["target"], headers, body, stored_input["is_truncated"]),
+            stored_input["login"],
         )
 
     async def close(self) -> None:

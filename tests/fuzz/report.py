@@ -101,11 +101,11 @@ class Report:
         return files
 
 
-def store_seed(folder: Path, target: str, summary: str, data: Any) -> Path:
+def store_seed(folder: Path, target: str, summary: str, seed_input: Any) -> Path:
     """Write an input to a file that is named after its content."""
-    text = json.dumps({"target": target, "problem": summary, "input": data}, indent=1, sort_keys=True) + "\n"
+    text = json.dumps({"target": target, "problem": summary, "input": seed_input}, indent=1, sort_keys=True) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(json.dumps(seed_input, sort_keys=True).encode()).hexdigest()[:12]
     file = folder / f"{target}-{digest}.json"
     file.write_text(text)
     return file

@@ -49,7 +49,7 @@ class Runner:
         self._seed, self._targets, self._request_count, self._seconds = seed, targets, request_count, seconds
         self.report = Report()
         self._monitor = Monitor()
-        self._printed = time.monotonic()
+        self._printed_at = time.monotonic()
 
     async def run(self) -> Report:
         """Run all epochs and return the report."""
@@ -71,13 +71,13 @@ class Runner:
     async def _run_epoch(self, platform: Platform, rng: random.Random) -> None:
         targets = {name: TARGETS[name][0](platform, rng, self.report) for name in self._targets}
         weights = [TARGETS[name][1] for name in self._targets]
-        first = self.report.input_count
-        next_check = first + CHECK_INPUT_COUNT
+        first_input_number = self.report.input_count
+        next_check = first_input_number + CHECK_INPUT_COUNT
         self._monitor.take()
         try:
             for target in targets.values():
                 await self._guard(target, target.start())
-            while not self._is_done() and self.report.input_count - first < EPOCH_INPUT_COUNT:
+            while not self._is_done() and self.report.input_count - first_input_number < EPOCH_INPUT_COUNT:
                 target = targets[rng.choices(self._targets, weights)[0]]
                 await self._guard(target, target.step())
                 self._print_progress()
@@ -91,27 +91,27 @@ class Runner:
 
     async def _guard(self, target: FuzzTarget, step: Any) -> None:
         """Await a step, or the start of a target, and record the problems that it causes."""
-        found: list[Problem] = []
+        problems: list[Problem] = []
         try:
             async with asyncio.timeout(STEP_SECONDS_MAX if step.__name__ == "step" else None):
                 await step
         except InvalidResponse as error:
-            found.append(Problem("status", str(error)))
+            problems.append(Problem("status", str(error)))
         except TimeoutError:
-            found.append(Problem("hang", "no outcome before the deadline"))
+            problems.append(Problem("hang", "no outcome before the deadline"))
         except Exception as error:
             # The target did not expect the outcome.
             location = traceback.extract_tb(error.__traceback__)[-1]
             summary = f"{type(error).__name__} in {Path(location.filename).name}:{location.lineno}"
-            found.append(Problem("outcome", summary, traceback.format_exc()))
-        logged = self._monitor.take()
-        if any(problem.kind == "log" for problem in logged):
+            problems.append(Problem("outcome", summary, traceback.format_exc()))
+        logged_problems = self._monitor.take()
+        if any(problem.kind == "log" for problem in logged_problems):
             # The traceback names the cause of the status.
-            details = "; ".join(problem.summary for problem in found)
-            found = []
-            for problem in logged:
+            details = "; ".join(problem.summary for problem in problems)
+            problems = []
+            for problem in logged_problems:
                 problem.details = f"{details}\n{problem.details}"
-        for problem in [*found, *logged]:
+        for problem in [*problems, *logged_problems]:
             problem.target, problem.input = target.name, target.last_input
             if self.report.add(problem) and problem.kind in ("log", "status"):
                 problem.input = await target.minimize(problem.summary)
@@ -133,20 +133,20 @@ class Runner:
 
     def _print_progress(self) -> None:
         now = time.monotonic()
-        if now - self._printed >= PROGRESS_SECONDS:
-            self._printed = now
+        if now - self._printed_at >= PROGRESS_SECONDS:
+            self._printed_at = now
             self.report.print_progress()
 
 
-async def replay(platform: Platform, data: Any, monitor: Monitor) -> list[str]:
+async def replay(platform: Platform, stored_input: Any, monitor: Monitor) -> list[str]:
     """Send a stored input and return the problems that it causes, except pauses of the event loop."""
     report = Report()
-    target = TARGETS[data["target"]][0](platform, random.Random(0), report)
+    target = TARGETS[stored_input["target"]][0](platform, random.Random(0), report)
     problems = []
     monitor.take()
     try:
         async with asyncio.timeout(STEP_SECONDS_MAX):
-            await target.replay(data["input"])
+            await target.replay(stored_input["input"])
     except InvalidResponse as error:
         problems.append(str(error))
     except TimeoutError:

@@ -28,7 +28,7 @@ class FuzzTarget:
         """Send one input and count its outcome."""
         raise NotImplementedError
 
-    async def replay(self, data: Any) -> None:
+    async def replay(self, stored_input: Any) -> None:
         """Send a stored input."""
         raise NotImplementedError
 

@@ -123,56 +123,59 @@ class ValueSource:
             base, *extras = get_args(kind)
             return self.build(base, name, next((extra for extra in extras if isinstance(extra, Meta)), meta), depth)
         if isinstance(kind, NewType):
-            return self._timestamp() if kind is Timestamp else self.build(kind.__supertype__, name, meta, depth)
+            return self._build_timestamp() if kind is Timestamp else self.build(kind.__supertype__, name, meta, depth)
         if origin in _UNIONS:
-            return self._union(get_args(kind), name, meta, depth)
+            return self._build_union(get_args(kind), name, meta, depth)
         if origin is Literal:
             return self._random.choice(get_args(kind))
         if kind in _ARRAYS or origin in _ARRAYS:
-            return self._array(get_args(kind), name, meta, depth)
+            return self._build_array(get_args(kind), name, meta, depth)
         if kind in _MAPPINGS or origin in _MAPPINGS:
-            return self._mapping(get_args(kind), meta, depth)
+            return self._build_mapping(get_args(kind), meta, depth)
         if isinstance(kind, type) and issubclass(kind, Struct):
-            return self._struct(kind, depth)
-        return self._scalar(kind, name, meta)
+            return self._build_struct(kind, depth)
+        return self._build_scalar(kind, name, meta)
 
-    def _struct(self, kind: type[Struct], depth: int) -> dict[str, Any]:
+    def _build_struct(self, kind: type[Struct], depth: int) -> dict[str, Any]:
         config = kind.__struct_config__
         values: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
-        share = self._random.choice((0.0, 0.15, 0.4, 0.9)) if depth < DEPTH_MAX else 0.0
+        field_share = self._random.choice((0.0, 0.15, 0.4, 0.9)) if depth < DEPTH_MAX else 0.0
         for field in _fields(kind):
-            is_omitted = self._random.random() < 0.03 if field.required else self._random.random() >= share
+            is_omitted = self._random.random() < 0.03 if field.required else self._random.random() >= field_share
             if not is_omitted:
                 values[field.encode_name] = self.build(field.type, field.encode_name, None, depth + 1)
         if self._random.random() < 0.03:
             values[self._random.choice(TEXTS)] = random_hostile(self._random)
         return values
 
-    def _union(self, parts: tuple[Any, ...], name: str, meta: Meta | None, depth: int) -> Any:
-        members = [part for part in parts if part is not UnsetType]
+    def _build_union(self, union_members: tuple[Any, ...], name: str, meta: Meta | None, depth: int) -> Any:
+        members = [part for part in union_members if part is not UnsetType]
         if type(None) in members and (depth >= DEPTH_MAX or self._random.random() < 0.15):
             return None
         return self.build(self._random.choice(members), name, meta, depth)
 
-    def _array(self, arguments: tuple[Any, ...], name: str, meta: Meta | None, depth: int) -> list[Any]:
+    def _build_array(self, arguments: tuple[Any, ...], name: str, meta: Meta | None, depth: int) -> list[Any]:
         shortest, longest = (meta.min_length or 0, meta.max_length) if meta else (0, None)
         lengths = [shortest, shortest + 1, shortest + 2]
         if depth <= 2 and self._random.random() < 0.04:
             lengths = [(longest or 30) + self._random.choice((0, 1)), max(0, shortest - 1)]
         length = 0 if depth >= DEPTH_MAX and not shortest else min(self._random.choice(lengths), 300)
-        item = arguments[0] if arguments else Any
-        items = [self.build(item, name.removesuffix("s"), None, depth + 1) for _ in range(length)]
+        item_type = arguments[0] if arguments else Any
+        items = [self.build(item_type, name.removesuffix("s"), None, depth + 1) for _ in range(length)]
         return items * 2 if items and self._random.random() < 0.02 else items
 
-    def _mapping(self, arguments: tuple[Any, ...], meta: Meta | None, depth: int) -> dict[str, Any]:
-        key, item = arguments or (str, Any)
+    def _build_mapping(self, arguments: tuple[Any, ...], meta: Meta | None, depth: int) -> dict[str, Any]:
+        key_type, value_type = arguments or (str, Any)
         length = self._random.choice((0, 1, 2, 3 if depth < DEPTH_MAX else 0))
         if meta is not None and meta.max_length and self._random.random() < 0.05:
             length = min(meta.max_length + 1, 60)
-        built = ((self.build(key, "", None, DEPTH_MAX), self.build(item, "", None, depth + 1)) for _ in range(length))
-        return {str(name): value for name, value in built}
+        pairs = (
+            (self.build(key_type, "", None, DEPTH_MAX), self.build(value_type, "", None, depth + 1))
+            for _ in range(length)
+        )
+        return {str(name): value for name, value in pairs}
 
-    def _scalar(self, kind: Any, name: str, meta: Meta | None) -> Any:
+    def _build_scalar(self, kind: Any, name: str, meta: Meta | None) -> Any:
         if kind in (Any, object):
             return random_hostile(self._random)
         if kind is type(None):
@@ -193,14 +196,14 @@ class ValueSource:
                 values += [sum(value for value in values if isinstance(value, int)) % 2**31, 0]
             return self._random.choice(values)
         if issubclass(kind, datetime):
-            return self._timestamp()
+            return self._build_timestamp()
         if issubclass(kind, int | float):
-            return self._number(kind, meta)
+            return self._build_number(kind, meta)
         if issubclass(kind, str):
-            return self._text(name, meta)
+            return self._build_text(name, meta)
         return random_hostile(self._random)
 
-    def _number(self, kind: type, meta: Meta | None) -> float:
+    def _build_number(self, kind: type, meta: Meta | None) -> float:
         bounds: list[float] = [0, 1, 2, 5]
         if meta is not None:
             if meta.ge is not None:
@@ -211,10 +214,10 @@ class ValueSource:
                 bounds = [(meta.ge or 0) - 1, (meta.le or 0) + 1]
         return self._random.choice(bounds)
 
-    def _text(self, name: str, meta: Meta | None) -> str:
-        known = self._pool.find(name)
-        if known is not None and self._random.random() < 0.7:
-            return known
+    def _build_text(self, name: str, meta: Meta | None) -> str:
+        known_id = self._pool.find(name)
+        if known_id is not None and self._random.random() < 0.7:
+            return known_id
         shortest, longest = (meta.min_length or 0, meta.max_length or 40) if meta else (0, 40)
         if self._random.random() < 0.3:
             return self._random.choice(TEXTS)[: max(longest, 1)]
@@ -223,7 +226,7 @@ class ValueSource:
             length = longest + 1
         return "".join(self._random.choices("abcdefgz0189_-", k=min(length, 12_000)))
 
-    def _timestamp(self) -> str:
+    def _build_timestamp(self) -> str:
         days = self._random.choice((-4000, -1, 0, 1, 10, 400, 30_000))
         return (datetime.fromtimestamp(NOW_MS / 1000, UTC) + timedelta(days=days)).isoformat()
 
@@ -236,7 +239,7 @@ class ObjectPool:
     def __init__(self, rng: random.Random) -> None:
         self._random = rng
         self._by_name: dict[str, list[str]] = {}
-        self._all: list[str] = ["1"]
+        self._all_values: list[str] = ["1"]
 
     def add(self, name: str, value: str) -> None:
         """Add a value. If the list is full, the value replaces a random one."""
@@ -247,10 +250,10 @@ class ObjectPool:
             else:
                 values[self._random.randrange(self.SIZE_MAX)] = value
         if value.isdecimal():
-            if len(self._all) < 400:
-                self._all.append(value)
+            if len(self._all_values) < 400:
+                self._all_values.append(value)
             else:
-                self._all[self._random.randrange(400)] = value
+                self._all_values[self._random.randrange(400)] = value
 
     def find(self, name: str) -> str | None:
         """Return a value for this name, or None."""
@@ -263,7 +266,7 @@ class ObjectPool:
             for candidate in (name, name + "_id", snake_case(type_name)):
                 if candidate in self._by_name:
                     return self._random.choice(self._by_name[candidate])
-        return self._random.choice(self._all) if self._random.random() < 0.8 else self._random.choice(IDS)
+        return self._random.choice(self._all_values) if self._random.random() < 0.8 else self._random.choice(IDS)
 
     def collect_ids(self, value: Any, depth: int = 0) -> None:
         """Add the IDs of nested objects and of fields that end in _id, for up to five items of each list."""

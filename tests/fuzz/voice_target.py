@@ -91,8 +91,8 @@ class VoiceTarget(FuzzTarget):
         choice = self.random.random()
         if choice < 0.15:
             # Binary frames carry messages of end-to-end encryption.
-            data = bytes((opcode % 256,)) + secrets.token_bytes(self.random.choice((0, 1, 20, 300)))
-            return {"base64": base64.b64encode(data).decode()}
+            encoded = bytes((opcode % 256,)) + secrets.token_bytes(self.random.choice((0, 1, 20, 300)))
+            return {"base64": base64.b64encode(encoded).decode()}
         payload: Any = {
             VoiceOpcode.IDENTIFY: caller.identify_payload(),
             VoiceOpcode.SELECT_PROTOCOL: {
@@ -116,11 +116,11 @@ class VoiceTarget(FuzzTarget):
             payload = mutate_value(payload, self.random)
         elif choice < 0.9:
             payload = random_hostile(self.random)
-        data = encode_json({"op": opcode, "d": payload}, self.random)
+        encoded = encode_json({"op": opcode, "d": payload}, self.random)
         try:
-            return {"text": data.decode()}
+            return {"text": encoded.decode()}
         except UnicodeDecodeError:
-            return {"base64": base64.b64encode(data).decode()}
+            return {"base64": base64.b64encode(encoded).decode()}
 
     def _build_packet(self, caller: Caller) -> bytes:
         ssrc = struct.pack(">I", caller.ready["ssrc"])
@@ -131,8 +131,8 @@ class VoiceTarget(FuzzTarget):
         elif choice == 1:
             packet = struct.pack(">HHI66x", self.random.choice((1, 2, 9)), 70, caller.ready["ssrc"])
         elif choice == 2:
-            first = self.random.choice((0x80, 0x90, 0x9F, 0xB0, 0xA0))
-            header = bytes((first, self.random.choice((0x78, 0xF8, 102, 0)))) + secrets.token_bytes(6) + ssrc
+            first_byte = self.random.choice((0x80, 0x90, 0x9F, 0xB0, 0xA0))
+            header = bytes((first_byte, self.random.choice((0x78, 0xF8, 102, 0)))) + secrets.token_bytes(6) + ssrc
             packet = encrypt_packet(caller.mode, caller.secret_key, header, body, self.random.getrandbits(31))
         elif choice == 3:
             kind = self.random.choice((200, 201, 202, 203, 205, 206))
@@ -186,14 +186,14 @@ class VoiceTarget(FuzzTarget):
         await asyncio.sleep(0)
         self.report.count(self.name, "datagrams")
 
-    async def replay(self, data: Any) -> None:
+    async def replay(self, stored_input: Any) -> None:
         """Send stored frames or datagrams."""
         await self.start()
         caller = await self._connect()
-        if "frames" in data:
-            await self._send_frames(caller, data["frames"])
+        if "frames" in stored_input:
+            await self._send_frames(caller, stored_input["frames"])
         else:
-            await self._send_packets(caller, [base64.b64decode(packet) for packet in data["packets"]])
+            await self._send_packets(caller, [base64.b64decode(packet) for packet in stored_input["packets"]])
             await caller.heartbeat()
 
     async def close(self) -> None:

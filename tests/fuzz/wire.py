@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] (\d{3})")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
-_CLOSE = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
+_CLOSE_PATTERN = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 _BODILESS_STATUSES = (204, 304)
 
 
@@ -54,19 +54,19 @@ class WireClient:
 
     async def send(self, request: WireRequest) -> WireResponse:
         """Send a request and return the response; a reused connection that the server closed is opened again once."""
-        data = request.encode()
+        request_bytes = request.encode()
         is_reused = self._streams is not None
-        response = await self._exchange(data, request)
+        response = await self._exchange(request_bytes, request)
         if response.status == 0 and is_reused and not request.is_truncated:
-            response = await self._exchange(data, request)
+            response = await self._exchange(request_bytes, request)
         return response
 
-    async def _exchange(self, data: bytes, request: WireRequest) -> WireResponse:
+    async def _exchange(self, request_bytes: bytes, request: WireRequest) -> WireResponse:
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port, limit=2**26)
         reader, writer = self._streams
         try:
-            writer.write(data)
+            writer.write(request_bytes)
             await writer.drain()
             if request.is_truncated:
                 self.close()
@@ -93,15 +93,19 @@ class WireClient:
         elif length := _LENGTH.search(head):
             body = await reader.readexactly(int(length[1]))
         elif _CHUNKED.search(head):
-            while size := int(await reader.readuntil(b"\r\n"), 16):
-                body += (await reader.readexactly(size + 2))[:-2]
+            while chunk_size := int(await reader.readuntil(b"\r\n"), 16):
+                body += (await reader.readexactly(chunk_size + 2))[:-2]
             await reader.readexactly(2)
         else:
             body = await reader.read()
             self.close()
         # Bytes that the server did not read as part of this request would become the next request.
         names = {name.lower() for name, _ in request.headers}
-        if _CLOSE.search(head) or status in (400, 413, 417, 431) or names & {"content-length", "transfer-encoding"}:
+        if (
+            _CLOSE_PATTERN.search(head)
+            or status in (400, 413, 417, 431)
+            or names & {"content-length", "transfer-encoding"}
+        ):
             self.close()
         return WireResponse(status, head, body)
 

@@ -97,7 +97,7 @@ async def _renamed_passkey(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_passkey")
-async def _old_passkey(platform: Platform) -> ValidRequest:
+async def _existing_passkey(platform: Platform) -> ValidRequest:
     user, _, passkey_id = await create_passkey(platform)
     return ValidRequest(user, {"passkey_id": passkey_id}, {"password": PASSWORD})
 
@@ -122,10 +122,10 @@ async def _push_subscription(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_push_subscription")
-async def _old_push_subscription(platform: Platform) -> ValidRequest:
+async def _existing_push_subscription(platform: Platform) -> ValidRequest:
     user = await platform.world.user()
-    created = (await user.post("/users/@me/push-subscriptions", json=_subscription(platform))).ok()
-    return ValidRequest(user, {"push_subscription_id": created["id"]})
+    subscription = (await user.post("/users/@me/push-subscriptions", json=_subscription(platform))).ok()
+    return ValidRequest(user, {"push_subscription_id": subscription["id"]})
 
 
 @recipe("claim_placeholder")

@@ -153,7 +153,7 @@ async def _new_operator(platform: Platform) -> ValidRequest:
 
 
 @recipe("remove_operator")
-async def _old_operator(platform: Platform) -> ValidRequest:
+async def _existing_operator(platform: Platform) -> ValidRequest:
     user = await create_user_with_password(platform.world, platform.builder.unused_name("operator"))
     await grant_role(platform.world, user, OperatorRole.AUDITOR)
     return ValidRequest(platform.operator, {"user_id": user.id}, {})
@@ -189,7 +189,7 @@ async def _registration_invite(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_registration_invite")
-async def _old_registration_invite(platform: Platform) -> ValidRequest:
+async def _existing_registration_invite(platform: Platform) -> ValidRequest:
     invite = (await platform.operator.post("/admin/registration-invites", json={})).ok()
     return ValidRequest(platform.operator, {"registration_invite_id": invite["id"]}, REASON)
 
@@ -212,7 +212,7 @@ async def _my_registration_invite(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_my_registration_invite")
-async def _my_old_registration_invite(platform: Platform) -> ValidRequest:
+async def _my_existing_registration_invite(platform: Platform) -> ValidRequest:
     user = await platform.world.user()
     invite = await platform.world.write(
         lambda call: registration.actions.create_invite(

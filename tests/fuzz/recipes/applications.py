@@ -190,7 +190,7 @@ async def _member_role(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_team_member")
-async def _old_member(platform: Platform) -> ValidRequest:
+async def _existing_member(platform: Platform) -> ValidRequest:
     owner, values, member = await _create_team_member(platform)
     return ValidRequest(owner, values | {"user_id": member.id})
 
@@ -234,7 +234,7 @@ async def _provider(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_external_identity_provider_configuration")
-async def _old_provider(platform: Platform) -> ValidRequest:
+async def _existing_provider(platform: Platform) -> ValidRequest:
     client, values = await create_owned_application(platform)
     path = f"/applications/{client.id}/external-identity-provider-configurations/STEAM"
     (await client.owner.put(path, json={"clients": [{"id": "480"}]})).ok()
@@ -267,7 +267,7 @@ async def _tester(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_application_tester")
-async def _old_tester(platform: Platform) -> ValidRequest:
+async def _existing_tester(platform: Platform) -> ValidRequest:
     client, tester = await _invite_tester(platform)
     return ValidRequest(client.owner, {"application_id": client.id, "user_id": tester.id})
 
@@ -285,7 +285,7 @@ async def _asset(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_application_asset")
-async def _old_asset(platform: Platform) -> ValidRequest:
+async def _existing_asset(platform: Platform) -> ValidRequest:
     request = await _asset(platform)
     assert request.caller is not None
     path = f"/oauth2/applications/{request.values['application_id']}/assets"
@@ -300,7 +300,7 @@ async def _emoji(platform: Platform) -> ValidRequest:
 
 
 @recipe("update_application_emoji", "delete_application_emoji")
-async def _old_emoji(platform: Platform) -> ValidRequest:
+async def _existing_emoji(platform: Platform) -> ValidRequest:
     request = await _emoji(platform)
     assert request.caller is not None
     path = f"/applications/{request.values['application_id']}/emojis"
@@ -471,7 +471,7 @@ async def _sku(platform: Platform) -> ValidRequest:
 
 
 @recipe("update_sku", "delete_sku", "get_store_sku", "get_sku_subscriptions")
-async def _old_sku(platform: Platform) -> ValidRequest:
+async def _existing_sku(platform: Platform) -> ValidRequest:
     bot, _, values = await _create_sku(platform, listed=True)
     return ValidRequest(bot, values, {"name": "Gold"}, {"user_id": str(platform.owner.id)})
 
@@ -484,7 +484,7 @@ async def _entitlement(platform: Platform) -> ValidRequest:
 
 
 @recipe("get_entitlement", "delete_entitlement")
-async def _old_entitlement(platform: Platform) -> ValidRequest:
+async def _existing_entitlement(platform: Platform) -> ValidRequest:
     bot, sku_id, values = await _create_sku(platform)
     entitlement = await create_test_entitlement(bot, sku_id, platform.owner.id)
     return ValidRequest(bot, values | {"entitlement_id": entitlement["id"]})

@@ -54,9 +54,9 @@ async def build_request(platform: Platform, endpoint: Endpoint) -> ValidRequest:
         }
         return request
     caller = _default_caller(platform, endpoint)
-    built = await platform.builder.request(endpoint, caller or platform.owner)
-    multipart = None if built.form is None or endpoint.operation.method == "GET" else built.form()
-    return ValidRequest(caller, built.values, built.body, dict(built.query), multipart)
+    built_request = await platform.builder.request(endpoint, caller or platform.owner)
+    multipart = None if built_request.form is None or endpoint.operation.method == "GET" else built_request.form()
+    return ValidRequest(caller, built_request.values, built_request.body, dict(built_request.query), multipart)
 
 
 def _default_caller(platform: Platform, endpoint: Endpoint) -> Actor | None:

@@ -122,7 +122,7 @@ async def _login_identity(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_login_identity")
-async def _old_login_identity(platform: Platform) -> ValidRequest:
+async def _existing_login_identity(platform: Platform) -> ValidRequest:
     user, body = await _start_link(platform)
     identity = (await user.post("/users/@me/login-identities", json=body)).ok()
     return ValidRequest(user, {"identity_id": identity["id"]}, {"password": PASSWORD})

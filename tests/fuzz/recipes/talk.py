@@ -43,7 +43,7 @@ async def _new_recipient(platform: Platform) -> ValidRequest:
 
 
 @recipe("delete_group_dm_user")
-async def _old_recipient(platform: Platform) -> ValidRequest:
+async def _existing_recipient(platform: Platform) -> ValidRequest:
     owner, friend, channel_id = await create_group(platform)
     return ValidRequest(owner, {"channel_id": channel_id, "user_id": friend.id})
 
@@ -117,7 +117,7 @@ async def _github_event(platform: Platform) -> ValidRequest:
 
 
 @recipe("get_webhook_message", "update_webhook_message", "delete_webhook_message")
-async def _old_webhook_message(platform: Platform) -> ValidRequest:
+async def _existing_webhook_message(platform: Platform) -> ValidRequest:
     ids = platform.prepared_guild.object_ids
     path = f"/webhooks/{ids['webhook_id']}/{ids['webhook_token']}?wait=true"
     message = (await platform.world.request("POST", path, json={"content": "hello"})).ok()
