@@ -140,9 +140,9 @@ class FaultProxy:
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
-            while data := await reader.read(CHUNK_BYTES):
+            while chunk := await reader.read(CHUNK_BYTES):
                 await self._forwarding.wait()
-                writer.write(data)
+                writer.write(chunk)
                 await writer.drain()
 
 

@@ -33,9 +33,9 @@ async def measure_unrelated_requests(
                 lambda: user.post(f"/channels/{channel_id}/messages", {"content": "hello"}),
                 lambda: user.request("PATCH", f"/channels/{channel_id}", json={"topic": str(len(durations))}),
             ):
-                started = time.monotonic()
+                started_at = time.monotonic()
                 (await request()).ok()
-                durations.append(time.monotonic() - started)
+                durations.append(time.monotonic() - started_at)
 
     tasks = [asyncio.create_task(send_requests(unrelated_user.at_server(server))) for server in servers]
     try:

@@ -33,14 +33,14 @@ def socket_path_of(database_url: str) -> Path:
 
 async def measure_request(user: ApiUser, channel_id: str, number: int) -> tuple[int, float]:
     """Send one of three requests, chosen by `number`, and return its status and its response time in seconds."""
-    started = time.monotonic()
+    started_at = time.monotonic()
     if number % 3 == 0:
         response = await user.get("/users/@me")
     elif number % 3 == 1:
         response = await user.post(f"/channels/{channel_id}/messages", {"content": "hello"})
     else:
         response = await user.request("PATCH", f"/channels/{channel_id}", json={"topic": str(number)})
-    return response.status, time.monotonic() - started
+    return response.status, time.monotonic() - started_at
 
 
 @pytest.mark.parametrize("mode", ["refuse", "swallow"])
@@ -58,9 +58,9 @@ async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_immediately(
         _, channel_id, _ = await create_guild(alice)
 
         getattr(proxy, mode)()
-        started = time.monotonic()
+        started_at = time.monotonic()
         rounds = []
-        while time.monotonic() - started < OUTAGE_SECONDS:
+        while time.monotonic() - started_at < OUTAGE_SECONDS:
             rounds.append(asyncio.gather(*(measure_request(alice, channel_id, number) for number in range(24))))
             await asyncio.sleep(1)
         results = [result for round in rounds for result in await round]

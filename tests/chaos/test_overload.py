@@ -34,9 +34,9 @@ async def send_until(user: ApiUser, channel_id: str, end: float) -> list[tuple[i
     """Send messages one after the other until a monotonic time; return status and response time of each."""
     results = []
     while time.monotonic() < end:
-        started = time.monotonic()
+        started_at = time.monotonic()
         response = await user.post(f"/channels/{channel_id}/messages", {"content": "hello"})
-        results.append((response.status, time.monotonic() - started))
+        results.append((response.status, time.monotonic() - started_at))
         if response.status == 503:
             assert response.headers["Retry-After"] == "1"
     return results
@@ -46,10 +46,10 @@ async def check_health(client: aiohttp.ClientSession, server: Server, end: float
     """Request the health check until a monotonic time; return the statuses."""
     statuses = []
     while time.monotonic() < end:
-        started = time.monotonic()
+        started_at = time.monotonic()
         async with client.get(f"{server.url}/healthz", timeout=aiohttp.ClientTimeout(TIMEOUT_SECONDS)) as response:
             statuses.append(response.status)
-        check_seconds(time.monotonic() - started, LATENCY_SECONDS_MAX)
+        check_seconds(time.monotonic() - started_at, LATENCY_SECONDS_MAX)
         await asyncio.sleep(0.1)
     return statuses
 
@@ -72,10 +72,10 @@ async def test_an_overloaded_server_rejects_requests_and_serves_the_rest_in_time
         bytes_before = process.memory_info().rss
 
         end = time.monotonic() + LOAD_SECONDS
-        health, *sent = await asyncio.gather(
+        health, *send_responses = await asyncio.gather(
             check_health(client, server, end), *(send_until(alice, channel_id, end) for _ in range(CALLER_COUNT))
         )
-        results: list[tuple[int, float]] = [result for caller in sent for result in caller]
+        results: list[tuple[int, float]] = [result for caller in send_responses for result in caller]
 
         assert {status for status, _ in results} == {200, 503}
         check_seconds(max(seconds for _, seconds in results), LATENCY_SECONDS_MAX)
@@ -87,8 +87,8 @@ async def test_an_overloaded_server_rejects_requests_and_serves_the_rest_in_time
             while (await alice.post(f"/channels/{channel_id}/messages", {"content": "last"})).status != 200:
                 await asyncio.sleep(0.1)
         await session.wait_until(lambda: is_last(session.dispatches[-1]))
-        created = [frame for frame in session.dispatches if frame["t"] == "MESSAGE_CREATE"]
-        assert len(created) == sum(status == 200 for status, _ in results) + 1
+        create_frames = [frame for frame in session.dispatches if frame["t"] == "MESSAGE_CREATE"]
+        assert len(create_frames) == sum(status == 200 for status, _ in results) + 1
         await session.close()
 
 

@@ -48,12 +48,12 @@ CHANGES: tuple[Change, ...] = (deny_by_overwrite, remove_everyone_permissions, k
 
 async def wait_status(client: aiohttp.ClientSession, server: Server, status: int) -> float:
     """Wait until a process reports this readiness and return how long it took in seconds."""
-    started = time.monotonic()
+    started_at = time.monotonic()
     async with asyncio.timeout(TIMEOUT_SECONDS):
         while True:
             async with client.get(f"{server.url}/readyz") as response:
                 if response.status == status:
-                    return time.monotonic() - started
+                    return time.monotonic() - started_at
             await asyncio.sleep(0.05)
 
 

@@ -12,7 +12,8 @@ from hubbub.protocol.enums import ChannelType, EventStatus
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.permissions import Permissions, base_permissions, can_see_thread, channel_permissions
 
-PARTS_BY_ID = ("channels", "roles", "threads", "stage_instances", "guild_scheduled_events")
+OBJECT_LISTS = ("channels", "roles", "threads", "stage_instances", "guild_scheduled_events")
+"""Lists of a guild whose objects are stored by their ID."""
 FORUM_TYPES = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
 UNREPORTED_FIELDS = ("message_count", "total_message_sent")
 """Counters of a thread; no event carries each of their changes."""
@@ -40,265 +41,271 @@ class ClientState:
         if name == "SESSIONS_REPLACE":
             # The list of sessions is transient, like presences: READY does not contain it.
             return
-        data = deepcopy(payload)
+        payload_copy = deepcopy(payload)
         if name in ("READY", "USER_UPDATE", "GUILD_CREATE", "GUILD_DELETE"):
-            getattr(self, name.lower())(data)
-        elif data.get("guild_id", data["id"] if name == "GUILD_UPDATE" else None) is None:
+            getattr(self, name.lower())(payload_copy)
+        elif payload_copy.get("guild_id", payload_copy["id"] if name == "GUILD_UPDATE" else None) is None:
             if (handler := getattr(self, f"private_{name.lower()}", None)) is not None:
-                handler(data)
-        elif (guild := self.guilds.get(data["id"] if name == "GUILD_UPDATE" else data["guild_id"])) is not None:
+                handler(payload_copy)
+        elif (
+            guild := self.guilds.get(payload_copy["id"] if name == "GUILD_UPDATE" else payload_copy["guild_id"])
+        ) is not None:
             visible_before = self._visible_keys(guild)
             if (handler := getattr(self, name.lower(), None)) is not None:
-                handler(guild, data)
+                handler(guild, payload_copy)
             # Only objects that were visible before are removed. When two changes follow closely, the event of the first may
             # already contain objects that the second makes visible, before the event of the second arrives.
-            for part, object_id in visible_before - self._visible_keys(guild):
-                guild[part].pop(object_id, None)
+            for list_name, object_id in visible_before - self._visible_keys(guild):
+                guild[list_name].pop(object_id, None)
 
     # Current user
 
-    def ready(self, data: Any) -> None:
+    def ready(self, payload: Any) -> None:
         """Replace the current user and the private channels."""
-        self.user = data["user"]
-        self.private_channels = {channel["id"]: channel for channel in data["private_channels"]}
+        self.user = payload["user"]
+        self.private_channels = {channel["id"]: channel for channel in payload["private_channels"]}
 
-    def user_update(self, data: Any) -> None:
-        self.user |= data
+    def user_update(self, payload: Any) -> None:
+        self.user |= payload
 
     # Guilds
 
-    def guild_create(self, data: Any) -> None:
+    def guild_create(self, payload: Any) -> None:
         """Add a complete guild."""
-        guild = dict(data)
+        guild = dict(payload)
         # Only a GUILD_CREATE at start-up has this key (spec/gateway.md#4.4).
         guild.pop("unavailable", None)
-        for part in PARTS_BY_ID:
-            guild[part] = {entry["id"]: entry for entry in data[part]}
-        guild["members"] = {entry["user"]["id"]: entry for entry in data["members"]}
-        guild["voice_states"] = {entry["user_id"]: entry for entry in data["voice_states"]}
-        guild["presences"] = {entry["user"]["id"]: entry for entry in data["presences"]}
-        self.guilds[data["id"]] = guild
+        for list_name in OBJECT_LISTS:
+            guild[list_name] = {entry["id"]: entry for entry in payload[list_name]}
+        guild["members"] = {entry["user"]["id"]: entry for entry in payload["members"]}
+        guild["voice_states"] = {entry["user_id"]: entry for entry in payload["voice_states"]}
+        guild["presences"] = {entry["user"]["id"]: entry for entry in payload["presences"]}
+        self.guilds[payload["id"]] = guild
 
-    def guild_delete(self, data: Any) -> None:
-        self.guilds.pop(data["id"], None)
+    def guild_delete(self, payload: Any) -> None:
+        self.guilds.pop(payload["id"], None)
 
-    def guild_update(self, guild: Any, data: Any) -> None:
+    def guild_update(self, guild: Any, payload: Any) -> None:
         """Update the guild's own fields and replace its roles."""
-        guild |= data | {"roles": {role["id"]: role for role in data["roles"]}}
+        guild |= payload | {"roles": {role["id"]: role for role in payload["roles"]}}
 
     # Roles
 
-    def guild_role_create(self, guild: Any, data: Any) -> None:
+    def guild_role_create(self, guild: Any, payload: Any) -> None:
         """Add or update a role."""
-        guild["roles"][data["role"]["id"]] = data["role"]
+        guild["roles"][payload["role"]["id"]] = payload["role"]
 
     guild_role_update = guild_role_create
 
-    def guild_role_delete(self, guild: Any, data: Any) -> None:
+    def guild_role_delete(self, guild: Any, payload: Any) -> None:
         """Remove a role, also from members."""
-        guild["roles"].pop(data["role_id"], None)
+        guild["roles"].pop(payload["role_id"], None)
         for member in guild["members"].values():
-            member["roles"] = [role for role in member["roles"] if role != data["role_id"]]
+            member["roles"] = [role for role in member["roles"] if role != payload["role_id"]]
 
     # Expressions
 
-    def guild_emojis_update(self, guild: Any, data: Any) -> None:
+    def guild_emojis_update(self, guild: Any, payload: Any) -> None:
         """Replace all emojis."""
-        guild["emojis"] = data["emojis"]
+        guild["emojis"] = payload["emojis"]
 
-    def guild_stickers_update(self, guild: Any, data: Any) -> None:
+    def guild_stickers_update(self, guild: Any, payload: Any) -> None:
         """Replace all stickers."""
-        guild["stickers"] = data["stickers"]
+        guild["stickers"] = payload["stickers"]
 
-    def guild_soundboard_sounds_update(self, guild: Any, data: Any) -> None:
+    def guild_soundboard_sounds_update(self, guild: Any, payload: Any) -> None:
         """Replace all soundboard sounds."""
-        guild["soundboard_sounds"] = data["soundboard_sounds"]
+        guild["soundboard_sounds"] = payload["soundboard_sounds"]
 
-    def guild_soundboard_sound_create(self, guild: Any, data: Any) -> None:
+    def guild_soundboard_sound_create(self, guild: Any, payload: Any) -> None:
         """Add or update a soundboard sound."""
-        other_sounds = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != data["sound_id"]]
-        guild["soundboard_sounds"] = sorted([*other_sounds, data], key=lambda sound: int(sound["sound_id"]))
+        other_sounds = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != payload["sound_id"]]
+        guild["soundboard_sounds"] = sorted([*other_sounds, payload], key=lambda sound: int(sound["sound_id"]))
 
     guild_soundboard_sound_update = guild_soundboard_sound_create
 
-    def guild_soundboard_sound_delete(self, guild: Any, data: Any) -> None:
+    def guild_soundboard_sound_delete(self, guild: Any, payload: Any) -> None:
         guild["soundboard_sounds"] = [
-            sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != data["sound_id"]
+            sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != payload["sound_id"]
         ]
 
     # Members
 
-    def guild_member_add(self, guild: Any, data: Any) -> None:
-        guild["members"][data["user"]["id"]] = _omit_keys(data, "guild_id")
+    def guild_member_add(self, guild: Any, payload: Any) -> None:
+        guild["members"][payload["user"]["id"]] = _omit_keys(payload, "guild_id")
         guild["member_count"] += 1
 
-    def guild_member_update(self, guild: Any, data: Any) -> None:
+    def guild_member_update(self, guild: Any, payload: Any) -> None:
         """Update the fields that the event carries."""
-        guild["members"].setdefault(data["user"]["id"], {}).update(_omit_keys(data, "guild_id"))
+        guild["members"].setdefault(payload["user"]["id"], {}).update(_omit_keys(payload, "guild_id"))
 
-    def guild_member_remove(self, guild: Any, data: Any) -> None:
-        guild["members"].pop(data["user"]["id"], None)
-        guild["presences"].pop(data["user"]["id"], None)
+    def guild_member_remove(self, guild: Any, payload: Any) -> None:
+        guild["members"].pop(payload["user"]["id"], None)
+        guild["presences"].pop(payload["user"]["id"], None)
         guild["member_count"] -= 1
 
-    def presence_update(self, guild: Any, data: Any) -> None:
+    def presence_update(self, guild: Any, payload: Any) -> None:
         """Replace a member's presence, or remove it if the member is offline."""
-        if data["status"] == "offline":
-            guild["presences"].pop(data["user"]["id"], None)
+        if payload["status"] == "offline":
+            guild["presences"].pop(payload["user"]["id"], None)
         else:
-            guild["presences"][data["user"]["id"]] = _omit_keys(data, "guild_id")
+            guild["presences"][payload["user"]["id"]] = _omit_keys(payload, "guild_id")
 
-    def voice_state_update(self, guild: Any, data: Any) -> None:
+    def voice_state_update(self, guild: Any, payload: Any) -> None:
         """Update, move or remove a voice state."""
-        if data["channel_id"] is None:
-            guild["voice_states"].pop(data["user_id"], None)
+        if payload["channel_id"] is None:
+            guild["voice_states"].pop(payload["user_id"], None)
         else:
-            guild["voice_states"][data["user_id"]] = _omit_keys(data, "guild_id")
+            guild["voice_states"][payload["user_id"]] = _omit_keys(payload, "guild_id")
 
     # Stage instances and scheduled events
 
-    def stage_instance_create(self, guild: Any, data: Any) -> None:
+    def stage_instance_create(self, guild: Any, payload: Any) -> None:
         """Add or update a stage instance."""
-        guild["stage_instances"][data["id"]] = data
+        guild["stage_instances"][payload["id"]] = payload
 
     stage_instance_update = stage_instance_create
 
-    def stage_instance_delete(self, guild: Any, data: Any) -> None:
-        guild["stage_instances"].pop(data["id"], None)
+    def stage_instance_delete(self, guild: Any, payload: Any) -> None:
+        guild["stage_instances"].pop(payload["id"], None)
 
-    def guild_scheduled_event_create(self, guild: Any, data: Any) -> None:
+    def guild_scheduled_event_create(self, guild: Any, payload: Any) -> None:
         """Add or update a scheduled event, or remove one that is completed or canceled."""
-        guild["guild_scheduled_events"][data["id"]] = data
-        if data["status"] > EventStatus.ACTIVE:
-            del guild["guild_scheduled_events"][data["id"]]
+        guild["guild_scheduled_events"][payload["id"]] = payload
+        if payload["status"] > EventStatus.ACTIVE:
+            del guild["guild_scheduled_events"][payload["id"]]
 
     guild_scheduled_event_update = guild_scheduled_event_create
 
-    def guild_scheduled_event_delete(self, guild: Any, data: Any) -> None:
-        guild["guild_scheduled_events"].pop(data["id"], None)
+    def guild_scheduled_event_delete(self, guild: Any, payload: Any) -> None:
+        guild["guild_scheduled_events"].pop(payload["id"], None)
 
-    def guild_scheduled_event_exception_create(self, guild: Any, data: Any) -> None:
+    def guild_scheduled_event_exception_create(self, guild: Any, payload: Any) -> None:
         """Add or replace an exception of a recurring event."""
-        if (event := guild["guild_scheduled_events"].get(data["event_id"])) is not None:
+        if (event := guild["guild_scheduled_events"].get(payload["event_id"])) is not None:
             other_exceptions = [
                 exception
                 for exception in event["guild_scheduled_event_exceptions"]
-                if exception["event_exception_id"] != data["event_exception_id"]
+                if exception["event_exception_id"] != payload["event_exception_id"]
             ]
             exceptions = sorted(
-                [*other_exceptions, _omit_keys(data, "guild_id")],
+                [*other_exceptions, _omit_keys(payload, "guild_id")],
                 key=lambda exception: int(exception["event_exception_id"]),
             )
-            guild["guild_scheduled_events"][data["event_id"]] = event | {"guild_scheduled_event_exceptions": exceptions}
+            guild["guild_scheduled_events"][payload["event_id"]] = event | {
+                "guild_scheduled_event_exceptions": exceptions
+            }
 
     # Channels
 
-    def channel_create(self, guild: Any, data: Any) -> None:
+    def channel_create(self, guild: Any, payload: Any) -> None:
         """Add or update a channel."""
-        guild["channels"][data["id"]] = data
+        guild["channels"][payload["id"]] = payload
 
     channel_update = channel_create
 
-    def channel_delete(self, guild: Any, data: Any) -> None:
+    def channel_delete(self, guild: Any, payload: Any) -> None:
         """Remove a channel; `apply` removes the objects in it."""
-        guild["channels"].pop(data["id"], None)
+        guild["channels"].pop(payload["id"], None)
 
-    def channel_pins_update(self, guild: Any, data: Any) -> None:
+    def channel_pins_update(self, guild: Any, payload: Any) -> None:
         """Update the last pin."""
-        if (channel := _find_channel(guild, data["channel_id"])) is not None:
-            channel["last_pin_timestamp"] = data["last_pin_timestamp"]
+        if (channel := _find_channel(guild, payload["channel_id"])) is not None:
+            channel["last_pin_timestamp"] = payload["last_pin_timestamp"]
 
-    def message_create(self, guild: Any, data: Any) -> None:
+    def message_create(self, guild: Any, payload: Any) -> None:
         """Update the last message."""
-        if (channel := _find_channel(guild, data["channel_id"])) is not None:
-            channel["last_message_id"] = data["id"]
+        if (channel := _find_channel(guild, payload["channel_id"])) is not None:
+            channel["last_message_id"] = payload["id"]
 
-    def message_delete(self, guild: Any, data: Any) -> None:
+    def message_delete(self, guild: Any, payload: Any) -> None:
         """Mark the channel's last message as unknown: it may be the deleted message."""
-        self.unknown_last_message_channels.add(data["channel_id"])
+        self.unknown_last_message_channels.add(payload["channel_id"])
 
     # Threads
 
-    def thread_create(self, guild: Any, data: Any) -> None:
+    def thread_create(self, guild: Any, payload: Any) -> None:
         """Add a thread that is new or became visible."""
-        thread = _omit_keys(data, "newly_created")
-        parent = guild["channels"].get(data["parent_id"])
-        if data.get("newly_created") and parent is not None and parent["type"] in FORUM_TYPES:
+        thread = _omit_keys(payload, "newly_created")
+        parent = guild["channels"].get(payload["parent_id"])
+        if payload.get("newly_created") and parent is not None and parent["type"] in FORUM_TYPES:
             # A forum's last message is its last post.
-            parent["last_message_id"] = data["id"]
-        previous = guild["threads"].get(data["id"], {})
-        guild["threads"][data["id"]] = ({"member": previous["member"]} if "member" in previous else {}) | thread
+            parent["last_message_id"] = payload["id"]
+        previous_thread = guild["threads"].get(payload["id"], {})
+        guild["threads"][payload["id"]] = (
+            {"member": previous_thread["member"]} if "member" in previous_thread else {}
+        ) | thread
 
-    def thread_update(self, guild: Any, data: Any) -> None:
+    def thread_update(self, guild: Any, payload: Any) -> None:
         """Update a thread, or remove an archived one."""
-        if data["thread_metadata"]["archived"]:
-            guild["threads"].pop(data["id"], None)
+        if payload["thread_metadata"]["archived"]:
+            guild["threads"].pop(payload["id"], None)
         else:
-            self.thread_create(guild, data)
+            self.thread_create(guild, payload)
 
-    def thread_delete(self, guild: Any, data: Any) -> None:
+    def thread_delete(self, guild: Any, payload: Any) -> None:
         """Remove a thread, and mark its parent's last message as unknown: the thread may be the last post of a forum."""
-        guild["threads"].pop(data["id"], None)
-        self.unknown_last_message_channels.add(data["parent_id"])
+        guild["threads"].pop(payload["id"], None)
+        self.unknown_last_message_channels.add(payload["parent_id"])
 
-    def thread_list_sync(self, guild: Any, data: Any) -> None:
+    def thread_list_sync(self, guild: Any, payload: Any) -> None:
         """Replace all threads of some channels."""
         for thread in list(guild["threads"].values()):
-            if thread["parent_id"] in data["channel_ids"]:
+            if thread["parent_id"] in payload["channel_ids"]:
                 del guild["threads"][thread["id"]]
-        for thread in data["threads"]:
+        for thread in payload["threads"]:
             guild["threads"][thread["id"]] = dict(thread)
-        for member in data["members"]:
+        for member in payload["members"]:
             guild["threads"][member["id"]]["member"] = member
 
-    def thread_member_update(self, guild: Any, data: Any) -> None:
+    def thread_member_update(self, guild: Any, payload: Any) -> None:
         """Update the current user's thread membership."""
-        if data["id"] in guild["threads"]:
-            guild["threads"][data["id"]]["member"] = _omit_keys(data, "guild_id")
+        if payload["id"] in guild["threads"]:
+            guild["threads"][payload["id"]]["member"] = _omit_keys(payload, "guild_id")
 
-    def thread_members_update(self, guild: Any, data: Any) -> None:
+    def thread_members_update(self, guild: Any, payload: Any) -> None:
         """Update a thread's number of members, and the current user's thread membership if it changed."""
-        if (thread := guild["threads"].get(data["id"])) is None:
+        if (thread := guild["threads"].get(payload["id"])) is None:
             return
-        thread["member_count"] = data["member_count"]
-        for added in data.get("added_members", ()):
-            if added["user_id"] == self.user_id:
-                thread["member"] = added
-        if self.user_id in data.get("removed_member_ids", ()):
+        thread["member_count"] = payload["member_count"]
+        for added_member in payload.get("added_members", ()):
+            if added_member["user_id"] == self.user_id:
+                thread["member"] = added_member
+        if self.user_id in payload.get("removed_member_ids", ()):
             thread.pop("member", None)
 
     # Private channels
 
-    def private_channel_create(self, data: Any) -> None:
+    def private_channel_create(self, payload: Any) -> None:
         """Add or update a private channel."""
-        self.private_channels[data["id"]] = data
+        self.private_channels[payload["id"]] = payload
 
     private_channel_update = private_channel_create
 
-    def private_channel_delete(self, data: Any) -> None:
-        self.private_channels.pop(data["id"], None)
+    def private_channel_delete(self, payload: Any) -> None:
+        self.private_channels.pop(payload["id"], None)
 
-    def private_channel_recipient_add(self, data: Any) -> None:
+    def private_channel_recipient_add(self, payload: Any) -> None:
         """Add a recipient to a group."""
-        if data["channel_id"] in self.private_channels:
-            self.private_channels[data["channel_id"]]["recipients"].append(data["user"])
+        if payload["channel_id"] in self.private_channels:
+            self.private_channels[payload["channel_id"]]["recipients"].append(payload["user"])
 
-    def private_channel_recipient_remove(self, data: Any) -> None:
+    def private_channel_recipient_remove(self, payload: Any) -> None:
         """Remove a recipient from a group."""
-        if (channel := self.private_channels.get(data["channel_id"])) is not None:
+        if (channel := self.private_channels.get(payload["channel_id"])) is not None:
             channel["recipients"] = [
-                recipient for recipient in channel["recipients"] if recipient["id"] != data["user"]["id"]
+                recipient for recipient in channel["recipients"] if recipient["id"] != payload["user"]["id"]
             ]
 
-    def private_message_create(self, data: Any) -> None:
+    def private_message_create(self, payload: Any) -> None:
         """Update the last message."""
-        if data["channel_id"] in self.private_channels:
-            self.private_channels[data["channel_id"]]["last_message_id"] = data["id"]
+        if payload["channel_id"] in self.private_channels:
+            self.private_channels[payload["channel_id"]]["last_message_id"] = payload["id"]
 
-    def private_channel_pins_update(self, data: Any) -> None:
+    def private_channel_pins_update(self, payload: Any) -> None:
         """Update the last pin."""
-        if data["channel_id"] in self.private_channels:
-            self.private_channels[data["channel_id"]]["last_pin_timestamp"] = data["last_pin_timestamp"]
+        if payload["channel_id"] in self.private_channels:
+            self.private_channels[payload["channel_id"]]["last_pin_timestamp"] = payload["last_pin_timestamp"]
 
     # Consequences of permissions
 
@@ -328,10 +335,10 @@ class ClientState:
             permissions = self.compute_permissions(guild, thread["parent_id"])
             if can_see_thread(permissions, is_private=is_private, is_member="member" in thread):
                 keys.add(("threads", object_id))
-        for part in ("voice_states", "stage_instances", "guild_scheduled_events"):
-            for object_id, entry in guild[part].items():
-                if self.compute_permissions(guild, entry["channel_id"]) & Permissions.VIEW_CHANNEL:
-                    keys.add((part, object_id))
+        for list_name in ("voice_states", "stage_instances", "guild_scheduled_events"):
+            for object_id, listed_object in guild[list_name].items():
+                if self.compute_permissions(guild, listed_object["channel_id"]) & Permissions.VIEW_CHANNEL:
+                    keys.add((list_name, object_id))
         return keys
 
     # Comparison
@@ -407,5 +414,5 @@ def _find_channel(guild: Any, channel_id: str) -> Any | None:
     return guild["channels"].get(channel_id) or guild["threads"].get(channel_id)
 
 
-def _omit_keys(data: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in keys}
+def _omit_keys(payload: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in payload.items() if key not in keys}

@@ -299,8 +299,8 @@ class GatewaySession:
             decompressor = zstandard.ZstdDecompressor().decompressobj()
         async for message in socket:
             await self.reading_allowed.wait()
-            data = message.data if decompressor is None else decompressor.decompress(message.data)
-            frame = jsonlib.loads(data)
+            frame_text = message.data if decompressor is None else decompressor.decompress(message.data)
+            frame = jsonlib.loads(frame_text)
             async with self._frame_arrived:
                 if frame["op"] == GatewayOpcode.DISPATCH:
                     self.dispatches.append(frame)

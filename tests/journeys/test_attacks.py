@@ -184,13 +184,13 @@ UNUSUAL_TEXTS: dict[str, str] = {
 
 
 async def test_unusual_text_is_stored(server: Server, alice: ApiUser) -> None:
-    for text, stored in UNUSUAL_TEXTS.items():
+    for text, stored_text in UNUSUAL_TEXTS.items():
         for path, field in (
             (f"/channels/{server.general_channel_id}/messages", "content"),
             (f"/guilds/{demo_guild_id(server)}/roles", "name"),
         ):
             response = await alice.post(path, {field: text})
-            assert (response.status, response.json[field]) == (200, stored), (text, response)
+            assert (response.status, response.json[field]) == (200, stored_text), (text, response)
 
 
 async def test_text_above_its_limit_is_rejected(server: Server, alice: ApiUser) -> None:
@@ -442,7 +442,7 @@ FILE_NAMES = {
 
 
 async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> None:
-    for name, stored in FILE_NAMES.items():
+    for name, stored_name in FILE_NAMES.items():
         path = f"/api/v10/channels/{server.general_channel_id}/messages"
         body = b'--x\r\nContent-Disposition: form-data; name="files[0]"; filename="'
         body += name.encode("utf-8", "surrogateescape") + b'"\r\n\r\ndata\r\n--x--\r\n'
@@ -451,7 +451,7 @@ async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> N
         status, message, _ = await send_raw_request(server, request + body)
         assert status == 200, (name, message)
         [attachment] = message["attachments"]
-        assert attachment["filename"] == stored, name
+        assert attachment["filename"] == stored_name, name
         async with alice.client.get(attachment["url"]) as response:
             assert (response.status, await response.read()) == (200, b"data"), attachment
 
@@ -475,12 +475,12 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
         with socket.socket() as connection:
             connection.setblocking(False)
             await loop.sock_connect(connection, ("127.0.0.1", server.port))
-            received = bytearray()
+            received_bytes = bytearray()
 
             async def receive() -> None:
                 with contextlib.suppress(ConnectionError):
                     while chunk := await loop.sock_recv(connection, 65536):
-                        received.extend(chunk)
+                        received_bytes.extend(chunk)
 
             receiving_task = asyncio.create_task(receive())
             await loop.sock_sendall(connection, request_start)
@@ -490,7 +490,7 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
                     with contextlib.suppress(ConnectionError):
                         await loop.sock_sendall(connection, b" ")
             await receiving_task
-            return bytes(received)
+            return bytes(received_bytes)
 
     async with asyncio.timeout(TIMEOUT_SECONDS):
         received_by_sender = await asyncio.gather(*map(send_slowly, request_starts))
@@ -675,12 +675,12 @@ async def test_invalid_session_commands_close_the_session_or_are_ignored(
         (GatewayOpcode.HEARTBEAT, "x", CloseCode.DECODE_ERROR),
     ]
     session = await GatewaySession(bot, server.gateway, intents=Intents.BOT_MASK).open()
-    for opcode, data, expected in payloads:
+    for opcode, payload, expected in payloads:
         # The acknowledgement of the heartbeat below, or the close, proves that the command was handled.
         ack_count = [frame["op"] for frame in session.other_frames].count(GatewayOpcode.HEARTBEAT_ACK) + (
             opcode == GatewayOpcode.HEARTBEAT
         )
-        await session.send(opcode, data)
+        await session.send(opcode, payload)
         with contextlib.suppress(ConnectionError):
             await session.send(GatewayOpcode.HEARTBEAT, None)
         await session.wait_until(
@@ -689,7 +689,7 @@ async def test_invalid_session_commands_close_the_session_or_are_ignored(
                 or [frame["op"] for frame in session.other_frames].count(GatewayOpcode.HEARTBEAT_ACK) > count
             )
         )
-        assert session.close_code == expected, (opcode, data, session.close_code)
+        assert session.close_code == expected, (opcode, payload, session.close_code)
         if session.close_code is not None:
             await session.resume()
     await session.close()

@@ -63,8 +63,8 @@ class CrashGuild:
 
 
 async def create_crash_guild(client: aiohttp.ClientSession, server: Server, write_log: WriteLog) -> CrashGuild:
-    owner, *others = await asyncio.gather(*(register_user(client, server, "user") for _ in range(5)))
-    joining_users, reacting_users = others[:2], others[2:]
+    owner, *other_users = await asyncio.gather(*(register_user(client, server, "user") for _ in range(5)))
+    joining_users, reacting_users = other_users[:2], other_users[2:]
     guild_id, channel_id, invite_code = await create_guild(owner, *reacting_users)
     role = (await owner.post(f"/guilds/{guild_id}/roles", {"name": "role-0"})).ok()
     target = await owner.create_message(channel_id, "target")
@@ -149,8 +149,8 @@ async def write_until_killed(crash_guild: CrashGuild, write_log: WriteLog, enoug
 async def list_messages(user: ApiUser, channel_id: str) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     while True:
-        after = messages[-1]["id"] if messages else "0"
-        page = (await user.get(f"/channels/{channel_id}/messages?limit=100&after={after}")).ok()
+        last_id = messages[-1]["id"] if messages else "0"
+        page = (await user.get(f"/channels/{channel_id}/messages?limit=100&after={last_id}")).ok()
         if not page:
             return messages
         messages += sorted(page, key=lambda message: int(message["id"]))

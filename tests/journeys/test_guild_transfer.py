@@ -68,48 +68,48 @@ async def fetch(server: Server, token: str, path: str) -> Any:
 async def test_a_guild_moves_between_running_servers(tmp_path: Path) -> None:
     folders = [tmp_path / "old", tmp_path / "new"]
     tokens = [create_user("mover", "--data", str(folder)) for folder in folders]
-    old, new = [await Server(tmp_path, "serve", "--data", str(folder)).start() for folder in folders]
+    old_server, new_server = [await Server(tmp_path, "serve", "--data", str(folder)).start() for folder in folders]
     try:
         export = await asyncio.to_thread(write_export, tmp_path / "export")
         command = ("import", str(export), "--owner", "mover", "--data", str(folders[0]))
-        first = await asyncio.to_thread(run_hubbub, *command)
+        first_output = await asyncio.to_thread(run_hubbub, *command)
         archive = str(tmp_path / "guild.zip")
         await asyncio.to_thread(
-            run_hubbub, "export", parse_imported_guild_id(first), "--output", archive, "--data", str(folders[0])
+            run_hubbub, "export", parse_imported_guild_id(first_output), "--output", archive, "--data", str(folders[0])
         )
         command = ("import", archive, "--owner", "mover", "--data", str(folders[1]))
-        second = await asyncio.to_thread(run_hubbub, *command)
-        again = await asyncio.to_thread(run_hubbub, *command)
+        second_output = await asyncio.to_thread(run_hubbub, *command)
+        third_output = await asyncio.to_thread(run_hubbub, *command)
 
-        assert "imported before" in again
-        channels = await fetch(new, tokens[1], f"/guilds/{parse_imported_guild_id(second)}/channels")
+        assert "imported before" in third_output
+        channels = await fetch(new_server, tokens[1], f"/guilds/{parse_imported_guild_id(second_output)}/channels")
         (lobby,) = (channel for channel in channels if channel["name"] == "lobby")
-        history = await fetch(new, tokens[1], f"/channels/{lobby['id']}/messages")
+        history = await fetch(new_server, tokens[1], f"/channels/{lobby['id']}/messages")
         assert [entry["content"][:3] for entry in history] == ["ok", "see"]
         claims = await asyncio.to_thread(
-            run_hubbub, "import", "claims", parse_imported_guild_id(second), "--data", str(folders[1])
+            run_hubbub, "import", "claims", parse_imported_guild_id(second_output), "--data", str(folders[1])
         )
         assert re.search(r"^[A-Z2-7]{6}(-[A-Z2-7]{6}){3}  alice$", claims, re.MULTILINE)
     finally:
-        old.kill()
-        new.kill()
+        old_server.kill()
+        new_server.kill()
 
 
 @pytest.mark.parametrize("killed", ["command", "server"])
 @pytest.mark.timeout(300)
 async def test_an_import_that_is_killed_continues(tmp_path: Path, killed: str) -> None:
-    data = tmp_path / "data"
-    token = create_user("mover", "--data", str(data))
+    data_folder = tmp_path / "data"
+    token = create_user("mover", "--data", str(data_folder))
     people = [user(number, f"user{number}") for number in range(20)]
     messages = [message(number, people[number % 20], f"number {number}") for number in range(MESSAGE_COUNT)]
     path = tmp_path / "lobby.json"
     path.write_text(json.dumps(export_document(400_000_000_000_000_100, messages)))
-    command = ("import", str(path), "--owner", "mover", "--data", str(data))
-    server = Server(tmp_path, "serve", "--data", str(data), "--rate-limits", "off")
+    command = ("import", str(path), "--owner", "mover", "--data", str(data_folder))
+    server = Server(tmp_path, "serve", "--data", str(data_folder), "--rate-limits", "off")
     if killed == "server":
         await server.start()
     process = start_command(*command)
-    await asyncio.to_thread(wait_for_records, data / "hubbub.sqlite3", process)
+    await asyncio.to_thread(wait_for_records, data_folder / "hubbub.sqlite3", process)
     if killed == "server":
         server.kill()
     else:
@@ -177,10 +177,10 @@ def test_a_guild_moves_through_postgresql(tmp_path: Path, migrated_databases: Da
 def test_a_failed_command_names_the_problem(
     tmp_path: Path, arguments: Callable[[Path], list[str]], problem: str
 ) -> None:
-    data = tmp_path / "data"
-    create_user("mover", "--data", str(data))
+    data_folder = tmp_path / "data"
+    create_user("mover", "--data", str(data_folder))
 
-    process = start_command(*arguments(tmp_path), "--data", str(data))
+    process = start_command(*arguments(tmp_path), "--data", str(data_folder))
 
     assert problem in process.communicate(timeout=TIMEOUT_SECONDS)[1]
     assert process.returncode == 1

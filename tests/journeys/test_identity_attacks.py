@@ -32,8 +32,8 @@ NOW_SECONDS = NOW_MS // 1000
 
 def forge_token(header: dict[str, Any], claims: dict[str, Any], signature: bytes = b"") -> str:
     """Return a token of these parts, without a check that they fit together."""
-    parts = [json.dumps(header).encode(), json.dumps(claims).encode(), signature]
-    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+    jwt_parts = [json.dumps(header).encode(), json.dumps(claims).encode(), signature]
+    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in jwt_parts)
 
 
 def valid_claims(issuer: Issuer, **overrides: Any) -> dict[str, Any]:

@@ -39,9 +39,9 @@ async def fetch_metadata(world: World) -> Any:
 
 async def grant_consent(world: World, user: Actor, authorization_url: str) -> str:
     """Follow the authorization URL as a user and consent; return the redirect URL."""
-    parts = urlsplit(authorization_url)
-    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{world.url}/oauth2/authorize"
-    response = await user.post(f"/oauth2/authorize?{parts.query}", json={"authorize": True})
+    split_url = urlsplit(authorization_url)
+    assert f"{split_url.scheme}://{split_url.netloc}{split_url.path}" == f"{world.url}/oauth2/authorize"
+    response = await user.post(f"/oauth2/authorize?{split_url.query}", json={"authorize": True})
     url: str = response.ok()["url"]
     return url
 
@@ -214,6 +214,6 @@ async def test_a_relying_party_verifies_the_id_token(world: World) -> None:
 
     claims.validate(now=world.clock.now_ms() // 1000)
 
-    info = await run_in_thread(oauth.get, server["userinfo_endpoint"])
-    assert info.json()["sub"] == claims["sub"]
-    assert info.json()["preferred_username"] == claims["preferred_username"] == "alice"
+    user_info = await run_in_thread(oauth.get, server["userinfo_endpoint"])
+    assert user_info.json()["sub"] == claims["sub"]
+    assert user_info.json()["preferred_username"] == claims["preferred_username"] == "alice"

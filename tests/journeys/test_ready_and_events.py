@@ -71,10 +71,10 @@ class Scenario:
         for actor, identify, session in self.watchers:
             await session.wait_delivered()
             fresh_session = await actor.connect(**identify)
-            updated, fresh = ClientState(session.dispatches), ClientState(fresh_session.dispatches)
-            fresh.unknown_last_message_channels = updated.unknown_last_message_channels
+            updated_state, fresh_state = ClientState(session.dispatches), ClientState(fresh_session.dispatches)
+            fresh_state.unknown_last_message_channels = updated_state.unknown_last_message_channels
             await fresh_session.close()
-            differences = find_differences(updated.snapshot(), fresh.snapshot())
+            differences = find_differences(updated_state.snapshot(), fresh_state.snapshot())
             assert not differences, "\n".join([f"the state of {actor.name} differs from a fresh one:", *differences])
 
 
@@ -485,8 +485,8 @@ def make_chooser(number: int) -> Choose:
 
     def choose(below: int) -> int:
         nonlocal number
-        number, chosen = divmod(number, below)
-        return chosen
+        number, choice = divmod(number, below)
+        return choice
 
     return choose
 

@@ -62,10 +62,10 @@ async def test_a_recorded_session_becomes_a_test_that_passes(tmp_path: Path, wor
         assert process.stdout is not None
         assert await asyncio.wait_for(process.stdout.readline(), TIMEOUT_SECONDS) == b"ready\n"
         session = await GatewaySession(author, server.gateway).open()
-        sent = await author.create_message(guild["channels"]["general"], "hello")
+        sent_message = await author.create_message(guild["channels"]["general"], "hello")
         await session.wait_message("echo: hello")
         await session.close()
-        await author.request("DELETE", f"/channels/{guild['channels']['general']}/messages/{sent['id']}")
+        await author.request("DELETE", f"/channels/{guild['channels']['general']}/messages/{sent_message['id']}")
         process.kill()
         await process.wait()
         server.terminate()

@@ -40,8 +40,8 @@ async def send_messages(users_by_name: dict[str, ApiUser], channel_id: str, coun
             contents_by_id[int(message["id"])] = message["content"]
 
     await asyncio.gather(*map(send_as, ("alice", "bob", "carol")))
-    last = await users_by_name["alice"].create_message(channel_id, "last")
-    contents_by_id[int(last["id"])] = "last"
+    last_message = await users_by_name["alice"].create_message(channel_id, "last")
+    contents_by_id[int(last_message["id"])] = "last"
     return [contents_by_id[message_id] for message_id in sorted(contents_by_id)]
 
 

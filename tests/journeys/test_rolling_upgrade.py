@@ -131,42 +131,42 @@ async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
     contracted = write_migrations(tmp_path / "contracted", expanding_migration(), contracting_migration())
     platform = Platform(tmp_path, postgres_database, nats_url)
     try:
-        old = await platform.add().start()
-        alice = await register_user(client, old, "alice")
+        old_server = await platform.add().start()
+        alice = await register_user(client, old_server, "alice")
         _, channel_id, code = await create_guild(alice)
-        session_at_old = await GatewaySession(alice, old.gateway).open()
+        session_at_old = await GatewaySession(alice, old_server.gateway).open()
         # The statements of the older process are prepared before the migration.
-        await use_platform(alice, old, "before")
+        await use_platform(alice, old_server, "before")
 
         # Users keep sending messages through the older process while the newer one migrates the database.
-        new = platform.add(expanded)
-        starting_task = asyncio.create_task(new.start())
+        new_server = platform.add(expanded)
+        starting_task = asyncio.create_task(new_server.start())
         sent_contents: list[str] = []
         while not starting_task.done():
             sent_contents.append(f"during {len(sent_contents)}")
             await alice.create_message(channel_id, sent_contents[-1])
         await starting_task
-        assert f"Applied migration {CURRENT_SCHEMA + 1:04d}_expansion" in new.log_text()
+        assert f"Applied migration {CURRENT_SCHEMA + 1:04d}_expansion" in new_server.log_text()
 
-        session_at_new = await GatewaySession(alice, new.gateway).open()
-        await use_platform(alice, old, "old code, new schema")
-        await use_platform(alice, new, "new code, new schema")
-        bob = await register_user(client, new, "bob")
-        (await bob.at_server(old).post(f"/invites/{code}")).ok()
-        await bob.at_server(new).create_message(channel_id, "through the newer process")
-        await bob.at_server(old).create_message(channel_id, "through the older process")
+        session_at_new = await GatewaySession(alice, new_server.gateway).open()
+        await use_platform(alice, old_server, "old code, new schema")
+        await use_platform(alice, new_server, "new code, new schema")
+        bob = await register_user(client, new_server, "bob")
+        (await bob.at_server(old_server).post(f"/invites/{code}")).ok()
+        await bob.at_server(new_server).create_message(channel_id, "through the newer process")
+        await bob.at_server(old_server).create_message(channel_id, "through the older process")
         for session in (session_at_old, session_at_new):
             await session.wait_message("through the newer process")
             await session.wait_message("through the older process")
-        messages = (await bob.at_server(new).get(f"/channels/{channel_id}/messages?limit=100")).ok()
+        messages = (await bob.at_server(new_server).get(f"/channels/{channel_id}/messages?limit=100")).ok()
         assert sent_contents[-90:] == [m["content"] for m in reversed(messages) if m["content"] in sent_contents[-90:]]
 
         # The older version also starts on the newer schema.
         await session_at_old.close()
-        await stop_server(old)
-        await old.start()
-        assert f"The database has schema {CURRENT_SCHEMA + 1}" in old.log_text()
-        await use_platform(alice, old, "old code, started on the new schema")
+        await stop_server(old_server)
+        await old_server.start()
+        assert f"The database has schema {CURRENT_SCHEMA + 1}" in old_server.log_text()
+        await use_platform(alice, old_server, "old code, started on the new schema")
 
         # A migration that removes a column is not applied while a process uses it.
         newest = platform.add(contracted)
@@ -174,11 +174,11 @@ async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
         assert f"{CURRENT_SCHEMA + 2:04d}_contraction removes what connected processes use" in log
         assert f"schema {CURRENT_SCHEMA} from" in log
         assert "upgrade these processes to release 9.0.0 or later first" in log
-        await stop_server(old)
+        await stop_server(old_server)
         await newest.start()
-        await use_platform(alice, new, "beside the contraction")
+        await use_platform(alice, new_server, "beside the contraction")
 
-        assert f"this version of Hubbub supports only {CURRENT_SCHEMA}" in await wait_refused(old)
+        assert f"this version of Hubbub supports only {CURRENT_SCHEMA}" in await wait_refused(old_server)
     finally:
         platform.stop()
     with psycopg.connect(postgres_database) as connection:

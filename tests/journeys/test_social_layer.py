@@ -101,10 +101,10 @@ class Player:
         """Wait until a condition is truthy and return its value. The condition is checked after every SDK callback."""
         try:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-                while not (value := condition()):
+                while not (result := condition()):
                     self._callback_received.clear()
                     await self._callback_received.wait()
-                return value
+                return result
         except TimeoutError:
             latest = {event: args[-3:] for event, args in self.callbacks.items() if args}
             raise AssertionError(f"the condition did not become true; latest callbacks: {latest}") from None
@@ -173,8 +173,8 @@ class Publisher:
         loop = asyncio.get_running_loop()
 
         async def consent(url: str) -> None:
-            parts = urlsplit(url)
-            page = await browser.open(f"{parts.path}?{parts.query}")
+            split_url = urlsplit(url)
+            page = await browser.open(f"{split_url.path}?{split_url.query}")
             redirect_page = page if page.status in (302, 303) else await browser.submit(page, "Authorize")
             async with (
                 aiohttp.ClientSession() as http_client,
@@ -328,11 +328,11 @@ async def gather_party(publisher: Publisher, mary: Player, zoe: Player, rob: Pla
     """Bring the players of both games into one lobby, by invites and join requests; return the ID of the lobby."""
     secret = "behind the third puddle"
 
-    def create_activity(size: int) -> Activity:
+    def create_activity(party_size: int) -> Activity:
         return Activity(
             name="Puddle",
             state="Jumping",
-            party=ActivityParty(id="party", current_size=size, max_size=4),
+            party=ActivityParty(id="party", current_size=party_size, max_size=4),
             secrets=ActivitySecrets(join=secret),
             supported_platforms=ActivityGamePlatforms.DESKTOP,
         )

@@ -153,8 +153,8 @@ async def test_the_login_cannot_be_an_open_redirect(world: World, target: str) -
     response = await browser.submit(page, "Log in", login="mary", password=PASSWORD, follows_redirects=False)
 
     assert response.status == 303
-    parts = urlsplit(response.location)
-    assert (parts.scheme, parts.netloc) == ("", "")
+    split_location = urlsplit(response.location)
+    assert (split_location.scheme, split_location.netloc) == ("", "")
     assert response.location.startswith("/")
     assert not response.location.startswith(("//", "/\\", "/\t"))
     assert "a=b" not in str(response.headers)

@@ -190,10 +190,10 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
         world = World(restarted_app, client)
         bot.world = world
         await world.run_due_jobs()
-        received = [event["data"] for event in receiver.events]
-        assert sorted(received[:2]) == ["a", "d"]
-        assert [data for data in received[2:] if data != "d"] == ["a", "b", "c"]
-        assert received.count("d") == 2
+        received_data = [event["data"] for event in receiver.events]
+        assert sorted(received_data[:2]) == ["a", "d"]
+        assert [data for data in received_data[2:] if data != "d"] == ["a", "b", "c"]
+        assert received_data.count("d") == 2
         assert await list_failed_data(bot) == []
         await world.close()
     await restarted_app.stop()
