@@ -64,9 +64,9 @@ async def test_premium_type_requires_its_scope(world: World, agent_setup: AgentS
         await program.subscribe("CURRENT_USER_UPDATE")
         name = f"Mary {world.clock.now_ms()} {len(scopes)}"
         (await setup.mary.patch("/users/@me", json={"global_name": name})).ok()
-        changed = await program.next("CURRENT_USER_UPDATE", lambda data: data["global_name"] == name)
+        changed_user = await program.next("CURRENT_USER_UPDATE", lambda data: data["global_name"] == name)
         fetched = await program.call("GET_USER", {"id": str(setup.mary.id)})
-        return [program.ready["user"]["premium_type"], fetched["premium_type"], changed["premium_type"]]
+        return [program.ready["user"]["premium_type"], fetched["premium_type"], changed_user["premium_type"]]
 
     assert await premium_types("rpc") == [0, 0, 0]
     assert await premium_types("rpc identify.premium") == [0, 0, 2]

@@ -35,20 +35,23 @@ async def test_a_friend_sees_an_activity_until_it_is_cleared(world: World, new_m
     setup = await create_presence_setup(world, new_machine)
     program = await setup.connect_program()
 
-    stored = await program.call("SET_ACTIVITY", {"pid": 0, "activity": ACTIVITY})
+    stored_activity = await program.call("SET_ACTIVITY", {"pid": 0, "activity": ACTIVITY})
 
-    assert (stored["application_id"], stored["name"], stored["type"]) == (
+    assert (stored_activity["application_id"], stored_activity["name"], stored_activity["type"]) == (
         str(setup.game.id),
         "Puddle",
         ActivityType.PLAYING,
     )
-    assert stored["timestamps"] == {"start": 1_794_999_000_000}
-    assert (stored["buttons"], stored["metadata"]) == (["Watch"], {"button_urls": ["https://puddle.example/watch"]})
-    assert stored["flags"] == ActivityFlags.INSTANCE
-    assert "created_at" not in stored
+    assert stored_activity["timestamps"] == {"start": 1_794_999_000_000}
+    assert (stored_activity["buttons"], stored_activity["metadata"]) == (
+        ["Watch"],
+        {"button_urls": ["https://puddle.example/watch"]},
+    )
+    assert stored_activity["flags"] == ActivityFlags.INSTANCE
+    assert "created_at" not in stored_activity
     (activity,) = await setup.wait_activities(bool)
     assert (activity["name"], activity["details"], activity["state"]) == ("Puddle", "Jumping", "In a puddle")
-    assert (activity["timestamps"], activity["party"]) == (stored["timestamps"], ACTIVITY["party"])
+    assert (activity["timestamps"], activity["party"]) == (stored_activity["timestamps"], ACTIVITY["party"])
     assert (activity["assets"], activity["buttons"]) == (ACTIVITY["assets"], ["Watch"])
     assert activity["application_id"] == str(setup.game.id)
     assert "metadata" not in activity

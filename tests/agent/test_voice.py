@@ -162,10 +162,10 @@ async def test_devices_are_listed_selected_and_replaced_when_lost(voice_setup: V
     mary.driver.input_names.remove("studio")
     await zoe.speaker.wait_for_tone(0, DESK_HZ)
 
-    changed = await mary.program.next(
+    changed_settings = await mary.program.next(
         "VOICE_SETTINGS_UPDATE", lambda data: len(data["input"]["available_devices"]) == 2
     )
-    assert changed["input"]["device_id"] == "studio"
+    assert changed_settings["input"]["device_id"] == "studio"
     code, message = await mary.program.call_error("SET_VOICE_SETTINGS", {"output": {"device_id": "studio"}})
     assert code == RpcErrorCode.INVALID_PAYLOAD
     assert '"output"' in message

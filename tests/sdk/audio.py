@@ -31,8 +31,10 @@ class Tone:
         assert (len(samples), sample_rate, channels) == (samples_per_channel * channels, SAMPLE_RATE, CHANNELS)
         if self.is_on:
             for index in range(samples_per_channel):
-                value = int(self.amplitude * math.sin(2 * math.pi * self.hertz * (self.position + index) / sample_rate))
-                samples[2 * index] = samples[2 * index + 1] = value
+                sample = int(
+                    self.amplitude * math.sin(2 * math.pi * self.hertz * (self.position + index) / sample_rate)
+                )
+                samples[2 * index] = samples[2 * index + 1] = sample
         self.position += samples_per_channel
 
 
@@ -154,8 +156,8 @@ class CallParticipant:
 
     async def wait_for_status(self, status: CallStatus) -> tuple[Any, ...]:
         """Wait for a call status, and return the error and the detail that were reported with it."""
-        reported: tuple[Any, ...] = await self.statuses.next(lambda now, *_: now is status)
-        return reported[1:]
+        report: tuple[Any, ...] = await self.statuses.next(lambda now, *_: now is status)
+        return report[1:]
 
 
 async def wait_for_mutual_audio(*participants: CallParticipant) -> None:

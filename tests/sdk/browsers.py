@@ -43,8 +43,8 @@ class ConsentBrowser:
             )
         else:
             self.redirect_url = response.json["url"]
-        for old, new in self._redirect_replacements.items():
-            self.redirect_url = self.redirect_url.replace(old, new)
+        for old_text, new_text in self._redirect_replacements.items():
+            self.redirect_url = self.redirect_url.replace(old_text, new_text)
         if self.redirect_url.startswith("http"):
             async with aiohttp.ClientSession() as session, session.get(self.redirect_url) as page:
                 self.pages.append(await page.text())

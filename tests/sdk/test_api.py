@@ -42,28 +42,31 @@ async def test_a_created_message_is_returned_as_a_typed_model(world: World) -> N
     bot = await world.bot(guild)
     client = api_client(bot)
 
-    sent = await client.call(CREATE_MESSAGE, channel_id=guild.general, body=CreateMessage(content="hello"))
-    listed = await client.call(LIST_MESSAGES, channel_id=guild.general, query=ListMessages(limit=1))
+    sent_message = await client.call(CREATE_MESSAGE, channel_id=guild.general, body=CreateMessage(content="hello"))
+    listed_messages = await client.call(LIST_MESSAGES, channel_id=guild.general, query=ListMessages(limit=1))
 
-    assert_type(sent, messages.Message)
-    assert_type(listed, list[messages.Message])
-    assert isinstance(sent.channel_id, ChannelId)
-    assert [message.id for message in listed] == [sent.id]
-    assert listed[0].content == "hello"
+    assert_type(sent_message, messages.Message)
+    assert_type(listed_messages, list[messages.Message])
+    assert isinstance(sent_message.channel_id, ChannelId)
+    assert [message.id for message in listed_messages] == [sent_message.id]
+    assert listed_messages[0].content == "hello"
 
 
 async def test_files_are_uploaded_with_a_message(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
 
-    sent = await api_client(alice).call(
+    sent_message = await api_client(alice).call(
         CREATE_MESSAGE,
         channel_id=guild.general,
         body=CreateMessage(content="look"),
         files=[File("a.txt", b"one", "text/plain"), File("b.txt", b"two", "text/plain")],
     )
 
-    assert [(attachment.filename, attachment.size) for attachment in sent.attachments] == [("a.txt", 3), ("b.txt", 3)]
+    assert [(attachment.filename, attachment.size) for attachment in sent_message.attachments] == [
+        ("a.txt", 3),
+        ("b.txt", 3),
+    ]
 
 
 async def test_an_operation_without_files_rejects_files(world: World) -> None:
@@ -334,12 +337,12 @@ async def test_a_request_to_an_unresponsive_server_is_sent_once() -> None:
 
     server = await asyncio.start_server(never_respond, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    started = asyncio.get_running_loop().time()
+    started_at = asyncio.get_running_loop().time()
     async with Api(f"http://127.0.0.1:{port}", timeout_ms=1000) as api:
         with pytest.raises(TimeoutError):
             await api.call(users.GET_MY_USER)
 
-    assert asyncio.get_running_loop().time() - started >= 1.0
+    assert asyncio.get_running_loop().time() - started_at >= 1.0
     assert connections == 1
     server.close()
 

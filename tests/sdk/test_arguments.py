@@ -42,12 +42,12 @@ def test_setters_reject_wrong_authorization_arguments(
     name: str, value: object, kind: type[Exception], message: str
 ) -> None:
     args = compat.AuthorizationArgs()
-    before = getattr(args, name)()
+    value_before = getattr(args, name)()
 
     with pytest.raises(kind) as caught:
         getattr(args, f"Set{name}")(value)
 
-    assert (str(caught.value), getattr(args, name)()) == (message, before)
+    assert (str(caught.value), getattr(args, name)()) == (message, value_before)
 
 
 @pytest.mark.parametrize(("name", "value", "kind", "message"), WRONG_VALUES)

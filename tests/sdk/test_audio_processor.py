@@ -62,13 +62,17 @@ def test_noise_suppression_removes_noise_and_noise_cancellation_removes_more() -
 
 
 def test_echo_cancellation_removes_the_played_audio_from_the_microphone() -> None:
-    played, delay_frames = noise_frames(FRAMES, 2000.0), 3
+    played_frames, delay_frames = noise_frames(FRAMES, 2000.0), 3
     amplitudes = {}
     for is_on in (False, True):
         processor, residue = AudioProcessor(options(echo_cancellation=is_on)), array("h")
-        for position, frame in enumerate(played):
+        for position, frame in enumerate(played_frames):
             processor.process_played(frame.tobytes())
-            echo = played[position - delay_frames] if position >= delay_frames else array("h", bytes(2 * FRAME_SAMPLES))
+            echo = (
+                played_frames[position - delay_frames]
+                if position >= delay_frames
+                else array("h", bytes(2 * FRAME_SAMPLES))
+            )
             residue = processor.process(array("h", [sample // 2 for sample in echo]))
         amplitudes[is_on] = amplitude(residue)
 
@@ -79,14 +83,14 @@ def voice_frames(count: int, amplitude: float) -> "list[array[int]]":
     """Return frames that gain control takes for speech: harmonics of a changing pitch in syllables."""
     frames = []
     for start in range(0, count * FRAME_SAMPLES // CHANNELS, FRAME_SAMPLES // CHANNELS):
-        values = []
+        mono_samples = []
         for position in range(start, start + FRAME_SAMPLES // CHANNELS):
             seconds = position / SAMPLE_RATE
             phase = 2 * math.pi * 120 * seconds - 10 * math.cos(2 * math.pi * 2 * seconds)
             envelope = math.sqrt(max(0.0, math.sin(2 * math.pi * 3 * seconds)))
             voice = sum(math.sin(harmonic * phase) / harmonic for harmonic in range(1, 24))
-            values.append(round(amplitude * envelope * voice / 2))
-        frames.append(array("h", [value for value in values for _ in range(CHANNELS)]))
+            mono_samples.append(round(amplitude * envelope * voice / 2))
+        frames.append(array("h", [value for value in mono_samples for _ in range(CHANNELS)]))
     return frames
 
 
@@ -94,11 +98,13 @@ def test_automatic_gain_control_raises_a_quiet_voice() -> None:
     frames = voice_frames(100, amplitude=500)
     processor = AudioProcessor(options(automatic_gain_control=True))
 
-    processed = [processor.process(frame) for frame in frames]
+    processed_frames = [processor.process(frame) for frame in frames]
 
     last_second = slice(len(frames) // 2, None)
-    quiet, raised = (amplitude(sum(part[last_second], array("h"))) for part in (frames, processed))
-    assert raised > 2 * quiet
+    quiet_amplitude, raised_amplitude = (
+        amplitude(sum(part[last_second], array("h"))) for part in (frames, processed_frames)
+    )
+    assert raised_amplitude > 2 * quiet_amplitude
 
 
 def test_options_take_effect_while_audio_is_processed() -> None:

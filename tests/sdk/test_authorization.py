@@ -122,12 +122,12 @@ async def test_a_mismatched_state_is_rejected(world: World) -> None:
 
 async def test_an_authorization_can_be_aborted(world: World) -> None:
     application = await create_game(world)
-    opened = asyncio.Event()
+    opened_event = asyncio.Event()
     loop = asyncio.get_running_loop()
-    client = new_client(world, open_browser=lambda _: loop.call_soon_threadsafe(opened.set))
+    client = new_client(world, open_browser=lambda _: loop.call_soon_threadsafe(opened_event.set))
 
     authorization = client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify"))
-    await opened.wait()
+    await opened_event.wait()
     client.abort_authorize()
 
     with pytest.raises(SdkError) as caught:

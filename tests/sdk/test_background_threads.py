@@ -36,13 +36,13 @@ class BlockingCall:
     """A call that blocks until the test releases it."""
 
     def __init__(self) -> None:
-        self.started = threading.Event()
+        self.started_event = threading.Event()
         self.released = threading.Event()
         self.has_returned = False
         """Whether the call has returned. A client that closed before that did not wait for the call."""
 
     def __call__(self, *_: Any, **__: Any) -> list[Any]:
-        self.started.set()
+        self.started_event.set()
         self.released.wait(WAIT_TIMEOUT_SECONDS)
         self.has_returned = True
         return []
@@ -79,7 +79,7 @@ def test_a_game_loop_does_not_wait_for_a_call_that_blocks(
         ResultRecorder(),
     )
     start_operation(client, results)
-    assert blocking_call.started.wait(WAIT_TIMEOUT_SECONDS)
+    assert blocking_call.started_event.wait(WAIT_TIMEOUT_SECONDS)
     core_ref = weakref.ref(client._core)
 
     client.close()
@@ -108,7 +108,7 @@ def test_an_asyncio_program_ends_while_a_call_blocks(
     async def program() -> None:
         async with Client(ClientCreateOptions(web_base=UNREACHABLE_URL), open_browser=blocking_call) as client:
             start_operation(client, results)
-            while not blocking_call.started.is_set():
+            while not blocking_call.started_event.is_set():
                 await asyncio.sleep(0)
 
     # The loop waits for its default executor here, so the SDK must not use it.
@@ -120,7 +120,7 @@ def test_an_asyncio_program_ends_while_a_call_blocks(
 
 async def test_cancelling_the_wait_does_not_affect_the_call(blocking_call: BlockingCall) -> None:
     task = asyncio.create_task(run_in_daemon_thread(blocking_call))
-    while not blocking_call.started.is_set():
+    while not blocking_call.started_event.is_set():
         await asyncio.sleep(0)
 
     task.cancel()

@@ -33,19 +33,19 @@ async def test_completions_run_inside_the_pump_on_its_thread(world: World) -> No
 
     def run_game() -> None:
         with Client(ClientCreateOptions(web_base=world.url)) as client:
-            received: list[tuple[Any, ...]] = []
+            delivered_args: list[tuple[Any, ...]] = []
             is_pumping = False
 
             def on_done(*args: Any) -> None:
-                received.append((is_pumping, threading.current_thread(), *args))
+                delivered_args.append((is_pumping, threading.current_thread(), *args))
 
             operation = client.fetch_current_user(BEARER, mary.tokens["access_token"], on_done)
             operation.result(WAIT_TIMEOUT_SECONDS)
-            assert received == []
+            assert delivered_args == []
 
             is_pumping = True
             assert client.run_callbacks() == 1
-            [(was_pumping, thread, result, user_id, name)] = received
+            [(was_pumping, thread, result, user_id, name)] = delivered_args
             assert was_pumping
             assert thread is threading.current_thread()
             assert result.successful
@@ -82,13 +82,13 @@ async def test_the_modules_pump_serves_all_clients_of_a_thread(world: World) -> 
 
     def run_game() -> None:
         clients = [Client(ClientCreateOptions(web_base=world.url)) for _ in range(2)]
-        received: list[Any] = []
+        delivered_args: list[Any] = []
         for client in clients:
-            client.fetch_current_user(BEARER, mary.tokens["access_token"], lambda *args: received.append(args)).result(
-                WAIT_TIMEOUT_SECONDS
-            )
+            client.fetch_current_user(
+                BEARER, mary.tokens["access_token"], lambda *args: delivered_args.append(args)
+            ).result(WAIT_TIMEOUT_SECONDS)
         assert sdk.run_callbacks() == 2
-        assert len(received) == 2
+        assert len(delivered_args) == 2
         for client in clients:
             client.close()
 
@@ -102,9 +102,9 @@ def test_a_client_belongs_to_the_thread_that_created_it() -> None:
 
     def use_client() -> None:
         for use in (client.run_callbacks, client.get_user_guilds):
-            with pytest.raises(RuntimeError, match="another thread") as raised:
+            with pytest.raises(RuntimeError, match="another thread") as error_info:
                 use()
-            caught.append(raised.value)
+            caught.append(error_info.value)
 
     thread = threading.Thread(target=use_client)
     thread.start()
@@ -117,73 +117,73 @@ def test_a_client_belongs_to_the_thread_that_created_it() -> None:
 def test_a_free_threaded_client_can_be_used_from_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubbub.sdk.callback_queue, "_free_threaded", False)
     sdk.set_free_threaded()
-    client, received = Client(), []
-    client.set_user_updated_callback(received.append)
+    client, delivered_args = Client(), []
+    client.set_user_updated_callback(delivered_args.append)
     client._core.emit("user_updated", 1)
 
     thread = threading.Thread(target=client.run_callbacks)
     thread.start()
     thread.join()
 
-    assert received == [1]
+    assert delivered_args == [1]
     client.close()
 
 
 def test_an_exception_in_a_callback_is_raised_and_later_callbacks_stay_queued() -> None:
     client = Client()
-    received: list[int] = []
+    delivered_args: list[int] = []
 
     def fail() -> None:
         raise ZeroDivisionError
 
     client._core.callback_queue.put(fail)
-    client._core.callback_queue.put(received.append, 1)
+    client._core.callback_queue.put(delivered_args.append, 1)
 
     with pytest.raises(ZeroDivisionError):
         client.run_callbacks()
     client.run_callbacks()
 
-    assert received == [1]
+    assert delivered_args == [1]
     client.close()
 
 
 def test_setting_a_callback_replaces_and_adding_accumulates() -> None:
     client = Client()
-    received: list[str] = []
+    delivered_args: list[str] = []
 
-    client.set_user_updated_callback(lambda _: received.append("first"))
-    client.set_user_updated_callback(lambda _: received.append("second"))
+    client.set_user_updated_callback(lambda _: delivered_args.append("first"))
+    client.set_user_updated_callback(lambda _: delivered_args.append("second"))
     client._core.emit("user_updated", 1)
     for name in ("a", "b"):
-        client.add_log_callback(lambda *_, name=name: received.append(name), LoggingSeverity.WARNING)
+        client.add_log_callback(lambda *_, name=name: delivered_args.append(name), LoggingSeverity.WARNING)
     client._core.logs.warning("something")
     client.run_callbacks()
 
-    assert received == ["second", "a", "b"]
+    assert delivered_args == ["second", "a", "b"]
     client.close()
 
 
 def test_reset_drops_queued_callbacks_and_listeners() -> None:
     client = Client()
-    received: list[Any] = []
-    client.set_user_updated_callback(received.append)
+    delivered_args: list[Any] = []
+    client.set_user_updated_callback(delivered_args.append)
     client._core.emit("user_updated", 1)
 
     sdk.reset_callbacks()
     client._core.emit("user_updated", 2)
     client.run_callbacks()
 
-    assert received == []
+    assert delivered_args == []
     client.close()
 
 
 def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> None:
     client, request_started, request_released = Client(), threading.Event(), threading.Event()
-    received: list[Any] = []
+    delivered_args: list[Any] = []
 
     class Callback:
         def __call__(self, *args: Any) -> None:
-            received.append(args)
+            delivered_args.append(args)
 
     async def list_devices(*_: Any) -> list[sdk.AudioDevice]:
         request_started.set()
@@ -208,9 +208,9 @@ def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> Non
     # Awaiting the value directly is not a callback, so it still completes.
     assert operation.result(WAIT_TIMEOUT_SECONDS) == []
     assert client.run_callbacks() == 0
-    client.get_input_devices(lambda *args: received.append(args)).result(WAIT_TIMEOUT_SECONDS)
+    client.get_input_devices(lambda *args: delivered_args.append(args)).result(WAIT_TIMEOUT_SECONDS)
     client.run_callbacks()
-    assert received == [([],)]
+    assert delivered_args == [([],)]
     client.close()
 
 
@@ -228,34 +228,34 @@ async def test_a_merge_whose_callback_was_reset_is_aborted() -> None:
 
 
 def test_reset_drops_callbacks_of_a_collected_client() -> None:
-    received: list[Any] = []
+    delivered_args: list[Any] = []
     client = Client()
     client.close()
-    client.get_user_guilds(lambda *args: received.append(args))
+    client.get_user_guilds(lambda *args: delivered_args.append(args))
     del client
     gc.collect()
 
     sdk.reset_callbacks()
 
     assert sdk.run_callbacks() == 0
-    assert received == []
+    assert delivered_args == []
 
 
 def test_a_destroyed_client_rejects_new_operations() -> None:
     client = Client()
-    received: list[Any] = []
+    delivered_args: list[Any] = []
     client.close()
 
-    client.get_user_guilds(lambda *args: received.append(args))
+    client.get_user_guilds(lambda *args: delivered_args.append(args))
     assert sdk.run_callbacks() == 1
 
-    [(result, guilds)] = received
+    [(result, guilds)] = delivered_args
     assert (result.type, guilds) == (ErrorType.CLIENT_DESTROYED, [])
     assert client._core.callback_queue not in hubbub.sdk.callback_queue.all_queues()
-    client.get_user_guilds(lambda *args: received.append(args))
+    client.get_user_guilds(lambda *args: delivered_args.append(args))
     assert client.run_callbacks() == 1
     assert sdk.run_callbacks() == 0
-    assert len(received) == 2
+    assert len(delivered_args) == 2
 
 
 def test_an_unreachable_server_is_a_retryable_network_error() -> None:

@@ -69,10 +69,10 @@ async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_cal
     assert set(mary.call.get_participants()) == {mary.id, zoe.id}
     lobby = ann.client.get_lobby_handle(call_lobby.lobby_id)
     assert lobby is not None
-    info = lobby.get_call_info_handle()
-    assert info is not None
-    assert set(info.get_participants()) == {mary.id, zoe.id}
-    assert (info.channel_id, info.guild_id) == (call_lobby.lobby_id, call_lobby.lobby_id)
+    call_info = lobby.get_call_info_handle()
+    assert call_info is not None
+    assert set(call_info.get_participants()) == {mary.id, zoe.id}
+    assert (call_info.channel_id, call_info.guild_id) == (call_lobby.lobby_id, call_lobby.lobby_id)
 
 
 async def test_the_documented_call_example_works(call_lobby: CallLobby, capsys: pytest.CaptureFixture[str]) -> None:
@@ -301,10 +301,10 @@ async def test_the_voice_log_describes_a_call(call_lobby: CallLobby, tmp_path: P
     assert statuses[:4] == ["status Joining", "status Connecting", "status SignalingConnected", "status Connected"]
     for start in ("connecting at ", "audio through ", f"connected users: {zoe.id}", "joined the encryption group"):
         assert [text for text in texts if text.startswith(start)], (start, texts)
-    written = (tmp_path / "hubbub-webrtc_0").read_text()
-    assert f"(Info): Call of lobby {call_lobby.lobby_id}: status Connected" in written
-    assert f"(Verbose): Call of lobby {call_lobby.lobby_id}: user {zoe.id} speaks" in written
-    assert token not in written
+    log_text = (tmp_path / "hubbub-webrtc_0").read_text()
+    assert f"(Info): Call of lobby {call_lobby.lobby_id}: status Connected" in log_text
+    assert f"(Verbose): Call of lobby {call_lobby.lobby_id}: user {zoe.id} speaks" in log_text
+    assert token not in log_text
 
 
 async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(call_lobby: CallLobby) -> None:

@@ -181,7 +181,7 @@ class NameRecorder:
 
 async def test_every_audio_operation_of_the_specification_has_its_effect(call_lobby: CallLobby, tmp_path: Path) -> None:
     zoe = await add_device_caller(call_lobby, "zoe", desk=ZOE_HZ)
-    engine, used, completed = create_devices(desk=DESK_HZ, studio=STUDIO_HZ), set[str](), CallbackRecorder()
+    engine, used_names, completed = create_devices(desk=DESK_HZ, studio=STUDIO_HZ), set[str](), CallbackRecorder()
     driver, statuses, changes = engine._driver, CallbackRecorder(), CallbackRecorder()
     assert isinstance(driver, VirtualDriver)
     speaker = driver.recorders["head"]
@@ -190,7 +190,7 @@ async def test_every_audio_operation_of_the_specification_has_its_effect(call_lo
     compat_client = compat.Client(
         compat.ClientCreateOptions(web_base=call_lobby.world.url, voice_authority=authority), audio=engine
     )
-    client = NameRecorder(compat_client, used)
+    client = NameRecorder(compat_client, used_names)
     compat_client.SetStatusChangedCallback(statuses)
     compat_client.SetLogDir(str(tmp_path), compat.LoggingSeverity.Warning)
     compat_client.SetVoiceLogDir(str(tmp_path), compat.LoggingSeverity.Info)
@@ -214,7 +214,7 @@ async def test_every_audio_operation_of_the_specification_has_its_effect(call_lo
     client.SetNoAudioInputCallback(detections)
 
     # Calls and participants.
-    call = NameRecorder(client.StartCall(lobby_id), used)
+    call = NameRecorder(client.StartCall(lobby_id), used_names)
     states, joins, mutes, speech = (CallbackRecorder() for _ in range(4))
     call.SetStatusChangedCallback(states)
     call.SetParticipantChangedCallback(joins)
@@ -310,4 +310,4 @@ async def test_every_audio_operation_of_the_specification_has_its_effect(call_lo
     await compat_client.close()
     assert {"hubbub-aec-in.wav", "hubbub-aec-out.wav"} <= {path.name for path in tmp_path.iterdir()}
     assert "The microphone 'studio' was lost" in (tmp_path / "hubbub-webrtc_0").read_text()
-    assert documented_operations("13.1", "13.2") - used == set()
+    assert documented_operations("13.1", "13.2") - used_names == set()

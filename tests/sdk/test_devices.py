@@ -59,16 +59,16 @@ def lab() -> Iterator[DeviceLab]:
 
 
 def test_a_ring_buffer_returns_the_samples_in_order_across_its_end() -> None:
-    buffer, written, read = RingBuffer(), bytearray(), bytearray()
+    buffer, written_samples, read_samples = RingBuffer(), bytearray(), bytearray()
 
     for number in range(60):
         samples = bytes([number]) * FRAME_BYTES
         buffer.write(samples)
-        written += samples
-        read += buffer.read(FRAME_BYTES) or b""
+        written_samples += samples
+        read_samples += buffer.read(FRAME_BYTES) or b""
 
-    assert written.startswith(read)
-    assert len(written) - len(read) == START_BYTES - FRAME_BYTES
+    assert written_samples.startswith(read_samples)
+    assert len(written_samples) - len(read_samples) == START_BYTES - FRAME_BYTES
     assert (buffer.underruns, buffer.overruns) == (0, 0)
 
 
@@ -100,30 +100,30 @@ def test_a_ring_buffer_is_bounded_and_keeps_the_delay_short() -> None:
 
 
 def test_the_null_driver_lists_and_opens_its_devices() -> None:
-    first, second = MiniaudioDriver("null").list_devices(), MiniaudioDriver("NULL").list_devices()
+    devices, devices_by_upper_case_name = MiniaudioDriver("null").list_devices(), MiniaudioDriver("NULL").list_devices()
 
-    assert [device.name for device in first.inputs] == ["NULL Capture Device"]
-    assert [device.name for device in first.outputs] == ["NULL Playback Device"]
-    assert first.inputs[0].is_default
-    assert [device.id for device in first.inputs] == [device.id for device in second.inputs]
-    received, requested = threading.Event(), threading.Event()
-    captured: list[int] = []
+    assert [device.name for device in devices.inputs] == ["NULL Capture Device"]
+    assert [device.name for device in devices.outputs] == ["NULL Playback Device"]
+    assert devices.inputs[0].is_default
+    assert [device.id for device in devices.inputs] == [device.id for device in devices_by_upper_case_name.inputs]
+    captured_event, requested_event = threading.Event(), threading.Event()
+    captured_sizes: list[int] = []
 
     def on_samples(samples: bytearray) -> None:
-        captured.append(len(samples))
-        received.set()
+        captured_sizes.append(len(samples))
+        captured_event.set()
 
-    def next_samples(size: int) -> bytes:
-        requested.set()
-        return bytes(size)
+    def next_samples(byte_count: int) -> bytes:
+        requested_event.set()
+        return bytes(byte_count)
 
     driver = MiniaudioDriver("null")
-    streams = [driver.open_input(first.inputs[0], on_samples), driver.open_output(first.outputs[0], next_samples)]
-    assert received.wait(WAIT_TIMEOUT_SECONDS)
-    assert requested.wait(WAIT_TIMEOUT_SECONDS)
+    streams = [driver.open_input(devices.inputs[0], on_samples), driver.open_output(devices.outputs[0], next_samples)]
+    assert captured_event.wait(WAIT_TIMEOUT_SECONDS)
+    assert requested_event.wait(WAIT_TIMEOUT_SECONDS)
     for stream in streams:
         stream.close()
-    assert captured[0] == FRAME_BYTES
+    assert captured_sizes[0] == FRAME_BYTES
 
 
 def test_an_unknown_driver_is_rejected_with_the_names_of_the_drivers() -> None:

@@ -29,29 +29,29 @@ def list_loaded_modules(statement: str) -> set[str]:
 def server_only_modules() -> set[str]:
     """Return the modules that the extra `server` adds to the base install."""
     requirements = [Requirement(text) for text in requires("hubbub") or ()]
-    extra = {
+    unexpected_modules = {
         requirement.name
         for requirement in requirements
         if requirement.marker
         and requirement.marker.evaluate({"extra": "server"})
         and not requirement.marker.evaluate({"extra": ""})
     }
-    return {MODULES_BY_DISTRIBUTION.get(name, name) for name in extra} | {"sqlite3"}
+    return {MODULES_BY_DISTRIBUTION.get(name, name) for name in unexpected_modules} | {"sqlite3"}
 
 
 def test_importing_the_sdk_loads_no_server_module() -> None:
-    loaded = list_loaded_modules("import hubbub.sdk")
+    loaded_modules = list_loaded_modules("import hubbub.sdk")
 
-    assert "hubbub.sdk" in loaded
-    assert {name for name in loaded if name.startswith("hubbub.server")} == set()
+    assert "hubbub.sdk" in loaded_modules
+    assert {name for name in loaded_modules if name.startswith("hubbub.server")} == set()
 
 
 def test_importing_the_sdk_loads_no_models_of_the_protocol() -> None:
-    loaded = list_loaded_modules("import hubbub.sdk, hubbub.sdk.compat")
+    loaded_modules = list_loaded_modules("import hubbub.sdk, hubbub.sdk.compat")
 
-    assert "hubbub.protocol.shared_enums" in loaded
-    assert {name for name in loaded if name.startswith("hubbub.protocol.resources")} == set()
-    assert not loaded & {"hubbub.protocol.operation", "hubbub.protocol.enums"}
+    assert "hubbub.protocol.shared_enums" in loaded_modules
+    assert {name for name in loaded_modules if name.startswith("hubbub.protocol.resources")} == set()
+    assert not loaded_modules & {"hubbub.protocol.operation", "hubbub.protocol.enums"}
 
 
 def test_importing_the_sdk_loads_no_server_dependency() -> None:
@@ -97,7 +97,7 @@ def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
 
 
 def test_voice_dependencies_are_not_loaded_without_a_call() -> None:
-    loaded = list_loaded_modules("import hubbub.sdk, hubbub.sdk.compat; hubbub.sdk.Client().close()")
+    loaded_modules = list_loaded_modules("import hubbub.sdk, hubbub.sdk.compat; hubbub.sdk.Client().close()")
 
-    assert {name for name in loaded if name.startswith("hubbub.sdk.media")} == set()
-    assert loaded & {"av", "cryptography", "davey", "livekit", "miniaudio", "nacl"} == set()
+    assert {name for name in loaded_modules if name.startswith("hubbub.sdk.media")} == set()
+    assert loaded_modules & {"av", "cryptography", "davey", "livekit", "miniaudio", "nacl"} == set()

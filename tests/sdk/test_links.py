@@ -128,15 +128,15 @@ async def test_messages_and_settings_open_in_the_chat_client(
     zoe_machine, other_machine = await new_machine(zoe.user), await new_machine(await world.user())
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(zoe_machine.directory))
     created_events = zoe.record_event("message_created")
-    sent = await mary.client.send_user_message(zoe.id, "hello")
-    await created_events.next(lambda message_id: message_id == sent)
-    message = zoe.client.get_message_handle(sent)
+    sent_id = await mary.client.send_user_message(zoe.id, "hello")
+    await created_events.next(lambda message_id: message_id == sent_id)
+    message = zoe.client.get_message_handle(sent_id)
     assert message is not None
 
-    await zoe.client.open_message_in_platform(sent, lambda: pytest.fail("zoe is not provisional"))
+    await zoe.client.open_message_in_platform(sent_id, lambda: pytest.fail("zoe is not provisional"))
     await zoe.client.open_connected_games_settings_in_platform()
     assert zoe_machine.opened_urls == [
-        f"{world.url}/app/channels/@me/{message.channel_id}/{sent}",
+        f"{world.url}/app/channels/@me/{message.channel_id}/{sent_id}",
         f"{world.url}/settings/apps",
     ]
     browser = Browser(world)
@@ -145,13 +145,13 @@ async def test_messages_and_settings_open_in_the_chat_client(
         assert (await browser.open(url)).status == 200, url
     page = await browser.open(zoe_machine.opened_urls[0])
     assert "hello" in page.text
-    assert f'<li id="message-{sent}" class="marked"' in page.body
+    assert f'<li id="message-{sent_id}" class="marked"' in page.body
 
     # A different user who is signed in cannot see the channel.
     await zoe_machine.stop()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(other_machine.directory))
     with pytest.raises(SdkError) as caught:
-        await zoe.client.open_message_in_platform(sent, lambda: None)
+        await zoe.client.open_message_in_platform(sent_id, lambda: None)
     assert (caught.value.result.type, caught.value.result.error_code) == (
         ErrorType.RPC_ERROR,
         RpcErrorCode.INVALID_CHANNEL,
@@ -288,14 +288,14 @@ def test_the_web_base_defaults_to_the_host_of_the_api() -> None:
 
 
 async def test_a_redirect_without_parameters_is_not_an_authorization() -> None:
-    opened = asyncio.Event()
+    opened_event = asyncio.Event()
     loop = asyncio.get_running_loop()
-    client = Client(open_browser=lambda _: loop.call_soon_threadsafe(opened.set))
+    client = Client(open_browser=lambda _: loop.call_soon_threadsafe(opened_event.set))
     results: list[ClientResult] = []
 
     args = AuthorizationArgs(client_id=99, scopes="identify", state="s", custom_scheme_param="puddle")
     authorization = client.authorize(args, lambda result, *_: results.append(result))
-    await opened.wait()
+    await opened_event.wait()
     client.handle_authorize_redirect("puddle:/authorize/callback?state=s")
 
     with pytest.raises(SdkError) as caught:

@@ -316,31 +316,31 @@ def is_hidden(viewer: Player, other: Player) -> bool:
 
 
 async def test_removing_a_friend_hides_their_activity(world: World) -> None:
-    mary, zoe, updated = await create_friends_with_activity(world)
+    mary, zoe, updated_users = await create_friends_with_activity(world)
 
     await mary.client.remove_game_friend(zoe.id)
 
-    await updated.next(lambda user_id: user_id == mary.id and is_hidden(zoe, mary))
+    await updated_users.next(lambda user_id: user_id == mary.id and is_hidden(zoe, mary))
     await mary.client.close()
     await zoe.client.close()
 
 
 @pytest.mark.parametrize("blocker", ["player", "viewer"])
 async def test_a_block_hides_presence(world: World, blocker: str) -> None:
-    mary, zoe, updated = await create_friends_with_activity(world)
+    mary, zoe, updated_users = await create_friends_with_activity(world)
 
     if blocker == "player":
         await mary.client.block_user(zoe.id)
     else:
         await zoe.client.block_user(mary.id)
 
-    await updated.next(lambda user_id: user_id == mary.id and is_hidden(zoe, mary))
+    await updated_users.next(lambda user_id: user_id == mary.id and is_hidden(zoe, mary))
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_a_remaining_game_friend_still_sees_the_activity(world: World) -> None:
-    mary, zoe, updated = await create_friends_with_activity(world)
+    mary, zoe, updated_users = await create_friends_with_activity(world)
     relationships, deleted_events = mary.record_event("relationship_created"), zoe.record_event("relationship_deleted")
     await zoe.client.send_platform_friend_request_by_id(mary.id)
     await relationships.next()
@@ -352,7 +352,7 @@ async def test_a_remaining_game_friend_still_sees_the_activity(world: World) -> 
     await deleted_events.next(lambda user_id, platform: (user_id, platform) == (mary.id, True))
     assert visible_activity(zoe, mary) is not None
     await mary.client.update_rich_presence(joinable_activity(state="Out of the puddle"))
-    await updated.next(
+    await updated_users.next(
         lambda _: (activity := visible_activity(zoe, mary)) is not None and activity.state == "Out of the puddle"
     )
     await mary.client.close()
@@ -455,10 +455,10 @@ async def test_reads_under_the_lock_are_consistent(world: World) -> None:
     assert me is not None
 
     with mary.client.locked():
-        before = me.display_name, mary.client.get_user_application_profiles_no_lock(me.id)
+        state_before = me.display_name, mary.client.get_user_application_profiles_no_lock(me.id)
         (await mary.user.patch("/users/@me", json={"global_name": "Mary the Great"})).ok()
         assert not await asyncio.to_thread(mary.client._core.lock.acquire, blocking=False)
-        assert (me.display_name, mary.client.get_user_application_profiles_no_lock(me.id)) == before
+        assert (me.display_name, mary.client.get_user_application_profiles_no_lock(me.id)) == state_before
 
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while not updated_events.calls:

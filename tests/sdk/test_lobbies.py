@@ -25,10 +25,10 @@ async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:
     member = lobby.get_lobby_member_handle(mary.id)
     assert member is not None
     assert (member.metadata, member.can_link_lobby) == ({"boots": "red"}, False)
-    other = lobby.get_lobby_member_handle(zoe.id)
-    assert other is not None
-    assert other.user is not None
-    assert other.user.username == "zoe"
+    other_member = lobby.get_lobby_member_handle(zoe.id)
+    assert other_member is not None
+    assert other_member.user is not None
+    assert other_member.user.username == "zoe"
     assert len(created_events.calls) == 1
     await mary.client.close()
     await zoe.client.close()
@@ -187,9 +187,9 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     )
 
     received_events = mary.record_event("message_created")
-    posted = await guild.send_message(mary.user, "from the guild")
-    assert await received_events.next() == int(posted["id"])
-    message = mary.client.get_message_handle(int(posted["id"]))
+    guild_message = await guild.send_message(mary.user, "from the guild")
+    assert await received_events.next() == int(guild_message["id"])
+    message = mary.client.get_message_handle(int(guild_message["id"]))
     assert message is not None
     assert message.content == "from the guild"
     assert mary.client.can_open_message_in_platform(message.id)

@@ -175,16 +175,16 @@ def test_push_to_talk_stays_open_for_the_release_delay() -> None:
 
 
 def test_a_tone_survives_opus_encoding() -> None:
-    encoder, decoder, tone, received = Encoder(), Decoder(), Tone(440.0), b""
+    encoder, decoder, tone, decoded_samples = Encoder(), Decoder(), Tone(440.0), b""
     for _ in range(20):
         frame = samples.silence()
         tone(frame, FRAME_SAMPLES // 2, 48_000, 2)
         for encoded in encoder.encode(frame):
             assert len(encoded) < 1000
-            received += decoder.decode(encoded)
+            decoded_samples += decoder.decode(encoded)
 
-    assert len(received) == 20 * FRAME_BYTES
-    assert tone_share(array("h", received[-10 * FRAME_BYTES :]), 440.0) > 0.99
+    assert len(decoded_samples) == 20 * FRAME_BYTES
+    assert tone_share(array("h", decoded_samples[-10 * FRAME_BYTES :]), 440.0) > 0.99
 
 
 @given(st.binary(max_size=100))
@@ -213,10 +213,17 @@ def test_recordings_are_written_up_to_a_limit(tmp_path: Path, monkeypatch: pytes
         recording.write(b"\1" * FRAME_BYTES, None)
     recording.close()
 
-    with wave.open(str(tmp_path / FILENAMES[0])) as received, wave.open(str(tmp_path / FILENAMES[1])) as captured:
-        assert (received.getnframes(), captured.getnframes(), received.getframerate()) == (1920, 1920, 48_000)
-        assert set(received.readframes(9999)) == {1}
-        assert set(captured.readframes(9999)) == {0}
+    with (
+        wave.open(str(tmp_path / FILENAMES[0])) as received_file,
+        wave.open(str(tmp_path / FILENAMES[1])) as captured_file,
+    ):
+        assert (received_file.getnframes(), captured_file.getnframes(), received_file.getframerate()) == (
+            1920,
+            1920,
+            48_000,
+        )
+        assert set(received_file.readframes(9999)) == {1}
+        assert set(captured_file.readframes(9999)) == {0}
     AecDump(None).write(None, None)
     AecDump(tmp_path / "nowhere").write(None, None)
 

@@ -85,10 +85,10 @@ async def test_a_message_from_a_sibling_game_names_its_application(world: World)
     await befriend_players(mary, zoe)
     created_events = zoe.record_event("message_created")
 
-    sent = await mary.client.send_user_message(zoe.id, "hello from the puddle")
+    sent_id = await mary.client.send_user_message(zoe.id, "hello from the puddle")
 
-    await created_events.next(lambda message_id: message_id == sent)
-    message = zoe.client.get_message_handle(sent)
+    await created_events.next(lambda message_id: message_id == sent_id)
+    message = zoe.client.get_message_handle(sent_id)
     assert message is not None
     assert (message.application_id, message.sent_from_game) == (puddle.id, True)
     await mary.client.close()

@@ -31,11 +31,11 @@ def operation_paths() -> set[str]:
 def strings(source: str) -> set[str]:
     """Return the string constants of a source file, except those inside f-strings, which are URLs of web pages."""
     nodes = list(ast.walk(ast.parse(source)))
-    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    literal_parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
     return {
         node.value
         for node in nodes
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in literal_parts
     }
 
 

@@ -101,7 +101,7 @@ async def test_the_authorization_request_contains_the_process_id(
 
 
 async def test_chat_client_errors_are_distinguished(world: World, machine: Machine) -> None:
-    puddle, other = await create_game(world), await create_game(world)
+    puddle, other_game = await create_game(world), await create_game(world)
     client = new_application_client(world, puddle)
     verifier = client.create_authorization_code_verifier()
 
@@ -115,9 +115,9 @@ async def test_chat_client_errors_are_distinguished(world: World, machine: Machi
     assert await authorization_error("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
     assert await authorization_error("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
     # Another application uses a connection of its own; the first connection still belongs to Puddle.
-    assert await authorization_error("identify", other.id) == (ErrorType.ABORTED, "access_denied", 0)
+    assert await authorization_error("identify", other_game.id) == (ErrorType.ABORTED, "access_denied", 0)
     with pytest.raises(SdkError) as caught:
-        await rpc_of(client).command("AUTHORIZE", {"client_id": str(other.id), "scopes": ["identify"]})
+        await rpc_of(client).command("AUTHORIZE", {"client_id": str(other_game.id), "scopes": ["identify"]})
     result = caught.value.result
     assert (result.type, result.error, result.error_code) == (
         ErrorType.RPC_ERROR,

@@ -95,11 +95,11 @@ async def test_friends_added_and_removed_meanwhile_are_reported(world: World) ->
         (await mary.user.delete(f"/users/@me/relationships/{zoe.id}")).ok()
         await rob.client.send_game_friend_request_by_id(mary.id)
 
-    received = await record_callbacks_after_session_loss(world, mary, make_changes)
+    callbacks = await record_callbacks_after_session_loss(world, mary, make_changes)
 
-    assert received["relationship_deleted"] == [(zoe.id, True)]
-    assert received["relationship_created"] == [(rob.id, False)]
-    assert received["relationship_groups_updated"] == [(zoe.id,), (rob.id,)]
+    assert callbacks["relationship_deleted"] == [(zoe.id, True)]
+    assert callbacks["relationship_created"] == [(rob.id, False)]
+    assert callbacks["relationship_groups_updated"] == [(zoe.id,), (rob.id,)]
     relationship_type = mary.client.get_relationship_handle(rob.id).game_relationship_type
     assert relationship_type is RelationshipType.PENDING_INCOMING
     await close_clients(mary, zoe, rob)
@@ -122,13 +122,13 @@ async def test_a_friends_new_activity_and_name_are_reported(world: World) -> Non
         )
         (await zoe.user.patch("/users/@me", json={"global_name": "Zoe the Wise"})).ok()
 
-    received = await record_callbacks_after_session_loss(world, mary, make_changes)
+    callbacks = await record_callbacks_after_session_loss(world, mary, make_changes)
 
     user = mary.client.get_user(zoe.id)
     assert user is not None
     assert (user.display_name, user.status) == ("Zoe the Wise", StatusType.IDLE)
     assert visible_activity_state(mary, zoe) == joinable_activity().state
-    assert received == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
+    assert callbacks == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
     await close_clients(mary, zoe, rob)
 
 
@@ -145,17 +145,17 @@ async def test_a_friend_going_offline_invalidates_their_invite(world: World) -> 
         await zoe.client.disconnect()
         await updated_events.next(lambda _: visible_status(rob, zoe) is StatusType.OFFLINE)
 
-    received = await record_callbacks_after_session_loss(world, mary, make_changes)
+    callbacks = await record_callbacks_after_session_loss(world, mary, make_changes)
 
-    (update,) = received.pop("activity_invite_updated")
+    (update,) = callbacks.pop("activity_invite_updated")
     assert (update[0].message_id, update[0].is_valid) == (invite.message_id, False)  # type: ignore[attr-defined]
-    assert received == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
+    assert callbacks == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
     await close_clients(mary, zoe, rob)
 
 
 async def test_lobby_and_member_changes_are_reported(world: World) -> None:
     mary, zoe, rob = await create_three_players(world)
-    first, second = [await mary.client.create_or_join_lobby(secret) for secret in ("pond", "puddle")]
+    first_lobby_id, second_lobby_id = [await mary.client.create_or_join_lobby(secret) for secret in ("pond", "puddle")]
     joined_events = mary.record_event("lobby_member_added")
     for secret in ("pond", "puddle"):
         await zoe.client.create_or_join_lobby(secret)
@@ -163,17 +163,17 @@ async def test_lobby_and_member_changes_are_reported(world: World) -> None:
     await wait_processed(mary, zoe)
 
     async def make_changes() -> None:
-        await zoe.client.leave_lobby(first)
+        await zoe.client.leave_lobby(first_lobby_id)
         await rob.client.create_or_join_lobby_with_metadata("pond", {"depth": "3"}, {})
         await zoe.client.create_or_join_lobby_with_metadata("puddle", {}, {"hat": "red"})
 
-    received = await record_callbacks_after_session_loss(world, mary, make_changes)
+    callbacks = await record_callbacks_after_session_loss(world, mary, make_changes)
 
-    assert received["lobby_updated"] == [(first,)]
-    assert received["lobby_member_removed"] == [(first, zoe.id)]
-    assert received["lobby_member_added"] == [(first, rob.id)]
-    assert received["lobby_member_updated"] == [(second, zoe.id)]
-    assert not received.keys() & {"lobby_created", "lobby_deleted", "relationship_created", "relationship_deleted"}
+    assert callbacks["lobby_updated"] == [(first_lobby_id,)]
+    assert callbacks["lobby_member_removed"] == [(first_lobby_id, zoe.id)]
+    assert callbacks["lobby_member_added"] == [(first_lobby_id, rob.id)]
+    assert callbacks["lobby_member_updated"] == [(second_lobby_id, zoe.id)]
+    assert not callbacks.keys() & {"lobby_created", "lobby_deleted", "relationship_created", "relationship_deleted"}
     await close_clients(mary, zoe, rob)
 
 

@@ -77,8 +77,8 @@ def build_sample(hint: Any, *, ids_as_text: bool, depth: int = 0) -> Any:
     if (isinstance(origin, type) and issubclass(origin, list)) or (origin is not None and "Sequence" in str(origin)):
         return [build_sample(arguments[0], ids_as_text=ids_as_text, depth=depth)]
     if arguments:
-        known = [argument for argument in arguments if argument not in (NoneType, UnsetType)]
-        return build_sample(known[0], ids_as_text=ids_as_text, depth=depth)
+        known_arguments = [argument for argument in arguments if argument not in (NoneType, UnsetType)]
+        return build_sample(known_arguments[0], ids_as_text=ids_as_text, depth=depth)
     if not isinstance(hint, type):
         return {"anything": 1}
     if issubclass(hint, Struct):
@@ -216,7 +216,7 @@ def test_models_of_a_session_are_derived_once() -> None:
 
 
 def test_the_sdk_declares_no_payloads() -> None:
-    found = {
+    found_names = {
         f"{file.relative_to(SOURCE)}: {node.name}"
         for file in (SOURCE / "sdk").rglob("*.py")
         if file != SOURCE / "sdk/cache.py"
@@ -224,4 +224,4 @@ def test_the_sdk_declares_no_payloads() -> None:
         if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("Struct") for base in node.bases)
     }
 
-    assert found == OWN_STRUCTS
+    assert found_names == OWN_STRUCTS

@@ -205,18 +205,18 @@ def test_a_compat_record_is_changed_only_by_its_setters() -> None:
 def test_clients_can_be_moved_but_not_copied() -> None:
     client = sdk.Client()
 
-    moved = client.move()
+    new_client = client.move()
 
     assert not client
-    assert moved.get_status() is sdk.ClientStatus.DISCONNECTED
+    assert new_client.get_status() is sdk.ClientStatus.DISCONNECTED
     with pytest.raises(TypeError, match="moved, not copied"):
-        copy.copy(moved)
+        copy.copy(new_client)
     for module in (sdk, compat):
         with pytest.raises(TypeError, match="Client can be moved, not copied"):
-            module.Client(moved)
+            module.Client(new_client)
     with pytest.raises(TypeError, match="moved, not copied"):
         compat.VADThresholdSettings(sdk.VADThresholdSettings())
-    moved.close()
+    new_client.close()
 
 
 def test_records_reject_unknown_fields() -> None:

@@ -43,7 +43,7 @@ def test_settings_of_a_call_are_stored_and_shared_by_its_copies() -> None:
     client = Client()
     call = client.start_call(5)
     assert call is not None
-    other = call.copy()
+    call_copy = call.copy()
 
     call.set_self_mute(True)
     call.set_self_deaf(True)
@@ -54,19 +54,24 @@ def test_settings_of_a_call_are_stored_and_shared_by_its_copies() -> None:
     call.set_ptt_release_delay(20)
     call.set_vad_threshold(False, -140.0)
 
-    assert (other.get_self_mute(), other.get_self_deaf(), other.get_local_mute(7), other.get_local_mute(8)) == (
+    assert (
+        call_copy.get_self_mute(),
+        call_copy.get_self_deaf(),
+        call_copy.get_local_mute(7),
+        call_copy.get_local_mute(8),
+    ) == (
         True,
         True,
         True,
         False,
     )
-    assert (other.get_participant_volume(7), other.get_participant_volume(8)) == (200.0, 100.0)
-    assert (other.get_audio_mode(), other.get_ptt_active(), other.get_ptt_release_delay()) == (
+    assert (call_copy.get_participant_volume(7), call_copy.get_participant_volume(8)) == (200.0, 100.0)
+    assert (call_copy.get_audio_mode(), call_copy.get_ptt_active(), call_copy.get_ptt_release_delay()) == (
         AudioModeType.MODE_PTT,
         True,
         20,
     )
-    threshold = other.get_vad_threshold()
+    threshold = call_copy.get_vad_threshold()
     assert (threshold.automatic, threshold.vad_threshold) == (False, -100.0)
     assert Call.status_to_string(CallStatus.SIGNALING_CONNECTED) == "SignalingConnected"
     client.close()
@@ -116,14 +121,14 @@ async def test_devices_follow_the_audio_backend() -> None:
 
 
 def test_device_callbacks_get_no_result() -> None:
-    client, received = Client(audio=AudioBackend()), []
+    client, delivered_args = Client(audio=AudioBackend()), []
 
-    client.get_input_devices(lambda devices: received.append(len(devices))).result(WAIT_TIMEOUT_SECONDS)
-    client.end_calls(lambda: received.append("ended")).result(WAIT_TIMEOUT_SECONDS)
-    client.is_platform_app_installed(lambda installed: received.append(installed)).result(WAIT_TIMEOUT_SECONDS)
+    client.get_input_devices(lambda devices: delivered_args.append(len(devices))).result(WAIT_TIMEOUT_SECONDS)
+    client.end_calls(lambda: delivered_args.append("ended")).result(WAIT_TIMEOUT_SECONDS)
+    client.is_platform_app_installed(lambda installed: delivered_args.append(installed)).result(WAIT_TIMEOUT_SECONDS)
     client.run_callbacks()
 
-    assert received == [1, "ended", False]
+    assert delivered_args == [1, "ended", False]
     client.close()
 
 

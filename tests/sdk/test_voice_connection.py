@@ -40,7 +40,7 @@ class ServerConnection:
     def __init__(self, server: "ScriptedServer", socket: web.WebSocketResponse) -> None:
         self.server = server
         self.socket = socket
-        self.received: list[Any] = []
+        self.received_messages: list[Any] = []
 
     async def send(self, opcode: int, data: Any, sequence: int | None = None) -> None:
         """Send a message."""
@@ -57,8 +57,8 @@ class ServerConnection:
             elif message.type is aiohttp.WSMsgType.TEXT:
                 frame = json.loads(message.data)
             else:
-                raise ConnectionError(f"the client disconnected after it sent {self.received}")
-            self.received.append(frame)
+                raise ConnectionError(f"the client disconnected after it sent {self.received_messages}")
+            self.received_messages.append(frame)
             if frame["op"] == VoiceOpcode.HEARTBEAT and self.server.acknowledges_heartbeats:
                 await self.send(VoiceOpcode.HEARTBEAT_ACK, {"t": frame["d"]["t"]})
             if frame["op"] == opcode:
@@ -223,7 +223,7 @@ async def test_a_call_without_end_to_end_encryption_is_rejected(
     assert not [
         frame
         for connection in server.connections
-        for frame in connection.received
+        for frame in connection.received_messages
         if frame["op"] == VoiceOpcode.MLS_KEY_PACKAGE
     ]
 
@@ -244,7 +244,7 @@ async def test_the_client_leaves_a_call_that_downgrades_encryption(
     assert not [
         frame
         for connection in server.connections
-        for frame in connection.received
+        for frame in connection.received_messages
         if frame["op"] == VoiceOpcode.DAVE_TRANSITION_READY
     ]
 

@@ -58,8 +58,8 @@ class VirtualDriver(MiniaudioDriver):
     def open_output(self, device: Device, next_samples: Callable[[int], bytes]) -> DeviceStream:
         """Open the null speaker, and record what is played."""
 
-        def record(size: int) -> bytes:
-            samples = next_samples(size)
+        def record(byte_count: int) -> bytes:
+            samples = next_samples(byte_count)
             if (recorder := self.recorders.get(device.name)) is not None:
                 recorder.record(0, array("h", samples))
             self._notify()
