@@ -67,8 +67,8 @@ class AppUser:
     async def submit(self, modal: dict[str, Any], *inputs: dict[str, Any], file: bytes | None = None) -> None:
         """Submit a modal with these labeled components, optionally with a file."""
         labels = [{"type": ComponentType.LABEL, "component": component} for component in inputs]
-        data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": labels}
-        await self.interact(InteractionType.MODAL_SUBMIT, data, file=file)
+        modal_data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": labels}
+        await self.interact(InteractionType.MODAL_SUBMIT, modal_data, file=file)
 
     async def next_message(self) -> dict[str, Any]:
         """Wait for the next MESSAGE_CREATE event and return its message."""

@@ -99,7 +99,7 @@ class Inbox:
         self.events: list[Any] = []
         """Events that were not taken yet, oldest first."""
         self._arrived = asyncio.Event()
-        self._ended = False
+        self._has_ended = False
         self._reason: BaseException | None = None
 
     def put(self, event: Any) -> None:
@@ -109,7 +109,7 @@ class Inbox:
 
     def end(self, reason: BaseException | None = None) -> None:
         """Record that no further events follow, with the exception that ended the client, if any."""
-        self._ended, self._reason = True, reason
+        self._has_ended, self._reason = True, reason
         self._arrived.set()
 
     async def take(self, matches: Callable[[Any], bool], description: str = "the expected event") -> Any:
@@ -120,13 +120,13 @@ class Inbox:
                     for position, event in enumerate(self.events):
                         if matches(event):
                             return self.events.pop(position)
-                    if self._ended:
+                    if self._has_ended:
                         raise AssertionError(f"the client ended before {description} arrived") from self._reason
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:
-            received = [event[0] if isinstance(event, tuple) else type(event).__name__ for event in self.events]
-            raise AssertionError(f"{description} did not arrive; events received: {received}") from None
+            received_names = [event[0] if isinstance(event, tuple) else type(event).__name__ for event in self.events]
+            raise AssertionError(f"{description} did not arrive; events received: {received_names}") from None
 
 
 @dataclass

@@ -49,13 +49,13 @@ class JsBot:
     async def _read(self) -> None:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
-            received = json.loads(line)
-            self.inbox.put((received.get("event", received.get("id")), received))
+            record = json.loads(line)
+            self.inbox.put((record.get("event", record.get("id")), record))
         self.inbox.end()
 
     async def wait_event(self, event: str, matches: Callable[[Any], bool] = lambda _: True) -> Any:
         """Wait for an event and return its data."""
-        _, line = await self.inbox.take(lambda recorded: recorded[0] == event and matches(recorded[1]["data"]), event)
+        _, line = await self.inbox.take(lambda record: record[0] == event and matches(record[1]["data"]), event)
         return line["data"]
 
     async def run_step(self, step: str, **args: Any) -> Any:
@@ -63,7 +63,7 @@ class JsBot:
         assert self._process.stdin is not None
         number = next(self._numbers)
         self._process.stdin.write(json.dumps({"id": number, "step": step, "args": args}).encode() + b"\n")
-        _, line = await self.inbox.take(lambda recorded: recorded[0] == number, f"the result of {step}")
+        _, line = await self.inbox.take(lambda record: record[0] == number, f"the result of {step}")
         if "error" in line:
             raise StepError(line["error"])
         return line["result"]

@@ -34,7 +34,7 @@ class Bot(discord.Client):
 
     async def wait_event(self, event: str, matches: Callable[..., bool] = lambda *_: True) -> Any:
         """Wait for an event and return its argument, or a tuple if it has several."""
-        _, args = await self.inbox.take(lambda recorded: recorded[0] == event and matches(*recorded[1]), event)
+        _, args = await self.inbox.take(lambda record: record[0] == event and matches(*record[1]), event)
         return args[0] if len(args) == 1 else args
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:

@@ -79,15 +79,15 @@ class HttpApp:
 
     async def handle(self, request: web.Request) -> web.Response:
         """Handle an interaction: verify its signature, then respond."""
-        data = await request.read()
+        body = await request.read()
         assert self.verify_key is not None
         try:
             signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
-            self.verify_key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + data)
+            self.verify_key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + body)
         except InvalidSignature:
             self.invalid_signature_count += 1
             return web.Response(status=401)
-        interaction = json.loads(data)
+        interaction = json.loads(body)
         if interaction["type"] == InteractionType.PING:
             return web.json_response({"type": InteractionCallbackType.PONG})
         return await self.respond(interaction, interaction.get("data", {}))

@@ -71,11 +71,13 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: JsBot, setup
     await bot.run_step("deleteMessage", channel=channel_id, message=reply["id"])
     assert (await bot.wait_event("messageDelete"))["id"] == reply["id"]
 
-    sent = [await bot.run_step("send", channel=channel_id, content=f"line {number}") for number in range(5)]
+    sent_messages = [await bot.run_step("send", channel=channel_id, content=f"line {number}") for number in range(5)]
     assert await bot.run_step("history", channel=channel_id, limit=3) == ["line 4", "line 3", "line 2"]
-    assert await bot.run_step("history", channel=channel_id, before=sent[2], limit=2) == ["line 1", "line 0"]
-    assert set(await bot.run_step("deleteMessages", channel=channel_id, messages=sent[:3])) == set(sent[:3])
-    assert set(await bot.wait_event("messageDeleteBulk")) == set(sent[:3])
+    assert await bot.run_step("history", channel=channel_id, before=sent_messages[2], limit=2) == ["line 1", "line 0"]
+    assert set(await bot.run_step("deleteMessages", channel=channel_id, messages=sent_messages[:3])) == set(
+        sent_messages[:3]
+    )
+    assert set(await bot.wait_event("messageDeleteBulk")) == set(sent_messages[:3])
 
 
 async def test_attachments_and_embeds_are_returned_as_sent(bot: JsBot, setup: ClientSetup) -> None:
@@ -83,16 +85,21 @@ async def test_attachments_and_embeds_are_returned_as_sent(bot: JsBot, setup: Cl
         {"name": "notes.txt", "data": base64.b64encode(b"text").decode(), "description": "my notes", "spoiler": False},
         {"name": "pixel.png", "data": base64.b64encode(ONE_PIXEL_PNG).decode(), "description": None, "spoiler": True},
     ]
-    sent = await bot.run_step("sendAttachments", channel=str(setup.guild.general), files=files)
-    first, second = sent["attachments"]
-    assert (first["name"], first["description"], first["size"], first["spoiler"]) == ("notes.txt", "my notes", 4, False)
-    assert first["type"].startswith("text/plain")
-    assert (second["name"], second["spoiler"], second["width"]) == ("SPOILER_pixel.png", True, 1)
-    assert [attachment["data"] for attachment in sent["attachments"]] == [file["data"] for file in files]
-    embed = sent["embed"]
+    sent_message = await bot.run_step("sendAttachments", channel=str(setup.guild.general), files=files)
+    text_file, picture = sent_message["attachments"]
+    assert (text_file["name"], text_file["description"], text_file["size"], text_file["spoiler"]) == (
+        "notes.txt",
+        "my notes",
+        4,
+        False,
+    )
+    assert text_file["type"].startswith("text/plain")
+    assert (picture["name"], picture["spoiler"], picture["width"]) == ("SPOILER_pixel.png", True, 1)
+    assert [attachment["data"] for attachment in sent_message["attachments"]] == [file["data"] for file in files]
+    embed = sent_message["embed"]
     assert (embed["title"], embed["color"], embed["footer"]["text"]) == ("News", 0x336699, "the end")
     assert embed["fields"] == [{"name": "weather", "value": "fine", "inline": True}]
-    assert sent["timestamp"].startswith("2026-12-01T12:00:00")
+    assert sent_message["timestamp"].startswith("2026-12-01T12:00:00")
 
 
 async def test_reactions_and_pins_are_added_and_removed(bot: JsBot, setup: ClientSetup) -> None:
@@ -107,8 +114,8 @@ async def test_reactions_and_pins_are_added_and_removed(bot: JsBot, setup: Clien
         "me": True,
     }
     (await setup.bob.put(f"/channels/{channel_id}/messages/{message}/reactions/👍/@me")).ok()
-    added = await bot.wait_event("messageReactionAdd")
-    assert (added["count"], added["user"]) == (2, str(setup.bob.id))
+    added_reaction = await bot.wait_event("messageReactionAdd")
+    assert (added_reaction["count"], added_reaction["user"]) == (2, str(setup.bob.id))
     assert set(await bot.run_step("reactors", **target, emoji="👍")) == {str(setup.bot.id), str(setup.bob.id)}
     await bot.run_step("unreact", **target, emoji="👍", user=str(setup.bob.id))
     assert (await bot.wait_event("messageReactionRemove"))["user"] == str(setup.bob.id)
@@ -124,8 +131,8 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: JsBo
     message = await bot.run_step("send", channel=channel_id, content="a long story")
     thread = await bot.run_step("createThread", channel=channel_id, message=message, name="story")
     assert thread == {"id": message, "cached": [message]}
-    created = await bot.wait_event("threadCreate")
-    assert (created["id"], created["parent"]) == (message, channel_id)
+    created_thread = await bot.wait_event("threadCreate")
+    assert (created_thread["id"], created_thread["parent"]) == (message, channel_id)
     member_ids = await bot.run_step("addThreadMember", thread=message, user=str(setup.bob.id))
     assert set(member_ids) == {str(setup.bot.id), str(setup.bob.id)}
     await bot.wait_event("threadMembersUpdate", lambda data: data["added"] == [str(setup.bob.id)])
@@ -134,16 +141,24 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: JsBo
 
     post = await bot.run_step("createForumPost", guild=str(setup.guild.id), name="a fountain", content="in the middle")
     assert post["starter"] == "in the middle"
-    created = await bot.wait_event("threadCreate")
-    assert (created["id"], created["parent"], created["tags"]) == (post["id"], post["forum"], [post["tag"]])
+    created_thread = await bot.wait_event("threadCreate")
+    assert (created_thread["id"], created_thread["parent"], created_thread["tags"]) == (
+        post["id"],
+        post["forum"],
+        [post["tag"]],
+    )
 
 
 async def test_roles_and_channels_are_created_edited_and_deleted(bot: JsBot, setup: ClientSetup) -> None:
     guild_id, bob = str(setup.guild.id), str(setup.bob.id)
     role = await bot.run_step("createEditAndDeleteRole", guild=guild_id, user=bob)
     assert role["assigned"]
-    created = await bot.wait_event("roleCreate")
-    assert (created["id"], created["color"], created["permissions"]) == (role["id"], 0xFF0000, ["KickMembers"])
+    created_role = await bot.wait_event("roleCreate")
+    assert (created_role["id"], created_role["color"], created_role["permissions"]) == (
+        role["id"],
+        0xFF0000,
+        ["KickMembers"],
+    )
     await bot.wait_event("roleUpdate", lambda role: role["name"] == "watch")
     await bot.wait_event("guildMemberUpdate", lambda member: role["id"] in member["roles"])
     await bot.wait_event("guildMemberUpdate", lambda member: role["id"] not in member["roles"])
@@ -168,9 +183,9 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: JsBot, setup
     await bot.wait_event("guildMemberUpdate", lambda member: member["timedOut"])
     await bot.run_step("kick", **target)
     assert (await bot.wait_event("guildMemberRemove"))["id"] == target["user"]
-    with pytest.raises(StepError) as missing:
+    with pytest.raises(StepError) as not_found:
         await bot.run_step("fetchMember", **target)
-    assert (missing.value.code, missing.value.status) == (10007, 404)
+    assert (not_found.value.code, not_found.value.status) == (10007, 404)
     assert await bot.run_step("banAndUnban", **target) == [[target["user"], "spam links"]]
     assert await bot.wait_event("guildBanAdd") == {"user": target["user"]}
     assert await bot.wait_event("guildBanRemove") == {"user": target["user"]}
@@ -188,9 +203,9 @@ async def test_error_responses_become_the_librarys_errors(setup: ClientSetup) ->
         with pytest.raises(StepError) as rejection:
             await bot.run_step("createEditAndDeleteRole", guild=str(setup.guild.id), user=str(setup.bob.id))
         assert (rejection.value.code, rejection.value.status) == (50013, 403)
-        with pytest.raises(StepError) as missing:
+        with pytest.raises(StepError) as not_found:
             await bot.run_step("reply", channel=str(setup.guild.general), message="1", content="?")
-        assert (missing.value.code, missing.value.status) == (10008, 404)
+        assert (not_found.value.code, not_found.value.status) == (10008, 404)
         with pytest.raises(StepError) as invalid:
             await bot.run_step("send", channel=str(setup.guild.general), content="x" * 2001)
         assert (invalid.value.code, invalid.value.status) == (50035, 400)
@@ -214,8 +229,8 @@ async def test_invites_typing_and_direct_messages_are_sent_and_received(bot: JsB
     await bot.run_step("sendTyping", channel=channel_id)
     assert (await bob_session.next("TYPING_START"))["user_id"] == str(setup.bot.id)
 
-    sent = await bot.run_step("sendDirectMessage", user=str(setup.bob.id), content="psst")
-    path = f"/channels/{sent['channel']}/messages"
+    sent_message = await bot.run_step("sendDirectMessage", user=str(setup.bob.id), content="psst")
+    path = f"/channels/{sent_message['channel']}/messages"
     assert [message["content"] for message in (await setup.bob.get(path)).ok()] == ["psst"]
     (await setup.bob.post(path, json={"content": "what?"})).ok()
     incoming = await bot.wait_event("messageCreate", lambda message: message["author"] == str(setup.bob.id))
@@ -233,10 +248,10 @@ async def test_presences_and_voice_states_are_received_and_sent(bot: JsBot, setu
     assert [activity["name"] for activity in bot_presence["activities"]] == ["chess"]
 
     lounge_id = str(setup.guild.channels["General"])
-    received = await bot.run_step("joinAndLeaveVoice", guild=str(setup.guild.id), channel=lounge_id)
-    assert (received["state"]["channel_id"], received["state"]["self_mute"]) == (lounge_id, True)
-    assert received["server"]["token"]
-    assert received["server"]["endpoint"]
+    voice_events = await bot.run_step("joinAndLeaveVoice", guild=str(setup.guild.id), channel=lounge_id)
+    assert (voice_events["state"]["channel_id"], voice_events["state"]["self_mute"]) == (lounge_id, True)
+    assert voice_events["server"]["token"]
+    assert voice_events["server"]["endpoint"]
     assert (await bot.wait_event("voiceStateUpdate"))["after"] == lounge_id
     assert (await bot.wait_event("voiceStateUpdate"))["after"] is None
 

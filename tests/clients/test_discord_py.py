@@ -92,19 +92,19 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(
     await reply.delete()
     assert (await bot.wait_event("message_delete")).id == reply.id
 
-    sent = [await general.send(f"line {number}") for number in range(5)]
+    sent_messages = [await general.send(f"line {number}") for number in range(5)]
     history = [message async for message in general.history(limit=3)]
     assert [message.content for message in history] == ["line 4", "line 3", "line 2"]
-    older = [message.id async for message in general.history(before=sent[2], oldest_first=True)]
-    assert older == [incoming.id, sent[0].id, sent[1].id]
-    assert (await general.fetch_message(sent[0].id)).content == "line 0"
+    older = [message.id async for message in general.history(before=sent_messages[2], oldest_first=True)]
+    assert older == [incoming.id, sent_messages[0].id, sent_messages[1].id]
+    assert (await general.fetch_message(sent_messages[0].id)).content == "line 0"
 
-    await general.delete_messages(sent[:3])
+    await general.delete_messages(sent_messages[:3])
     assert {message.id for message in await bot.wait_event("bulk_message_delete")} == {
-        message.id for message in sent[:3]
+        message.id for message in sent_messages[:3]
     }
     purged = await general.purge(limit=2)
-    assert {message.id for message in purged} == {sent[3].id, sent[4].id}
+    assert {message.id for message in purged} == {sent_messages[3].id, sent_messages[4].id}
 
 
 async def test_attachments_are_returned_as_sent(bot: Bot, general: discord.TextChannel) -> None:
@@ -112,18 +112,18 @@ async def test_attachments_are_returned_as_sent(bot: Bot, general: discord.TextC
     picture = discord.File(io.BytesIO(ONE_PIXEL_PNG), "pixel.png", spoiler=True)
     message = await general.send("look", files=[notes, picture])
 
-    first, second = message.attachments
-    assert (first.filename, first.description, first.size) == ("notes.txt", "my notes", 19)
-    assert first.content_type is not None
-    assert first.content_type.startswith("text/plain")
-    assert (second.filename, second.is_spoiler(), second.width, second.height) == ("SPOILER_pixel.png", True, 1, 1)
-    assert await first.read() == b"three lines\nof\ntext"
-    assert await second.read() == ONE_PIXEL_PNG
+    text_file, picture = message.attachments
+    assert (text_file.filename, text_file.description, text_file.size) == ("notes.txt", "my notes", 19)
+    assert text_file.content_type is not None
+    assert text_file.content_type.startswith("text/plain")
+    assert (picture.filename, picture.is_spoiler(), picture.width, picture.height) == ("SPOILER_pixel.png", True, 1, 1)
+    assert await text_file.read() == b"three lines\nof\ntext"
+    assert await picture.read() == ONE_PIXEL_PNG
 
-    reduced = await message.edit(attachments=[second])
-    assert [attachment.id for attachment in reduced.attachments] == [second.id]
-    added = await reduced.add_files(discord.File(io.BytesIO(b"more"), "more.txt"))
-    assert [attachment.filename for attachment in added.attachments] == ["SPOILER_pixel.png", "more.txt"]
+    reduced_message = await message.edit(attachments=[picture])
+    assert [attachment.id for attachment in reduced_message.attachments] == [picture.id]
+    extended_message = await reduced_message.add_files(discord.File(io.BytesIO(b"more"), "more.txt"))
+    assert [attachment.filename for attachment in extended_message.attachments] == ["SPOILER_pixel.png", "more.txt"]
 
 
 async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
@@ -183,8 +183,8 @@ async def test_threads_are_created_joined_archived_and_listed(
     assert (await bot.wait_event("thread_create")).id == thread.id == message.id
     assert general.get_thread(thread.id) is not None
 
-    sent = await thread.send("once upon a time")
-    incoming = await bot.wait_event("message", lambda message: message.id == sent.id)
+    sent_message = await thread.send("once upon a time")
+    incoming = await bot.wait_event("message", lambda message: message.id == sent_message.id)
     assert incoming.channel.id == thread.id
     await thread.add_user(general.guild.get_member(setup.bob.id))
     assert (await bot.wait_event("thread_member_join")).id == setup.bob.id
@@ -209,8 +209,12 @@ async def test_a_forum_post_contains_its_message_and_tags(bot: Bot, guild: disco
     (tag,) = forum.available_tags
     post, message = await forum.create_thread(name="a fountain", content="in the middle", applied_tags=[tag])
     assert (post.id, message.content) == (message.id, "in the middle")
-    created = await bot.wait_event("thread_create")
-    assert (created.id, created.parent_id, [tag.name for tag in created.applied_tags]) == (post.id, forum.id, ["good"])
+    created_thread = await bot.wait_event("thread_create")
+    assert (created_thread.id, created_thread.parent_id, [tag.name for tag in created_thread.applied_tags]) == (
+        post.id,
+        forum.id,
+        ["good"],
+    )
     assert [thread.id for thread in forum.threads] == [post.id]
 
 
@@ -225,9 +229,9 @@ async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: dis
     _, after = await bot.wait_event("guild_role_update", lambda _, after: after.name == "watch")
     assert (after.color, after.mentionable) == (discord.Color.blue(), True)
 
-    other = await guild.create_role(name="singers")
-    await bot.wait_event("guild_role_create", lambda created: created == other)
-    for move, order in (({"below": other}, [other, role]), ({"above": other}, [role, other])):
+    other_role = await guild.create_role(name="singers")
+    await bot.wait_event("guild_role_create", lambda created: created == other_role)
+    for move, order in (({"below": other_role}, [other_role, role]), ({"above": other_role}, [role, other_role])):
         await role.move(**move)
         assert [listed for listed in sorted(await guild.fetch_roles()) if listed in order] == order
 
@@ -264,9 +268,9 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(
     await guild.kick(bob, reason="enough")
     assert (await bot.wait_event("member_remove")).id == bob.id
     assert guild.get_member(bob.id) is None
-    with pytest.raises(discord.NotFound) as missing:
+    with pytest.raises(discord.NotFound) as not_found:
         await guild.fetch_member(bob.id)
-    assert missing.value.code == 10007
+    assert not_found.value.code == 10007
 
     await guild.ban(discord.Object(bob.id), reason="spam links", delete_message_seconds=0)
     _, user = await bot.wait_event("member_ban")
@@ -322,12 +326,12 @@ async def test_error_responses_become_the_librarys_errors(
         with pytest.raises(discord.Forbidden) as rejection:
             await guild.kick(discord.Object(setup.bob.id))
         assert rejection.value.code == 50013
-    with pytest.raises(discord.NotFound) as missing:
+    with pytest.raises(discord.NotFound) as not_found:
         await general.fetch_message(1)
-    assert missing.value.code == 10008
-    with pytest.raises(discord.NotFound) as missing:
+    assert not_found.value.code == 10008
+    with pytest.raises(discord.NotFound) as not_found:
         await bot.fetch_channel(1)
-    assert missing.value.code == 10003
+    assert not_found.value.code == 10003
     with pytest.raises(discord.HTTPException) as invalid:
         await general.send("x" * 2001)
     assert (invalid.value.status, invalid.value.code) == (400, 50035)
@@ -355,8 +359,8 @@ async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, setu
     assert (fetched.guild.id, fetched.approximate_member_count) == (general.guild.id, 3)
     carol = await setup.world.user("carol")
     (await carol.post(f"/invites/{invite.code}", json={})).ok()
-    joined = await bot.wait_event("member_join")
-    assert (joined.id, joined.guild.member_count) == (carol.id, 4)
+    joined_member = await bot.wait_event("member_join")
+    assert (joined_member.id, joined_member.guild.member_count) == (carol.id, 4)
     assert [(guild_invite.code, guild_invite.uses) for guild_invite in await general.guild.invites()] == [
         (invite.code, 1)
     ]
@@ -399,14 +403,14 @@ async def test_components_forwards_and_polls_are_sent(bot: Bot, general: discord
 
 async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
     bob = guild.get_member(setup.bob.id)
-    sent = await bob.send("psst")
-    assert isinstance(sent.channel, discord.DMChannel)
-    assert sent.channel.recipient == bob
-    path = f"/channels/{sent.channel.id}/messages"
+    sent_message = await bob.send("psst")
+    assert isinstance(sent_message.channel, discord.DMChannel)
+    assert sent_message.channel.recipient == bob
+    path = f"/channels/{sent_message.channel.id}/messages"
     assert [message["content"] for message in (await setup.bob.get(path)).ok()] == ["psst"]
     (await setup.bob.post(path, json={"content": "what?"})).ok()
     incoming = await bot.wait_event("message", lambda message: message.author.id == bob.id)
-    assert (incoming.guild, incoming.content, incoming.channel.id) == (None, "what?", sent.channel.id)
+    assert (incoming.guild, incoming.content, incoming.channel.id) == (None, "what?", sent_message.channel.id)
 
 
 async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
@@ -453,9 +457,9 @@ class RecordingVoiceProtocol(discord.VoiceProtocol):
 async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
     (channel,) = guild.voice_channels
     connection = await channel.connect(cls=RecordingVoiceProtocol, self_mute=True)
-    _, state = await connection.inbox.take(lambda received: received[0] == "state", "the voice state")
+    _, state = await connection.inbox.take(lambda record: record[0] == "state", "the voice state")
     assert (state["channel_id"], state["self_mute"]) == (str(channel.id), True)
-    _, server = await connection.inbox.take(lambda received: received[0] == "server", "the voice server")
+    _, server = await connection.inbox.take(lambda record: record[0] == "server", "the voice server")
     assert server["guild_id"] == str(guild.id)
     assert server["token"]
     assert server["endpoint"]
@@ -523,9 +527,9 @@ async def test_guilds_are_spread_over_two_shards(setup: ClientSetup) -> None:
         for shard, guild_ids in guild_ids_by_shard.items():
             guild = bot.get_guild(guild_ids[0])
             assert guild is not None
-            sent = await guild.text_channels[0].send(f"shard {shard}")
+            sent_message = await guild.text_channels[0].send(f"shard {shard}")
             incoming = await bot.wait_event("message")
-            assert (incoming.id, incoming.guild.shard_id) == (sent.id, shard)
+            assert (incoming.id, incoming.guild.shard_id) == (sent_message.id, shard)
             assert [member.id for member in await guild.query_members("alice")] == [setup.alice.id]
 
 
@@ -549,10 +553,12 @@ async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> N
 
 
 async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, setup: ClientSetup) -> None:
-    other = await setup.world.guild(setup.alice, name="Harbour")
-    await setup.world.write(lambda call: members.membership.add(call, other.id, setup.bot.id), actor=setup.alice.id)
-    joined = await bot.wait_event("guild_join")
-    assert (joined.id, joined.name) == (other.id, "Harbour")
-    await joined.leave()
-    assert (await bot.wait_event("guild_remove")).id == other.id
-    assert bot.get_guild(other.id) is None
+    other_guild = await setup.world.guild(setup.alice, name="Harbour")
+    await setup.world.write(
+        lambda call: members.membership.add(call, other_guild.id, setup.bot.id), actor=setup.alice.id
+    )
+    joined_guild = await bot.wait_event("guild_join")
+    assert (joined_guild.id, joined_guild.name) == (other_guild.id, "Harbour")
+    await joined_guild.leave()
+    assert (await bot.wait_event("guild_remove")).id == other_guild.id
+    assert bot.get_guild(other_guild.id) is None

@@ -136,8 +136,8 @@ def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, sku
         can_send = interaction.app_permissions.send_messages
         text = f"{member.name} x{times} in {place.name}, {mood.name}, {city}, {can_send}"
         await interaction.response.send_message(text)
-        sent = await interaction.original_response()
-        await sent.edit(content=text + "!")
+        sent_message = await interaction.original_response()
+        await sent_message.edit(content=text + "!")
 
     @greet.autocomplete("city")
     async def complete(interaction: discord.Interaction, typed: str) -> list[app_commands.Choice[str]]:
@@ -249,8 +249,11 @@ async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup, bob_sessi
         panel = await bob.next_message()
         assert panel["components"][0]["components"][2]["sku_id"] == str(sku_id)
         await bob.use_component(panel, "count")
-        changed = await bob.next_update()
-        assert (changed["content"], changed["components"][0]["components"][0]["label"]) == ("pressed", "Counted")
+        changed_message = await bob.next_update()
+        assert (changed_message["content"], changed_message["components"][0]["components"][0]["label"]) == (
+            "pressed",
+            "Counted",
+        )
         await bob.use_component(panel, "words", ComponentType.STRING_SELECT, values=["b", "a"])
         assert (await bob.next_message())["content"] in ("a and b", "b and a")
         await bob.use_component(panel, "users", ComponentType.USER_SELECT, values=[str(setup.alice.id)])
@@ -299,13 +302,13 @@ async def test_global_commands_are_synced_and_their_permissions_read(setup: Clie
         (command,) = await app.tree.sync()
         assert command.default_member_permissions == discord.Permissions(ban_members=True)
         # The library decodes contexts as if they started at 1, so the test reads them over HTTP.
-        (stored,) = (await setup.bot.get(f"/applications/{setup.bot.application_id}/commands")).ok()
-        assert stored["contexts"] == [InteractionContextType.GUILD, InteractionContextType.BOT_DM]
+        (stored_command,) = (await setup.bot.get(f"/applications/{setup.bot.application_id}/commands")).ok()
+        assert stored_command["contexts"] == [InteractionContextType.GUILD, InteractionContextType.BOT_DM]
         path = f"/applications/{setup.bot.application_id}/guilds/{setup.guild.id}/commands/{command.id}/permissions"
         entries = [{"id": str(setup.bob.id), "type": CommandPermissionType.USER, "permission": True}]
         (await setup.alice.put(path, json={"permissions": entries})).ok()
-        updated = await app.wait_event("raw_app_command_permissions_update")
-        assert [entry.target.id for entry in updated.permissions] == [setup.bob.id]
+        updated_permissions = await app.wait_event("raw_app_command_permissions_update")
+        assert [entry.target.id for entry in updated_permissions.permissions] == [setup.bob.id]
         fetched = await command.fetch_permissions(discord.Object(setup.guild.id))
         assert [entry.permission for entry in fetched.permissions] == [True]
         await command.edit(description="changed")

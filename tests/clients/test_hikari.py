@@ -105,14 +105,16 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, setup: 
     await reply.delete()
     assert (await bot.wait_event(hikari.GuildMessageDeleteEvent)).message_id == reply.id
 
-    sent = [await bot.rest.create_message(general_channel_id, f"line {number}") for number in range(5)]
+    sent_messages = [await bot.rest.create_message(general_channel_id, f"line {number}") for number in range(5)]
     history = await bot.rest.fetch_messages(general_channel_id).limit(3)
     assert [message.content for message in history] == ["line 4", "line 3", "line 2"]
-    older = await bot.rest.fetch_messages(general_channel_id, before=sent[2])
-    assert [message.id for message in older] == [sent[1].id, sent[0].id, incoming.message_id]
-    assert (await bot.rest.fetch_message(general_channel_id, sent[0])).content == "line 0"
-    await bot.rest.delete_messages(general_channel_id, sent)
-    assert (await bot.wait_event(hikari.GuildBulkMessageDeleteEvent)).message_ids == {message.id for message in sent}
+    older = await bot.rest.fetch_messages(general_channel_id, before=sent_messages[2])
+    assert [message.id for message in older] == [sent_messages[1].id, sent_messages[0].id, incoming.message_id]
+    assert (await bot.rest.fetch_message(general_channel_id, sent_messages[0])).content == "line 0"
+    await bot.rest.delete_messages(general_channel_id, sent_messages)
+    assert (await bot.wait_event(hikari.GuildBulkMessageDeleteEvent)).message_ids == {
+        message.id for message in sent_messages
+    }
 
 
 async def test_attachments_and_embeds_are_returned_as_sent(bot: Bot, setup: ClientSetup) -> None:
@@ -154,11 +156,11 @@ async def test_attachments_and_embeds_are_returned_as_sent(bot: Bot, setup: Clie
 async def test_reactions_are_counted_listed_and_removed(bot: Bot, setup: ClientSetup) -> None:
     message = await bot.rest.create_message(setup.guild.general, "do you like it?")
     await message.add_reaction("👍")
-    added = await bot.wait_event(hikari.GuildReactionAddEvent)
-    assert (added.emoji_name, added.user_id) == ("👍", setup.bot.id)
+    add_event = await bot.wait_event(hikari.GuildReactionAddEvent)
+    assert (add_event.emoji_name, add_event.user_id) == ("👍", setup.bot.id)
     (await setup.bob.put(f"/channels/{setup.guild.general}/messages/{message.id}/reactions/👍/@me")).ok()
-    added = await bot.wait_event(hikari.GuildReactionAddEvent)
-    assert (added.member.id, added.message_id) == (setup.bob.id, message.id)
+    add_event = await bot.wait_event(hikari.GuildReactionAddEvent)
+    assert (add_event.member.id, add_event.message_id) == (setup.bob.id, message.id)
     reactors = await bot.rest.fetch_reactions_for_emoji(message.channel_id, message, "👍")
     assert {user.id for user in reactors} == {setup.bot.id, setup.bob.id}
     fetched = await bot.rest.fetch_message(message.channel_id, message)
@@ -177,16 +179,22 @@ async def test_reactions_are_counted_listed_and_removed(bot: Bot, setup: ClientS
 async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot, setup: ClientSetup) -> None:
     message = await bot.rest.create_message(setup.guild.general, "a long story")
     thread = await bot.rest.create_message_thread(message.channel_id, message, "story")
-    created = await bot.wait_event(hikari.GuildThreadCreateEvent)
-    assert (created.thread_id, created.thread.parent_id, thread.id) == (message.id, setup.guild.general, message.id)
+    create_event = await bot.wait_event(hikari.GuildThreadCreateEvent)
+    assert (create_event.thread_id, create_event.thread.parent_id, thread.id) == (
+        message.id,
+        setup.guild.general,
+        message.id,
+    )
     await bot.rest.create_message(thread, "once upon a time")
     await bot.rest.add_thread_member(thread, setup.bob.id)
-    joined = await bot.wait_event(hikari.ThreadMembersUpdateEvent, lambda event: setup.bob.id in event.added_members)
-    assert joined.thread_id == thread.id
+    join_event = await bot.wait_event(
+        hikari.ThreadMembersUpdateEvent, lambda event: setup.bob.id in event.added_members
+    )
+    assert join_event.thread_id == thread.id
     assert {member.user_id for member in await bot.rest.fetch_thread_members(thread)} == {setup.bot.id, setup.bob.id}
     await bot.rest.edit_channel(thread, archived=True)
-    updated = await bot.wait_event(hikari.GuildThreadUpdateEvent, lambda event: event.thread.is_archived)
-    assert updated.thread_id == thread.id
+    update_event = await bot.wait_event(hikari.GuildThreadUpdateEvent, lambda event: event.thread.is_archived)
+    assert update_event.thread_id == thread.id
     archived = await bot.rest.fetch_public_archived_threads(message.channel_id)
     assert [archived_thread.id for archived_thread in archived] == [thread.id]
 
@@ -195,9 +203,9 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot,
     )
     (tag,) = forum.available_tags
     post = await bot.rest.create_forum_post(forum, "a fountain", "in the middle", tags=[tag])
-    created = await bot.wait_event(hikari.GuildThreadCreateEvent)
-    assert isinstance(created.thread, hikari.GuildPublicThread)
-    assert (created.thread_id, list(created.thread.applied_tag_ids)) == (post.id, [tag.id])
+    create_event = await bot.wait_event(hikari.GuildThreadCreateEvent)
+    assert isinstance(create_event.thread, hikari.GuildPublicThread)
+    assert (create_event.thread_id, list(create_event.thread.applied_tag_ids)) == (post.id, [tag.id])
     await bot.rest.delete_channel(post)
     assert (await bot.wait_event(hikari.GuildThreadDeleteEvent)).thread_id == post.id
 
@@ -211,8 +219,8 @@ async def test_roles_are_created_edited_assigned_and_removed(bot: Bot, setup: Cl
     await bot.rest.edit_role(setup.guild.id, role, name="watch", mentionable=True)
     assert (await bot.wait_event(hikari.RoleUpdateEvent, lambda event: event.role.name == "watch")).role.is_mentionable
     await bot.rest.add_role_to_member(setup.guild.id, setup.bob.id, role, reason="brave")
-    updated = await bot.wait_event(hikari.MemberUpdateEvent)
-    assert role.id in updated.member.role_ids
+    update_event = await bot.wait_event(hikari.MemberUpdateEvent)
+    assert role.id in update_event.member.role_ids
     entry = await bot.wait_event(hikari.AuditLogEntryCreateEvent, lambda event: event.entry.reason == "brave")
     assert entry.entry.action_type is hikari.AuditLogEventType.MEMBER_ROLE_UPDATE
     cached = bot.cache.get_member(setup.guild.id, setup.bob.id)
@@ -235,9 +243,9 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, setup: 
 
     await bot.rest.kick_member(guild_id, bob_id)
     assert (await bot.wait_event(hikari.MemberDeleteEvent)).user_id == bob_id
-    with pytest.raises(hikari.NotFoundError) as missing:
+    with pytest.raises(hikari.NotFoundError) as not_found:
         await bot.rest.fetch_member(guild_id, bob_id)
-    assert missing.value.code == 10007
+    assert not_found.value.code == 10007
     await bot.rest.ban_member(guild_id, bob_id, reason="spam links", delete_message_seconds=0)
     assert (await bot.wait_event(hikari.BanCreateEvent)).user_id == bob_id
     assert [(ban.user.id, ban.reason) for ban in await bot.rest.fetch_bans(guild_id)] == [(bob_id, "spam links")]
@@ -252,15 +260,15 @@ async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, setu
     channel = await bot.rest.create_guild_text_channel(
         setup.guild.id, "vault", topic="gold", permission_overwrites=[deny_view]
     )
-    created = await bot.wait_event(hikari.GuildChannelCreateEvent)
-    assert (created.channel_id, created.channel.name) == (channel.id, "vault")
+    create_event = await bot.wait_event(hikari.GuildChannelCreateEvent)
+    assert (create_event.channel_id, create_event.channel.name) == (channel.id, "vault")
     (await setup.bob.get(f"/channels/{channel.id}")).rejected(403, 50001)
     await channel.edit_overwrite(
         setup.bob.id, target_type=hikari.PermissionOverwriteType.MEMBER, allow=hikari.Permissions.VIEW_CHANNEL
     )
-    updated = await bot.wait_event(hikari.GuildChannelUpdateEvent)
-    assert isinstance(updated.channel, hikari.PermissibleGuildChannel)
-    assert setup.bob.id in updated.channel.permission_overwrites
+    update_event = await bot.wait_event(hikari.GuildChannelUpdateEvent)
+    assert isinstance(update_event.channel, hikari.PermissibleGuildChannel)
+    assert setup.bob.id in update_event.channel.permission_overwrites
     await channel.edit(name="treasury")
     await bot.wait_event(hikari.GuildChannelUpdateEvent, lambda event: event.channel.name == "treasury")
     await channel.delete()
@@ -275,9 +283,9 @@ async def test_error_responses_become_the_librarys_errors(bot: Bot, setup: Clien
         with pytest.raises(hikari.ForbiddenError) as rejection:
             await unprivileged_bot.rest.create_role(setup.guild.id, name="mine")
         assert rejection.value.code == 50013
-    with pytest.raises(hikari.NotFoundError) as missing:
+    with pytest.raises(hikari.NotFoundError) as not_found:
         await bot.rest.fetch_message(setup.guild.general, 1)
-    assert missing.value.code == 10008
+    assert not_found.value.code == 10008
     with pytest.raises(hikari.BadRequestError) as invalid:
         await bot.rest.create_message(setup.guild.general, "x" * 2001)
     assert invalid.value.code == 50035
@@ -395,9 +403,11 @@ async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> N
 
 
 async def test_a_guild_template_is_created_and_fetched(bot: Bot, setup: ClientSetup) -> None:
-    created = await bot.rest.create_template(setup.guild.id, "shape", description="The town")
-    assert (created.name, created.source_guild.name) == ("shape", "Town Square")
-    assert {channel.name for channel in created.source_guild.channels.values()} >= {"general", "General"}
-    fetched = await bot.rest.fetch_template(created.code)
-    assert (fetched.code, fetched.creator.id) == (created.code, setup.bot.id)
-    assert [template.code for template in await bot.rest.fetch_guild_templates(setup.guild.id)] == [created.code]
+    created_template = await bot.rest.create_template(setup.guild.id, "shape", description="The town")
+    assert (created_template.name, created_template.source_guild.name) == ("shape", "Town Square")
+    assert {channel.name for channel in created_template.source_guild.channels.values()} >= {"general", "General"}
+    fetched = await bot.rest.fetch_template(created_template.code)
+    assert (fetched.code, fetched.creator.id) == (created_template.code, setup.bot.id)
+    assert [template.code for template in await bot.rest.fetch_guild_templates(setup.guild.id)] == [
+        created_template.code
+    ]

@@ -105,9 +105,9 @@ class BotProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        rest = await asyncio.wait_for(self._process.stdout.read(), TIMEOUT_SECONDS)
+        remaining_output = await asyncio.wait_for(self._process.stdout.read(), TIMEOUT_SECONDS)
         await self._process.wait()
-        self.log += [json.loads(line).get("log", "") for line in rest.splitlines()]
+        self.log += [json.loads(line).get("log", "") for line in remaining_output.splitlines()]
         unexpected = [line for line in self.log if line and not line.startswith(EXPECTED_LOG_PREFIXES)]
         assert not unexpected, unexpected
 
@@ -198,10 +198,14 @@ async def use_commands(setup: ClientSetup, bob: AppUser) -> None:
     modal = await bob.session.next("INTERACTION_MODAL_CREATE")
     text = {"type": ComponentType.TEXT_INPUT, "custom_id": "answer", "value": "42"}
     # A text input is in a label, or in an action row as older libraries send it.
-    [outer] = modal["components"]
-    inner = {"component": text} if outer["type"] == ComponentType.LABEL else {"components": [text]}
-    data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": [{"type": outer["type"], **inner}]}
-    await bob.interact(InteractionType.MODAL_SUBMIT, data)
+    [layout_component] = modal["components"]
+    layout_content = {"component": text} if layout_component["type"] == ComponentType.LABEL else {"components": [text]}
+    modal_data = {
+        "id": modal["id"],
+        "custom_id": modal["custom_id"],
+        "components": [{"type": layout_component["type"], **layout_content}],
+    }
+    await bob.interact(InteractionType.MODAL_SUBMIT, modal_data)
     assert (await bob.next_message())["content"] == "answer: 42"
 
 
@@ -221,8 +225,8 @@ async def use_call(setup: ClientSetup, bob: AppUser, *, has_audio: bool) -> None
             await voice_bots.run_step(0, "wait_encrypted", channel_id=lounge_id, user_ids=[setup.bot.id, listener.id])
             await bob.run("sing")
             assert (await bob.next_message())["content"] == "sang"
-            received = await voice_bots.run_step(0, "receive_frames", user_id=setup.bot.id, count=FRAME_COUNT)
-            assert sort_frames(received) == sent_frames(setup.bot)
+            received_frames = await voice_bots.run_step(0, "receive_frames", user_id=setup.bot.id, count=FRAME_COUNT)
+            assert sort_frames(received_frames) == sent_frames(setup.bot)
         await bob.run("leave")
         assert (await bob.next_message())["content"] == "left"
         async with asyncio.timeout(TIMEOUT_SECONDS):

@@ -16,11 +16,11 @@ pytestmark = pytest.mark.timeout(300)
 
 
 async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(setup: ClientSetup) -> None:
-    second = await setup.world.bot(setup.guild, name="echo", permissions=Permissions.ADMINISTRATOR)
+    second_bot = await setup.world.bot(setup.guild, name="echo", permissions=Permissions.ADMINISTRATOR)
     den_channel_id = await setup.guild.channel("Den", type=ChannelType.GUILD_VOICE)
     lounge_id = setup.guild.channels["General"]
-    user_ids, code = [setup.bot.id, second.id], ""
-    async with run_voice_bots(setup, setup.bot, second) as voice_bots:
+    user_ids, code = [setup.bot.id, second_bot.id], ""
+    async with run_voice_bots(setup, setup.bot, second_bot) as voice_bots:
         for index in range(2):
             await voice_bots.run_step(index, "join", channel_id=lounge_id)
         for channel_id in (lounge_id, den_channel_id):
@@ -38,13 +38,13 @@ async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(s
                     await voice_bots.run_step(sender, "send_frames", count=FRAME_COUNT)
                     == "aead_xchacha20_poly1305_rtpsize"
                 )
-                received = await voice_bots.run_step(
+                received_frames = await voice_bots.run_step(
                     receiver, "receive_frames", user_id=user_ids[sender], count=FRAME_COUNT
                 )
-                assert sort_frames(received) == sent_frames(voice_bots.bots[sender])
+                assert sort_frames(received_frames) == sent_frames(voice_bots.bots[sender])
         for index in range(2):
             await voice_bots.run_step(index, "leave")
-    assert (await setup.alice.get(f"/guilds/{setup.guild.id}/voice-states/{second.id}")).status == 404
+    assert (await setup.alice.get(f"/guilds/{setup.guild.id}/voice-states/{second_bot.id}")).status == 404
 
 
 @pytest.mark.skipif(
@@ -52,23 +52,28 @@ async def test_two_discord_py_bots_receive_each_others_audio_also_after_a_move(s
     reason="@discordjs/voice is not installed: make client-deps",
 )
 async def test_discord_py_and_discord_js_receive_each_others_audio(setup: ClientSetup) -> None:
-    second = await setup.world.bot(setup.guild, name="echo", permissions=Permissions.ADMINISTRATOR)
+    second_bot = await setup.world.bot(setup.guild, name="echo", permissions=Permissions.ADMINISTRATOR)
     lounge_id = setup.guild.channels["General"]
     environment = {"NODE_EXTRA_CA_CERTS": authority_path(setup)}
-    async with run_voice_bots(setup, setup.bot) as voice_bots, run_js_bot(setup, second.token, environment) as js_bot:
+    async with (
+        run_voice_bots(setup, setup.bot) as voice_bots,
+        run_js_bot(setup, second_bot.token, environment) as js_bot,
+    ):
         await js_bot.wait_event("clientReady")
         await voice_bots.run_step(0, "join", channel_id=lounge_id)
         await js_bot.run_step("joinCall", guild=str(setup.guild.id), channel=str(lounge_id))
-        code = await voice_bots.run_step(0, "wait_encrypted", channel_id=lounge_id, user_ids=[setup.bot.id, second.id])
+        code = await voice_bots.run_step(
+            0, "wait_encrypted", channel_id=lounge_id, user_ids=[setup.bot.id, second_bot.id]
+        )
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while await js_bot.run_step("verificationCode") != code:
                 await asyncio.sleep(0.05)
         await js_bot.run_step("recordFrames", user=str(setup.bot.id))
         await voice_bots.run_step(0, "send_frames", count=FRAME_COUNT)
-        received = await js_bot.run_step("receiveFrames", user=str(setup.bot.id), count=FRAME_COUNT)
-        assert sort_frames(received) == sent_frames(setup.bot)
+        received_frames = await js_bot.run_step("receiveFrames", user=str(setup.bot.id), count=FRAME_COUNT)
+        assert sort_frames(received_frames) == sent_frames(setup.bot)
         await js_bot.run_step("sendFrames", count=FRAME_COUNT)
-        received = await voice_bots.run_step(0, "receive_frames", user_id=second.id, count=FRAME_COUNT)
-        assert sort_frames(received) == sent_frames(second)
+        received_frames = await voice_bots.run_step(0, "receive_frames", user_id=second_bot.id, count=FRAME_COUNT)
+        assert sort_frames(received_frames) == sent_frames(second_bot)
         await js_bot.run_step("leaveCall")
         await voice_bots.run_step(0, "leave")

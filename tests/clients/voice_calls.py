@@ -37,12 +37,12 @@ class VoiceBots:
         user_ids = [bot.id for bot in self.bots]
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
-                first, second = [
+                first_bot, second_bot = [
                     await self.run_step(index, "wait_encrypted", channel_id=channel_id, user_ids=user_ids)
                     for index in range(2)
                 ]
-                if first == second != previous_code:
-                    code: str = first
+                if first_bot == second_bot != previous_code:
+                    code: str = first_bot
                     return code
                 await asyncio.sleep(0.05)
 

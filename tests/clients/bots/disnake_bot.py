@@ -136,8 +136,8 @@ async def forums():
 
 async def polls():
     message = await channel().send(poll=disnake.Poll("Lunch?", answers=["Soup", "Bread"]))
-    ended = await message.poll.expire()
-    return [message.poll.question.text, [answer.media.text for answer in ended.poll.answers]]
+    ended_poll = await message.poll.expire()
+    return [message.poll.question.text, [answer.media.text for answer in ended_poll.poll.answers]]
 
 
 async def stickers():
@@ -156,8 +156,8 @@ async def events():
         scheduled_end_time=EVENT_END,
         entity_metadata=disnake.GuildScheduledEventMetadata(location="Park"),
     )
-    listed = await guild().fetch_scheduled_events(with_user_count=True)
-    return [event.name, event.entity_metadata.location, len(listed)]
+    listed_events = await guild().fetch_scheduled_events(with_user_count=True)
+    return [event.name, event.entity_metadata.location, len(listed_events)]
 
 
 async def auto_moderation():

@@ -140,16 +140,18 @@ async def forums():
 
 async def polls():
     message = await channel().send(poll=interactions.Poll.create("Lunch?", duration=1, answers=["Soup", "Bread"]))
-    ended = await message.end_poll()
-    return [message.poll.question.text, [answer.poll_media.text for answer in (ended or message).poll.answers]]
+    ended_poll = await message.end_poll()
+    return [message.poll.question.text, [answer.poll_media.text for answer in (ended_poll or message).poll.answers]]
 
 
 async def stickers():
     # The library's own method names the file files[0] instead of file.
     form = aiohttp.FormData({"name": "wave", "description": "waves", "tags": "wave"})
     form.add_field("file", image_file(), filename="wave.png", content_type="image/png")
-    created = await bot.http.request(Route("POST", "/guilds/{guild_id}/stickers", guild_id=GUILD_ID), payload=form)
-    sticker = await guild().fetch_custom_sticker(created["id"])
+    created_sticker = await bot.http.request(
+        Route("POST", "/guilds/{guild_id}/stickers", guild_id=GUILD_ID), payload=form
+    )
+    sticker = await guild().fetch_custom_sticker(created_sticker["id"])
     message = await channel().send(stickers=[sticker])
     return [sticker.name, [item.name for item in message.sticker_items]]
 
@@ -187,8 +189,8 @@ async def templates():
 
 async def commands_registered():
     async def fetch_names():
-        found = await bot.http.get_application_commands(bot.app.id, GUILD_ID)
-        return [command["name"] for command in found]
+        registered_commands = await bot.http.get_application_commands(bot.app.id, GUILD_ID)
+        return [command["name"] for command in registered_commands]
 
     return await wait_commands(fetch_names)
 

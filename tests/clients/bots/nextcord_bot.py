@@ -144,8 +144,8 @@ async def events():
         end_time=EVENT_END,
         metadata=nextcord.EntityMetadata(location="Park"),
     )
-    listed = [entry async for entry in guild().fetch_scheduled_events(with_users=True)]
-    return [event.name, event.metadata.location, len(listed)]
+    listed_events = [entry async for entry in guild().fetch_scheduled_events(with_users=True)]
+    return [event.name, event.metadata.location, len(listed_events)]
 
 
 async def auto_moderation():
@@ -167,8 +167,8 @@ async def templates():
 
 async def commands_registered():
     async def fetch_names():
-        found = await bot.http.get_guild_commands(bot.application_id, GUILD_ID)
-        return [command["name"] for command in found]
+        registered_commands = await bot.http.get_guild_commands(bot.application_id, GUILD_ID)
+        return [command["name"] for command in registered_commands]
 
     return await wait_commands(fetch_names)
 

@@ -140,8 +140,8 @@ async def forums():
 async def polls():
     answers = [discord.PollAnswer("Soup"), discord.PollAnswer("Bread")]
     message = await channel().send(poll=discord.Poll("Lunch?", answers=answers))
-    ended = await message.end_poll()
-    return [message.poll.question.text, [answer.text for answer in ended.poll.answers]]
+    ended_poll = await message.end_poll()
+    return [message.poll.question.text, [answer.text for answer in ended_poll.poll.answers]]
 
 
 async def stickers():
@@ -156,8 +156,8 @@ async def events():
     event = await guild().create_scheduled_event(
         name="Fair", start_time=EVENT_START, end_time=EVENT_END, location="Park"
     )
-    listed = await guild().fetch_scheduled_events(with_user_count=True)
-    return [event.name, event.location.value, len(listed)]
+    listed_events = await guild().fetch_scheduled_events(with_user_count=True)
+    return [event.name, event.location.value, len(listed_events)]
 
 
 async def auto_moderation():
@@ -179,8 +179,8 @@ async def templates():
 
 async def commands_registered():
     async def fetch_names():
-        found = await bot.http.get_guild_commands(bot.application_id, GUILD_ID)
-        return [command["name"] for command in found]
+        registered_commands = await bot.http.get_guild_commands(bot.application_id, GUILD_ID)
+        return [command["name"] for command in registered_commands]
 
     return await wait_commands(fetch_names, "sing")
 

@@ -98,9 +98,9 @@ class Frames:
 
 async def play_frames(voice, source):
     """Play a source over a voice client of discord.py or one of its descendants until its end."""
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    voice.play(source, after=lambda error: loop.call_soon_threadsafe(ended.set))
-    await ended.wait()
+    loop, end_event = asyncio.get_running_loop(), asyncio.Event()
+    voice.play(source, after=lambda error: loop.call_soon_threadsafe(end_event.set))
+    await end_event.wait()
 
 
 async def wait_commands(fetch_names, *further_names):
