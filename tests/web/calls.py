@@ -223,8 +223,8 @@ class OpenCall:
             while len(codes) != 1:
                 codes = set()
                 for window in self.windows:
-                    others = [other.user.id for other in self.windows if other is not window]
-                    codes.add((await wait_call(window, *others))["privacyCode"])
+                    other_user_ids = [other.user.id for other in self.windows if other is not window]
+                    codes.add((await wait_call(window, *other_user_ids))["privacyCode"])
 
     async def leave(self, window: ChatWindow) -> None:
         """Leave with one window, and wait until the others continue without it."""

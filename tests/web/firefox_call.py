@@ -104,11 +104,11 @@ async def exchange_audio(firefox: Firefox) -> None:
             sending = asyncio.create_task(send_tone(bot, NATIVE_HERTZ))
             samples = array("h")
             while tone_share(samples, NATIVE_HERTZ) < 0.8:
-                recorded = await window.evaluate(f"({_RECORD})('{native.actor.id}')")
+                recorded_tone = await window.evaluate(f"({_RECORD})('{native.actor.id}')")
                 # `tone_share` reads samples of two channels.
-                samples = array("h", [sample for value in recorded or () for sample in (value, value)])
-            received = await receive_tone(bot, nora.id)
-            assert tone_share(received, FIREFOX_HERTZ) > 0.8
+                samples = array("h", [sample for value in recorded_tone or () for sample in (value, value)])
+            received_tone = await receive_tone(bot, nora.id)
+            assert tone_share(received_tone, FIREFOX_HERTZ) > 0.8
             state = await window.evaluate(f"({INSPECT_CALL})('{modules_url()}')")
             assert state["privacyCode"].replace(" ", "") == bot.dave_session.voice_privacy_code.replace(" ", "")
             assert state["frames"]["decrypted"] > 0

@@ -77,9 +77,9 @@ window.WebSocket = class extends WebSocket {
         if addr not in self._upstreams:
             self._upstreams[addr] = asyncio.create_task(self._open_upstream(addr))
 
-        def send(opened: asyncio.Task[asyncio.DatagramTransport]) -> None:
-            if not opened.cancelled():
-                opened.result().sendto(data)
+        def send(open_task: asyncio.Task[asyncio.DatagramTransport]) -> None:
+            if not open_task.cancelled():
+                open_task.result().sendto(data)
 
         self._upstreams[addr].add_done_callback(send)
 

@@ -91,11 +91,11 @@ async def test_an_activity_runs_in_the_frame_of_another_site(activity: ProxiedAc
     async with open_page() as page:
         await page.goto(f"{world.url}/host?{urlencode({'frame': frame_url})}")
         await wait_until(page, "received.filter(({data}) => data[0] === 1).length >= 4")
-        received = await page.evaluate("received")
+        received_messages = await page.evaluate("received")
 
-    assert {message["origin"] for message in received} == {origin}
-    assert received[0]["data"] == [0, {"v": 1, "encoding": "json", "client_id": "1", "frame_id": "f-1"}]
-    logged = [message["data"][1]["args"] for message in received[1:]]
+    assert {message["origin"] for message in received_messages} == {origin}
+    assert received_messages[0]["data"] == [0, {"v": 1, "encoding": "json", "client_id": "1", "frame_id": "f-1"}]
+    logged = [message["data"][1]["args"] for message in received_messages[1:]]
     values = {entry["name"]: entry["value"] for entry in logged}
     assert (values["ready"], values["socket"], values["outside"]) == (1, "move", "blocked")
     assert (values["token"]["method"], values["token"]["path"], values["token"]["body"]) == (

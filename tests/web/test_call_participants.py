@@ -170,7 +170,7 @@ async def test_a_page_that_joins_again_before_the_server_confirmed_that_it_left_
 async def test_a_voice_session_resumes_after_its_socket_is_aborted(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", "tom", init_script=KEEP_SOCKETS_SCRIPT) as call:
         nora, tom = call.windows
-        before = await inspect_call(nora)
+        call_before = await inspect_call(nora)
         voice = call_platform.world.app.voice
         assert voice is not None
         connection = voice.calls._sessions[call.guild.id, nora.user.id].connection
@@ -179,11 +179,11 @@ async def test_a_voice_session_resumes_after_its_socket_is_aborted(call_platform
         connection.transport.abort()
         await nora.wait_until("() => window.voiceSockets.length === 2")
         await call.wait_connected()
-        after = await inspect_call(nora)
-        assert before is not None
-        assert after is not None
+        call_after = await inspect_call(nora)
+        assert call_before is not None
+        assert call_after is not None
         # A resumed session continues in its group.
-        assert after["privacyCode"] == before["privacyCode"]
+        assert call_after["privacyCode"] == call_before["privacyCode"]
         await wait_tone(nora, tom.user.id, call.hertz(tom))
         await wait_tone(tom, nora.user.id, call.hertz(nora))
 
@@ -201,10 +201,10 @@ async def test_a_session_that_cannot_be_resumed_joins_again(call_platform: ChatP
 async def test_another_network_restarts_ice(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", "tom") as call:
         nora, tom = call.windows
-        before = await nora.page.evaluate(READ_ICE_USER_NAME, modules_url())
+        user_name_before = await nora.page.evaluate(READ_ICE_USER_NAME, modules_url())
         await nora.page.evaluate("() => window.dispatchEvent(new Event('online'))")
         async with asyncio.timeout(30):
-            while await nora.page.evaluate(READ_ICE_USER_NAME, modules_url()) == before:
+            while await nora.page.evaluate(READ_ICE_USER_NAME, modules_url()) == user_name_before:
                 await asyncio.sleep(0.1)
         await call.wait_connected()
         await wait_tone(nora, tom.user.id, call.hertz(tom))

@@ -69,9 +69,9 @@ async def test_a_page_and_a_native_client_exchange_audio(call_platform: ChatPlat
             sending_task.cancel()
             await asyncio.gather(sending_task, return_exceptions=True)
         assert tone_share(samples, 440) > 0.8
-        last = await inspect_call(window)
-        assert last is not None
-        assert last["frames"]["failed"] == 0
+        last_state = await inspect_call(window)
+        assert last_state is not None
+        assert last_state["frames"]["failed"] == 0
     await bot.stop()
     await native.close()
 

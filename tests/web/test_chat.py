@@ -79,8 +79,8 @@ async def test_files_are_chosen_dropped_pasted_and_sent(platform: ChatPlatform) 
             ],
         )
         new_file = "() => { const data = new DataTransfer(); data.items.add(new File(['x'], '%s.txt')); return data; }"
-        data = await nora_window.page.evaluate_handle(new_file % "dropped")
-        await nora_window.page.dispatch_event("hubbub-channel", "drop", {"dataTransfer": data})
+        data_transfer = await nora_window.page.evaluate_handle(new_file % "dropped")
+        await nora_window.page.dispatch_event("hubbub-channel", "drop", {"dataTransfer": data_transfer})
         await nora_window.page.evaluate(
             """() => { const data = new DataTransfer(); data.items.add(new File(["y"], "pasted.txt"));
             document.querySelector("textarea.compose").dispatchEvent(
@@ -134,7 +134,7 @@ async def test_hostile_message_content_is_shown_as_text(platform: ChatPlatform) 
     for content in HOSTILE_CONTENTS:
         await guild.send_message(eve, content)
     embed = {"title": name, "url": "https://example.com/", "description": HOSTILE_CONTENTS[2], "footer": {"text": name}}
-    last = await guild.send_message(eve, "the last", embeds=[embed])
+    last_message = await guild.send_message(eve, "the last", embeds=[embed])
     async with platform.open_window(nora, general_path(guild)) as nora_window:
         await nora_window.wait_message("the last")
         await nora_window.page.get_by_text("<b>x</b><script>window.stolen").first.wait_for()
@@ -154,7 +154,7 @@ async def test_hostile_message_content_is_shown_as_text(platform: ChatPlatform) 
         }
         assert await nora_window.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert await nora_window.page.evaluate("window.stolen") is None
-        assert await nora_window.page.locator(f"#message-{last['id']} .embed").inner_text() != ""
+        assert await nora_window.page.locator(f"#message-{last_message['id']} .embed").inner_text() != ""
 
 
 async def test_a_lost_connection_is_reported_and_resumed_without_missed_messages(platform: ChatPlatform) -> None:
@@ -215,9 +215,9 @@ async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(platfo
         nora_window.expected_errors = ("Failed to load resource",)
         await platform.inject_fault(transport="http", effect="status", status=503, method="POST", route=route)
         await nora_window.send("first try")
-        failed = nora_window.page.locator(".message.failed")
-        await failed.get_by_role("alert").wait_for()
-        await failed.get_by_role("button", name="Try again").click()
+        failed_message = nora_window.page.locator(".message.failed")
+        await failed_message.get_by_role("alert").wait_for()
+        await failed_message.get_by_role("button", name="Try again").click()
         await nora_window.wait_message("first try")
 
         # The message was created but the response was lost: the event confirms it, and a retry is the same message.
@@ -385,20 +385,20 @@ async def test_a_message_that_arrives_while_the_first_page_is_loading_is_shown(p
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     zebra_channel_id = await guild.channel("zebra")
-    held, release = asyncio.Event(), asyncio.Event()
+    held_event, release_event = asyncio.Event(), asyncio.Event()
 
     async def hold(route: Any) -> None:
         response = await route.fetch()
-        held.set()
-        await release.wait()
+        held_event.set()
+        await release_event.wait()
         await route.fulfill(response=response)
 
     async with platform.open_window(nora, f"/app/channels/{guild.id}/{zebra_channel_id}") as window:
         await window.page.route(f"**/channels/{guild.general}/messages?*", hold)
         await window.page.locator(f'.side .entry[data-focus="{guild.general}"]').click()
-        await held.wait()
+        await held_event.wait()
         await guild.send_message(tom, "in between")
         # The sidebar shows that the event has arrived.
         await window.page.locator(f'.side .entry.unread[data-focus="{guild.general}"]').wait_for()
-        release.set()
+        release_event.set()
         await window.wait_message("in between")

@@ -250,8 +250,8 @@ async def create_places(platform: ChatPlatform, nora: Actor, tom: Actor) -> tupl
     hello = await guild.send_message(tom, f"Hello <@{nora.id}>, see <#{lounge_id}>")
     (await tom.put(f"/channels/{guild.general}/messages/{hello['id']}/reactions/%F0%9F%8E%89/@me")).ok()
     (await nora.put(f"/channels/{guild.general}/messages/pins/{hello['id']}")).ok()
-    mine = await guild.send_message(nora, "Mine")
-    thread_path = f"/channels/{guild.general}/messages/{mine['id']}/threads"
+    own_message = await guild.send_message(nora, "Mine")
+    thread_path = f"/channels/{guild.general}/messages/{own_message['id']}/threads"
     thread = (await nora.post(thread_path, json={"name": "Moorings"})).ok()
     await guild.send_message(tom, "In the thread", int(thread["id"]))
 

@@ -60,13 +60,13 @@ async def test_the_profile_is_changed_and_other_people_see_it(platform: ChatPlat
         await settings.get_by_label("Color", exact=True).fill("#336699")
         await save_changes(settings)
 
-        stored = (await nora.get("/users/@me")).ok()
-        assert (stored["global_name"], stored["bio"], stored["accent_color"]) == (
+        stored_user = (await nora.get("/users/@me")).ok()
+        assert (stored_user["global_name"], stored_user["bio"], stored_user["accent_color"]) == (
             "Captain Nora",
             "Boats and tides",
             0x336699,
         )
-        assert stored["avatar"] is not None
+        assert stored_user["avatar"] is not None
         await tom_window.page.locator(".members-area").get_by_role("button", name=re.compile("Captain Nora")).click()
         await tom_window.page.get_by_role("dialog", name="Captain Nora").get_by_text("Boats and tides").wait_for()
 
@@ -121,8 +121,8 @@ async def test_appearance_applies_immediately_on_all_devices_and_before_the_firs
         await settings.get_by_label("Motion").select_option(label="Reduced: no animations")
 
         state = "() => ['theme', 'density', 'fontScale', 'motion'].map(name => document.documentElement.dataset[name]).join()"
-        for each in (window, other_window):
-            await each.wait_until(f"() => ({state})() === 'dark,compact,125,reduced'")
+        for shown_window in (window, other_window):
+            await shown_window.wait_until(f"() => ({state})() === 'dark,compact,125,reduced'")
         assert await window.page.evaluate("getComputedStyle(document.documentElement).fontSize") == "20px"
         color = await window.page.evaluate("getComputedStyle(document.body).color")
         assert color == "rgb(236, 231, 220)"
@@ -143,9 +143,9 @@ async def test_privacy_blocked_people_and_nicknames_are_stored(platform: ChatPla
         await settings.get_by_label("Friends of friends").uncheck()
         await settings.get_by_label("Guild", exact=True).uncheck()
         await save_changes(settings)
-        stored = (await nora.get("/users/@me/settings")).ok()
-        assert stored["friend_source_flags"] == {"all": False, "mutual_friends": False, "mutual_guilds": True}
-        assert stored["restricted_guilds"] == [str(guild.id)]
+        stored_settings = (await nora.get("/users/@me/settings")).ok()
+        assert stored_settings["friend_source_flags"] == {"all": False, "mutual_friends": False, "mutual_guilds": True}
+        assert stored_settings["restricted_guilds"] == [str(guild.id)]
 
         await open_screen(settings, "Blocked people")
         await settings.get_by_role("button", name="Unblock tom").click()
@@ -194,12 +194,14 @@ async def test_sessions_and_apps_are_removed(platform: ChatPlatform) -> None:
     fields = {"response_type": None, "redirect_uri": None}
     (await client.authorize(nora, "bot", body={"guild_id": str(guild.id)}, **fields)).ok()
     login = {"login": "nora", "password": PASSWORD}
-    other = (await world.request("POST", "/auth/login", json=login, headers={"User-Agent": "Firefox/1 Linux"})).ok()
+    other_login = (
+        await world.request("POST", "/auth/login", json=login, headers={"User-Agent": "Firefox/1 Linux"})
+    ).ok()
     async with platform.open_window(nora) as window:
         settings = await open_user_settings(window, "Sessions")
         await settings.get_by_role("button", name="Log out Firefox on Linux").click()
         await settings.get_by_text("Firefox on Linux", exact=True).wait_for(state="detached")
-        (await world.request("GET", "/users/@me", headers={"Authorization": other["token"]})).rejected(401, 0)
+        (await world.request("GET", "/users/@me", headers={"Authorization": other_login["token"]})).rejected(401, 0)
 
         await open_screen(settings, "Connected apps")
         await settings.get_by_role("button", name="Remove Orchard from Guild").click()
@@ -212,7 +214,7 @@ async def test_sessions_and_apps_are_removed(platform: ChatPlatform) -> None:
 async def test_deleting_an_account_resolves_its_guilds_first(platform: ChatPlatform) -> None:
     world = platform.world
     nora, tom = await create_user_with_password(world, "nora"), await world.user("tom")
-    kept, deleted_guild = await world.guild(nora, tom, name="Harbor"), await world.guild(nora, name="Attic")
+    kept_guild, deleted_guild = await world.guild(nora, tom, name="Harbor"), await world.guild(nora, name="Attic")
     async with platform.open_window(nora) as window, platform.open_window(tom) as tom_window:
         page = window.page
         window.expected_errors = ("Failed to load resource",)
@@ -243,7 +245,7 @@ async def test_deleting_an_account_resolves_its_guilds_first(platform: ChatPlatf
         await dialog.get_by_role("button", name="Delete account").click()
         await page.wait_for_url("**/login*")
         (await tom.get(f"/users/{nora.id}")).rejected(404, 10013)
-        assert (await tom.get(f"/guilds/{kept.id}")).ok()["owner_id"] == str(tom.id)
+        assert (await tom.get(f"/guilds/{kept_guild.id}")).ok()["owner_id"] == str(tom.id)
         (await tom.get(f"/guilds/{deleted_guild.id}")).rejected(404, 10004)
         assert tom_window.console_errors == []
 

@@ -88,19 +88,24 @@ async def test_the_public_sdk_runs_an_activity(activity: SampleActivity) -> None
         await consent.get_by_text("See your username, avatar and banner").wait_for()
         await consent.get_by_role("button", name="Authorize").click()
         await wait_until(frame, "results.done || results.failed")
-        received = await frame.evaluate("results")
-        assert "failed" not in received, received["failed"]
+        received_results = await frame.evaluate("results")
+        assert "failed" not in received_results, received_results["failed"]
 
-        instance_id, channel_id, guild_id, custom_id, referrer_id = received["ready"]
+        instance_id, channel_id, guild_id, custom_id, referrer_id = received_results["ready"]
         assert (channel_id, guild_id, custom_id, referrer_id) == (str(guild.general), str(guild.id), None, None)
-        assert received["authenticated"] == ["bob", sorted(SCOPES), "Chess"]
-        assert (received["activity"]["details"], received["activity"]["name"]) == ("Opening", "Chess")
-        assert (received["channel"]["name"], received["connected"]["participants"][0]["id"]) == (
+        assert received_results["authenticated"] == ["bob", sorted(SCOPES), "Chess"]
+        assert (received_results["activity"]["details"], received_results["activity"]["name"]) == ("Opening", "Chess")
+        assert (received_results["channel"]["name"], received_results["connected"]["participants"][0]["id"]) == (
             "general",
             str(app_guild.bob.id),
         )
-        assert int(received["permissions"]) & Permissions.USE_EMBEDDED_ACTIVITIES
-        assert (received["friends"], received["quest"], received["invalid"], received["ticket"]) == (
+        assert int(received_results["permissions"]) & Permissions.USE_EMBEDDED_ACTIVITIES
+        assert (
+            received_results["friends"],
+            received_results["quest"],
+            received_results["invalid"],
+            received_results["ticket"],
+        ) == (
             4006,
             4002,
             4000,
@@ -127,7 +132,7 @@ async def test_the_public_sdk_runs_an_activity(activity: SampleActivity) -> None
             "EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: is_only_participant(data, app_guild.alice)
         )
         assert (await app_guild.bot.get(path)).ok()["users"] == [str(app_guild.alice.id)]
-        assert world.url not in str(received)
+        assert world.url not in str(received_results)
 
 
 async def test_the_host_follows_the_protocol(activity: SampleActivity) -> None:
@@ -324,9 +329,9 @@ async def test_an_activity_can_set_the_users_presence(activity: SampleActivity) 
             "party": {"id": "table", "size": [1, 2]},
             "unknown": {"left": "out"},
         }
-        stored = await request("SET_ACTIVITY", {"activity": rich_presence})
-        assert (stored["name"], stored["timestamps"]) == ("Chess", {"start": 1_700_000_000_000})
-        assert "unknown" not in stored
+        stored_activity = await request("SET_ACTIVITY", {"activity": rich_presence})
+        assert (stored_activity["name"], stored_activity["timestamps"]) == ("Chess", {"start": 1_700_000_000_000})
+        assert "unknown" not in stored_activity
         presence = await alice_session.next("PRESENCE_UPDATE", lambda data: data["activities"])
         assert (presence["status"], presence["activities"][0]["party"]["size"]) == ("online", [1, 2])
         assert presence["activities"][0]["application_id"] == str(activity.client.id)
@@ -349,9 +354,9 @@ async def test_an_activity_sells_skus_and_shares_images(activity: SampleActivity
         await page.get_by_role("button", name="Cancel").click()
         assert await purchase == 5008
         purchase = asyncio.create_task(request("START_PURCHASE", {"sku_id": sku["id"]}))
-        async with page.context.expect_page() as opened:
+        async with page.context.expect_page() as opened_page:
             await page.get_by_role("button", name="Open link").click()
-        store_page = await opened.value
+        store_page = await opened_page.value
         await store_page.get_by_role("heading", name="Crown").wait_for()
         (await app_guild.bob.post("/users/@me/purchases", json={"sku_id": sku["id"]})).ok()
         assert [entitlement["sku_id"] for entitlement in await purchase] == [sku["id"]]
@@ -404,10 +409,10 @@ async def test_messages_shared_by_an_activity_are_confirmed_by_the_user(activity
         # An external link opens only after the user's click.
         other_origin = app_guild.world.url.replace("127.0.0.1", "localhost")
         navigation = asyncio.create_task(request("OPEN_EXTERNAL_LINK", {"url": f"{other_origin}/login"}))
-        async with page.context.expect_page() as opened:
+        async with page.context.expect_page() as opened_page:
             await page.get_by_role("button", name="Open link").click()
         assert (await navigation)["opened"] is True
-        assert (await opened.value).url.startswith(other_origin)
+        assert (await opened_page.value).url.startswith(other_origin)
 
         # The activity ends when the user revokes its access.
         [authorization] = (await app_guild.bob.get("/oauth2/tokens")).ok()

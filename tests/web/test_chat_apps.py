@@ -143,9 +143,9 @@ async def test_buttons_and_selects_of_a_message_can_be_used(discord_py_guild: Ap
         # The message changes in place.
         await panel.get_by_role("button", name="Count").click()
         await panel.get_by_text("pressed once").wait_for()
-        counted = panel.get_by_role("button", name="Counted")
-        await counted.wait_for()
-        assert await counted.is_disabled()
+        counted_button = panel.get_by_role("button", name="Counted")
+        await counted_button.wait_for()
+        assert await counted_button.is_disabled()
 
         # Choose two of three values; the response is ephemeral.
         await panel.get_by_role("button", name="Some words").click()
@@ -365,20 +365,22 @@ async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(app_g
         empty = await interactions.next("INTERACTION_CREATE")
         assert empty["data"]["options"][0]["value"] == ""
         await window.page.keyboard.type("a")
-        first = await interactions.next("INTERACTION_CREATE")
+        first_interaction = await interactions.next("INTERACTION_CREATE")
         await window.page.keyboard.type("b")
-        second = await interactions.next("INTERACTION_CREATE")
-        assert [interaction["data"]["options"][0]["value"] for interaction in (first, second)] == ["a", "ab"]
+        second_interaction = await interactions.next("INTERACTION_CREATE")
+        assert [
+            interaction["data"]["options"][0]["value"] for interaction in (first_interaction, second_interaction)
+        ] == ["a", "ab"]
         await respond(
             app_guild,
-            second,
+            second_interaction,
             InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT,
             choices=[{"name": "abacus", "value": "1"}],
         )
         await window.page.get_by_role("option", name="abacus").wait_for()
         await respond(
             app_guild,
-            first,
+            first_interaction,
             InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT,
             choices=[{"name": "apple", "value": "2"}],
         )

@@ -26,9 +26,9 @@ async def test_history_scrolls_both_ways_and_a_link_opens_a_message(platform: Ch
         await nora_window.wait_message("number 169")
         assert await nora_window.message("number 100").count() == 0
         scroll_up = "document.querySelector('.scroller').scrollTop = 0"
-        for first in (70, 20):
+        for first_number in (70, 20):
             await page.evaluate(scroll_up)
-            await nora_window.wait_message(f"number {first:03}")
+            await nora_window.wait_message(f"number {first_number:03}")
         await page.evaluate(scroll_up)
         await page.get_by_text("This is the beginning of the conversation.").wait_for()
         contents = await page.locator(".message .content").all_inner_texts()
@@ -36,10 +36,10 @@ async def test_history_scrolls_both_ways_and_a_link_opens_a_message(platform: Ch
 
         # A link into the history: the message is highlighted, visible and focused.
         await page.goto(f"{platform.url}{general_path(guild, messages[60])}")
-        marked = page.locator(".message.marked")
-        await marked.get_by_text("number 060").wait_for()
+        marked_message = page.locator(".message.marked")
+        await marked_message.get_by_text("number 060").wait_for()
         await nora_window.wait_until("() => document.activeElement.matches('.message.marked')")
-        box, viewport_height = await marked.bounding_box(), 800
+        box, viewport_height = await marked_message.bounding_box(), 800
         assert box is not None
         assert 0 < box["y"] < viewport_height
         assert await nora_window.message("number 169").count() == 0
@@ -343,7 +343,10 @@ async def test_a_collapsed_category_stays_collapsed_in_all_windows(platform: Cha
         platform.open_window(nora, general_path(guild)) as window,
         platform.open_window(nora, general_path(guild)) as other_window,
     ):
-        attics = [locate_channel_list(each).get_by_role("link", name="attic") for each in (window, other_window)]
+        attics = [
+            locate_channel_list(shown_window).get_by_role("link", name="attic")
+            for shown_window in (window, other_window)
+        ]
         for attic in attics:
             await attic.wait_for()
         toggle = locate_channel_list(window).get_by_role("button", name="Rooms", exact=True)

@@ -59,7 +59,7 @@ async def test_drafts_of_channels_and_threads_survive_a_reload_with_their_mentio
 async def test_only_the_newest_drafts_are_kept(platform: ChatPlatform) -> None:
     nora = await platform.world.user("nora")
     async with platform.open_window(nora) as window:
-        saved = await window.page.evaluate(
+        saved_draft = await window.page.evaluate(
             """async () => {
               const folder = document.querySelector("script[type=module]").src.replace(/start.js$/, "");
               const { saveDraft, readDraft } = await import(`${folder}state/drafts.js`);
@@ -69,14 +69,14 @@ async def test_only_the_newest_drafts_are_kept(platform: ChatPlatform) -> None:
               return [10, 11, 59, 60, 61].map(id => readDraft(String(id))?.text ?? null);
             }"""
         )
-        assert saved == [None, "draft 11", "draft 59", None, None]
+        assert saved_draft == [None, "draft 11", "draft 59", None, None]
 
 
 async def test_drafts_are_removed_on_logout_and_for_another_account(platform: ChatPlatform) -> None:
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    stored = "() => JSON.stringify({...localStorage})"
+    read_storage = "() => JSON.stringify({...localStorage})"
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
         await window.composer.fill("a secret")
@@ -85,7 +85,7 @@ async def test_drafts_are_removed_on_logout_and_for_another_account(platform: Ch
         await page.context.add_cookies(cookies)
         await window.open(general_path(guild))
         await expect(window.composer).to_have_value("")
-        assert "a secret" not in await page.evaluate(stored)
+        assert "a secret" not in await page.evaluate(read_storage)
 
         for is_page in (False, True):
             user = nora if is_page else tom
@@ -100,7 +100,7 @@ async def test_drafts_are_removed_on_logout_and_for_another_account(platform: Ch
             window.expected_errors = ("Failed to load resource", "WebSocket")
             await page.get_by_role("button" if is_page else "menuitem", name="Log out").first.click()
             await page.wait_for_url("**/login*")
-            assert "secret" not in await page.evaluate(stored)
+            assert "secret" not in await page.evaluate(read_storage)
 
 
 async def add_sticker(owner: Actor, guild: Guild, name: str) -> None:
@@ -224,8 +224,8 @@ async def test_a_poll_is_created_with_emoji_and_errors_are_shown_at_their_fields
 async def test_stickers_are_sent_and_those_of_other_guilds_need_the_permission(platform: ChatPlatform) -> None:
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
-    guild, other = await platform.world.guild(tom, nora), await platform.world.guild(nora, name="Harbour")
-    for owner, place, name in ((tom, guild, "Lighthouse"), (nora, other, "Anchor")):
+    guild, other_guild = await platform.world.guild(tom, nora), await platform.world.guild(nora, name="Harbour")
+    for owner, place, name in ((tom, guild, "Lighthouse"), (nora, other_guild, "Anchor")):
         await add_sticker(owner, place, name)
     everyone = (await tom.get(f"/guilds/{guild.id}/roles")).ok()[0]
     permissions = int(everyone["permissions"]) & ~Permissions.USE_EXTERNAL_STICKERS
@@ -246,7 +246,7 @@ async def test_stickers_are_sent_and_those_of_other_guilds_need_the_permission(p
         await tom_window.page.get_by_role("img", name="Sticker: Lighthouse").wait_for()
         await expect(window.composer).to_be_focused()
 
-        await window.open(general_path(other))
+        await window.open(general_path(other_guild))
         await page.get_by_role("button", name="Stickers").click()
         await picker.get_by_role("searchbox", name="Search stickers").fill("light")
         await picker.get_by_role("button", name="Lighthouse").click()

@@ -89,16 +89,16 @@ async def test_the_picker_works_by_keyboard_for_messages_and_reactions(platform:
         await expect(search).to_be_focused()
         await page.get_by_role("option").first.wait_for()
         active = "() => document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).ariaLabel"
-        first = await page.evaluate(active)
+        first_emoji = await page.evaluate(active)
         await keyboard.press("ArrowDown")
         await keyboard.press("ArrowRight")
-        second = await page.evaluate(active)
+        second_emoji = await page.evaluate(active)
         await keyboard.press("ArrowDown")
         below = await page.evaluate(active)
-        assert len({first, second, below}) == 3
+        assert len({first_emoji, second_emoji, below}) == 3
         await keyboard.press("ArrowUp")
         await keyboard.press("ArrowLeft")
-        assert await page.evaluate(active) == first
+        assert await page.evaluate(active) == first_emoji
         # Rows below the window are built when the active emoji reaches them.
         for _ in range(40):
             await keyboard.press("ArrowDown")
@@ -146,8 +146,8 @@ async def test_names_of_emoji_become_emoji_when_the_message_is_sent_but_not_in_c
 
 async def test_emoji_of_guilds_come_first_and_follow_the_permission(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
-    guild, other = await platform.world.guild(tom, nora), await platform.world.guild(nora, name="Harbour")
-    for owner, place, name in ((tom, guild, "lighthouse"), (nora, other, "anchor_sign")):
+    guild, other_guild = await platform.world.guild(tom, nora), await platform.world.guild(nora, name="Harbour")
+    for owner, place, name in ((tom, guild, "lighthouse"), (nora, other_guild, "anchor_sign")):
         path = f"/guilds/{place.id}/emojis"
         (await owner.post(path, json={"name": name, "image": data_uri(png(64, 64))})).ok()
     async with platform.open_window(nora, general_path(guild)) as window:
@@ -176,8 +176,8 @@ async def test_emoji_have_the_font_of_the_server_and_digits_do_not(platform: Cha
     await guild.send_message(nora, "123")
     async with platform.open_window(nora, general_path(guild)) as window:
         await window.wait_message("123")
-        loaded = "() => [...document.fonts].filter(face => face.status === 'loaded').length"
-        assert await window.page.evaluate(loaded) == 0
+        count_loaded_fonts = "() => [...document.fonts].filter(face => face.status === 'loaded').length"
+        assert await window.page.evaluate(count_loaded_fonts) == 0
         await guild.send_message(nora, "A party 🎉 at pier 1️⃣")
         party = await window.wait_message("A party")
         await window.wait_until("() => [...document.fonts].some(face => face.status === 'loaded')")

@@ -50,8 +50,8 @@ class NetworkLog:
             while not stack["callFrames"]:
                 stack = stack["parent"]
             parent = stack["callFrames"][0]["url"]
-        known = {other["request"]["url"] for other in self.requests.values()}
-        return 1 if parent is None or parent not in known or parent == url else 1 + self.depth(parent)
+        requested_urls = {other["request"]["url"] for other in self.requests.values()}
+        return 1 if parent is None or parent not in requested_urls or parent == url else 1 + self.depth(parent)
 
 
 async def test_the_first_load_is_small_and_needs_few_round_trips(platform: ChatPlatform) -> None:

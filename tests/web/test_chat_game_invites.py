@@ -82,7 +82,7 @@ async def test_joining_from_an_invite_reaches_the_game_on_this_computer(
     await mary.client.update_rich_presence(cover_activity())
 
     async with (
-        open_game(platform, nora, game, tmp_path, monkeypatch) as (_, joined),
+        open_game(platform, nora, game, tmp_path, monkeypatch) as (_, join_secrets),
         platform.open_window(nora, await dm_path(nora, mary.id), width=width) as window,
     ):
         # Agents of other tests may use the first ports; they reject pages of this platform.
@@ -96,7 +96,7 @@ async def test_joining_from_an_invite_reaches_the_game_on_this_computer(
         assert await accessibility_problems(window) == []
 
         await card.get_by_role("button", name="Join").press("Enter")
-        assert await joined.next() == "let-me-in"
+        assert await join_secrets.next() == "let-me-in"
         await expect(window.page.get_by_role("status").filter(has_text="Joining in Puddle.")).to_be_visible()
 
         full = ActivityParty(id="party-1", current_size=4, max_size=4)
@@ -165,7 +165,7 @@ async def test_a_join_request_is_accepted_in_the_chat_client(
     path, mary_path = await dm_path(nora, mary.id), await dm_path(mary.user, nora.id)
 
     async with (
-        open_game(platform, nora, game, tmp_path, monkeypatch) as (_, joined),
+        open_game(platform, nora, game, tmp_path, monkeypatch) as (_, join_secrets),
         platform.open_window(nora, path) as guest,
         platform.open_window(mary.user, mary_path) as host,
     ):
@@ -181,7 +181,7 @@ async def test_a_join_request_is_accepted_in_the_chat_client(
         await expect(invite_cards(host).last).to_contain_text("You sent an invite to your party.")
         await guest.page.keyboard.press("Escape")
         await invite_cards(guest).get_by_role("button", name="Join").click()
-        assert await joined.next() == "let-me-in"
+        assert await join_secrets.next() == "let-me-in"
     await mary.client.close()
 
 
@@ -214,14 +214,14 @@ async def test_friends_join_an_open_party_and_are_invited_from_the_profile(
     path = await dm_path(nora, mary.id)
 
     async with (
-        open_game(platform, nora, game, tmp_path, monkeypatch) as (_, joined),
+        open_game(platform, nora, game, tmp_path, monkeypatch) as (_, join_secrets),
         platform.open_window(nora, path) as guest,
         platform.open_window(mary.user, "/app") as host,
     ):
         guest.expected_errors = (REFUSED_CONNECTION_ERROR,)
         await guest.page.locator(".view-title").get_by_role("button", name="Playing Puddle").click()
         await guest.page.get_by_role("dialog").get_by_role("button", name="Join").click()
-        assert await joined.next() == "let-me-in"
+        assert await join_secrets.next() == "let-me-in"
 
         await host.page.locator(".user-button").filter(has_text="nora").click()
         await host.page.get_by_role("dialog", name="nora").get_by_role("button", name="Invite to Puddle").click()

@@ -22,8 +22,8 @@ async def test_guilds_are_moved_by_keys_and_into_folders_in_all_windows(platform
         page, keyboard = window.page, window.page.keyboard
         await wait_order(window, "Alpha", "Beta", "Gamma")
 
-        async def choose(entry: Any, *labels: str) -> None:
-            await entry.press("Shift+F10")
+        async def choose(list_entry: Any, *labels: str) -> None:
+            await list_entry.press("Shift+F10")
             for label in labels:
                 await page.get_by_role("menuitem", name=label, exact=True).press("Enter")
 
@@ -53,8 +53,8 @@ async def test_guilds_are_moved_by_keys_and_into_folders_in_all_windows(platform
         # A collapsed folder shows the mentions of its guilds.
         await guilds[1].send_message(tom, f"Hello <@{nora.id}>")
         await page.get_by_role("button", name="Folder Work, 1 mention").wait_for()
-        stored = (await nora.get("/users/@me/settings")).ok()["guild_folders"]
-        assert [(entry["name"], entry["color"], len(entry["guild_ids"])) for entry in stored] == [
+        stored_folders = (await nora.get("/users/@me/settings")).ok()["guild_folders"]
+        assert [(entry["name"], entry["color"], len(entry["guild_ids"])) for entry in stored_folders] == [
             (None, None, 1),
             ("Work", 0xB8321C, 2),
         ]
@@ -74,11 +74,11 @@ async def test_guilds_are_dragged_to_a_place_and_onto_each_other(platform: ChatP
 
         async def drag(guild: Any, target: Any, share: float) -> None:
             source = page.locator(f".rail-list [data-move='{guild.id}']")
-            item = page.locator(f".rail-list [data-move='{target.id}']")
-            box = await item.bounding_box()
+            guild_item = page.locator(f".rail-list [data-move='{target.id}']")
+            box = await guild_item.bounding_box()
             await source.hover()
             position = {"x": box["width"] / 2, "y": box["height"] * share}
-            await source.drag_to(item, target_position=position)
+            await source.drag_to(guild_item, target_position=position)
 
         # The module that handles the drag is loaded when the pointer enters the list.
         await page.locator(".rail-list").hover()

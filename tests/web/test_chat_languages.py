@@ -79,13 +79,13 @@ async def find_plain_texts_of_settings(window: ChatWindow) -> dict[str, list[str
     """Open all screens of the open settings, and return the texts of each that are not translated."""
     settings = window.page.locator("dialog[open]")
     await settings.wait_for()
-    found = {}
+    plain_texts = {}
     for screen in await settings.get_by_role("navigation").get_by_role("button").all_inner_texts():
         await open_screen(settings, screen)
-        found[screen] = await find_plain_texts(window.page)
+        plain_texts[screen] = await find_plain_texts(window.page)
     await window.page.keyboard.press("Escape")
     await settings.wait_for(state="detached")
-    return found
+    return plain_texts
 
 
 async def test_all_texts_of_the_chat_client_are_translated(platform: ChatPlatform) -> None:
@@ -95,27 +95,27 @@ async def test_all_texts_of_the_chat_client_are_translated(platform: ChatPlatfor
         # Some screens read settings that the guild does not have.
         window.expected_errors = ("Failed to load resource",)
         await window.wait_message("Ahoy")
-        found = {"channel": await find_plain_texts(page)}
+        plain_texts = {"channel": await find_plain_texts(page)}
         await page.get_by_role("button", name=accent_text("User settings"), exact=True).click()
-        found |= await find_plain_texts_of_settings(window)
+        plain_texts |= await find_plain_texts_of_settings(window)
         await page.get_by_role("button", name=accent_text("Menu of {guild}").format(guild="Guild")).click()
-        found["guild menu"] = await find_plain_texts(page)
+        plain_texts["guild menu"] = await find_plain_texts(page)
         await page.get_by_role("menuitem", name=accent_text("Guild settings")).click()
-        found |= await find_plain_texts_of_settings(window)
+        plain_texts |= await find_plain_texts_of_settings(window)
         await window.open("/app")
-        found["friends"] = await find_plain_texts(page)
+        plain_texts["friends"] = await find_plain_texts(page)
 
-    assert len(found) > 30
-    assert {screen: texts for screen, texts in found.items() if texts} == {}
+    assert len(plain_texts) > 30
+    assert {screen: texts for screen, texts in plain_texts.items() if texts} == {}
 
 
 async def test_all_texts_of_pages_are_translated(platform: ChatPlatform) -> None:
     nora, _ = await prepare_guild(platform)
-    found = {}
+    plain_texts = {}
     async with platform.open_page(has_script=False, locale=pseudo_locales.ACCENTED) as page:
         for path in ("/", "/login", "/register", "/forgot-password", "/no-such-page"):
             await page.goto(platform.url + path)
-            found[path] = await find_plain_texts(page)
+            plain_texts[path] = await find_plain_texts(page)
         await page.context.add_cookies([{"name": "hubbub_session", "value": nora.token, "url": platform.url}])
         for path in (
             "/settings/account",
@@ -125,9 +125,9 @@ async def test_all_texts_of_pages_are_translated(platform: ChatPlatform) -> None
             "/app",
         ):
             await page.goto(platform.url + path)
-            found[path] = await find_plain_texts(page)
+            plain_texts[path] = await find_plain_texts(page)
 
-    assert {path: texts for path, texts in found.items() if texts} == {}
+    assert {path: texts for path, texts in plain_texts.items() if texts} == {}
 
 
 @pytest.mark.parametrize("width", [PHONE_WIDTH, 1024, DESKTOP_WIDTH])

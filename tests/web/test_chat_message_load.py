@@ -20,8 +20,8 @@ TOLERANCE = 1.05
 
 async def send_messages(guild: Guild, sender: Actor, count: int, start: int) -> None:
     """Send messages, several at a time."""
-    for first in range(start, start + count, 10):
-        numbers = range(first, min(first + 10, start + count))
+    for first_number in range(start, start + count, 10):
+        numbers = range(first_number, min(first_number + 10, start + count))
         await asyncio.gather(*(guild.send_message(sender, f"**message** number {number} end") for number in numbers))
 
 
@@ -48,14 +48,16 @@ async def test_a_followed_channel_does_not_grow(platform: ChatPlatform) -> None:
         await send_messages(guild, bo, 150, 0)
         await wait_last_message(window, guild, bo, "first mark")
         assert await window.page.locator(".message[data-message-id]").count() == FOLLOWED_ROW_COUNT
-        before = await read_counts(devtools)
+        counts_before = await read_counts(devtools)
 
         await send_messages(guild, bo, 450, 150)
         await wait_last_message(window, guild, bo, "second mark")
 
         assert await window.page.locator(".message[data-message-id]").count() == FOLLOWED_ROW_COUNT
-        after = await read_counts(devtools)
-        assert {name: after[name] <= count * TOLERANCE for name, count in before.items()} == dict.fromkeys(before, True)
+        counts_after = await read_counts(devtools)
+        assert {
+            name: counts_after[name] <= count * TOLERANCE for name, count in counts_before.items()
+        } == dict.fromkeys(counts_before, True)
 
 
 async def test_messages_in_view_stay_while_new_ones_arrive(platform: ChatPlatform) -> None:

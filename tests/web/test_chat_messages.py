@@ -93,7 +93,7 @@ async def test_a_message_is_edited_with_names_in_place_of_ids(platform: ChatPlat
     guild = await platform.world.guild(nora, tom)
     role = (await nora.request("POST", f"/guilds/{guild.id}/roles", json={"name": "Sailors"})).ok()
     content = f"<@{tom.id}> and <@&{role['id']}> meet in <#{guild.general}> <:boat:123>"
-    sent = await guild.send_message(nora, content)
+    sent_message = await guild.send_message(nora, content)
     # A name that is also plain text stays an ID, because it could not be converted back.
     await guild.send_message(nora, f"@tom is <@{tom.id}>")
     async with platform.open_window(nora, general_path(guild)) as window:
@@ -113,8 +113,8 @@ async def test_a_message_is_edited_with_names_in_place_of_ids(platform: ChatPlat
         await field.press("Escape")
         await window.composer.press("ArrowUp")
         await expect(field).to_have_value(f"@tom is <@{tom.id}>")
-    stored = (await nora.request("GET", f"/channels/{guild.general}/messages/{sent['id']}")).ok()
-    assert stored["content"] == f"{content} with @tommy"
+    stored_message = (await nora.request("GET", f"/channels/{guild.general}/messages/{sent_message['id']}")).ok()
+    assert stored_message["content"] == f"{content} with @tommy"
 
 
 @pytest.mark.parametrize("width", [1440, 390])
@@ -322,8 +322,8 @@ async def test_several_messages_are_selected_and_deleted(platform: ChatPlatform,
         await bar.get_by_role("button", name="Delete").click()
         await page.get_by_role("dialog", name="Delete 2 messages?").get_by_role("button", name="Delete").click()
         await expect(bar).to_be_hidden()
-        for shown in (window, tom_window):
-            contents = shown.page.locator(".message .content")
+        for shown_window in (window, tom_window):
+            contents = shown_window.page.locator(".message .content")
             await expect(contents).to_have_text(["number 0", "number 3", "number 4", "number 5"])
         # A member without the permission selects only own messages, which are deleted one by one.
         await tom_window.message("number 3").click(modifiers=["Shift"], position={"x": 5, "y": 5})
@@ -403,8 +403,8 @@ async def test_code_with_a_language_has_colors_and_keeps_its_text(platform: Chat
         window.page.on("request", lambda request: requests.append(request.url))
         await guild.send_message(tom, f"```\n{code}\n```")
         await guild.send_message(tom, f"```nolanguage\n{code}\n``` unknown")
-        unknown = await window.wait_message("unknown")
-        await expect(unknown.locator("pre code > *")).to_have_count(0)
+        unknown_message = await window.wait_message("unknown")
+        await expect(unknown_message.locator("pre code > *")).to_have_count(0)
         await guild.send_message(tom, f"```python\n{code}\n``` colored")
         colored = (await window.wait_message("colored")).locator("pre code")
         await expect(colored.locator(".code-keyword").first).to_have_text("def")

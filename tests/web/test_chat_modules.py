@@ -204,11 +204,11 @@ async def test_the_client_computes_the_same_permissions_as_the_server(platform: 
         return {"id": "1", "owner_id": "9", "roles": [{"id": id, "permissions": str(bits)} for id, bits in roles]}
 
     def channel(*overwrites: tuple[str, int, int, int], type: int = ChannelType.GUILD_TEXT) -> dict[str, Any]:
-        listed = [
+        listed_entries = [
             {"id": id, "type": target_type, "allow": str(allow), "deny": str(deny)}
             for id, target_type, allow, deny in overwrites
         ]
-        return {"id": "5", "type": type, "permission_overwrites": listed}
+        return {"id": "5", "type": type, "permission_overwrites": listed_entries}
 
     member, owner = {"user": {"id": "2"}, "roles": ["3"]}, {"user": {"id": "9"}, "roles": []}
     base = view | send | everyone

@@ -68,26 +68,26 @@ async def test_a_channel_is_muted_and_unmuted_by_keyboard(platform: ChatPlatform
 
     async with platform.open_window(nora, f"/app/channels/{guild.id}/{news_channel_id}") as window:
         page = window.page
-        entry = locate_channel_entry(window, guild.general)
-        await entry.focus()
+        channel_entry = locate_channel_entry(window, guild.general)
+        await channel_entry.focus()
         await page.keyboard.press("Shift+F10")
         await page.get_by_role("menuitem", name="Mute…").focus()
         await page.keyboard.press("Enter")
         await page.get_by_role("menuitem", name="For 15 minutes").focus()
         await page.keyboard.press("Enter")
-        await entry.get_by_role("img", name="muted").wait_for()
+        await channel_entry.get_by_role("img", name="muted").wait_for()
         await send_text(omar, guild.general, "@everyone nothing to see")
         await send_text(omar, news_channel_id, "seen")
         await window.wait_message("seen")
         assert await locate_mention_count(window, guild.general).count() == 0
-        assert "unread" not in str(await entry.get_attribute("class"))
+        assert "unread" not in str(await channel_entry.get_attribute("class"))
         await send_text(omar, guild.general, f"<@{nora.id}> by name")
         await locate_mention_count(window, guild.general).wait_for()
 
         await page.reload()
-        await entry.get_by_role("img", name="muted").wait_for()
+        await channel_entry.get_by_role("img", name="muted").wait_for()
         assert (await locate_mention_count(window, guild.general).inner_text()).startswith("1")
-        await entry.click(button="right")
+        await channel_entry.click(button="right")
         await page.get_by_role("menuitem", name="Unmute (until").click()
 
         await page.locator(f'.side .entry.unread[data-focus="{guild.general}"]').wait_for()
@@ -209,13 +209,13 @@ async def test_an_open_menu_stays_when_the_shown_channel_changes(platform: ChatP
 
     async with platform.open_window(nora, general_path(guild)) as window:
         await window.page.locator(f".rail a[href$='/{guild.id}']").click(button="right")
-        entry = window.page.get_by_role("menuitem", name="Mark all as read")
-        await entry.wait_for()
+        menu_entry = window.page.get_by_role("menuitem", name="Mark all as read")
+        await menu_entry.wait_for()
         (await nora.patch(f"/channels/{guild.general}", json={"topic": "New topic"})).ok()
         await window.page.get_by_text("New topic").wait_for()
 
-        await entry.click()
-        await entry.wait_for(state="detached")
+        await menu_entry.click()
+        await menu_entry.wait_for(state="detached")
 
 
 # Notifications and large guilds

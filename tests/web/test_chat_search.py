@@ -205,17 +205,19 @@ async def test_errors_of_a_search_offer_to_try_again(platform: ChatPlatform) -> 
 async def test_the_switcher_leads_to_channels_users_and_guilds_by_keyboard(platform: ChatPlatform) -> None:
     nora, tom, ida = [await platform.world.user(name) for name in ("nora", "tom", "ida")]
     guild = await platform.world.guild(nora, tom, name="Harbour Guild")
-    other = await platform.world.guild(tom, nora, ida, name="Mountain Guild")
+    other_guild = await platform.world.guild(tom, nora, ida, name="Mountain Guild")
     harbor_channel_id = await guild.channel("harbor-lights")
     await guild.channel("hall", type=ChannelType.GUILD_VOICE)
-    secret_channel_id = await other.channel("hidden-harbor")
-    await other.overwrite(secret_channel_id, other.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    secret_channel_id = await other_guild.channel("hidden-harbor")
+    await other_guild.overwrite(
+        secret_channel_id, other_guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE
+    )
     thread = (
         await tom.post(f"/channels/{guild.general}/threads", json={"name": "tides", "type": ChannelType.PUBLIC_THREAD})
     ).ok()
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
-        platform.open_window(tom, general_path(other)) as tom_window,
+        platform.open_window(tom, general_path(other_guild)) as tom_window,
     ):
         page = nora_window.page
         await tom_window.send(f"Look here <@{nora.id}>")
@@ -226,15 +228,15 @@ async def test_the_switcher_leads_to_channels_users_and_guilds_by_keyboard(platf
             await page.get_by_role("combobox", name="Channel, conversation, user or guild").fill(query)
             return page.get_by_role("listbox", name="Destinations").get_by_role("option")
 
-        async def choose(query: str, first: str) -> None:
+        async def choose(query: str, first_option: str) -> None:
             options = await type_query(query)
-            await options.first.filter(has_text=first).wait_for()
+            await options.first.filter(has_text=first_option).wait_for()
             await page.keyboard.press("Enter")
             await page.get_by_role("dialog").wait_for(state="detached")
 
         # The channel with the mention is the first proposal.
         await choose("", "general")
-        await page.wait_for_url(f"**/{other.id}/{other.general}")
+        await page.wait_for_url(f"**/{other_guild.id}/{other_guild.general}")
         await choose("hrlig", "harbor-lights")
         await page.wait_for_url(f"**/{guild.id}/{harbor_channel_id}")
         await choose("harbour gen", "general")
@@ -242,7 +244,7 @@ async def test_the_switcher_leads_to_channels_users_and_guilds_by_keyboard(platf
         await choose("#tide", "tides")
         await page.wait_for_url(f"**/{guild.id}/{thread['id']}")
         await choose("*mount", "Mountain Guild")
-        await page.wait_for_url(f"**/{other.id}/**")
+        await page.wait_for_url(f"**/{other_guild.id}/**")
         await choose("@ida", "ida")
         await page.get_by_placeholder("Message ida").or_(page.get_by_role("heading", name="ida")).first.wait_for()
 
@@ -258,13 +260,13 @@ async def test_the_switcher_leads_to_channels_users_and_guilds_by_keyboard(platf
         await page.keyboard.press("ArrowDown")
         await page.locator("[role=option][aria-selected=true]").filter(has_text="Mountain Guild").wait_for()
         await page.keyboard.press("Enter")
-        await page.wait_for_url(f"**/{other.id}/**")
+        await page.wait_for_url(f"**/{other_guild.id}/**")
 
 
 async def test_shortcuts_move_mark_as_read_and_are_listed(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom, name="Harbour Guild")
-    other = await platform.world.guild(nora, tom, name="Mountain Guild")
+    other_guild = await platform.world.guild(nora, tom, name="Mountain Guild")
     first_channel_id, second_channel_id, third_channel_id = [
         await guild.channel(name) for name in ("a-first", "b-second", "c-third")
     ]
@@ -280,7 +282,7 @@ async def test_shortcuts_move_mark_as_read_and_are_listed(platform: ChatPlatform
         await keyboard.press("Alt+ArrowUp")
         await page.wait_for_url(f"**/{guild.id}/{second_channel_id}")
         await keyboard.press("Control+Alt+ArrowDown")
-        await page.wait_for_url(f"**/{other.id}/**")
+        await page.wait_for_url(f"**/{other_guild.id}/**")
         await keyboard.press("Control+Alt+ArrowUp")
         await page.wait_for_url(f"**/{guild.id}/{second_channel_id}")
 

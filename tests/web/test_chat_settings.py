@@ -53,15 +53,17 @@ async def test_overview_saves_only_changes_and_other_members_see_them(platform: 
         await save_bar.get_by_role("button", name="Save changes").click()
         await page.get_by_text("Changes saved.").wait_for()
         await save_bar.wait_for(state="hidden")
-        stored = (await nora.get(f"/guilds/{guild.id}")).ok()
-        assert stored["icon"] is not None
-        assert {name: stored[name] for name in ("name", "description", "system_channel_id", "preferred_locale")} == {
+        stored_guild = (await nora.get(f"/guilds/{guild.id}")).ok()
+        assert stored_guild["icon"] is not None
+        assert {
+            name: stored_guild[name] for name in ("name", "description", "system_channel_id", "preferred_locale")
+        } == {
             "name": "Harbor",
             "description": "Boats and tides",
             "system_channel_id": str(other_channel_id),
             "preferred_locale": "de",
         }
-        assert (stored["verification_level"], stored["default_message_notifications"]) == (
+        assert (stored_guild["verification_level"], stored_guild["default_message_notifications"]) == (
             VerificationLevel.MEDIUM,
             DefaultMessageNotifications.ONLY_MENTIONS,
         )

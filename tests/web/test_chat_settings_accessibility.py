@@ -147,8 +147,8 @@ async def test_expressions_apps_invites_and_events_are_accessible(
     bot = await platform.world.bot(guild, name="crier")
     path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
     command = (await bot.post(path, json={"name": "announce", "description": "Announces something"})).ok()
-    entry = {"id": str(guild.general), "type": CommandPermissionType.CHANNEL, "permission": False}
-    (await nora.put(f"{path}/{command['id']}/permissions", json={"permissions": [entry]})).ok()
+    permission_entry = {"id": str(guild.general), "type": CommandPermissionType.CHANNEL, "permission": False}
+    (await nora.put(f"{path}/{command['id']}/permissions", json={"permissions": [permission_entry]})).ok()
     await create_invite(nora, guild.general, max_uses=5, temporary=True)
     await create_event(nora, guild, external_event())
     problems: list[str] = []

@@ -44,14 +44,14 @@ async def test_the_audit_log_is_filtered_and_shows_new_entries(platform: ChatPla
         for window in (nora_window, tom_window):
             settings = await open_settings(window, "Audit log")
             log = settings.get_by_role("list", name="Audit log")
-            entry = log.locator("> li").filter(has_text="Channel updated")
-            await entry.get_by_text("general").wait_for()
+            log_entry = log.locator("> li").filter(has_text="Channel updated")
+            await log_entry.get_by_text("general").wait_for()
         await log.get_by_text("Reason: Too loud").wait_for()
         # The guild and its role @everyone have the same ID.
         assert await log.locator("> li").filter(has_text="Guild updated").first.get_by_text("@everyone").count() == 0
         await log.locator("> li").filter(has_text="Role updated").get_by_text("@everyone").wait_for()
-        await entry.get_by_text("1 change").click()
-        await entry.get_by_text("Topic: Tides").wait_for()
+        await log_entry.get_by_text("1 change").click()
+        await log_entry.get_by_text("Topic: Tides").wait_for()
 
         await choose_in_picker(tom_window.page, "Done by", "tom")
         await log.get_by_text("Member updated").wait_for(state="detached")

@@ -175,17 +175,17 @@ async def test_each_type_of_rule_has_its_own_fields(platform: ChatPlatform) -> N
         ]
         await dialog.get_by_text("Already used: Commonly flagged words (1)").wait_for()
         await page.keyboard.press("Escape")
-    stored = {rule["name"]: rule for rule in await list_rules(guild)}
-    assert stored["Words"]["trigger_metadata"] == {
+    stored_rules = {rule["name"]: rule for rule in await list_rules(guild)}
+    assert stored_rules["Words"]["trigger_metadata"] == {
         "presets": [AutoModerationKeywordPresetType.PROFANITY, AutoModerationKeywordPresetType.SLURS],
         "allow_list": [],
     }
-    assert stored["Mentions"]["trigger_metadata"] == {
+    assert stored_rules["Mentions"]["trigger_metadata"] == {
         "mention_total_limit": 8,
         "mention_raid_protection_enabled": True,
     }
-    assert stored["Names"]["trigger_metadata"]["keyword_filter"] == ["admin"]
-    assert stored["Repeats"]["trigger_metadata"] == {}
+    assert stored_rules["Names"]["trigger_metadata"]["keyword_filter"] == ["admin"]
+    assert stored_rules["Repeats"]["trigger_metadata"] == {}
 
 
 async def test_rules_need_the_permission_to_manage_the_guild(platform: ChatPlatform) -> None:

@@ -112,7 +112,7 @@ async def test_a_text_channel_is_edited_and_deleted_while_another_manager_looks(
         await settings.get_by_label("Close inactive threads after").select_option(label="3 days")
         await settings.get_by_label("Slow mode in new threads").select_option(label="5 seconds")
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{boats_channel_id}")).ok()
+        stored_channel = (await nora.get(f"/channels/{boats_channel_id}")).ok()
         expected = {
             "name": "ships",
             "topic": "Large ones",
@@ -122,7 +122,7 @@ async def test_a_text_channel_is_edited_and_deleted_while_another_manager_looks(
             "default_auto_archive_duration": 4320,
             "default_thread_rate_limit_per_user": 5,
         }
-        assert {name: stored[name] for name in expected} == expected
+        assert {name: stored_channel[name] for name in expected} == expected
         await tom_settings.get_by_role("heading", name="ships", exact=True).wait_for()
         assert await tom_settings.get_by_label("Topic").input_value() == "Large ones"
 
@@ -151,8 +151,12 @@ async def test_voice_and_forum_channels_have_their_own_fields(platform: ChatPlat
         await settings.get_by_label("User limit").fill("12")
         await settings.get_by_label("Video quality").select_option(label="720p")
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{lounge_id}")).ok()
-        assert (stored["bitrate"], stored["user_limit"], stored["video_quality_mode"]) == (96_000, 12, 2)
+        stored_channel = (await nora.get(f"/channels/{lounge_id}")).ok()
+        assert (stored_channel["bitrate"], stored_channel["user_limit"], stored_channel["video_quality_mode"]) == (
+            96_000,
+            12,
+            2,
+        )
 
         await settings.get_by_role("button", name="All channels").click()
         await settings.get_by_role("button", name="Edit ideas").click()
@@ -173,25 +177,29 @@ async def test_voice_and_forum_channels_have_their_own_fields(platform: ChatPlat
         await settings.get_by_role("button", name="Choose default reaction").click()
         await page.get_by_role("dialog", name="Emoji").get_by_role("option").first.click()
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{ideas_channel_id}")).ok()
-        assert [(tag["name"], tag["moderated"]) for tag in stored["available_tags"]] == [
+        stored_channel = (await nora.get(f"/channels/{ideas_channel_id}")).ok()
+        assert [(tag["name"], tag["moderated"]) for tag in stored_channel["available_tags"]] == [
             ("Answer", True),
             ("Question", False),
         ]
-        assert stored["available_tags"][1]["emoji_name"] == "🚀"
-        assert stored["default_reaction_emoji"]["emoji_name"] is not None
-        assert (stored["default_sort_order"], stored["default_forum_layout"], stored["default_tag_setting"]) == (
+        assert stored_channel["available_tags"][1]["emoji_name"] == "🚀"
+        assert stored_channel["default_reaction_emoji"]["emoji_name"] is not None
+        assert (
+            stored_channel["default_sort_order"],
+            stored_channel["default_forum_layout"],
+            stored_channel["default_tag_setting"],
+        ) == (
             1,
             2,
             "match_all",
         )
-        assert stored["flags"] & ChannelFlags.REQUIRE_TAG
+        assert stored_channel["flags"] & ChannelFlags.REQUIRE_TAG
         # A stored tag keeps its ID when it is renamed.
         await settings.get_by_label("Tag name").first.fill("Reply")
         await save_changes(settings)
         renamed = (await nora.get(f"/channels/{ideas_channel_id}")).ok()["available_tags"]
         assert [tag["name"] for tag in renamed] == ["Reply", "Question"]
-        assert [tag["id"] for tag in renamed] == [tag["id"] for tag in stored["available_tags"]]
+        assert [tag["id"] for tag in renamed] == [tag["id"] for tag in stored_channel["available_tags"]]
 
 
 async def test_channels_are_ordered_and_moved_to_categories_by_keyboard_and_by_drag(platform: ChatPlatform) -> None:
@@ -203,12 +211,12 @@ async def test_channels_are_ordered_and_moved_to_categories_by_keyboard_and_by_d
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
         settings = await open_settings(window, "Channels")
-        before = await shown_names(settings)
-        assert before[:2] == ["boats", "tides"]
-        category, rest = before[2], before[3:]
+        initial_names = await shown_names(settings)
+        assert initial_names[:2] == ["boats", "tides"]
+        category, other_names = initial_names[2], initial_names[3:]
         await settings.get_by_role("button", name="Move tides").focus()
         await page.keyboard.press("ArrowDown")
-        assert await shown_names(settings) == ["boats", category, "tides", *rest]
+        assert await shown_names(settings) == ["boats", category, "tides", *other_names]
         await settings.get_by_text(f"in {category}.").wait_for()
 
         handle = await settings.get_by_role("button", name="Move boats").bounding_box()
@@ -217,7 +225,7 @@ async def test_channels_are_ordered_and_moved_to_categories_by_keyboard_and_by_d
         await page.mouse.down()
         await page.mouse.move(target["x"] + 5, target["y"] + target["height"], steps=8)
         await page.mouse.up()
-        assert await shown_names(settings) == [category, "tides", "boats", *rest]
+        assert await shown_names(settings) == [category, "tides", "boats", *other_names]
         await settings.get_by_role("button", name="Move Voice Channels").focus()
         for _ in range(3):
             await page.keyboard.press("ArrowUp")
@@ -247,8 +255,10 @@ async def test_a_category_moves_before_or_after_another_one(platform: ChatPlatfo
     guild = await platform.world.guild(nora)
     async with platform.open_window(nora, general_path(guild)) as window:
         orders = {
-            (moved, other, is_after): await window.page.evaluate(MOVE_CATEGORY, [modules_url(), moved, other, is_after])
-            for moved, other in (("b", "c"), ("b", "d"), ("d", "c"), ("d", "b"), ("c", "dd"), ("c", "aa"))
+            (moved_id, other_id, is_after): await window.page.evaluate(
+                MOVE_CATEGORY, [modules_url(), moved_id, other_id, is_after]
+            )
+            for moved_id, other_id in (("b", "c"), ("b", "d"), ("d", "c"), ("d", "b"), ("c", "dd"), ("c", "aa"))
             for is_after in (False, True)
         }
     assert orders == {
@@ -298,8 +308,10 @@ async def test_permissions_are_denied_and_previewed_and_synced_with_the_category
         row = settings.locator(".preview-row").filter(has_text="Send messages").first
         assert "Not allowed" in await row.text_content()
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{boats_channel_id}")).ok()["permission_overwrites"]
-        assert {entry["id"]: (entry["type"], int(entry["allow"]), int(entry["deny"])) for entry in stored} == {
+        stored_overwrites = (await nora.get(f"/channels/{boats_channel_id}")).ok()["permission_overwrites"]
+        assert {
+            entry["id"]: (entry["type"], int(entry["allow"]), int(entry["deny"])) for entry in stored_overwrites
+        } == {
             str(guild.id): (OverwriteType.ROLE, 0, VIEW),
             str(crew_role_id): (OverwriteType.ROLE, VIEW, SEND),
             str(tom.id): (OverwriteType.MEMBER, VIEW, 0),
@@ -340,8 +352,10 @@ async def test_channels_explain_what_a_member_cannot_do(platform: ChatPlatform) 
         await settings.get_by_text("Only administrators can change this.").wait_for()
         await settings.get_by_role("group", name="Add reactions").get_by_label("Deny").check()
         await save_changes(settings)
-        stored = (await nora.get(f"/channels/{guild.general}")).ok()["permission_overwrites"]
-        assert [(entry["id"], int(entry["deny"])) for entry in stored] == [(str(guild.id), Permissions.ADD_REACTIONS)]
+        stored_overwrites = (await nora.get(f"/channels/{guild.general}")).ok()["permission_overwrites"]
+        assert [(entry["id"], int(entry["deny"])) for entry in stored_overwrites] == [
+            (str(guild.id), Permissions.ADD_REACTIONS)
+        ]
         # A role in the list shows what its members can do.
         await settings.get_by_role("button", name="All channels").click()
         await choose_in_picker(page, "View as", "@everyone")

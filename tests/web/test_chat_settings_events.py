@@ -128,8 +128,8 @@ async def test_interested_members_are_listed_and_an_event_is_deleted(platform: C
         await settings.get_by_role("button", name="Delete event").click()
         await page.get_by_role("dialog", name="Delete picnic?").get_by_role("button", name="Delete event").click()
         await settings.get_by_text("No events are scheduled.").wait_for()
-        entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE)
-        assert entry["target_id"] == event["id"]
+        audit_entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE)
+        assert audit_entry["target_id"] == event["id"]
 
 
 async def test_the_page_of_an_event_closes_if_another_member_deletes_it_while_a_dialog_is_open(
@@ -159,7 +159,7 @@ async def test_dates_of_an_event_are_skipped_and_restored_and_another_manager_se
     rule = {"start": timestamp(start_ms), "frequency": RecurrenceFrequency.WEEKLY, "interval": 2}
     weekday = datetime.fromtimestamp(start_ms / 1000, UTC).weekday()
     await create_event(nora, guild, external_event(recurrence_rule={**rule, "by_weekday": [weekday]}))
-    second = Snowflake.at(start_ms + 14 * 24 * HOUR_MS)
+    second_date_id = Snowflake.at(start_ms + 14 * 24 * HOUR_MS)
     async with (
         platform.open_window(nora, general_path(guild)) as nora_window,
         platform.open_window(tom, general_path(guild)) as tom_window,
@@ -171,7 +171,7 @@ async def test_dates_of_an_event_are_skipped_and_restored_and_another_manager_se
         await settings.get_by_role("button", name="Skip").nth(1).click()
         await settings.get_by_role("button", name="Restore").wait_for()
         [exception] = (await get_event(guild))["guild_scheduled_event_exceptions"]
-        assert (exception["event_exception_id"], exception["is_canceled"]) == (str(int(second)), True)
+        assert (exception["event_exception_id"], exception["is_canceled"]) == (str(int(second_date_id)), True)
         await tom_settings.get_by_text("Skipped").wait_for()
         await tom_settings.get_by_role("button", name="Restore").click()
         await settings.get_by_role("button", name="Restore").wait_for(state="detached")

@@ -22,8 +22,8 @@ async def add_command(bot: Actor, guild: Guild, name: str) -> Any:
 async def fetch_permissions(bot: Actor, guild: Guild, target: str) -> Any:
     """Return the permissions of a command or application, sorted by type and ID."""
     path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands/permissions"
-    found = {entry["id"]: entry["permissions"] for entry in (await bot.get(path)).ok()}
-    return sorted(found.get(target, []), key=lambda entry: (entry["type"], entry["id"]))
+    permissions_by_id = {entry["id"]: entry["permissions"] for entry in (await bot.get(path)).ok()}
+    return sorted(permissions_by_id.get(target, []), key=lambda entry: (entry["type"], entry["id"]))
 
 
 async def test_permissions_of_a_command_are_set_and_another_manager_sees_them(platform: ChatPlatform) -> None:
@@ -88,8 +88,8 @@ async def test_permissions_of_a_command_explain_why_they_cannot_be_set(platform:
         everyone = settings.get_by_label("Permission of @everyone")
         assert await everyone.is_enabled()
         # Another manager forbids the command to everyone.
-        entry = {"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}
-        (await nora.put(path, json={"permissions": [entry]})).ok()
+        permission_entry = {"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}
+        (await nora.put(path, json={"permissions": [permission_entry]})).ok()
         await settings.get_by_text("You cannot use this command yourself.").wait_for()
         assert await everyone.is_disabled()
         assert await everyone.locator("option:checked").text_content() == "Not allowed"
@@ -121,8 +121,8 @@ async def test_an_app_is_removed_and_another_manager_sees_it(platform: ChatPlatf
         await tom_settings.get_by_text("crier was removed by someone else.").wait_for()
         await tom_settings.get_by_text("There are no apps in this guild yet.").wait_for()
         assert (await nora.get(f"/guilds/{guild.id}/members/{bot.id}")).status == 404
-        entry = await guild.last_audit_entry(AuditLogAction.INTEGRATION_DELETE)
-        assert entry["target_id"] == str(bot.application_id)
+        audit_entry = await guild.last_audit_entry(AuditLogAction.INTEGRATION_DELETE)
+        assert audit_entry["target_id"] == str(bot.application_id)
 
 
 async def test_apps_explain_missing_permissions(platform: ChatPlatform) -> None:

@@ -59,9 +59,9 @@ async def test_join_form_is_edited_by_two_managers(platform: ChatPlatform) -> No
         await questions.get_by_role("alert").filter(has_text="required").wait_for()
         await questions.get_by_label("Question", exact=True).fill("Favorite boat")
         await save_changes(settings)
-        stored = (await nora.get(f"/guilds/{guild.id}/member-verification")).ok()
-        assert stored["description"] == "Tell us about yourself."
-        [field] = stored["form_fields"]
+        stored_form = (await nora.get(f"/guilds/{guild.id}/member-verification")).ok()
+        assert stored_form["description"] == "Tell us about yourself."
+        [field] = stored_form["form_fields"]
         assert (field["field_type"], field["label"], field["choices"]) == (
             "MULTIPLE_CHOICE",
             "Favorite boat",

@@ -52,9 +52,12 @@ async def test_onboarding_is_edited_by_two_managers(platform: ChatPlatform) -> N
         await choose_in_picker(page, "Channels of this answer", "topic-1")
         await page.keyboard.press("Escape")
         await save_changes(settings)
-        stored = (await nora.get(path)).ok()
-        assert (stored["enabled"], len(stored["default_channel_ids"])) == (True, DEFAULT_CHANNELS_MIN)
-        [prompt] = stored["prompts"]
+        stored_onboarding = (await nora.get(path)).ok()
+        assert (stored_onboarding["enabled"], len(stored_onboarding["default_channel_ids"])) == (
+            True,
+            DEFAULT_CHANNELS_MIN,
+        )
+        [prompt] = stored_onboarding["prompts"]
         assert (prompt["title"], prompt["required"], prompt["in_onboarding"]) == ("What do you play?", True, True)
         [option] = prompt["options"]
         assert (option["title"], option["role_ids"], option["channel_ids"]) == (

@@ -103,15 +103,15 @@ async def test_widget_is_turned_on_with_preview_and_code(platform: ChatPlatform)
 async def test_vanity_url_is_set_and_removed(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    other = await platform.world.guild(tom, name="Other")
+    other_guild = await platform.world.guild(tom, name="Other")
     async with platform.open_window(nora, general_path(guild)) as window:
         settings = await open_settings(window, "Vanity URL")
         await settings.get_by_text(
             "The operator of this server can add the feature VANITY_URL with hubbub admin guild."
         ).wait_for()
-        for granted_guild in (guild, other):
+        for granted_guild in (guild, other_guild):
             await platform.world.grant_to_guild(granted_guild, "VANITY_URL")
-        (await tom.patch(f"/guilds/{other.id}/vanity-url", json={"code": "harbor"})).ok()
+        (await tom.patch(f"/guilds/{other_guild.id}/vanity-url", json={"code": "harbor"})).ok()
         await settings.get_by_text("This guild has no vanity URL yet.").wait_for()
 
         window.expected_errors = ("Failed to load resource",)
@@ -153,8 +153,8 @@ async def test_guild_tag_is_set_with_a_badge(platform: ChatPlatform) -> None:
         )
         await settings.locator(".image-preview img").wait_for()
         await save_changes(settings)
-        stored = (await nora.get(f"/guilds/{guild.id}/profile")).ok()
-        assert (stored["tag"], stored["badge"] is None) == ("HRBR", False)
+        stored_profile = (await nora.get(f"/guilds/{guild.id}/profile")).ok()
+        assert (stored_profile["tag"], stored_profile["badge"] is None) == ("HRBR", False)
         # Tom sees the stored badge, and removes the tag.
         await tom_settings.locator(".image-preview img").wait_for()
         assert await tom_settings.get_by_label("Tag", exact=True).input_value() == "HRBR"

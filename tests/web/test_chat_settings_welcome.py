@@ -40,13 +40,13 @@ async def test_welcome_screen_is_edited_by_two_managers(platform: ChatPlatform) 
         await records.nth(1).get_by_label("Channel", exact=True).select_option(label="#general")
         await records.nth(1).get_by_label("Description of the channel").fill("Say hello")
         await save_changes(settings)
-        stored = (await nora.get(path)).ok()
-        assert stored["description"] == "Boats and tides"
-        assert [entry["channel_id"] for entry in stored["welcome_channels"]] == [
+        stored_screen = (await nora.get(path)).ok()
+        assert stored_screen["description"] == "Boats and tides"
+        assert [entry["channel_id"] for entry in stored_screen["welcome_channels"]] == [
             str(rules_channel_id),
             str(guild.general),
         ]
-        assert stored["welcome_channels"][0]["emoji_name"] is not None
+        assert stored_screen["welcome_channels"][0]["emoji_name"] is not None
         assert "WELCOME_SCREEN_ENABLED" in (await nora.get(f"/guilds/{guild.id}")).ok()["features"]
 
         # Tom sees the channels, moves one by keyboard and removes the other one.
@@ -59,8 +59,8 @@ async def test_welcome_screen_is_edited_by_two_managers(platform: ChatPlatform) 
         await save_changes(tom_settings)
         await records.nth(1).wait_for(state="detached")
         assert await records.nth(0).get_by_label("Description of the channel").input_value() == "Say hello"
-    [entry] = (await nora.get(path)).ok()["welcome_channels"]
-    assert entry["channel_id"] == str(guild.general)
+    [welcome_channel] = (await nora.get(path)).ok()["welcome_channels"]
+    assert welcome_channel["channel_id"] == str(guild.general)
 
 
 async def test_members_see_the_welcome_screen_only_while_it_is_on(platform: ChatPlatform) -> None:
@@ -110,17 +110,17 @@ async def test_member_guide_is_edited_by_two_managers(platform: ChatPlatform) ->
         await resources.get_by_label("Channel").select_option(label="#rules")
         await resources.get_by_label("Description").fill("Read them once")
         await save_changes(settings)
-        stored = (await nora.get(path)).ok()
-        assert stored["welcome_message"] == {"author_ids": [str(tom.id)], "message": "Welcome aboard"}
-        assert stored["new_member_actions"] == [
+        stored_guide = (await nora.get(path)).ok()
+        assert stored_guide["welcome_message"] == {"author_ids": [str(tom.id)], "message": "Welcome aboard"}
+        assert stored_guide["new_member_actions"] == [
             {"channel_id": str(guild.general), "action_type": 1, "title": "Say hello", "description": ""}
         ]
-        assert stored["resource_channels"] == [
+        assert stored_guide["resource_channels"] == [
             {"channel_id": str(rules_channel_id), "title": "Rules", "description": "Read them once"}
         ]
         # Tom sees the guide and removes the step.
         await tom_settings.get_by_role("button", name="Remove Say hello").click()
         await save_changes(tom_settings)
         await steps.get_by_text("Say hello").wait_for(state="detached")
-    stored = (await nora.get(path)).ok()
-    assert (stored["new_member_actions"], stored["welcome_message"]["message"]) == ([], "Welcome aboard")
+    stored_guide = (await nora.get(path)).ok()
+    assert (stored_guide["new_member_actions"], stored_guide["welcome_message"]["message"]) == ([], "Welcome aboard")

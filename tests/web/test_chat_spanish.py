@@ -32,8 +32,8 @@ async def test_a_user_chooses_spanish_and_client_dates_and_pages_follow(platform
         assert await window.composer.get_attribute("placeholder") == "Enviar mensaje a #general"
         await page.get_by_role("button", name="Menú de Guild").wait_for()
         assert await page.locator(".members h3").first.text_content() == "En línea · 1"
-        sent = (await window.wait_message("hola")).locator("time").first
-        title = await sent.get_attribute("title")
+        sent_time = (await window.wait_message("hola")).locator("time").first
+        title = await sent_time.get_attribute("title")
         assert re.match(rf"(?:{WEEKDAYS}), \d+ de \w+ de \d{{4}}", title), title
 
         await page.goto(f"{platform.url}/settings/account")

@@ -40,8 +40,8 @@ async def test_the_console_is_accessible(web_world: World, open_page: OpenPage, 
         await page.context.add_cookies([{"name": "hubbub_session", "value": ann.token, "url": web_world.url}])
         sections = ("/guilds", "/applications", "/files", "/announcements", "/features", "/queues", "/operators")
         details = (f"/users/{ann.id}", f"/users/{ben.id}", f"/guilds/{guild.id}", f"/applications/{bot.application_id}")
-        reported = ("/reports", f"/reports/{case['id']}", "/appeals")
-        for path in ("/users", "/users?query=nothing", *details, *sections, *reported):
+        report_paths = ("/reports", f"/reports/{case['id']}", "/appeals")
+        for path in ("/users", "/users?query=nothing", *details, *sections, *report_paths):
             await page.goto(f"{web_world.url}/admin{path}")
             await record_problems(page, problems, path)
         await page.goto(f"{web_world.url}/admin/users/{ben.id}")

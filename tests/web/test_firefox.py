@@ -64,12 +64,12 @@ class Firefox:
     async def _read(self) -> None:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
-            received = json.loads(line)
-            result = self._results.pop(received["id"])
-            if "error" in received:
-                result.set_exception(StepError(received["error"]))
+            response = json.loads(line)
+            result = self._results.pop(response["id"])
+            if "error" in response:
+                result.set_exception(StepError(response["error"]))
             else:
-                result.set_result(received["result"])
+                result.set_result(response["result"])
         for result in self._results.values():
             result.set_exception(StepError("Firefox ended"))
 

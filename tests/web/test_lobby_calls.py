@@ -70,9 +70,9 @@ async def test_a_player_joins_the_call_of_a_lobby_in_the_linked_channel(
             await wait_tone(window, mary.id, GAME_HERTZ)
             await recorder.wait_for_tone(nora.id, PAGE_HERTZ)
             assert call["privacyCode"]
-            last = await inspect_call(window)
-            assert last is not None
-            assert last["frames"]["failed"] == 0
+            last_state = await inspect_call(window)
+            assert last_state is not None
+            assert last_state["frames"]["failed"] == 0
             await expect(view.locator(".tile")).to_have_count(2)
             await call_button(window, "Leave voice").click()
             await expect(view.locator(".tile")).to_have_count(1)

@@ -194,9 +194,9 @@ async def test_snapshots_and_forks_are_a_tree(rehearsal: Rehearsal, open_page: O
         await page.get_by_role("button", name="Fork Snapshot 2").click()
         await page.get_by_role("button", name="Stop Fork 3").wait_for()
 
-        async with page.expect_popup() as opened:
+        async with page.expect_popup() as opened_page:
             await page.get_by_role("button", name="Open console of Fork 3").click()
-        fork_page = await opened.value
+        fork_page = await opened_page.value
         await fork_page.get_by_text("Live", exact=True).wait_for()
         await fork_page.close()
         await page.get_by_role("button", name="Stop Fork 3").click()
@@ -205,13 +205,13 @@ async def test_snapshots_and_forks_are_a_tree(rehearsal: Rehearsal, open_page: O
 
 async def test_two_people_are_open_side_by_side(rehearsal: Rehearsal, open_page: OpenPage) -> None:
     async with open_console(rehearsal, open_page, "people") as page:
-        async with page.context.expect_event("page") as first:
+        async with page.context.expect_event("page") as first_page:
             await page.get_by_role("button", name="Open as alice").click()
-        alice_page = await first.value
+        alice_page = await first_page.value
         await alice_page.locator(".account-name", has_text="alice").wait_for()
-        async with page.context.expect_event("page") as second:
+        async with page.context.expect_event("page") as second_page:
             await page.get_by_role("button", name="Open as bob").click()
-        bob_page = await second.value
+        bob_page = await second_page.value
         await bob_page.locator(".account-name", has_text="bob").wait_for()
 
         await alice_page.reload()

@@ -146,9 +146,9 @@ async def test_a_user_exports_their_data_and_deletes_the_account(
     async with open_page(DESKTOP_WIDTH, has_script) as page:
         await register_with_keyboard(page, web_world)
         await page.goto(f"{web_world.url}/settings/account")
-        async with page.expect_download() as started:
+        async with page.expect_download() as download_info:
             await page.get_by_role("link", name="Download your data").click()
-        download = await started.value
+        download = await download_info.value
         await download.save_as(tmp_path / "copy.json")
         assert json.loads((tmp_path / "copy.json").read_text())["user"]["username"] == "mary"
         await page.get_by_role("link", name="Delete account").click()
