@@ -33,21 +33,23 @@ class Authenticator:
             {1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
         )
         credential = bytes(16) + struct.pack(">H", len(self.credential_id)) + self.credential_id + public_key
-        data = self._authenticator_data(HAS_CREDENTIAL) + credential
+        authenticator_data = self._authenticator_data(HAS_CREDENTIAL) + credential
         return self._credential(
             clientDataJSON=_encode_base64url(self._client_data("webauthn.create", options)),
-            attestationObject=_encode_base64url(cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data})),
+            attestationObject=_encode_base64url(
+                cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": authenticator_data})
+            ),
         )
 
     def get(self, options: dict[str, Any]) -> dict[str, Any]:
         """Increment the signature counter and return a signed login, as `navigator.credentials.get` does in a browser."""
         self.sign_count += 1
-        data = self._authenticator_data(0)
+        authenticator_data = self._authenticator_data(0)
         client_data = self._client_data("webauthn.get", options)
-        signature = self.key.sign(data + hashlib.sha256(client_data).digest(), ec.ECDSA(SHA256()))
+        signature = self.key.sign(authenticator_data + hashlib.sha256(client_data).digest(), ec.ECDSA(SHA256()))
         return self._credential(
             clientDataJSON=_encode_base64url(client_data),
-            authenticatorData=_encode_base64url(data),
+            authenticatorData=_encode_base64url(authenticator_data),
             signature=_encode_base64url(signature),
         )
 

@@ -48,7 +48,7 @@ class Collector:
         self.headers: list[dict[str, str]] = []
         """Headers of each export, with lowercase names."""
         self.url = ""
-        self._received = asyncio.Event()
+        self._request_received = asyncio.Event()
         self._runner: web.AppRunner | None = None
 
     async def __aenter__(self) -> Self:
@@ -72,8 +72,8 @@ class Collector:
                 for span in self.spans:
                     if condition(span):
                         return span
-                self._received.clear()
-                await self._received.wait()
+                self._request_received.clear()
+                await self._request_received.wait()
 
     async def wait_for_name(self, name: str) -> ReceivedSpan:
         return await self.wait_for(lambda span: span.name == name)
@@ -107,5 +107,5 @@ class Collector:
                     )
                     for span in scope_spans.spans
                 ]
-        self._received.set()
+        self._request_received.set()
         return web.Response(body=b"", content_type="application/x-protobuf")

@@ -165,8 +165,10 @@ class Program:
         return reply["data"]["code"], reply["data"]["message"]
 
     async def subscribe(self, event: str, **args: Any) -> None:
-        data = await self.call("SUBSCRIBE", {name: str(value) for name, value in args.items()} or None, evt=event)
-        assert data == {"evt": event}
+        subscription = await self.call(
+            "SUBSCRIBE", {name: str(value) for name, value in args.items()} or None, evt=event
+        )
+        assert subscription == {"evt": event}
 
     async def next(self, event: str, matches: Any = lambda data: True) -> Any:
         """Wait for the next event with this name that `matches` accepts, and return its data; discard earlier events."""

@@ -50,13 +50,18 @@ def large_canvas_gif(side: int, frame_count: int) -> bytes:
     return header + frame * frame_count + b"\x3b"
 
 
-def _chunk(chunk_type: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + chunk_type + data + struct.pack(">I", zlib.crc32(chunk_type + data))
+def _chunk(chunk_type: bytes, chunk_data: bytes) -> bytes:
+    return (
+        struct.pack(">I", len(chunk_data))
+        + chunk_type
+        + chunk_data
+        + struct.pack(">I", zlib.crc32(chunk_type + chunk_data))
+    )
 
 
-def data_uri(data: bytes, media_type: str = "image/png") -> str:
+def data_uri(content: bytes, media_type: str = "image/png") -> str:
     """Return a data URI; its media type need not match the data."""
-    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
+    return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
 
 
 def open_image(data: bytes) -> Image.Image:

@@ -25,8 +25,8 @@ def create_pkce_pair() -> tuple[str, str]:
 
 def url_parameters(url: str) -> dict[str, str]:
     """Return the parameters in the query and the fragment of a URL."""
-    parts = urlsplit(url)
-    return dict(parse_qsl(parts.query) + parse_qsl(parts.fragment))
+    split_url = urlsplit(url)
+    return dict(parse_qsl(split_url.query) + parse_qsl(split_url.fragment))
 
 
 @dataclass
@@ -69,8 +69,8 @@ class Client:
             sends_secret = not self.is_public
         if sends_secret:
             form["client_secret"] = self.secret
-        data = urlencode({name: value for name, value in form.items() if value is not None})
-        return await self.world.request("POST", path, data=data, headers=FORM_HEADERS)
+        encoded_form = urlencode({name: value for name, value in form.items() if value is not None})
+        return await self.world.request("POST", path, data=encoded_form, headers=FORM_HEADERS)
 
     async def exchange(self, code: str, **extra_fields: Any) -> ApiResponse:
         """Exchange an authorization code for tokens."""
@@ -108,14 +108,18 @@ async def create_application(
     owner = owner or await world.user()
     if is_public:
         flags |= ApplicationFlags.PUBLIC_OAUTH2_CLIENT
-    created = await world.write(
+    created_application = await world.write(
         lambda call: applications.management.create(
             call, name, UserId(owner.id), with_bot=has_bot, flags=flags, redirect_uris=list(redirect_uris)
         )
     )
-    row = created.row
-    actor = Actor(world, row.bot_id, created.bot_token, name, is_bot=True, application_id=row.id) if has_bot else None
-    return Client(world, row.id, created.client_secret, owner, actor, is_public=is_public)
+    row = created_application.row
+    actor = (
+        Actor(world, row.bot_id, created_application.bot_token, name, is_bot=True, application_id=row.id)
+        if has_bot
+        else None
+    )
+    return Client(world, row.id, created_application.client_secret, owner, actor, is_public=is_public)
 
 
 async def set_application_columns(world: World, client: Client, **columns: int) -> None:

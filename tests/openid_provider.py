@@ -58,13 +58,13 @@ class OpenIdProvider(Issuer):
         """Open the authorization URL as a browser and return the path and query of the redirect."""
         async with aiohttp.ClientSession() as client, client.get(url, allow_redirects=False) as response:
             assert response.status == 302, await response.text()
-            parts = urlsplit(response.headers["Location"])
-            return f"{parts.path}?{parts.query}"
+            split_location = urlsplit(response.headers["Location"])
+            return f"{split_location.path}?{split_location.query}"
 
     async def authorize(self, url: str) -> dict[str, str]:
         """Open the authorization URL as a browser and return the fields that complete the login."""
-        parts = urlsplit(await self.request_redirect(url))
-        return {"provider_id": parts.path.rpartition("/")[2], **dict(parse_qsl(parts.query))}
+        split_location = urlsplit(await self.request_redirect(url))
+        return {"provider_id": split_location.path.rpartition("/")[2], **dict(parse_qsl(split_location.query))}
 
     async def _handle(self, request: web.Request) -> web.Response:
         handlers = {"/authorize": self._authorize, "/token": self._issue_token, "/userinfo": self._show_userinfo}

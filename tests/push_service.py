@@ -34,8 +34,8 @@ class PushRequest:
         scheme, token, key = self.headers["Authorization"].replace(", k=", " ").split(" ")
         assert scheme == "vapid"
         point = encryption.decode_base64(key)
-        parts = {"x": point[1:33], "y": point[33:]}
-        coordinates = {name: encryption.encode_base64(part) for name, part in parts.items()}
+        coordinate_bytes = {"x": point[1:33], "y": point[33:]}
+        coordinates = {name: encryption.encode_base64(coordinate) for name, coordinate in coordinate_bytes.items()}
         jwk = ECKey.import_key({"kty": "EC", "crv": "P-256", **coordinates})
         return dict(jwt.decode(token.removeprefix("t="), jwk).claims)
 
@@ -54,7 +54,7 @@ class PushService:
         self.response_headers: dict[str, str] = {}
         self.requests: list[PushRequest] = []
         self.url = ""
-        self._received = asyncio.Condition()
+        self._request_received = asyncio.Condition()
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._secret = b"0123456789abcdef"
 
@@ -75,8 +75,8 @@ class PushService:
         decrypted = http_ece.decrypt(body, private_key=self._key, auth_secret=self._secret)
         notification = codec.decode(decrypted, dict[str, Any])
         self.requests.append(PushRequest(request.path, request.headers.copy(), body, notification))
-        async with self._received:
-            self._received.notify_all()
+        async with self._request_received:
+            self._request_received.notify_all()
         return web.Response(status=self.statuses.pop(0) if self.statuses else 201, headers=self.response_headers)
 
     def subscription(self, name: str = "browser") -> dict[str, Any]:
@@ -93,8 +93,8 @@ class PushService:
 
     async def wait_for(self, count: int) -> list[PushRequest]:
         """Wait until the service has received a number of requests, and return all of them."""
-        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._received:
-            await self._received.wait_for(lambda: len(self.requests) >= count)
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._request_received:
+            await self._request_received.wait_for(lambda: len(self.requests) >= count)
         return self.requests
 
 

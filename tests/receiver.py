@@ -47,7 +47,7 @@ class Receiver:
         """Body of the response to a ping at the interactions endpoint."""
         self._runner: web.AppRunner | None = None
         self._arrived = asyncio.Condition()
-        self._closed = asyncio.Event()
+        self._closed_event = asyncio.Event()
 
     @property
     def events_url(self) -> str:
@@ -80,7 +80,7 @@ class Receiver:
         app = web.Application()
         app.router.add_post("/events", self._handle_event)
         app.router.add_post("/interactions", self._handle_interaction)
-        self._closed = asyncio.Event()
+        self._closed_event = asyncio.Event()
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
@@ -89,7 +89,7 @@ class Receiver:
     async def close(self) -> None:
         """Stop listening; new connections are refused."""
         if self._runner is not None:
-            self._closed.set()
+            self._closed_event.set()
             await self._runner.cleanup()
             self._runner = None
 
@@ -110,7 +110,7 @@ class Receiver:
             await asyncio.sleep(0)
 
     async def _handle_event(self, request: web.Request) -> web.Response:
-        body = await self._read(request)
+        body = await self._read_body(request)
         if body is None:
             return web.Response(status=401)
         status = 204
@@ -122,11 +122,11 @@ class Receiver:
         if is_event and self.barrier is not None:
             await self.barrier.wait()
         if status == NO_RESPONSE:
-            await self._closed.wait()
+            await self._closed_event.wait()
         return web.Response(status=status, content_type="application/json")
 
     async def _handle_interaction(self, request: web.Request) -> web.Response:
-        body = await self._read(request)
+        body = await self._read_body(request)
         if body is None:
             return web.Response(status=401)
         if body["type"] == InteractionType.PING:
@@ -140,25 +140,25 @@ class Receiver:
 
     async def never_respond(self, _: Any) -> web.Response:
         """Handle an interaction by not responding until the server is closed."""
-        await self._closed.wait()
+        await self._closed_event.wait()
         return web.Response(status=204)
 
-    async def _read(self, request: web.Request) -> dict[str, Any] | None:
-        data = await request.read()
+    async def _read_body(self, request: web.Request) -> dict[str, Any] | None:
+        raw_body = await request.read()
         self.request_headers.append(request.headers)
-        if not self._has_valid_signature(request, data):
+        if not self._has_valid_signature(request, raw_body):
             self.invalid_signature_count += 1
             if not self.accepts_invalid_signatures:
                 return None
-        body: dict[str, Any] = jsonlib.loads(data)
+        body: dict[str, Any] = jsonlib.loads(raw_body)
         self.requests.append(body)
         return body
 
-    def _has_valid_signature(self, request: web.Request, data: bytes) -> bool:
+    def _has_valid_signature(self, request: web.Request, raw_body: bytes) -> bool:
         assert self.verify_key is not None
         signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
         try:
-            self.verify_key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + data)
+            self.verify_key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + raw_body)
         except InvalidSignature:
             return False
         return True

@@ -28,46 +28,50 @@ class ReferencePage(HTMLParser):
         self.entries: list[tuple[str, ReferenceEntry]] = []
         self.ids: list[str] = []
         self.links: set[str] = set()
-        self._open: list[tuple[str, ReferenceEntry | None]] = []
+        self._open_elements: list[tuple[str, ReferenceEntry | None]] = []
         """Tags of the open sections and list items, with their entries; None for an element without an entry."""
         self.scripts: list[str] = []
         self._language: str | None = None
         self.feed(body)
 
     def handle_starttag(self, tag: str, attributes: Any) -> None:
-        values = dict(attributes)
+        attribute_values = dict(attributes)
         if tag == "script":
-            assert values["src"].startswith("/static/docs"), "inline script"
-            self.scripts.append(values["src"])
-        assert "style" not in values, "inline style"
-        assert not any(name.startswith("on") for name in values), "inline event handler"
-        if "id" in values:
-            self.ids.append(values["id"])
+            assert attribute_values["src"].startswith("/static/docs"), "inline script"
+            self.scripts.append(attribute_values["src"])
+        assert "style" not in attribute_values, "inline style"
+        assert not any(name.startswith("on") for name in attribute_values), "inline event handler"
+        if "id" in attribute_values:
+            self.ids.append(attribute_values["id"])
         if tag == "a":
-            self.links.add(values["href"])
-            for _, entry in self._open:
+            self.links.add(attribute_values["href"])
+            for _, entry in self._open_elements:
                 if entry is not None:
-                    entry.links.add(values["href"])
+                    entry.links.add(attribute_values["href"])
         if tag == "pre":
-            self._language = values.get("data-language")
-            for _, entry in self._open:
+            self._language = attribute_values.get("data-language")
+            for _, entry in self._open_elements:
                 if entry is not None and self._language is not None:
                     entry.examples.append((self._language, ""))
         if tag in ("section", "li"):
-            entry = ReferenceEntry() if "id" in values and (tag == "li" or values.get("class") == "op") else None
-            self._open.append((tag, entry))
+            entry = (
+                ReferenceEntry()
+                if "id" in attribute_values and (tag == "li" or attribute_values.get("class") == "op")
+                else None
+            )
+            self._open_elements.append((tag, entry))
             if entry is not None:
-                self.entries.append((values["id"], entry))
+                self.entries.append((attribute_values["id"], entry))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "pre":
             self._language = None
         if tag in ("section", "li"):
-            opened, _ = self._open.pop()
-            assert opened == tag
+            opened_tag, _ = self._open_elements.pop()
+            assert opened_tag == tag
 
     def handle_data(self, data: str) -> None:
-        for _, entry in self._open:
+        for _, entry in self._open_elements:
             if entry is not None:
                 entry.text = " ".join(f"{entry.text} {data}".split())
                 if self._language is not None:

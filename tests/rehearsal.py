@@ -36,10 +36,10 @@ class Rehearsal(World):
 
     def actor(self, name: str) -> Actor:
         """Return the user with this name, or the bot of the application with this name, in the loaded worlds."""
-        built = self.control.built_world
-        if name in built.users:
-            return Actor(self, built.users[name].id, built.users[name].token, name)
-        bot = built.applications[name].bot
+        built_world = self.control.built_world
+        if name in built_world.users:
+            return Actor(self, built_world.users[name].id, built_world.users[name].token, name)
+        bot = built_world.applications[name].bot
         assert bot is not None
         return Actor(self, bot.id, bot.token, name, is_bot=True)
 

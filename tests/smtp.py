@@ -93,16 +93,16 @@ async def run_smtp_server(
 
 def text_of(message: EmailMessage) -> str:
     """Return the plain text of a mail."""
-    part = message.get_body(("plain",))
-    assert part is not None
-    return str(part.get_content())
+    text_part = message.get_body(("plain",))
+    assert text_part is not None
+    return str(text_part.get_content())
 
 
 def html_of(message: EmailMessage) -> str:
     """Return the HTML of a mail."""
-    part = message.get_body(("html",))
-    assert part is not None
-    return str(part.get_content())
+    html_part = message.get_body(("html",))
+    assert html_part is not None
+    return str(html_part.get_content())
 
 
 def token_in(text: str) -> str:

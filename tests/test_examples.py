@@ -52,10 +52,10 @@ class Program:
 
     def expect_all(self, *texts: str) -> None:
         """Read lines until each of these texts was in a line, in any order."""
-        missing = set(texts)
-        while missing:
+        missing_texts = set(texts)
+        while missing_texts:
             line = self.expect("")
-            missing = {text for text in missing if text not in line}
+            missing_texts = {text for text in missing_texts if text not in line}
 
     def expect(self, text: str) -> str:
         """Read lines until one contains this text, and return that line."""
@@ -137,8 +137,10 @@ def send_request(ready_file: Path, method: str, path: str, user: str, body: Any 
     """Send an API request as a user of the demo world and return the decoded body."""
     world = json.loads(ready_file.read_text())
     headers = {"Authorization": world["users"][user]["token"], "Content-Type": "application/json"}
-    data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(world["api"] + path, data, headers, method=method)) as response:
+    encoded_body = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(
+        urllib.request.Request(world["api"] + path, encoded_body, headers, method=method)
+    ) as response:
         return json.loads(response.read() or b"null")
 
 

@@ -24,7 +24,7 @@ def check_seconds(seconds: float, bound_seconds: float) -> None:
 @asynccontextmanager
 async def time_bound(bound_seconds: float) -> AsyncIterator[None]:
     """Limit a block to the common timeout, and with `make chaos` to a bound in seconds."""
-    started = time.monotonic()
+    started_at = time.monotonic()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         yield
-    check_seconds(time.monotonic() - started, bound_seconds)
+    check_seconds(time.monotonic() - started_at, bound_seconds)

@@ -200,8 +200,8 @@ class Session:
         self.ready = await self.next("READY")
         if not self.actor.uses_bearer_token and (self.intents & Intents.GUILDS or not self.actor.is_bot):
             for _ in self.ready["guilds"]:
-                created = await self.next("GUILD_CREATE")
-                self.guilds[created["id"]] = created
+                created_guild = await self.next("GUILD_CREATE")
+                self.guilds[created_guild["id"]] = created_guild
         self._position = len(self.dispatches)
 
     async def _read(self) -> None:
@@ -247,8 +247,8 @@ class Session:
     async def assert_not_received(self, *events: str) -> None:
         """Assert that none of these events is among the unread ones, after every event in flight has arrived."""
         await self.wait_delivered()
-        unread = [frame["t"] for frame in self.dispatches[self._position :]]
-        assert not set(events) & set(unread), unread
+        unread_names = [frame["t"] for frame in self.dispatches[self._position :]]
+        assert not set(events) & set(unread_names), unread_names
 
     async def wait_delivered(self) -> None:
         """Wait until every event published before this call has arrived."""
@@ -269,10 +269,10 @@ class Session:
         """Wait until the server has processed every command sent so far.
 
         Commands are processed in order, so the acknowledgement of a heartbeat follows them."""
-        before = self.acknowledged_count
+        count_before = self.acknowledged_count
         await self.send(GatewayOpcode.HEARTBEAT, None)
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._arrived:
-            while self.acknowledged_count == before:
+            while self.acknowledged_count == count_before:
                 await self._arrived.wait()
 
     def unread_names(self) -> list[str]:
@@ -333,18 +333,18 @@ class Guild:
 
     async def channel(self, name: str, **body: Any) -> int:
         """Create a channel as the owner and return its ID."""
-        created = (await self.owner.post(f"/guilds/{self.id}/channels", json={"name": name, **body})).ok()
-        self.channels[name] = int(created["id"])
-        return int(created["id"])
+        created_channel = (await self.owner.post(f"/guilds/{self.id}/channels", json={"name": name, **body})).ok()
+        self.channels[name] = int(created_channel["id"])
+        return int(created_channel["id"])
 
     async def role(self, name: str = "role", permissions: int = 0, **body: Any) -> int:
         """Create a role as the owner and return its ID."""
-        created = (
+        created_webhook = (
             await self.owner.post(
                 f"/guilds/{self.id}/roles", json={"name": name, "permissions": str(permissions), **body}
             )
         ).ok()
-        return int(created["id"])
+        return int(created_webhook["id"])
 
     async def add_role(self, actor: Actor, role_id: int) -> None:
         """Add a role to a member as the owner."""
@@ -557,8 +557,8 @@ class World:
         from hubbub.server.places import members
 
         owner = owner or await self.user()
-        created = (await owner.post("/guilds", json={"name": name})).ok()
-        guild = Guild(self, int(created["id"]), owner, 0)
+        created_guild = (await owner.post("/guilds", json={"name": name})).ok()
+        guild = Guild(self, int(created_guild["id"]), owner, 0)
         for channel in (await owner.get(f"/guilds/{guild.id}/channels")).ok():
             guild.channels[channel["name"]] = int(channel["id"])
         guild.general = guild.channels["general"]
