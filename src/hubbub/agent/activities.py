@@ -166,10 +166,10 @@ class Activities:
     def put(self, owner: Owner, pid: int, activity: dict[str, Any] | None) -> None:
         """Set the activity of a process, or remove it with None."""
         key = ActivityKey(owner.application_id, pid)
-        previous = self._activities.pop(key, None)
+        previous_entry = self._activities.pop(key, None)
         if activity is not None:
             self._activities[key] = (owner, activity)
-        if activity is not None or previous is not None:
+        if activity is not None or previous_entry is not None:
             self._on_change()
 
     def remove(self, owner: Owner, pid: int | None = None) -> None:

@@ -129,15 +129,21 @@ class EventForwarder:
 
     def _on_voice_state_update(self, payload: Any) -> None:
         key = (str(payload.get("guild_id") or ""), payload["user_id"])
-        previous, current = self._voice_states.pop(key, None), payload if payload.get("channel_id") else None
-        if current is not None:
-            self._voice_states[key] = current
-        has_left = previous is not None and (current is None or previous["channel_id"] != current["channel_id"])
-        if has_left and previous is not None:
-            self._publish_voice_state("VOICE_STATE_DELETE", previous)
-        if current is not None:
+        previous_state, current_state = (
+            self._voice_states.pop(key, None),
+            payload if payload.get("channel_id") else None,
+        )
+        if current_state is not None:
+            self._voice_states[key] = current_state
+        has_left = previous_state is not None and (
+            current_state is None or previous_state["channel_id"] != current_state["channel_id"]
+        )
+        if has_left and previous_state is not None:
+            self._publish_voice_state("VOICE_STATE_DELETE", previous_state)
+        if current_state is not None:
             self._publish_voice_state(
-                "VOICE_STATE_UPDATE" if previous is not None and not has_left else "VOICE_STATE_CREATE", current
+                "VOICE_STATE_UPDATE" if previous_state is not None and not has_left else "VOICE_STATE_CREATE",
+                current_state,
             )
 
     def _publish_voice_state(self, event: str, voice_state: dict[str, Any]) -> None:

@@ -267,11 +267,11 @@ class Messages:
         payloads = decode(response, list[resources.user_messages.UserMessage])
         messages = self._cache_messages(payloads, other_user_id=recipient_id)
         with core.lock:
-            previous, history = core.cache.histories.get(recipient_id), MessageHistory()
+            previous_history, history = core.cache.histories.get(recipient_id), MessageHistory()
             newest = messages[0].id if messages else 0
             # Keep the messages that arrived while the request was in progress.
             history.messages.extend(
-                message for message in (previous.messages if previous else ()) if message.id > newest
+                message for message in (previous_history.messages if previous_history else ()) if message.id > newest
             )
             history.messages.extend(messages)
             history.is_complete = len(messages) < limit
