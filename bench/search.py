@@ -185,7 +185,11 @@ async def _measure_searches(
             connection_info = subject.connection_info
         channel, author_id = int(connection_info["channel"]), int(connection_info["user_id"])
         store.insert_messages(
-            folder, ((channel, channel + 1 + n, author_id, text) for n, text in enumerate(message_texts(stored_count)))
+            folder,
+            (
+                (channel, channel + 1 + number, author_id, text)
+                for number, text in enumerate(message_texts(stored_count))
+            ),
         )
         with Subject("hubbub-again", *store.arguments(folder)) as subject:
             connection_info = connection_info | subject.connection_info

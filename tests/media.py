@@ -35,18 +35,18 @@ def _encode_frames(frames: list[Image.Image], image_format: str, **options: Any)
     return buffer.getvalue()
 
 
-def decompression_bomb(side: int) -> bytes:
+def decompression_bomb(side_pixels: int) -> bytes:
     """Return a small PNG whose header declares a width and height of `side` pixels."""
     # The data has far fewer rows than the header declares: a reader must reject the image before it decodes them.
     rows = zlib.compress(b"\0" * 100_000, 9)
-    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", side_pixels, side_pixels, 1, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")
 
 
-def large_canvas_gif(side: int, frame_count: int) -> bytes:
+def large_canvas_gif(side_pixels: int, frame_count: int) -> bytes:
     """Return a small GIF that declares a large canvas and changes one pixel per frame."""
     frame = b"\x21\xf9\x04\x04\x0a\x00\x00\x00" + struct.pack("<BHHHHB", 0x2C, 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\x00"
-    header = b"GIF89a" + struct.pack("<HHBBB", side, side, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
+    header = b"GIF89a" + struct.pack("<HHBBB", side_pixels, side_pixels, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
     return header + frame * frame_count + b"\x3b"
 
 

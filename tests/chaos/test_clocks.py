@@ -23,12 +23,12 @@ async def test_ids_continue_after_a_run_whose_clock_was_ahead(
             alice = await register_user(client, server, "alice")
             _, channel_id, _ = await create_guild(alice)
             path = f"/channels/{channel_id}/messages"
-            old_ids = [(await alice.create_message(channel_id, f"old {n}"))["id"] for n in range(5)]
+            old_ids = [(await alice.create_message(channel_id, f"old {number}"))["id"] for number in range(5)]
             server.kill()
         for run in range(2):
             async with running_server(tmp_path, "serve", *flags) as server:
                 user = ApiUser(client, server.url, alice.id, alice.token)
-                new_ids = [(await user.create_message(channel_id, f"new {run}.{n}"))["id"] for n in range(5)]
+                new_ids = [(await user.create_message(channel_id, f"new {run}.{number}"))["id"] for number in range(5)]
                 assert sorted(map(int, [*old_ids, *new_ids])) == list(map(int, [*old_ids, *new_ids]))
                 history = (await user.get(f"{path}?after={old_ids[-1]}")).ok()
                 assert [message["id"] for message in history] == new_ids[::-1]

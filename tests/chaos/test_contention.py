@@ -54,7 +54,9 @@ Preparation = Callable[[ApiUser, str, str, list[ApiUser]], Awaitable[WriteReques
 async def prepare_channel_reorders(
     owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]
 ) -> WriteRequest:
-    channels = [(await owner.post(f"/guilds/{guild_id}/channels", {"name": f"c{n}"})).ok()["id"] for n in range(8)]
+    channels = [
+        (await owner.post(f"/guilds/{guild_id}/channels", {"name": f"c{number}"})).ok()["id"] for number in range(8)
+    ]
 
     async def write(user: ApiUser, number: int) -> ApiResponse:
         order = random.Random(number).sample(channels, len(channels))
@@ -65,7 +67,7 @@ async def prepare_channel_reorders(
 
 
 async def prepare_role_reorders(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> WriteRequest:
-    roles = [(await owner.post(f"/guilds/{guild_id}/roles", {"name": f"r{n}"})).ok()["id"] for n in range(8)]
+    roles = [(await owner.post(f"/guilds/{guild_id}/roles", {"name": f"r{number}"})).ok()["id"] for number in range(8)]
 
     async def write(user: ApiUser, number: int) -> ApiResponse:
         order = random.Random(number).sample(roles, len(roles))
@@ -89,7 +91,7 @@ async def prepare_kicks(owner: ApiUser, guild_id: str, channel_id: str, members:
 
 
 async def prepare_pins(owner: ApiUser, guild_id: str, channel_id: str, members: list[ApiUser]) -> WriteRequest:
-    message_ids = [(await owner.create_message(channel_id, str(n)))["id"] for n in range(CALLER_COUNT)]
+    message_ids = [(await owner.create_message(channel_id, str(number)))["id"] for number in range(CALLER_COUNT)]
     return lambda user, number: user.request("PUT", f"/channels/{channel_id}/pins/{message_ids[number]}")
 
 

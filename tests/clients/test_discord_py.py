@@ -230,10 +230,10 @@ async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: dis
     assert (after.color, after.mentionable) == (discord.Color.blue(), True)
 
     other_role = await guild.create_role(name="singers")
-    await bot.wait_event("guild_role_create", lambda created: created == other_role)
+    await bot.wait_event("guild_role_create", lambda role: role == other_role)
     for move, order in (({"below": other_role}, [other_role, role]), ({"above": other_role}, [role, other_role])):
         await role.move(**move)
-        assert [listed for listed in sorted(await guild.fetch_roles()) if listed in order] == order
+        assert [listed_role for listed_role in sorted(await guild.fetch_roles()) if listed_role in order] == order
 
     bob = guild.get_member(setup.bob.id)
     await bob.add_roles(role, reason="brave")

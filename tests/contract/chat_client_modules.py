@@ -285,7 +285,7 @@ def permissions_module() -> str:
         [
             _render_heading("Permission bits as BigInts, because they exceed 2^31"),
             _render_object("Permissions", permission_values),
-            *(f"/** {doc} */\nexport const {name} = {value}n;" for name, (doc, value) in sets.items()),
+            *(f"/** {description} */\nexport const {name} = {value}n;" for name, (description, value) in sets.items()),
             "",
         ]
     )
@@ -346,7 +346,10 @@ def rpc_module() -> str:
         [
             _render_heading("Values of local RPC and activity RPC"),
             *_render_enums(RPC_ENUMS),
-            *(f"/** {doc} */\n{_render_scope_table(name, table)}" for name, (doc, table) in tables.items()),
+            *(
+                f"/** {description} */\n{_render_scope_table(name, table)}"
+                for name, (description, table) in tables.items()
+            ),
             f"export const RPC_VERSION = {rpc.VERSION};",
             *_render_limits(RPC_LIMITS),
             "",

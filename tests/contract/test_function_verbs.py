@@ -52,8 +52,10 @@ def _result_types(annotation: ast.expr) -> set[str]:
 
 def _raised_names(function: FunctionNode) -> set[str]:
     """Return the names of the exceptions that a function raises; an empty name if it raises a caught exception again."""
-    raised = (node.exc for node in ast.walk(function) if isinstance(node, ast.Raise))
-    return {"" if exc is None else ast.unparse(exc.func if isinstance(exc, ast.Call) else exc) for exc in raised}
+    raised_expressions = (node.exc for node in ast.walk(function) if isinstance(node, ast.Raise))
+    return {
+        "" if exc is None else ast.unparse(exc.func if isinstance(exc, ast.Call) else exc) for exc in raised_expressions
+    }
 
 
 def find_problem(path: str, function: FunctionNode) -> str | None:

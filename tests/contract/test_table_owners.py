@@ -234,7 +234,9 @@ def test_archived_tables_are_declared_by_their_owners() -> None:
 def test_exports_and_imports_use_only_the_declarations_of_the_owners() -> None:
     declared = [table for part in composition.SLICES for table in part.archive]
     codec_tables = [
-        table for codec in records.CODECS.values() for table in (codec.table, *(c.table for c in codec.children))
+        table
+        for codec in records.CODECS.values()
+        for table in (codec.table, *(child.table for child in codec.children))
     ]
 
     # Users are read and written with functions of the slice `users`.

@@ -267,7 +267,7 @@ MALFORMED_QUERIES: dict[str, tuple[int, int]] = {
     "before=" + "9" * 30: INVALID_FORM,
     "after=%ff": INVALID_FORM,
     "limit=1%26": INVALID_FORM,
-    "&".join(f"a{n}=1" for n in range(1500)): BAD_REQUEST,
+    "&".join(f"a{number}=1" for number in range(1500)): BAD_REQUEST,
 }
 """Malformed queries, and the status and error code of each response."""
 

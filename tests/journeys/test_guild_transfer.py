@@ -121,7 +121,7 @@ async def test_an_import_that_is_killed_continues(tmp_path: Path, killed: str) -
     await server.start()
     try:
         assert await read_history(server, token, parse_imported_guild_id(output)) == [
-            f"number {n}" for n in range(MESSAGE_COUNT)
+            f"number {number}" for number in range(MESSAGE_COUNT)
         ]
     finally:
         server.kill()

@@ -159,7 +159,9 @@ async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
             await session.wait_message("through the newer process")
             await session.wait_message("through the older process")
         messages = (await bob.at_server(new_server).get(f"/channels/{channel_id}/messages?limit=100")).ok()
-        assert sent_contents[-90:] == [m["content"] for m in reversed(messages) if m["content"] in sent_contents[-90:]]
+        assert sent_contents[-90:] == [
+            message["content"] for message in reversed(messages) if message["content"] in sent_contents[-90:]
+        ]
 
         # The older version also starts on the newer schema.
         await session_at_old.close()

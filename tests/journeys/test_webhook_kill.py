@@ -58,11 +58,11 @@ class EntitlementApplication:
         return {user_id: [event for event, _ in groupby(events)] for user_id, events in keys_by_user_id.items()}
 
 
-async def advance_clock(server: Server, client: aiohttp.ClientSession, ms: int) -> None:
+async def advance_clock(server: Server, client: aiohttp.ClientSession, duration_ms: int) -> None:
     """Advance the server's clock through the control API."""
     headers = {"Authorization": f"Bearer {server.document['control_token']}"}
     url = f"{server.document['control']}/clock/advance"
-    async with client.post(url, json={"ms": ms}, headers=headers) as response:
+    async with client.post(url, json={"ms": duration_ms}, headers=headers) as response:
         assert response.status == 200, await response.text()
 
 

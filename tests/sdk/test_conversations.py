@@ -33,12 +33,14 @@ async def send_until_rejected(client: Client, user_id: int) -> None:
 async def test_messages_between_strangers_are_not_stored(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
-    created, updated, deleted = (zoe.record_event(f"message_{kind}") for kind in ("created", "updated", "deleted"))
+    created_events, updated_events, deleted_events = (
+        zoe.record_event(f"message_{kind}") for kind in ("created", "updated", "deleted")
+    )
     own_created_events = mary.record_event("message_created")
 
     message_id = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
-    assert await created.next() == message_id
+    assert await created_events.next() == message_id
     assert await own_created_events.next() == message_id
     for reader, other in ((zoe, mary), (mary, zoe)):
         message = reader.client.get_message_handle(message_id)
@@ -51,7 +53,7 @@ async def test_messages_between_strangers_are_not_stored(world: World) -> None:
         assert message.disclosure_type is None
 
     await mary.client.edit_user_message(zoe.id, message_id, "hello again")
-    assert await updated.next() == message_id
+    assert await updated_events.next() == message_id
     message = zoe.client.get_message_handle(message_id)
     assert message is not None
     assert (message.content, message.metadata) == ("hello again", {"mood": "wet"})
@@ -61,7 +63,7 @@ async def test_messages_between_strangers_are_not_stored(world: World) -> None:
     assert await zoe.client.get_user_message_summaries() == []
 
     await mary.client.delete_user_message(zoe.id, message_id)
-    assert await deleted.next() == (message_id, mary.id)
+    assert await deleted_events.next() == (message_id, mary.id)
     assert zoe.client.get_message_handle(message_id) is None
     await mary.client.close()
     await zoe.client.close()

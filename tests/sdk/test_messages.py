@@ -13,11 +13,13 @@ from tests.world import World
 
 async def test_friends_send_edit_and_delete_messages(world: World) -> None:
     mary, zoe = await create_friends(world)
-    created, updated, deleted = (zoe.record_event(f"message_{kind}") for kind in ("created", "updated", "deleted"))
+    created_events, updated_events, deleted_events = (
+        zoe.record_event(f"message_{kind}") for kind in ("created", "updated", "deleted")
+    )
 
     sent_id = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
-    await created.next(lambda message_id: message_id == sent_id)
+    await created_events.next(lambda message_id: message_id == sent_id)
     message = zoe.client.get_message_handle(sent_id)
     assert message is not None
     # The recipient is the other user of the conversation, also for received messages.
@@ -31,12 +33,12 @@ async def test_friends_send_edit_and_delete_messages(world: World) -> None:
     assert zoe.client.can_open_message_in_platform(sent_id)
 
     await mary.client.edit_user_message(zoe.id, sent_id, "hello again")
-    assert await updated.next() == sent_id
+    assert await updated_events.next() == sent_id
     assert message.content == "hello again"
     assert message.edited_timestamp == world.clock.now_ms()
 
     await mary.client.delete_user_message(zoe.id, sent_id)
-    assert await deleted.next() == (sent_id, message.channel_id)
+    assert await deleted_events.next() == (sent_id, message.channel_id)
     assert zoe.client.get_message_handle(sent_id) is None
     await mary.client.close()
     await zoe.client.close()
@@ -46,7 +48,7 @@ async def test_a_disclosure_notice_is_inserted_before_the_first_message(world: W
     mary, zoe = await create_friends(world)
     created_events = zoe.record_event("message_created")
 
-    sent_ids = [await mary.client.send_user_message(zoe.id, f"line {n}") for n in range(2)]
+    sent_ids = [await mary.client.send_user_message(zoe.id, f"line {number}") for number in range(2)]
     await created_events.next(lambda message_id: message_id == sent_ids[1])
 
     notices = []
@@ -64,7 +66,7 @@ async def test_a_disclosure_notice_is_inserted_before_the_first_message(world: W
 
 async def test_history_is_served_from_the_cache_when_complete(world: World) -> None:
     mary, zoe = await create_friends(world)
-    old_ids = [await mary.client.send_user_message(zoe.id, f"old {n}") for n in range(3)]
+    old_ids = [await mary.client.send_user_message(zoe.id, f"old {number}") for number in range(3)]
     created_events = zoe.record_event("message_created")
     await zoe.client.disconnect()
     await zoe.client.connect()
@@ -80,7 +82,7 @@ async def test_history_is_served_from_the_cache_when_complete(world: World) -> N
     def count_fetches() -> int:
         return requested_operations.count(LIST_USER_MESSAGES)
 
-    new_ids = [await mary.client.send_user_message(zoe.id, f"new {n}") for n in range(2)]
+    new_ids = [await mary.client.send_user_message(zoe.id, f"new {number}") for number in range(2)]
     await created_events.next(lambda message_id: message_id == new_ids[-1])
 
     assert [message.id for message in await zoe.client.get_user_messages_with_limit(mary.id, 2)] == new_ids[::-1]

@@ -143,9 +143,11 @@ async def test_rapid_presence_updates_send_only_the_latest(world: World) -> None
         sent_payloads.append(data)
 
     presence.sleep, presence._gateway.send = wait, send
-    updates = [mary.client.update_rich_presence(joinable_activity(details=f"jump {n}")) for n in range(5)]
+    updates = [mary.client.update_rich_presence(joinable_activity(details=f"jump {number}")) for number in range(5)]
     await asyncio.gather(*updates)
-    later_updates = [mary.client.update_rich_presence(joinable_activity(details=f"splash {n}")) for n in range(10)]
+    later_updates = [
+        mary.client.update_rich_presence(joinable_activity(details=f"splash {number}")) for number in range(10)
+    ]
     while not waits:
         await asyncio.sleep(0)
     wait_released.set()

@@ -135,7 +135,7 @@ def test_mypy_rejects_misspelled_names_in_a_user_program(tmp_path: Path) -> None
     unexpected = [
         (line, message)
         for line, message in errors["wrong"]
-        if not any(line == at and start in message for at, start in EXPECTED_ERRORS)
+        if not any(line == expected_line and start in message for expected_line, start in EXPECTED_ERRORS)
     ]
     assert unexpected == []
     assert {line for line, _ in errors["wrong"]} == {line for line, _ in EXPECTED_ERRORS}
