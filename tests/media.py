@@ -36,7 +36,7 @@ def _encode_frames(frames: list[Image.Image], image_format: str, **options: Any)
 
 
 def decompression_bomb(side_pixels: int) -> bytes:
-    """Return a small PNG whose header declares a width and height of `side` pixels."""
+    """Return a small PNG whose header declares a width and height of `side_pixels` pixels."""
     # The data has far fewer rows than the header declares: a reader must reject the image before it decodes them.
     rows = zlib.compress(b"\0" * 100_000, 9)
     header = struct.pack(">IIBBBBB", side_pixels, side_pixels, 1, 0, 0, 0, 0)
