@@ -532,7 +532,7 @@ async def test_messages_with_the_same_link_share_a_fetch_until_it_expires(guild:
         assert embed["url"] == f"{link}#{number}"
     assert website.paths == ["/"]
 
-    guild.world.clock.advance(jobs.FRESH_MS)
+    guild.world.clock.advance(jobs.PREVIEW_LIFETIME_MS)
     await send_and_get_embeds(guild, link)
     assert website.paths == ["/", "/"]
 
@@ -543,26 +543,26 @@ async def test_a_failure_is_cached_for_a_shorter_time(guild: Guild, website: Web
     website.add_page("/later", TITLED_PAGE)
     assert await send_and_get_embeds(guild, link) == []
 
-    guild.world.clock.advance(jobs.FAILURE_MS)
+    guild.world.clock.advance(jobs.FAILURE_LIFETIME_MS)
     assert len(await send_and_get_embeds(guild, link)) == 1
 
 
 async def test_the_cache_is_trimmed(guild: Guild, website: Website, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "CACHE_ROWS_MAX", 2)
-    monkeypatch.setattr(jobs, "FRESH_MS", 10 * jobs.TRIM_MS)
+    monkeypatch.setattr(jobs, "PREVIEW_LIFETIME_MS", 10 * jobs.TRIM_INTERVAL_MS)
     links = []
     for number in range(4):
         links.append(website.add_page(f"/{number}", TITLED_PAGE))
         await send_and_get_embeds(guild, links[-1])
         guild.world.clock.advance(1)
 
-    guild.world.clock.advance(jobs.TRIM_MS)
+    guild.world.clock.advance(jobs.TRIM_INTERVAL_MS)
     await guild.world.run_due_jobs()
 
     world = guild.world
     cached = await world.write(lambda call: store.find_many(call.tx, links, call.now_ms))
     assert sorted(cached) == links[2:]
-    world.clock.advance(20 * jobs.TRIM_MS)
+    world.clock.advance(20 * jobs.TRIM_INTERVAL_MS)
     await world.run_due_jobs()
     assert not await world.write(lambda call: store.trim(call.tx, call.now_ms, 10))
 

@@ -315,7 +315,7 @@ async def test_a_page_of_a_history_equals_its_encoded_messages(
 async def test_a_history_is_not_encoded_from_a_template_without_its_parts(
     setup: CreationSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_pages, "_SAMPLE_PARTS", (b"absent",))
+    monkeypatch.setattr(history_pages, "_SAMPLE_SEPARATORS", (b"absent",))
 
     def unit(call: Call) -> None:
         channel = access.find_channel(call.tx, setup.guild.general)

@@ -24,11 +24,11 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     if not call.files:
         raise errors.invalid("file", *errors.required())
     features.require_enabled(call, Feature.UPLOADS)
-    stored = attachments.build_attachment(call.files[0], None, is_spoiler_supported=False)
+    attachment = attachments.build_attachment(call.files[0], None, is_spoiler_supported=False)
     # Create the signing key if it does not exist yet, because the signer only reads it.
     cdn_urls.find_or_create_signing_key(call.tx)
     # The URL contains the application ID in place of a channel ID (decisions/0025).
-    attachment = attachments.AttachmentSigner(call).build_view(application_id, stored)
-    attachment.ephemeral = True
-    attachment.description = UNSET
-    return wire.ApplicationAttachment(attachment=attachment)
+    view = attachments.AttachmentSigner(call).build_view(application_id, attachment)
+    view.ephemeral = True
+    view.description = UNSET
+    return wire.ApplicationAttachment(attachment=view)

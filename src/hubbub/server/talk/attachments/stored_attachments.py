@@ -53,7 +53,7 @@ def build_attachment(
     original_filename = (request.filename if request is not None and request.filename else "") or upload.filename
     filename = clean_filename(original_filename)
     file_info = media.inspect_file(upload.data, filename)
-    stored = StoredAttachment(
+    attachment = StoredAttachment(
         id=upload.attachment_id,
         filename=filename,
         size=upload.size,
@@ -62,34 +62,36 @@ def build_attachment(
         height=file_info.height,
     )
     if filename != original_filename:
-        stored.title = original_filename.rpartition(".")[0] or original_filename
+        attachment.title = original_filename.rpartition(".")[0] or original_filename
     if file_info.is_animated:
-        stored.flags |= AttachmentFlags.IS_ANIMATED
+        attachment.flags |= AttachmentFlags.IS_ANIMATED
     if filename.startswith(SPOILER_PREFIX):
-        stored.flags |= AttachmentFlags.IS_SPOILER
+        attachment.flags |= AttachmentFlags.IS_SPOILER
     if request is not None:
-        apply_metadata(stored, request, is_spoiler_supported=is_spoiler_supported)
+        apply_metadata(attachment, request, is_spoiler_supported=is_spoiler_supported)
         if request.title:
-            stored.title = request.title
+            attachment.title = request.title
         if request.is_remix:
-            stored.flags |= AttachmentFlags.IS_REMIX
-        stored.duration_secs = request.duration_secs or None
-        stored.waveform = request.waveform or None
-    return stored
+            attachment.flags |= AttachmentFlags.IS_REMIX
+        attachment.duration_secs = request.duration_secs or None
+        attachment.waveform = request.waveform or None
+    return attachment
 
 
-def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *, is_spoiler_supported: bool) -> None:
+def apply_metadata(
+    attachment: StoredAttachment, request: wire.AttachmentRequest, *, is_spoiler_supported: bool
+) -> None:
     """Apply the metadata that can be set on a new file and changed on an existing one.
 
     Ignore `is_spoiler` of the metadata unless `is_spoiler_supported`."""
     if request.description is not UNSET:
-        stored.description = request.description or None
+        attachment.description = request.description or None
     if request.is_spoiler is not UNSET and is_spoiler_supported:
         # spec/http.md#1.11: the flag alone marks a spoiler; the filename prefix still marks one as well.
-        if request.is_spoiler or stored.filename.startswith(SPOILER_PREFIX):
-            stored.flags |= AttachmentFlags.IS_SPOILER
+        if request.is_spoiler or attachment.filename.startswith(SPOILER_PREFIX):
+            attachment.flags |= AttachmentFlags.IS_SPOILER
         else:
-            stored.flags &= ~AttachmentFlags.IS_SPOILER
+            attachment.flags &= ~AttachmentFlags.IS_SPOILER
 
 
 class AttachmentSigner:
@@ -110,33 +112,35 @@ class AttachmentSigner:
         """Return the media proxy URL of an image of another server."""
         return self._cdn_url + cdn_urls.external_media_path(self._key, url)
 
-    def sign_url(self, channel_id: int, stored: StoredAttachment, *, is_ephemeral: bool = False) -> str:
+    def sign_url(self, channel_id: int, attachment: StoredAttachment, *, is_ephemeral: bool = False) -> str:
         """Return the signed URL of a file, valid for one day. `is_ephemeral` marks files of ephemeral messages."""
-        path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, is_ephemeral=is_ephemeral)
+        path = cdn_urls.attachment_path(channel_id, attachment.id, attachment.filename, is_ephemeral=is_ephemeral)
         return self._cdn_url + cdn_urls.sign(self._key, path, self._now_ms)
 
-    def build_view(self, channel_id: int, stored: StoredAttachment, *, is_ephemeral: bool = False) -> wire.Attachment:
+    def build_view(
+        self, channel_id: int, attachment: StoredAttachment, *, is_ephemeral: bool = False
+    ) -> wire.Attachment:
         """Build the wire model of a file. `is_ephemeral` marks files of ephemeral messages."""
-        url = self.sign_url(channel_id, stored, is_ephemeral=is_ephemeral)
+        url = self.sign_url(channel_id, attachment, is_ephemeral=is_ephemeral)
         view = wire.Attachment(
-            id=stored.id,
-            filename=stored.filename,
-            size=stored.size,
+            id=attachment.id,
+            filename=attachment.filename,
+            size=attachment.size,
             url=url,
             proxy_url=self.proxy_url(url),
-            content_type=UNSET if stored.content_type is None else stored.content_type,
-            description=UNSET if stored.description is None else stored.description,
+            content_type=UNSET if attachment.content_type is None else attachment.content_type,
+            description=UNSET if attachment.description is None else attachment.description,
         )
-        if stored.title is not None:
-            view.title = stored.title
-        if stored.width is not None and stored.height is not None:
-            view.width, view.height = stored.width, stored.height
-        if stored.duration_secs is not None:
-            view.duration_secs = stored.duration_secs
-        if stored.waveform is not None:
-            view.waveform = stored.waveform
-        if stored.flags:
-            view.flags = stored.flags
+        if attachment.title is not None:
+            view.title = attachment.title
+        if attachment.width is not None and attachment.height is not None:
+            view.width, view.height = attachment.width, attachment.height
+        if attachment.duration_secs is not None:
+            view.duration_secs = attachment.duration_secs
+        if attachment.waveform is not None:
+            view.waveform = attachment.waveform
+        if attachment.flags:
+            view.flags = attachment.flags
         if is_ephemeral:
             view.ephemeral = True
         return view

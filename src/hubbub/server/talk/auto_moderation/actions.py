@@ -199,10 +199,13 @@ def _record_execution(
         alert_system_message_id=UNSET if alert_id is None else alert_id,
     )
     # spec/gateway.md#5.2: without the MESSAGE_CONTENT intent the content fields are empty.
-    redacted = copy.copy(execution)
-    redacted.content, redacted.matched_content = "", None
+    redacted_execution = copy.copy(execution)
+    redacted_execution.content, redacted_execution.matched_content = "", None
     call.tx.emit(
-        wire.AUTO_MODERATION_ACTION_EXECUTION, execution, _rule_managers_audience(incident.guild_id), redacted=redacted
+        wire.AUTO_MODERATION_ACTION_EXECUTION,
+        execution,
+        _rule_managers_audience(incident.guild_id),
+        redacted=redacted_execution,
     )
 
 

@@ -60,10 +60,10 @@ Span = tuple[int, int]
 
 def fold(text: str) -> str:
     """Lowercase a text without changing its length."""
-    folded = text.lower()
-    if len(folded) != len(text):
-        folded = "".join(character.lower() if len(character.lower()) == 1 else character for character in text)
-    return folded
+    folded_text = text.lower()
+    if len(folded_text) != len(text):
+        folded_text = "".join(character.lower() if len(character.lower()) == 1 else character for character in text)
+    return folded_text
 
 
 class Keyword(NamedTuple):
@@ -115,52 +115,52 @@ class KeywordList:
         self._needle_length_max = max(map(len, ranks_by_needle), default=0)
         self._automaton = _compile_needles(ranks_by_needle) if ranks_by_needle else None
 
-    def find_first(self, folded: str, allowed_spans: "AllowedSpans") -> tuple[Keyword, Span] | None:
-        """Return the entry and the span of the first match that is not allowed, or None.
+    def find_first(self, folded_text: str, allowed_spans: "AllowedSpans") -> tuple[Keyword, Span] | None:
+        """Return the keyword and the span of the first match that is not allowed, or None.
 
         Whole words precede other entries, which are compared by list position."""
         first_rank, first_start, first_end = NO_MATCH_RANK, 0, 0
-        for rank, start, end in self._find_matches(folded):
+        for rank, start, end in self._find_matches(folded_text):
             is_earlier = rank < first_rank or (rank == first_rank and start < first_start)
             if is_earlier and end > allowed_spans.end_at(start):
                 first_rank, first_start, first_end = rank, start, end
         if first_rank == NO_MATCH_RANK:
             return None
         is_whole_word = first_rank == WHOLE_WORD_RANK
-        entry = self._whole_words[folded[first_start:first_end]] if is_whole_word else self._entries[first_rank]
-        return entry, (first_start, first_end)
+        keyword = self._whole_words[folded_text[first_start:first_end]] if is_whole_word else self._entries[first_rank]
+        return keyword, (first_start, first_end)
 
-    def furthest_ends(self, folded: str) -> list[int]:
+    def furthest_ends(self, folded_text: str) -> list[int]:
         """Return, for each position, the greatest end of the matches that start at or before it, or 0.
 
         The list is empty if no entry matches."""
         ends_by_start: dict[int, int] = {}
-        for _, start, end in self._find_matches(folded):
+        for _, start, end in self._find_matches(folded_text):
             if end > ends_by_start.get(start, 0):
                 ends_by_start[start] = end
         return (
-            list(accumulate((ends_by_start.get(start, 0) for start in range(len(folded))), max))
+            list(accumulate((ends_by_start.get(start, 0) for start in range(len(folded_text))), max))
             if ends_by_start
             else []
         )
 
-    def _find_matches(self, folded: str) -> Iterator[tuple[int, int, int]]:
+    def _find_matches(self, folded_text: str) -> Iterator[tuple[int, int, int]]:
         """Yield the rank, start and end of every match. Matches near the border of two windows may be repeated."""
         if self._automaton is None:
             return
         ranks = self._ranks
         word_flags: bytes | None = None
-        for offset in range(0, len(folded), WINDOW_LENGTH):
+        for offset in range(0, len(folded_text), WINDOW_LENGTH):
             # The window is extended so that it contains every needle that starts in it.
-            window = folded[offset : offset + WINDOW_LENGTH + self._needle_length_max - 1]
-            for index, start, end in self._automaton.find_matches_as_indexes(window, overlapping=True):
+            window = folded_text[offset : offset + WINDOW_LENGTH + self._needle_length_max - 1]
+            for needle_index, start, end in self._automaton.find_matches_as_indexes(window, overlapping=True):
                 if word_flags is None:
-                    word_flags = _flag_word_characters(folded)
+                    word_flags = _flag_word_characters(folded_text)
                 start += offset
                 end += offset
                 # The flags have an additional 0 in front, so `start` is the flag of the character before the match.
                 context = word_flags[start] * FOLLOWS_WORD | word_flags[end + 1] * PRECEDES_WORD
-                rank = ranks[index][context]
+                rank = ranks[needle_index][context]
                 if rank != NO_MATCH_RANK:
                     yield rank, start, end
 
@@ -233,23 +233,23 @@ class Matcher:
 
     def find(self, text: str) -> Hit | None:
         """Return the first match that the allow list does not permit, or None."""
-        folded = fold(text)
-        allowed_spans = AllowedSpans(self._allow_list, folded)
-        keyword_match = self._keywords.find_first(folded, allowed_spans)
+        folded_text = fold(text)
+        allowed_spans = AllowedSpans(self._allow_list, folded_text)
+        keyword_match = self._keywords.find_first(folded_text, allowed_spans)
         if keyword_match is not None:
-            entry, (start, end) = keyword_match
-            return Hit(entry.text, text[start:end])
+            keyword, (start, end) = keyword_match
+            return Hit(keyword.text, text[start:end])
         cpu_seconds = 0.0
-        for source, pattern in self._patterns:
+        for pattern_text, pattern in self._patterns:
             started_at: float | None = None
             for match in pattern.finditer(text):
                 start, end = match.span()
                 # Skip empty matches: a pattern that can match nothing would match every text.
                 if start != end and end > allowed_spans.end_at(start):
-                    return Hit(source, text[start:end])
+                    return Hit(pattern_text, text[start:end])
                 started_at = time.thread_time() if started_at is None else started_at
                 if cpu_seconds + time.thread_time() - started_at > PATTERN_CPU_SECONDS_MAX:
-                    return Hit(source, text[start:end])
+                    return Hit(pattern_text, text[start:end])
             if started_at is not None:
                 cpu_seconds += time.thread_time() - started_at
         return None

@@ -22,12 +22,12 @@ from hubbub.server.places.standing import access
 from hubbub.server.talk.auto_moderation import keyword_matcher, store
 from hubbub.server.talk.auto_moderation.store import RuleRow
 
-S = TypeVar("S", bound=Snowflake)
+SnowflakeT = TypeVar("SnowflakeT", bound=Snowflake)
 
 _KEYWORD: Final = AutoModerationTriggerType.KEYWORD
-_PRESET: Final = AutoModerationTriggerType.KEYWORD_PRESET
-_MENTIONS: Final = AutoModerationTriggerType.MENTION_SPAM
-_PROFILE: Final = AutoModerationTriggerType.MEMBER_PROFILE
+_KEYWORD_PRESET: Final = AutoModerationTriggerType.KEYWORD_PRESET
+_MENTION_SPAM: Final = AutoModerationTriggerType.MENTION_SPAM
+_MEMBER_PROFILE: Final = AutoModerationTriggerType.MEMBER_PROFILE
 
 _BLOCK: Final = AutoModerationActionType.BLOCK_MESSAGE
 _ALERT: Final = AutoModerationActionType.SEND_ALERT_MESSAGE
@@ -65,8 +65,8 @@ def require_timeout_change(call: Call, before: RuleRow, after: RuleRow) -> None:
     Renaming or disabling a rule, and removing its timeout action, do not need the permission."""
     if not any(action.type == _TIMEOUT for action in codec.decode(after.actions, list[wire.Action])):
         return
-    is_harmless = before._replace(name=after.name, enabled=min(before.enabled, after.enabled)) == after
-    if not is_harmless:
+    is_rename_or_disabling = before._replace(name=after.name, enabled=min(before.enabled, after.enabled)) == after
+    if not is_rename_or_disabling:
         access.require_guild(call, after.guild_id, Permissions.MODERATE_MEMBERS)
 
 
@@ -78,7 +78,7 @@ def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) ->
     trigger_types = [
         trigger_type
         for trigger_type in AutoModerationTriggerType
-        if trigger_type != _PROFILE or _has_profile_rules(call)
+        if trigger_type != _MEMBER_PROFILE or _has_profile_rules(call)
     ]
     if body.trigger_type not in trigger_types:
         form.add(("trigger_type",), *errors.choices([int(trigger_type) for trigger_type in trigger_types]))
@@ -87,10 +87,10 @@ def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) ->
         limit = wire.RULES_MAX_BY_TRIGGER[body.trigger_type]
         message = f"Maximum number of rules of this trigger type reached ({limit})"
         form.add(("trigger_type",), "AUTO_MODERATION_MAX_RULES_OF_TYPE_EXCEEDED", message)
-    if not body.trigger_metadata and body.trigger_type in (_PRESET, _PROFILE):
+    if not body.trigger_metadata and body.trigger_type in (_KEYWORD_PRESET, _MEMBER_PROFILE):
         form.add(("trigger_metadata",), *errors.required())
     metadata = _build_metadata(body.trigger_type, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
-    default_action = _QUARANTINE if body.trigger_type == _PROFILE else _BLOCK
+    default_action = _QUARANTINE if body.trigger_type == _MEMBER_PROFILE else _BLOCK
     action_requests = body.actions or [wire.ActionRequest(type=default_action)]
     row = row._replace(
         name=body.name,
@@ -116,7 +116,7 @@ def apply_update(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) 
     if body.event_type is not UNSET:
         row = row._replace(event_type=_check_event_type(trigger_type, body.event_type, form))
     if body.trigger_metadata is not UNSET:
-        if body.trigger_metadata is None and trigger_type in (_PRESET, _PROFILE):
+        if body.trigger_metadata is None and trigger_type in (_KEYWORD_PRESET, _MEMBER_PROFILE):
             form.add(("trigger_metadata",), *errors.required())
         metadata = _build_metadata(trigger_type, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
         row = row._replace(trigger_metadata=_to_json(metadata))
@@ -143,35 +143,37 @@ def _to_json(value: object) -> str:
 
 
 def _check_event_type(
-    trigger_type: AutoModerationTriggerType, requested: AutoModerationEventType, form: FormErrors
+    trigger_type: AutoModerationTriggerType, requested_type: AutoModerationEventType, form: FormErrors
 ) -> int:
     """Return the event type, which the trigger type determines, and report a different one as an error."""
-    expected = (
-        AutoModerationEventType.MEMBER_UPDATE if trigger_type == _PROFILE else AutoModerationEventType.MESSAGE_SEND
+    expected_type = (
+        AutoModerationEventType.MEMBER_UPDATE
+        if trigger_type == _MEMBER_PROFILE
+        else AutoModerationEventType.MESSAGE_SEND
     )
-    if requested != expected:
-        form.add(("event_type",), *errors.choices([int(expected)]))
-    return int(expected)
+    if requested_type != expected_type:
+        form.add(("event_type",), *errors.choices([int(expected_type)]))
+    return int(expected_type)
 
 
 def _build_metadata(
     trigger_type: AutoModerationTriggerType, request: wire.TriggerMetadataRequest, form: FormErrors
 ) -> wire.TriggerMetadata:
     """Return the metadata that the trigger type uses, and report invalid values as errors."""
-    if trigger_type in (_KEYWORD, _PROFILE):
+    if trigger_type in (_KEYWORD, _MEMBER_PROFILE):
         return wire.TriggerMetadata(
             keyword_filter=_check_keywords("keyword_filter", request.keyword_filter or [], wire.KEYWORDS_MAX, form),
             regex_patterns=_check_patterns(request.regex_patterns or [], form),
             allow_list=_check_keywords("allow_list", request.allow_list or [], wire.ALLOW_LIST_MAX, form),
         )
-    if trigger_type == _PRESET:
+    if trigger_type == _KEYWORD_PRESET:
         presets = [int(preset) for preset in request.presets or ()]
         _reject_duplicates("presets", presets, form, "trigger_metadata")
         return wire.TriggerMetadata(
             presets=presets,
             allow_list=_check_keywords("allow_list", request.allow_list or [], wire.PRESET_ALLOW_LIST_MAX, form),
         )
-    if trigger_type == _MENTIONS:
+    if trigger_type == _MENTION_SPAM:
         limit = request.mention_total_limit
         return wire.TriggerMetadata(
             mention_total_limit=limit if isinstance(limit, int) else wire.MENTION_TOTAL_LIMIT_DEFAULT,
@@ -253,8 +255,8 @@ def _check_alert_channel(
     is_valid = channel is not None and channel.guild_id == row.guild_id and channel.type in ALERT_CHANNEL_TYPES
     if is_valid and channel_id not in current_channel_ids:
         standing = access.get_guild_standing(call, row.guild_id)
-        bits = access.permissions_in(call.tx, standing, channel_id)
-        is_valid = not _ALERT_PERMISSIONS & ~bits
+        permissions = access.permissions_in(call.tx, standing, channel_id)
+        is_valid = not _ALERT_PERMISSIONS & ~permissions
     if not is_valid:
         form.add(path, "AUTO_MODERATION_INVALID_ALERT_CHANNEL", "Alerts cannot be sent to this channel")
 
@@ -281,8 +283,8 @@ def _filter_existing_channels(
 
 
 def _reject_duplicates(field: str, values: Iterable[int], form: FormErrors, *parents: str) -> None:
-    seen: set[int] = set()
+    earlier_values: set[int] = set()
     for index, value in enumerate(values):
-        if value in seen:
+        if value in earlier_values:
             form.add((*parents, field, index), *errors.duplicate())
-        seen.add(value)
+        earlier_values.add(value)

@@ -21,22 +21,22 @@ from hubbub.server.talk.direct_messages import rules, store
 from hubbub.server.talk.direct_messages.signals import RecipientAdded, RecipientRemoving
 
 
-def open_direct_channel(call: Call, other: UserRow) -> PrivateChannel:
+def open_direct_channel(call: Call, other_user: UserRow) -> PrivateChannel:
     """Return the caller's direct message channel with a user. Create it or show it in the caller's list if necessary.
 
     The other user is not notified before the first message."""
-    channel_id = store.find_direct_channel_id(call.tx, call.user_id, other.id)
+    channel_id = store.find_direct_channel_id(call.tx, call.user_id, other_user.id)
     if channel_id is None:
         row = ChannelRow(id=call.new_id(ChannelId), type=ChannelType.DM)
         channels.creation.insert(call.tx, row)
-        store.insert_direct_channel(call.tx, call.user_id, other.id, row.id)
+        store.insert_direct_channel(call.tx, call.user_id, other_user.id, row.id)
         channels.private_channels.add_recipient(call.tx, row.id, call.user_id)
-        channels.private_channels.add_recipient(call.tx, row.id, other.id, is_hidden=True)
+        channels.private_channels.add_recipient(call.tx, row.id, other_user.id, is_hidden=True)
         became_visible = True
     else:
         row = _get_channel(call, channel_id)
         became_visible = channels.private_channels.unhide_for(call.tx, channel_id, call.user_id)
-    view = channels.private_channels.private_channel(row, [users.user_view(other)])
+    view = channels.private_channels.private_channel(row, [users.user_view(other_user)])
     if became_visible and not call.actor.is_bot:
         call.tx.emit(channel_wire.CHANNEL_CREATE, view, UserAudience.of(call.user_id))
     return view
@@ -53,10 +53,10 @@ def open_group(call: Call, other_ids: Sequence[int], nicks: Mapping[int, str | N
         application_id=call.actor.application_id if call.actor.is_bot else None,
     )
     channels.creation.insert(call.tx, row)
-    recipients = [call.user_id, *other_ids]
-    for user_id in recipients:
+    recipient_ids = [call.user_id, *other_ids]
+    for user_id in recipient_ids:
         channels.private_channels.add_recipient(call.tx, row.id, user_id, nick=nicks.get(user_id))
-    for user_id in recipients:
+    for user_id in recipient_ids:
         _publish_created(call, row, user_id)
     return channels.private_channels.private_channel_for(call, row, call.user_id)
 
@@ -158,10 +158,10 @@ def _finish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user_view(user))
     call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, UserAudience.of(*remaining_ids))
     if group.owner_id == user.id:
-        transferred = group._replace(owner_id=remaining_ids[0])
-        channels.update(call.tx, group, transferred)
+        transferred_group = group._replace(owner_id=remaining_ids[0])
+        channels.update(call.tx, group, transferred_group)
         for user_id in remaining_ids:
-            view = channels.private_channels.private_channel_for(call, transferred, user_id)
+            view = channels.private_channels.private_channel_for(call, transferred_group, user_id)
             call.tx.emit(channel_wire.CHANNEL_UPDATE, view, UserAudience.of(user_id))
     return True
 

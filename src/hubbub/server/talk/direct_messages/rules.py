@@ -59,11 +59,11 @@ def _require_established(call: Call, recipient_id: int) -> None:
         return
     channel_id = store.find_direct_channel_id(call.tx, call.user_id, recipient_id)
     if channel_id is not None:
-        newest = messages.history.list_newest(call.tx, channel_id, _NEWEST_MESSAGE_COUNT)
-        if any(row.author_id == recipient_id for row in newest):
+        newest_rows = messages.history.list_newest(call.tx, channel_id, _NEWEST_MESSAGE_COUNT)
+        if any(row.author_id == recipient_id for row in newest_rows):
             return
-    wait = new_accounts.describe_wait(call)
-    raise errors.CANNOT_MESSAGE_USER(message=f"A new account can send direct messages to friends only. {wait}")
+    wait_text = new_accounts.describe_wait(call)
+    raise errors.CANNOT_MESSAGE_USER(message=f"A new account can send direct messages to friends only. {wait_text}")
 
 
 def can_message_through_guild(call: Call, recipient_id: int) -> bool:

@@ -20,14 +20,14 @@ def get_storage(call: Call) -> wire.StorageSummary:
 @handles(wire.LIST_FILES)
 def list_files(call: Call, query: wire.ListFiles) -> list[wire.AdministeredFile]:
     """List uploaded files, largest first."""
-    last = None if query.after is None else files.find(call.tx, query.after)
-    if query.after is not None and last is None:
+    last_file = None if query.after is None else files.find(call.tx, query.after)
+    if query.after is not None and last_file is None:
         return []
     rows = files.list_largest(
         call.tx,
         guild_id=query.guild_id,
         owner_id=query.owner_id,
-        before=None if last is None else (last.size, last.id),
+        before=None if last_file is None else (last_file.size, last_file.id),
         limit=query.limit,
     )
     return views.file_list(call, rows)

@@ -29,20 +29,20 @@ FETCH_JOB: Final = "link_previews.fetch"
 """Kind of the job that fetches a link of a message."""
 TRIM_JOB: Final = "link_previews.trim"
 """Kind of the job that deletes expired and surplus previews from the cache."""
-FRESH_MS: Final = 3_600_000
+PREVIEW_LIFETIME_MS: Final = 3_600_000
 """Time in milliseconds for which a preview is reused."""
-FAILURE_MS: Final = 600_000
+FAILURE_LIFETIME_MS: Final = 600_000
 """Time in milliseconds for which a link without a preview is not fetched again."""
 CACHE_ROWS_MAX: Final = 10_000
 """Maximum number of previews in the cache after it was trimmed."""
-TRIM_MS: Final = 3_600_000
+TRIM_INTERVAL_MS: Final = 3_600_000
 """Time in milliseconds between two trims of the cache."""
 USER_FETCH_LIMIT: Final = RateLimit(20, 60)
 """Number of links of one author that the server fetches per minute; links in the cache do not count."""
 GUILD_FETCH_LIMIT: Final = RateLimit(60, 60)
 """Number of links in one guild that the server fetches per minute; links in the cache do not count."""
 
-_QUOTA: Final = "link_previews"
+_QUOTA_NAME: Final = "link_previews"
 _PREVIEWED_TYPES: Final = frozenset(
     {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
 )
@@ -72,7 +72,11 @@ def on_message_changed(call: Call, signal: MessageCreated | MessageChanged) -> N
     _, previews = messages.content.split_previews(messages.views.embeds(row))
     for link in messages.content.find_links(row.content):
         host = urlsplit(link).hostname or ""
-        if link in previews or _is_own(call.config, link) or not call.config.link_previews.is_host_allowed(host):
+        if (
+            link in previews
+            or _is_on_this_server(call.config, link)
+            or not call.config.link_previews.is_host_allowed(host)
+        ):
             continue
         payload = MessageLink(ChannelId(row.channel_id), MessageId(row.id), link)
         # Jobs of the same key run one after the other, so concurrent messages with a link share one fetch. The host is the
@@ -80,7 +84,7 @@ def on_message_changed(call: Call, signal: MessageCreated | MessageChanged) -> N
         call.tx.enqueue(FETCH_JOB, payload, key=f"{FETCH_JOB}/{host}/{store.hash_link(link)}")
 
 
-def _is_own(config: Config, link: str) -> bool:
+def _is_on_this_server(config: Config, link: str) -> bool:
     """Return whether a link leads to this server; clients show invites and messages in their own way."""
     return urlsplit(link).netloc.lower() == urlsplit(config.web_url).netloc.lower()
 
@@ -97,10 +101,10 @@ async def fetch_link(operation: AsyncOperation, job: Job) -> None:
 
 def _prepare_fetch(call: Call, payload: MessageLink) -> Config | None:
     """Return the settings for a fetch, or None if no fetch is needed or allowed. Add a preview that is in the cache."""
-    found = _find_message(call, payload)
-    if found is None:
+    channel_and_row = _find_message(call, payload)
+    if channel_and_row is None:
         return None
-    channel, row = found
+    channel, row = channel_and_row
     if payload.link in store.find_many(call.tx, [payload.link], call.now_ms):
         _add_previews(call, channel, row)
         return None
@@ -135,9 +139,9 @@ def _can_embed_links(call: Call, channel: ChannelRef, row: MessageRow) -> bool:
 def _consume_quotas(call: Call, channel: ChannelRef, row: MessageRow) -> bool:
     """Count a fetch of an author and a guild; return False if there were too many."""
     try:
-        quotas.consume_quota(call, _QUOTA, row.author_id, USER_FETCH_LIMIT)
+        quotas.consume_quota(call, _QUOTA_NAME, row.author_id, USER_FETCH_LIMIT)
         if channel.guild_id is not None:
-            quotas.consume_quota(call, _QUOTA, channel.guild_id, GUILD_FETCH_LIMIT)
+            quotas.consume_quota(call, _QUOTA_NAME, channel.guild_id, GUILD_FETCH_LIMIT)
     except errors.ApiError:
         return False
     return True
@@ -145,22 +149,22 @@ def _consume_quotas(call: Call, channel: ChannelRef, row: MessageRow) -> bool:
 
 def _store_result(call: Call, payload: MessageLink, embed: Embed | None) -> None:
     """Store the result of a fetch in the cache, and add the preview to the message."""
-    lifetime_ms = FAILURE_MS if embed is None else FRESH_MS
+    lifetime_ms = FAILURE_LIFETIME_MS if embed is None else PREVIEW_LIFETIME_MS
     store.replace(call.tx, payload.link, embed, call.now_ms + lifetime_ms)
-    enqueue_once(call.tx, TRIM_JOB, {}, due_ms=call.now_ms + TRIM_MS, key=TRIM_JOB)
-    found = _find_message(call, payload)
-    if found is not None and embed is not None:
-        _add_previews(call, *found)
+    enqueue_once(call.tx, TRIM_JOB, {}, due_ms=call.now_ms + TRIM_INTERVAL_MS, key=TRIM_JOB)
+    channel_and_row = _find_message(call, payload)
+    if channel_and_row is not None and embed is not None:
+        _add_previews(call, *channel_and_row)
 
 
 def _add_previews(call: Call, channel: ChannelRef, row: MessageRow) -> None:
     """Add the cached previews of a message's links; previews that the message has already stay as they are."""
     links = messages.content.find_links(row.content)
     _, previews = messages.content.split_previews(messages.views.embeds(row))
-    cached = store.find_many(call.tx, links, call.now_ms)
+    cached_previews = store.find_many(call.tx, links, call.now_ms)
     embeds = []
     for link in links:
-        embed = previews.get(link) or cached.get(link)
+        embed = previews.get(link) or cached_previews.get(link)
         if embed is not None:
             embed.url = link
             embeds.append(embed)
@@ -172,4 +176,4 @@ def trim_cache(call: Call, job: Job) -> None:
 
     Schedule the next trim if any previews are left."""
     if store.trim(call.tx, call.now_ms, CACHE_ROWS_MAX):
-        call.tx.enqueue(TRIM_JOB, {}, due_ms=call.now_ms + TRIM_MS, key=TRIM_JOB)
+        call.tx.enqueue(TRIM_JOB, {}, due_ms=call.now_ms + TRIM_INTERVAL_MS, key=TRIM_JOB)

@@ -50,9 +50,11 @@ def build_page_embed(
 ) -> Embed | None:
     """Return the preview of a page, or None if the page has neither a title nor a description nor an image."""
     properties = metadata.properties
-    title = _clean(_first(metadata, "og:title", "twitter:title") or oembed.title or metadata.title, EMBED_TITLE_MAX)
+    title = _clean(
+        _first_property(metadata, "og:title", "twitter:title") or oembed.title or metadata.title, EMBED_TITLE_MAX
+    )
     description = _clean(
-        _first(metadata, "og:description", "twitter:description", "description"), DESCRIPTION_LENGTH_MAX
+        _first_property(metadata, "og:description", "twitter:description", "description"), DESCRIPTION_LENGTH_MAX
     )
     if not (title or description or image):
         return None
@@ -101,12 +103,12 @@ def find_image_url(url: URL, metadata: PageMetadata, oembed: OembedDocument) -> 
     return next((link for candidate in candidates if (link := resolve(url, candidate))), None)
 
 
-def resolve(base: URL, reference: str | None) -> str | None:
+def resolve(page_url: URL, reference: str | None) -> str | None:
     """Return the absolute http or https URL of a reference in a page, or None if it is missing, invalid or too long."""
     if not reference:
         return None
     try:
-        url = base.join(URL(reference.strip()))
+        url = page_url.join(URL(reference.strip()))
     except ValueError:
         return None
     text = str(url)
@@ -115,7 +117,7 @@ def resolve(base: URL, reference: str | None) -> str | None:
     return text
 
 
-def _first(metadata: PageMetadata, *names: str) -> str | None:
+def _first_property(metadata: PageMetadata, *names: str) -> str | None:
     return next((metadata.properties[name] for name in names if name in metadata.properties), None)
 
 
@@ -129,7 +131,7 @@ def _choose_type(metadata: PageMetadata, *, has_video: bool) -> str:
 
 
 def _build_author(url: URL, metadata: PageMetadata, oembed: OembedDocument) -> EmbedAuthor | UnsetType:
-    name = _clean(oembed.author_name or _first(metadata, "article:author", "author"), EMBED_AUTHOR_MAX)
+    name = _clean(oembed.author_name or _first_property(metadata, "article:author", "author"), EMBED_AUTHOR_MAX)
     # Some pages contain the URL of the author's profile in place of the name.
     if not name or "://" in name:
         return UNSET

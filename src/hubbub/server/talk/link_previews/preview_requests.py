@@ -46,15 +46,15 @@ class _PreviewFetch:
 
     async def run(self, link: str) -> Embed | None:
         document = await self._fetch(link, "text/html,application/xhtml+xml,image/*,video/*;q=0.9")
-        data = document.response.body
-        file = media.inspect_file(data)
-        if media.displayable_type(data[: media.HEAD_BYTES]) is not None:
+        document_body = document.response.body
+        file = media.inspect_file(document_body)
+        if media.displayable_type(document_body[: media.HEAD_BYTES]) is not None:
             return page_embeds.build_file_embed(document.url, file)
         content_type = document.response.content_type
         if content_type.partition(";")[0].strip().lower() not in _PAGE_TYPES:
             return None
         charset = _CHARSET_PATTERN.search(content_type)
-        metadata = await self._operation.pages.read(data, "" if charset is None else charset[1])
+        metadata = await self._operation.pages.read(document_body, "" if charset is None else charset[1])
         oembed = await self._fetch_oembed(document.url, metadata)
         image = await self._fetch_image(document.url, metadata, oembed)
         return page_embeds.build_page_embed(document.url, metadata, oembed, image)

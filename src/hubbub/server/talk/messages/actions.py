@@ -51,11 +51,11 @@ class CreatedMessage(NamedTuple):
     """A new message as its author receives it."""
 
     view: wire.Message
-    encoded: bytes | None
+    view_json: bytes | None
     """The JSON of `view` if the event was built from the same JSON, otherwise None."""
 
 
-def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMessage) -> CreatedMessage:
+def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new_message: NewMessage) -> CreatedMessage:
     """Store a new message, raise MessageCreated, publish the message and return it.
 
     Ephemeral messages raise no signal. All messages except imported ones are created here. With a `ChannelAccess`, the
@@ -64,58 +64,68 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new: NewMe
         channel, standing = channel_or_access, None
     else:
         channel, standing = channel_or_access.channel, channel_or_access.guild
-    row, author, mentioned = new.row, new.author, new.mentioned
-    related = views.RelatedData(call)
+    row, author, mentions = new_message.row, new_message.author, new_message.mentions
+    related_data = views.RelatedData(call)
     if row.is_ephemeral:
         store.insert_ephemeral(call.tx, row, call.now_ms, call.now_ms + EPHEMERAL_LIFETIME_MS)
-        related.add_users(author.user)
-        related.load((row,))
-        _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
-        return CreatedMessage(views.build_message(wire.Message, related, row), None)
+        related_data.add_users(author.user)
+        related_data.load((row,))
+        _emit(
+            call,
+            wire.MESSAGE_CREATE,
+            channel,
+            row,
+            related_data,
+            views.dispatched(related_data, channel, row),
+            frozenset(),
+        )
+        return CreatedMessage(views.build_message(wire.Message, related_data, row), None)
     is_new_member = channel.is_thread and ports.require_thread_capacity(call, channel, row)
     store.insert(call.tx, row)
     if row.attachments is not None:
         files.record(call, channel, row)
     is_encoded_once = can_encode_once(channel, row)
-    invoker = _find_invoker(call, channel, new)
+    invoker = _find_invoker(call, channel, new_message)
     for user in (author.user,) if invoker is None else (author.user, invoker.user):
-        related.users[user.id] = views.encoded_user(user) if is_encoded_once else users.user_view(user)
-    if new.replied is not None:
-        related.referenced[new.replied.channel_id, new.replied.id] = new.replied
-    if not is_encoded_once or _refers_to_other_users(new.response):
-        related.load((row,))
+        related_data.users[user.id] = views.encoded_user(user) if is_encoded_once else users.user_view(user)
+    if new_message.replied_row is not None:
+        related_data.referenced_rows[new_message.replied_row.channel_id, new_message.replied_row.id] = (
+            new_message.replied_row
+        )
+    if not is_encoded_once or _refers_to_other_users(new_message.response):
+        related_data.load((row,))
     call.notify(
         MessageCreated(
             channel=channel,
             row=row,
-            mentions=mentioned.users,
-            mention_roles=mentioned.roles,
+            mentions=mentions.users,
+            mention_roles=mentions.roles,
             is_new_member=is_new_member,
-            copy=new.copy,
+            copy=new_message.copy,
         )
     )
-    view = views.build_message(wire.Message, related, row, decoded_extra=new.extra)
-    if new.nonce is not None:
-        view.nonce = new.nonce
-    unredacted_for = visibility.find_reader_ids(call, row, mentioned.users)
-    roles_by_user = _find_role_ids(call, channel, standing, new, invoker)
+    view = views.build_message(wire.Message, related_data, row, decoded_extra=new_message.extra)
+    if new_message.nonce is not None:
+        view.nonce = new_message.nonce
+    unredacted_for = visibility.find_reader_ids(call, row, mentions.users)
+    role_ids_by_user = _find_role_ids(call, channel, standing, new_message, invoker)
     if is_encoded_once:
-        return _publish_encoded(call, channel, view, author, invoker, roles_by_user, unredacted_for)
+        return _publish_encoded(call, channel, view, author, invoker, role_ids_by_user, unredacted_for)
     member: PartialMember | UnsetType = UNSET
     members_by_user: dict[int, PartialMember] = {}
     if channel.guild_id is not None:
-        members_by_user = members.views.find_partial_views(call.tx, channel.guild_id, mentioned.users)
+        members_by_user = members.views.find_partial_views(call.tx, channel.guild_id, mentions.users)
         if author.member is not None:
-            member = members.views.partial_member(author.member, roles_by_user[author.user.id])
+            member = members.views.partial_member(author.member, role_ids_by_user[author.user.id])
         if invoker is not None and invoker.member is not None:
             members_by_user[invoker.user.id] = members.views.partial_member(
-                invoker.member, roles_by_user[invoker.user.id]
+                invoker.member, role_ids_by_user[invoker.user.id]
             )
     payload = views.add_dispatch_fields(views.to_dispatched(view), channel, row, member, members_by_user)
-    _emit(call, wire.MESSAGE_CREATE, channel, row, related, payload, unredacted_for)
+    _emit(call, wire.MESSAGE_CREATE, channel, row, related_data, payload, unredacted_for)
     if view.referenced_message or view.message_snapshots:
         # Replying to or forwarding a message does not grant reading it.
-        view = views.redact_for_caller(related, row, view, channel.guild_id)
+        view = views.redact_for_caller(related_data, row, view, channel.guild_id)
     return CreatedMessage(view, None)
 
 
@@ -136,35 +146,39 @@ def _refers_to_other_users(response: InteractionResponse | None) -> bool:
     )
 
 
-def _find_invoker(call: Call, channel: ChannelRef, new: NewMessage) -> Author | None:
+def _find_invoker(call: Call, channel: ChannelRef, new_message: NewMessage) -> Author | None:
     """Return the user whose command a new message responds to, or None."""
-    if new.response is None or new.response.interaction.name is None:
+    if new_message.response is None or new_message.response.interaction.name is None:
         return None
-    return new.response.invoker or authors.find_author(call.tx, channel.guild_id, new.response.interaction.user_id)
+    return new_message.response.invoker or authors.find_author(
+        call.tx, channel.guild_id, new_message.response.interaction.user_id
+    )
 
 
 def _find_role_ids(
-    call: Call, channel: ChannelRef, standing: GuildAccess | None, new: NewMessage, invoker: Author | None
+    call: Call, channel: ChannelRef, standing: GuildAccess | None, new_message: NewMessage, invoker: Author | None
 ) -> dict[int, tuple[RoleId, ...]]:
     """Return the role IDs of the author and the invoking user by user ID; users who are not members are absent."""
     if channel.guild_id is None:
         return {}
-    roles_by_user: dict[int, tuple[RoleId, ...]] = {}
+    role_ids_by_user: dict[int, tuple[RoleId, ...]] = {}
     unloaded_ids = []
-    for author in (new.author,) if invoker is None else (new.author, invoker):
+    for author in (new_message.author,) if invoker is None else (new_message.author, invoker):
         user_id = author.user.id
         if author.member is None:
             continue
         if standing is not None and standing.user_id == user_id:
-            roles_by_user[user_id] = tuple(access.sorted_role_ids(standing))
-        elif author is invoker and new.response is not None and new.response.invoker_role_ids is not None:
-            roles_by_user[user_id] = new.response.invoker_role_ids
+            role_ids_by_user[user_id] = tuple(access.sorted_role_ids(standing))
+        elif (
+            author is invoker and new_message.response is not None and new_message.response.invoker_role_ids is not None
+        ):
+            role_ids_by_user[user_id] = new_message.response.invoker_role_ids
         else:
-            roles_by_user[user_id] = ()
+            role_ids_by_user[user_id] = ()
             unloaded_ids.append(user_id)
     if unloaded_ids:
-        roles_by_user |= members.find_role_ids(call.tx, channel.guild_id, unloaded_ids)
-    return roles_by_user
+        role_ids_by_user |= members.find_role_ids(call.tx, channel.guild_id, unloaded_ids)
+    return role_ids_by_user
 
 
 def _publish_encoded(
@@ -173,30 +187,30 @@ def _publish_encoded(
     view: wire.Message,
     author: Author,
     invoker: Author | None,
-    roles_by_user: dict[int, tuple[RoleId, ...]],
+    role_ids_by_user: dict[int, tuple[RoleId, ...]],
     unredacted_for: frozenset[int],
 ) -> CreatedMessage:
     """Publish a new message from the JSON of its view, and return it."""
     member: PartialMember | UnsetType = UNSET
     if author.member is not None:
-        member = views.encoded_member(author.member, roles_by_user[author.user.id])
+        member = views.encoded_member(author.member, role_ids_by_user[author.user.id])
     if view.interaction and invoker is not None and invoker.member is not None:
-        view.interaction.member = views.encoded_member(invoker.member, roles_by_user[invoker.user.id])
-    encoded = codec.encode(view)
-    event_fields = views.encoded_event_fields(channel, member)
-    redacted = codec.encode(views.redact(view)) if views.has_content(view) else None
+        view.interaction.member = views.encoded_member(invoker.member, role_ids_by_user[invoker.user.id])
+    view_json = codec.encode(view)
+    event_fields_json = views.encoded_event_fields(channel, member)
+    redacted_json = codec.encode(views.redact(view)) if views.has_content(view) else None
     call.tx.emit(
         wire.MESSAGE_CREATE,
-        views.append_fields(encoded, event_fields),
+        views.append_fields(view_json, event_fields_json),
         audience(call, channel),
-        redacted=None if redacted is None else msgspec.Raw(views.append_fields(redacted, event_fields)),
+        redacted=None if redacted_json is None else msgspec.Raw(views.append_fields(redacted_json, event_fields_json)),
         unredacted_for=unredacted_for,
     )
     if view.interaction and view.interaction.member is not UNSET:
         # Only the event includes the member.
         view.interaction.member = UNSET
         return CreatedMessage(view, None)
-    return CreatedMessage(view, encoded)
+    return CreatedMessage(view, view_json)
 
 
 # Updates
@@ -244,8 +258,8 @@ def remove_file(call: Call, file: FileRow) -> None:
     """Remove a file from its message, publish the message, and delete the content of the file without a delay."""
     row, channel = store.find(call.tx, file.channel_id, file.message_id), access.find_channel(call.tx, file.channel_id)
     if row is not None and channel is not None:
-        remaining = [attachment for attachment in json_columns.attachments(row) if attachment.id != file.id]
-        row = row._replace(attachments=rows.encode_json(remaining) if remaining else None)
+        remaining_attachments = [attachment for attachment in json_columns.attachments(row) if attachment.id != file.id]
+        row = row._replace(attachments=rows.encode_json(remaining_attachments) if remaining_attachments else None)
         store.update(call.tx, row)
         call.notify(MessageChanged(channel=channel, row=row))
         _publish_update(call, channel, row)
@@ -253,18 +267,26 @@ def remove_file(call: Call, file: FileRow) -> None:
 
 
 def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
-    related = views.RelatedData(call)
-    related.load((row,))
-    mentioned = json_columns.mentions(row)
+    related_data = views.RelatedData(call)
+    related_data.load((row,))
+    mentioned_ids = json_columns.mentions(row)
     members_by_user: dict[int, PartialMember] = {}
     if channel.guild_id is not None and not row.is_ephemeral:
         invoker_id = json_columns.invoker_id(row)
-        user_ids = [row.author_id, *mentioned, *(() if invoker_id is None else (invoker_id,))]
+        user_ids = [row.author_id, *mentioned_ids, *(() if invoker_id is None else (invoker_id,))]
         members_by_user = members.views.find_partial_views(call.tx, channel.guild_id, user_ids)
-    payload = views.dispatched(related, channel, row, members_by_user.get(row.author_id, UNSET), members_by_user)
+    payload = views.dispatched(related_data, channel, row, members_by_user.get(row.author_id, UNSET), members_by_user)
     # spec/gateway.md#6: an update is never read aloud.
     payload.tts = False
-    _emit(call, wire.MESSAGE_UPDATE, channel, row, related, payload, visibility.find_reader_ids(call, row, mentioned))
+    _emit(
+        call,
+        wire.MESSAGE_UPDATE,
+        channel,
+        row,
+        related_data,
+        payload,
+        visibility.find_reader_ids(call, row, mentioned_ids),
+    )
     return views.message(call, row, guild_id=channel.guild_id)
 
 
@@ -314,9 +336,11 @@ def _publish_deletion(call: Call, channel: ChannelRef, row: MessageRow) -> None:
 
 def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int) -> None:
     since_id = Snowflake.at(call.now_ms - DELETION_ENTRY_WINDOW_MS)
-    entry = audit_log.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since_id, call.reason)
-    if entry is not None:
-        entry_id, count = entry
+    deletion_entry = audit_log.find_deletion(
+        call.tx, guild_id, call.user_id, author_id, channel.id, since_id, call.reason
+    )
+    if deletion_entry is not None:
+        entry_id, count = deletion_entry
         audit_log.set_deletion_count(call.tx, guild_id, entry_id, channel.id, count + 1)
         return
     audit.record(
@@ -429,7 +453,7 @@ def _emit(
     event: Event[Any],
     channel: ChannelRef,
     row: MessageRow,
-    related: views.RelatedData,
+    related_data: views.RelatedData,
     payload: wire.DispatchedMessage,
     unredacted_for: frozenset[int],
 ) -> None:
@@ -442,7 +466,7 @@ def _emit(
     redacted_payload = views.redact(payload) if channel.guild_id is not None and views.has_content(payload) else None
     partial_views: visibility.PartialViews = ()
     if redacted_payload is not None and (payload.referenced_message or payload.message_snapshots):
-        unredacted_for, partial_views = visibility.split_readers(call, row, related, payload, unredacted_for)
+        unredacted_for, partial_views = visibility.split_readers(call, row, related_data, payload, unredacted_for)
     metadata_views = None
     if channel.guild_id is None and row.extra is not None and (metadata := json_columns.extra(row).metadata):
         # Key 0 is the payload for the OAuth2 sessions of all applications.

@@ -20,7 +20,7 @@ from hubbub.server.core.archives import (
 from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages.content.records import Extra, StoredSnapshot
 
-CONTENT_MAX: Final = 6000
+CONTENT_LENGTH_MAX: Final = 6000
 """Maximum length of the content in an archive, in characters. It exceeds the limit for new messages, because other
 servers may have higher limits."""
 
@@ -36,7 +36,7 @@ ARCHIVE: Final = (
             "author_id": ID,
             "type": number(255),
             "flags": number(),
-            "content": markdown(CONTENT_MAX),
+            "content": markdown(CONTENT_LENGTH_MAX),
             "tts": FLAG,
             "edited_ms": OPTIONAL_TIME,
             "pinned_ms": OPTIONAL_TIME,

@@ -31,14 +31,14 @@ EMPTY_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[MENTIONS_INDEX:]
 class RelatedData:
     """The objects that message views contain and message rows do not, loaded in batches."""
 
-    __slots__ = ("call", "poll_counts", "reactions", "referenced", "signer", "threads", "users")
+    __slots__ = ("call", "poll_counts", "reactions", "referenced_rows", "signer", "threads", "users")
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.users: dict[int, User] = {}
         self.reactions: dict[int, list[Reaction]] = {}
         self.poll_counts: dict[int, list[PollAnswerCount]] = {}
-        self.referenced: dict[tuple[int, int], MessageRow] = {}
+        self.referenced_rows: dict[tuple[int, int], MessageRow] = {}
         self.threads: dict[int, Thread] = {}
         self.signer: AttachmentSigner | None = None
 
@@ -70,11 +70,13 @@ class RelatedData:
             for snapshot in json_columns.snapshots(row):
                 user_ids.update(snapshot.mentions)
         tx = self.call.tx
-        for channel_id, ids in referenced_ids.items():
-            missing_ids = [message_id for message_id in ids if (channel_id, message_id) not in self.referenced]
+        for channel_id, message_ids in referenced_ids.items():
+            missing_ids = [
+                message_id for message_id in message_ids if (channel_id, message_id) not in self.referenced_rows
+            ]
             for referenced_row in store.find_many(tx, channel_id, missing_ids).values() if missing_ids else ():
-                self.referenced[channel_id, referenced_row.id] = referenced_row
-        for referenced_row in self.referenced.values():
+                self.referenced_rows[channel_id, referenced_row.id] = referenced_row
+        for referenced_row in self.referenced_rows.values():
             user_ids.add(referenced_row.author_id)
             user_ids.update(_interaction_user_ids(json_columns.interaction(referenced_row)))
             if referenced_row.mentions is not None:

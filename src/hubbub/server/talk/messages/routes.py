@@ -31,18 +31,18 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
         return []
     limit = query.limit
     if query.around is not UNSET:
-        after = store.list_history_after(call.tx, channel_id, limit // 2 + 1, query.around - 1)
-        history = after + store.list_history_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
-        history = history[:limit]
+        rows_after = store.list_history_after(call.tx, channel_id, limit // 2 + 1, query.around - 1)
+        history_rows = rows_after + store.list_history_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
+        history_rows = history_rows[:limit]
     elif query.before is not UNSET:
         if channel_access.channel.is_thread and query.before < channel_id:
             raise errors.BEFORE_THREAD_CREATION()
-        history = store.list_history_before(call.tx, channel_id, limit, query.before)
+        history_rows = store.list_history_before(call.tx, channel_id, limit, query.before)
     elif query.after is not UNSET:
-        history = store.list_history_after(call.tx, channel_id, limit, query.after)
+        history_rows = store.list_history_after(call.tx, channel_id, limit, query.after)
     else:
-        history = store.list_history_before(call.tx, channel_id, limit)
-    return history_pages.encode_page(call, channel_access.channel, history)
+        history_rows = store.list_history_before(call.tx, channel_id, limit)
+    return history_pages.encode_page(call, channel_access.channel, history_rows)
 
 
 @handles(wire.GET_MESSAGE)

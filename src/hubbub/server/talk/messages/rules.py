@@ -53,7 +53,7 @@ FORWARDED_BYTES_MAX: Final = 100 << 20
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
 _UPLOAD_MAX_MS: Final = 120_000
 """Maximum time from the start of an upload to the creation of the message that contains it, in milliseconds."""
-_LINK: Final = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
+_LINK_PATTERN: Final = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
 _CLOCK_DIFFERENCE_MAX_MS: Final = 1000
 """Maximum time by which the ID of a message may precede the ID of its attachment, in milliseconds."""
 
@@ -128,24 +128,26 @@ def require_links_allowed(call: Call, author: Author, texts: Iterable[str]) -> N
     """Reject links of a new account (decisions/0138). Messages of apps and webhooks are not limited."""
     if call.config.protection.allow_new_account_links or not new_accounts.is_limited(call):
         return
-    if author.user.id == call.user_id and author.webhook_id is None and any(map(_LINK.search, texts)):
-        wait = new_accounts.describe_wait(call)
-        raise errors.AUTO_MODERATION_BLOCKED_MESSAGE(message=f"A new account cannot send links. {wait}")
+    if author.user.id == call.user_id and author.webhook_id is None and any(map(_LINK_PATTERN.search, texts)):
+        wait_text = new_accounts.describe_wait(call)
+        raise errors.AUTO_MODERATION_BLOCKED_MESSAGE(message=f"A new account cannot send links. {wait_text}")
 
 
 def find_in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
     """Return the IDs of the application families in which each user of a DM receives its messages (spec/sdk.md#9.3).
 
     The result has no entry for users who receive the messages in all applications."""
-    families: dict[int, frozenset[int]] = {}
+    family_ids_by_user: dict[int, frozenset[int]] = {}
     for user_id, settings in user_settings.find_many(call.tx, user_ids).items():
         setting = settings.slayer_sdk_receive_dms_in_game
         if setting == InGameMessages.NONE:
-            families[user_id] = frozenset()
+            family_ids_by_user[user_id] = frozenset()
         elif setting == InGameMessages.USERS_WITH_GAME:
             other_id = next((recipient_id for recipient_id in user_ids if recipient_id != user_id), user_id)
-            families[user_id] = frozenset(relationships.PlayerDirectory(call.tx, (other_id,)).find_family_ids(other_id))
-    return families
+            family_ids_by_user[user_id] = frozenset(
+                relationships.PlayerDirectory(call.tx, (other_id,)).find_family_ids(other_id)
+            )
+    return family_ids_by_user
 
 
 def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
@@ -192,14 +194,14 @@ def require_repliable(channel_access: ChannelAccess, reference: wire.MessageRefe
         raise errors.invalid("message_reference", *errors.reply_other_channel())
 
 
-def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None:
+def require_forwardable(call: Call, source_channel: ChannelRef, row: MessageRow) -> None:
     """Raise unless the caller may forward the message."""
     if row.type not in wire.FORWARDABLE_TYPES or json_columns.extra(row).poll is not None:
         raise errors.INVALID_MESSAGE_TYPE()
     # Forwarding a forward copies its snapshot, so the snapshot must be readable.
     parts = json_columns.snapshots(row) or (row,)
     if changes.FORWARD_READABLE_CONTENT.is_active(call.now_ms) and not all(
-        views.can_read(call.actor, part, source.guild_id) for part in parts
+        views.can_read(call.actor, part, source_channel.guild_id) for part in parts
     ):
         raise errors.FORWARD_NEEDS_READABLE_CONTENT()
 
@@ -301,6 +303,6 @@ def has_attachment(call: Call, channel_id: int, attachment_id: int, filename: st
     last_id = Snowflake.at(created_ms + _UPLOAD_MAX_MS)
     return any(
         (attachment.id, attachment.filename) == (attachment_id, filename)
-        for encoded in store.list_attachments_between(call.tx, channel_id, first_id, last_id)
-        for attachment in codec.decode(encoded, list[StoredAttachment])
+        for attachments_json in store.list_attachments_between(call.tx, channel_id, first_id, last_id)
+        for attachment in codec.decode(attachments_json, list[StoredAttachment])
     )

@@ -86,9 +86,9 @@ def list_attachments_between(tx: Tx, channel_id: int, first_id: int, last_id: in
 
 def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, MessageRow]:
     """Return messages of a channel by ID; unknown IDs are absent."""
-    ids = list(dict.fromkeys(message_ids))
+    distinct_ids = list(dict.fromkeys(message_ids))
     rows_by_id: dict[int, MessageRow] = {}
-    for batch in batches(ids):
+    for batch in batches(distinct_ids):
         for row in tx.all(f"{_SELECT} AND id IN ({placeholders(batch)})", channel_id, *batch):
             rows_by_id[row[1]] = MessageRow._make(row)
     return rows_by_id
@@ -237,8 +237,12 @@ def set_reacted(tx: Tx, channel_id: int, message_id: int, has_reactions: bool) -
 def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
     """Delete messages. Listeners of `signals.MessagesDeleted` delete their reactions and votes."""
     for batch in batches(rows):
-        ids = [row.id for row in batch]
-        tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({placeholders(ids)})", channel_id, *ids)
+        message_ids = [row.id for row in batch]
+        tx.run(
+            f"DELETE FROM messages WHERE channel_id = ? AND id IN ({placeholders(message_ids)})",
+            channel_id,
+            *message_ids,
+        )
 
 
 def list_by_author_in_guild(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
@@ -266,10 +270,10 @@ def list_by_author(tx: Tx, author_id: int, after_id: int, limit: int) -> list[Me
 
 def find_guild_ids(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
     """Return the guild IDs of existing channels by channel ID; None for private channels."""
-    ids = sorted(set(channel_ids))
-    if not ids:
+    distinct_ids = sorted(set(channel_ids))
+    if not distinct_ids:
         return {}
-    return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({placeholders(ids)})", *ids))
+    return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({placeholders(distinct_ids)})", *distinct_ids))
 
 
 def list_forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
@@ -332,14 +336,14 @@ def filter_existing_users(tx: Tx, user_ids: Sequence[int]) -> set[int]:
     return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({placeholders(user_ids)})", *user_ids)}
 
 
-def filter_mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], all_mentionable: bool) -> set[int]:
-    """Return the IDs among `role_ids` of mentionable roles of a guild; with `all_mentionable` all its roles are mentionable."""
+def filter_mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], can_mention_all: bool) -> set[int]:
+    """Return the IDs among `role_ids` of mentionable roles of a guild; with `can_mention_all` all its roles are mentionable."""
     rows = tx.all(
         f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({placeholders(role_ids)})",
         guild_id,
         *role_ids,
     )
-    return {row[0] for row in rows if all_mentionable or row[1]}
+    return {row[0] for row in rows if can_mention_all or row[1]}
 
 
 def claim_nonce(
@@ -362,9 +366,10 @@ def claim_nonce(
         now_ms,
     ):
         return None
-    key = (author_id, channel_id, nonce)
+    nonce_key = (author_id, channel_id, nonce)
     row = tx.one(
-        "SELECT message_id, created_ms FROM message_nonces WHERE author_id = ? AND channel_id = ? AND nonce = ?", *key
+        "SELECT message_id, created_ms FROM message_nonces WHERE author_id = ? AND channel_id = ? AND nonce = ?",
+        *nonce_key,
     )
     # A nonce that is a whole window ahead is ignored: the clock was set back.
     if row is not None and abs(now_ms - row[1]) < window_ms:
@@ -420,24 +425,26 @@ def find_poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict
             *batch,
         )
         for message_id, answer_id, votes, voter_id in rows:
-            count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter_id is not None)
-            counts_by_message.setdefault(message_id, []).append(count)
+            answer_count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter_id is not None)
+            counts_by_message.setdefault(message_id, []).append(answer_count)
     return counts_by_message
 
 
-def count_after(tx: Tx, floors: Mapping[int, int], excluded_author_ids: Collection[int], limit: int) -> dict[int, int]:
+def count_after(
+    tx: Tx, floor_ids_by_channel: Mapping[int, int], excluded_author_ids: Collection[int], limit: int
+) -> dict[int, int]:
     """Return the number of messages after a message ID by channel ID; channels without such messages are absent.
 
-    `floors` has the message ID of each channel by channel ID. Messages of the excluded authors are not counted, and
+    `floor_ids_by_channel` has the message ID of each channel by channel ID. Messages of the excluded authors are not counted, and
     counting stops at `limit` in each channel."""
     counts: dict[int, int] = {}
-    for batch in batches(floors.items()):
-        values = ", ".join("(CAST(? AS BIGINT), CAST(? AS BIGINT))" for _ in batch)
+    for batch in batches(floor_ids_by_channel.items()):
+        value_rows = ", ".join("(CAST(? AS BIGINT), CAST(? AS BIGINT))" for _ in batch)
         rows = tx.all(
-            f"WITH floors (channel_id, floor_id) AS (VALUES {values}) "
+            f"WITH floors (channel_id, floor_id) AS (VALUES {value_rows}) "
             "SELECT f.channel_id, (SELECT COUNT(*) FROM (SELECT 1 FROM messages m WHERE m.channel_id = f.channel_id "
             f"AND m.id > f.floor_id AND m.author_id NOT IN ({placeholders(excluded_author_ids)}) LIMIT ?) counted) FROM floors f",
-            *(value for item in batch for value in item),
+            *(id_parameter for channel_and_floor in batch for id_parameter in channel_and_floor),
             *excluded_author_ids,
             limit,
         )

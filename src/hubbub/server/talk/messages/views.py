@@ -86,10 +86,12 @@ def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None
     """Return messages of one guild or private channel as the caller may read them, in the order of `rows`.
 
     Nothing is redacted in a job, which has no caller."""
-    related = RelatedData(call)
+    related_data = RelatedData(call)
     actor = call.actor_or_none
-    related.load(rows, 0 if actor is None else actor.user_id)
-    return [redact_for_caller(related, row, build_message(wire.Message, related, row), guild_id) for row in rows]
+    related_data.load(rows, 0 if actor is None else actor.user_id)
+    return [
+        redact_for_caller(related_data, row, build_message(wire.Message, related_data, row), guild_id) for row in rows
+    ]
 
 
 def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
@@ -125,15 +127,15 @@ def concerns_bot(part: MessagePart, bot_id: int, application_id: int | None) -> 
     return part.mentions is not None and bot_id in mentions(part)
 
 
-def list_parts(related: RelatedData, row: MessageRow) -> list[MessagePart]:
+def list_parts(related_data: RelatedData, row: MessageRow) -> list[MessagePart]:
     """Return the parts of a message that are redacted separately (spec/gateway.md#5.2).
 
     The parts are the message, its forwards, its referenced message and the forwards of that message."""
     message_parts: list[MessagePart] = [row, *snapshots(row)]
     if row.type in REFERENCE_SHOWING_TYPES and (reference := json_columns.reference(row)) is not None:
-        referenced = related.referenced.get((reference.channel_id, reference.message_id or 0))
-        if referenced is not None:
-            message_parts += (referenced, *snapshots(referenced))
+        referenced_row = related_data.referenced_rows.get((reference.channel_id, reference.message_id or 0))
+        if referenced_row is not None:
+            message_parts += (referenced_row, *snapshots(referenced_row))
     return message_parts
 
 
@@ -159,12 +161,12 @@ def _redacted_snapshot(snapshot: wire.MessageSnapshot) -> wire.MessageSnapshot:
     return wire.MessageSnapshot(message=content)
 
 
-def redact_for_caller(related: RelatedData, row: MessageRow, view: MessageT, guild_id: int | None) -> MessageT:
+def redact_for_caller(related_data: RelatedData, row: MessageRow, view: MessageT, guild_id: int | None) -> MessageT:
     """Return a message as the caller may read it."""
-    actor = related.call.actor_or_none
+    actor = related_data.call.actor_or_none
     if actor is None or can_read_all(actor, guild_id):
         return view
-    return redact_parts(view, (can_read(actor, part, guild_id) for part in list_parts(related, row)))
+    return redact_parts(view, (can_read(actor, part, guild_id) for part in list_parts(related_data, row)))
 
 
 def strip_content(content: wire.MessageContent) -> None:
@@ -178,7 +180,7 @@ def strip_content(content: wire.MessageContent) -> None:
 
 
 def dispatched(
-    related: RelatedData,
+    related_data: RelatedData,
     channel: ChannelRef,
     row: MessageRow,
     member: PartialMember | UnsetType = UNSET,
@@ -188,7 +190,7 @@ def dispatched(
 
     `member` is the author's membership, `members_by_user` has the memberships of mentioned users."""
     return add_dispatch_fields(
-        build_message(wire.DispatchedMessage, related, row), channel, row, member, members_by_user
+        build_message(wire.DispatchedMessage, related_data, row), channel, row, member, members_by_user
     )
 
 
@@ -249,9 +251,9 @@ def encoded_event_fields(channel: ChannelRef, member: PartialMember | UnsetType)
     return b'"guild_id":"%d"%b,"channel_type":%d' % (channel.guild_id or 0, member_field, channel.type)
 
 
-def append_fields(encoded: bytes, fields: bytes) -> bytes:
+def append_fields(object_json: bytes, fields_json: bytes) -> bytes:
     """Append encoded fields to the JSON of an object that is not empty."""
-    return b"%b,%b}" % (encoded[:-1], fields)
+    return b"%b,%b}" % (object_json[:-1], fields_json)
 
 
 def has_content(message: wire.Message) -> bool:
@@ -276,7 +278,7 @@ def redact(message: MessageT) -> MessageT:
 
 def build_message(
     model: type[MessageT],
-    related: RelatedData,
+    related_data: RelatedData,
     row: MessageRow,
     *,
     includes_referenced: bool = True,
@@ -290,7 +292,7 @@ def build_message(
         channel_id,
         message_id,
         author_id,
-        type_,
+        message_type,
         flags,
         content,
         tts,
@@ -299,9 +301,9 @@ def build_message(
         mention_everyone,
         *trailing_columns,
     ) = row
-    author = related.users.get(author_id)
+    author = related_data.users.get(author_id)
     view = model(
-        type=type_,
+        type=message_type,
         content=content,
         embeds=[],
         attachments=[],
@@ -314,7 +316,7 @@ def build_message(
         mention_roles=[],
         id=MessageId(message_id),
         channel_id=ChannelId(channel_id),
-        author=related.get_user(author_id) if author is None else author,
+        author=related_data.get_user(author_id) if author is None else author,
         tts=bool(tts),
         mention_everyone=bool(mention_everyone),
         pinned=pinned_ms is not None,
@@ -323,39 +325,39 @@ def build_message(
         return view
     files = attachments(row)
     if files:
-        view.attachments = related.get_signer().build_views(row.channel_id, files, is_ephemeral=row.is_ephemeral)
+        view.attachments = related_data.get_signer().build_views(row.channel_id, files, is_ephemeral=row.is_ephemeral)
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
         view.embeds = file_urls.resolve_in_embeds(
-            related.get_signer, row.channel_id, embeds(row), files, is_ephemeral=row.is_ephemeral
+            related_data.get_signer, row.channel_id, embeds(row), files, is_ephemeral=row.is_ephemeral
         )
     if row.components is not None:
         view.components = file_urls.resolve_in_components(
-            related.get_signer, row.channel_id, components(row), files, is_ephemeral=row.is_ephemeral
+            related_data.get_signer, row.channel_id, components(row), files, is_ephemeral=row.is_ephemeral
         )
     if row.mentions is not None:
-        view.mentions = [related.get_user(user_id) for user_id in mentions(row)]
+        view.mentions = [related_data.get_user(user_id) for user_id in mentions(row)]
     if row.mention_roles is not None:
         view.mention_roles = json_columns.mention_roles(row)
-    if row.reacted and row.id in related.reactions:
-        view.reactions = related.reactions[row.id]
+    if row.reacted and row.id in related_data.reactions:
+        view.reactions = related_data.reactions[row.id]
     if row.webhook_id is not None:
         view.webhook_id = WebhookId(row.webhook_id)
     if row.application_id is not None:
         view.application_id = ApplicationId(row.application_id)
-    if row.flags & MessageFlags.HAS_THREAD and row.id in related.threads:
-        view.thread = related.threads[row.id]
+    if row.flags & MessageFlags.HAS_THREAD and row.id in related_data.threads:
+        view.thread = related_data.threads[row.id]
     reference = json_columns.reference(row)
     if reference is not None:
         view.message_reference = reference
         if includes_referenced and row.type in REFERENCE_SHOWING_TYPES:
-            referenced_row = related.referenced.get((reference.channel_id, reference.message_id or 0))
+            referenced_row = related_data.referenced_rows.get((reference.channel_id, reference.message_id or 0))
             view.referenced_message = (
                 None
                 if referenced_row is None
-                else build_message(wire.Message, related, referenced_row, includes_referenced=False)
+                else build_message(wire.Message, related_data, referenced_row, includes_referenced=False)
             )
     if row.snapshots is not None:
-        view.message_snapshots = [_snapshot_view(related, snapshot) for snapshot in snapshots(row)]
+        view.message_snapshots = [_snapshot_view(related_data, snapshot) for snapshot in snapshots(row)]
     if row.extra is not None:
         decoded_extra = extra(row) if decoded_extra is None else decoded_extra
         if decoded_extra.author is not None:
@@ -366,7 +368,7 @@ def build_message(
             view.sticker_items = decoded_extra.sticker_items
         if decoded_extra.poll is not None:
             view.poll = decoded_extra.poll
-            view.poll.results.answer_counts = related.poll_counts.get(message_id, [])
+            view.poll.results.answer_counts = related_data.poll_counts.get(message_id, [])
         if decoded_extra.call is not None:
             view.call = decoded_extra.call
         if decoded_extra.shared_client_theme is not None:
@@ -374,14 +376,14 @@ def build_message(
         if decoded_extra.activity is not None and decoded_extra.application is not None:
             view.activity, view.application = decoded_extra.activity, decoded_extra.application
         if decoded_extra.interaction is not None:
-            if changes.USER_INSTALLS.is_active(related.call.now_ms):
-                view.interaction_metadata = _interaction_metadata(related, decoded_extra.interaction)
+            if changes.USER_INSTALLS.is_active(related_data.call.now_ms):
+                view.interaction_metadata = _interaction_metadata(related_data, decoded_extra.interaction)
             if decoded_extra.interaction.name is not None:
                 view.interaction = wire.MessageInteraction(
                     id=decoded_extra.interaction.id,
                     type=decoded_extra.interaction.type,
                     name=decoded_extra.interaction.name,
-                    user=related.get_user(decoded_extra.interaction.user_id),
+                    user=related_data.get_user(decoded_extra.interaction.user_id),
                 )
     return view
 
@@ -392,26 +394,26 @@ def owners_view(owners: dict[str, Snowflake], now_ms: int) -> dict[str, Snowflak
     Before `changes.INTEGRATION_OWNER_STRINGS`, the 0 of a bot DM was a number (spec/dated-changes.md#3)."""
     if changes.INTEGRATION_OWNER_STRINGS.is_active(now_ms):
         return owners
-    return {key: owner or cast("Snowflake", 0) for key, owner in owners.items()}
+    return {integration_type: owner_id or cast("Snowflake", 0) for integration_type, owner_id in owners.items()}
 
 
-def _interaction_metadata(related: RelatedData, interaction: StoredInteraction) -> wire.InteractionMetadata:
+def _interaction_metadata(related_data: RelatedData, interaction: StoredInteraction) -> wire.InteractionMetadata:
     view = wire.InteractionMetadata(
         id=interaction.id,
         type=interaction.type,
-        user=related.get_user(interaction.user_id),
-        authorizing_integration_owners=owners_view(interaction.owners, related.call.now_ms),
+        user=related_data.get_user(interaction.user_id),
+        authorizing_integration_owners=owners_view(interaction.owners, related_data.call.now_ms),
     )
     if interaction.original_id is not None:
         view.original_response_message_id = interaction.original_id
     if interaction.target_user_id is not None:
-        view.target_user = related.get_user(interaction.target_user_id)
+        view.target_user = related_data.get_user(interaction.target_user_id)
     if interaction.target_message_id is not None:
         view.target_message_id = interaction.target_message_id
     if interaction.interacted_message_id is not None:
         view.interacted_message_id = interaction.interacted_message_id
     if interaction.triggering is not None:
-        view.triggering_interaction_metadata = _interaction_metadata(related, interaction.triggering)
+        view.triggering_interaction_metadata = _interaction_metadata(related_data, interaction.triggering)
     return view
 
 
@@ -426,7 +428,7 @@ def _webhook_user(webhook_id: int, identity: WebhookIdentity) -> User:
     )
 
 
-def _snapshot_view(related: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
+def _snapshot_view(related_data: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
     is_suppressed = snapshot.flags & MessageFlags.SUPPRESS_EMBEDS
     return wire.MessageSnapshot(
         message=wire.MessageContent(
@@ -435,18 +437,18 @@ def _snapshot_view(related: RelatedData, snapshot: StoredSnapshot) -> wire.Messa
             embeds=[]
             if is_suppressed
             else file_urls.resolve_in_embeds(
-                related.get_signer, snapshot.channel_id, snapshot.embeds, snapshot.attachments
+                related_data.get_signer, snapshot.channel_id, snapshot.embeds, snapshot.attachments
             ),
-            attachments=related.get_signer().build_views(snapshot.channel_id, snapshot.attachments)
+            attachments=related_data.get_signer().build_views(snapshot.channel_id, snapshot.attachments)
             if snapshot.attachments
             else [],
             components=file_urls.resolve_in_components(
-                related.get_signer, snapshot.channel_id, snapshot.components, snapshot.attachments
+                related_data.get_signer, snapshot.channel_id, snapshot.components, snapshot.attachments
             ),
             timestamp=codec.timestamp(snapshot.message_id.created_ms),
             edited_timestamp=None if snapshot.edited_ms is None else codec.timestamp(snapshot.edited_ms),
             flags=snapshot.flags,
-            mentions=[related.get_user(user_id) for user_id in snapshot.mentions],
+            mentions=[related_data.get_user(user_id) for user_id in snapshot.mentions],
             mention_roles=snapshot.mention_roles,
             sticker_items=snapshot.sticker_items or UNSET,
         )

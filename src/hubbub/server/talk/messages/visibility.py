@@ -23,28 +23,32 @@ def find_reader_ids(call: Call, row: MessageRow, mentioned_user_ids: Iterable[in
 
 
 def split_readers(
-    call: Call, row: MessageRow, related: views.RelatedData, payload: wire.DispatchedMessage, readers: frozenset[int]
+    call: Call,
+    row: MessageRow,
+    related_data: views.RelatedData,
+    payload: wire.DispatchedMessage,
+    reader_ids: frozenset[int],
 ) -> tuple[frozenset[int], PartialViews]:
     """Return the IDs of the bots that may read all parts of a message, and redacted messages for other bots.
 
-    Parts are the message itself and the messages that it replies to or forwards. `readers` are the IDs of the users who
+    Parts are the message itself and the messages that it replies to or forwards. `reader_ids` are the IDs of the users who
     may read the message itself."""
-    readers_by_part = [readers]
-    for part in views.list_parts(related, row)[1:]:
+    reader_ids_by_part = [reader_ids]
+    for part in views.list_parts(related_data, row)[1:]:
         if isinstance(part, MessageRow):
-            readers_by_part.append(find_reader_ids(call, part, json_columns.mentions(part)))
+            reader_ids_by_part.append(find_reader_ids(call, part, json_columns.mentions(part)))
         else:
-            readers_by_part.append(frozenset((part.author_id, *part.mentions)))
+            reader_ids_by_part.append(frozenset((part.author_id, *part.mentions)))
     user_ids_by_readable_parts: dict[tuple[bool, ...], set[int]] = {}
-    for user_id in frozenset[int]().union(*readers_by_part):
-        user = related.users.get(user_id)
+    for user_id in frozenset[int]().union(*reader_ids_by_part):
+        user = related_data.users.get(user_id)
         # Users may read everything and need no redacted message.
         if user is None or user.bot:
             user_ids_by_readable_parts.setdefault(
-                tuple(user_id in part_readers for part_readers in readers_by_part), set()
+                tuple(user_id in part_reader_ids for part_reader_ids in reader_ids_by_part), set()
             ).add(user_id)
-    full_readers = frozenset(user_ids_by_readable_parts.pop((True,) * len(readers_by_part), ()))
-    return full_readers, [
+    full_reader_ids = frozenset(user_ids_by_readable_parts.pop((True,) * len(reader_ids_by_part), ()))
+    return full_reader_ids, [
         (frozenset(user_ids), views.redact_parts(payload, iter(readable_parts)))
         for readable_parts, user_ids in user_ids_by_readable_parts.items()
     ]

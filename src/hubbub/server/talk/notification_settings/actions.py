@@ -50,27 +50,27 @@ def _store_settings(
     overrides: Mapping[ChannelId, wire.UpdateChannelNotificationSettings] | UnsetType,
     form: FormErrors,
 ) -> wire.UserGuildSettings:
-    stored = {row.channel_id: row for row in store.list_channel_rows(call.tx, call.user_id, before.guild_id)}
-    updated: dict[int, ChannelSettingsRow] = {}
+    stored_rows = {row.channel_id: row for row in store.list_channel_rows(call.tx, call.user_id, before.guild_id)}
+    changed_rows: dict[int, ChannelSettingsRow] = {}
     if overrides is not UNSET and overrides:
-        valid_ids = _filter_channels(call, before.guild_id, [*overrides])
+        accessible_ids = _filter_channels(call, before.guild_id, [*overrides])
         for channel_id, override in overrides.items():
             path = ("channel_overrides", str(int(channel_id)))
-            if channel_id not in valid_ids:
+            if channel_id not in accessible_ids:
                 form.add(path, _CHANNEL_UNKNOWN, "You do not have access to this channel.")
                 continue
-            row = stored.get(channel_id, ChannelSettingsRow(call.user_id, before.guild_id, channel_id))
+            row = stored_rows.get(channel_id, ChannelSettingsRow(call.user_id, before.guild_id, channel_id))
             if override.collapsed is not UNSET:
                 row = row._replace(collapsed=int(override.collapsed))
             row = _with_level_and_mute(call, row, override, form, (*path, "mute_config"))
-            if row != stored.get(channel_id):
-                updated[channel_id] = row
+            if row != stored_rows.get(channel_id):
+                changed_rows[channel_id] = row
     form.raise_if_any()
-    if updated or after != before:
+    if changed_rows or after != before:
         after = after._replace(version=before.version + 1)
         store.put_guild_row(call.tx, after)
-        store.put_channel_rows(call.tx, updated.values())
-    view = views.settings(after, [row for _, row in sorted((stored | updated).items())])
+        store.put_channel_rows(call.tx, changed_rows.values())
+    view = views.settings(after, [row for _, row in sorted((stored_rows | changed_rows).items())])
     if after != before:
         call.tx.emit(wire.USER_GUILD_SETTINGS_UPDATE, view, UserAudience.of(call.user_id))
     return view
@@ -116,27 +116,29 @@ def _with_level_and_mute(
     if body.mute_config is None:
         row = row._replace(mute_end_ms=None, mute_seconds=-1)
     elif body.mute_config is not UNSET:
-        end_ms, seconds = _mute_end(call, body.mute_config, form, path)
-        row = row._replace(mute_end_ms=end_ms, mute_seconds=seconds)
+        end_ms, mute_seconds = _mute_end_and_seconds(call, body.mute_config, form, path)
+        row = row._replace(mute_end_ms=end_ms, mute_seconds=mute_seconds)
     return row if row.muted else row._replace(mute_end_ms=None, mute_seconds=-1)
 
 
-def _mute_end(
-    call: Call, config: wire.UpdateMuteConfig, form: FormErrors, path: tuple[str, ...]
+def _mute_end_and_seconds(
+    call: Call, mute_config: wire.UpdateMuteConfig, form: FormErrors, path: tuple[str, ...]
 ) -> tuple[int | None, int]:
     """Return the end of a mute in Unix milliseconds and its length in seconds, or None and -1 for a mute without an end.
 
     Add an error to the form if the end is too far in the future."""
-    seconds = -1 if config.selected_time_window in (UNSET, None) else int(config.selected_time_window or 0)
-    if config.end_time is UNSET:
-        return (None, -1) if seconds < 0 else (call.now_ms + seconds * 1000, seconds)
-    if config.end_time is None:
+    mute_seconds = (
+        -1 if mute_config.selected_time_window in (UNSET, None) else int(mute_config.selected_time_window or 0)
+    )
+    if mute_config.end_time is UNSET:
+        return (None, -1) if mute_seconds < 0 else (call.now_ms + mute_seconds * 1000, mute_seconds)
+    if mute_config.end_time is None:
         return None, -1
-    end_ms = codec.milliseconds(config.end_time)
+    end_ms = codec.milliseconds(mute_config.end_time)
     if end_ms > call.now_ms + wire.MUTE_SECONDS_MAX * 1000:
         days = wire.MUTE_SECONDS_MAX // 86_400
         form.add((*path, "end_time"), "MUTE_TOO_LONG", f"Must be at most {days} days in the future.")
-    return end_ms, max(seconds, 0)
+    return end_ms, max(mute_seconds, 0)
 
 
 def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
@@ -156,5 +158,5 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's notification settings for the export of their data."""
-    entries = views.list_settings(call.tx, user_id)
-    return {"notification_settings": msgspec.to_builtins(entries, enc_hook=str)}
+    settings = views.list_settings(call.tx, user_id)
+    return {"notification_settings": msgspec.to_builtins(settings, enc_hook=str)}

@@ -44,41 +44,45 @@ def find_rules(
     tx: Tx, user_ids: Iterable[int], now_ms: int, guild_id: int | None = None
 ) -> dict[int, NotificationRules]:
     """Return the rules of users by user ID, of all guilds or of one."""
-    rules: dict[int, NotificationRules] = {}
+    rules_by_user: dict[int, NotificationRules] = {}
     condition = "" if guild_id is None else " AND guild_id = ?"
     for batch in batches(user_ids):
         parameters = batch if guild_id is None else [*batch, guild_id]
         where = f"WHERE user_id IN ({placeholders(batch)}){condition}"
-        guild_rows: dict[int, dict[int, GuildSettingsRow]] = {}
+        guild_rows_by_user: dict[int, dict[int, GuildSettingsRow]] = {}
         for guild_row in tx.fetch(
             GuildSettingsRow, f"SELECT {_GUILD_COLUMNS} FROM notification_settings {where}", *parameters
         ):
-            guild_rows.setdefault(guild_row.user_id, {})[guild_row.guild_id] = guild_row
-        channel_rows: dict[int, dict[int, ChannelSettingsRow]] = {}
+            guild_rows_by_user.setdefault(guild_row.user_id, {})[guild_row.guild_id] = guild_row
+        channel_rows_by_user: dict[int, dict[int, ChannelSettingsRow]] = {}
         for channel_row in tx.fetch(
             ChannelSettingsRow, f"SELECT {_CHANNEL_COLUMNS} FROM channel_notification_settings {where}", *parameters
         ):
-            channel_rows.setdefault(channel_row.user_id, {})[channel_row.channel_id] = channel_row
+            channel_rows_by_user.setdefault(channel_row.user_id, {})[channel_row.channel_id] = channel_row
         for user_id in batch:
-            rules[user_id] = NotificationRules(guild_rows.get(user_id, {}), channel_rows.get(user_id, {}), now_ms)
-    return rules
+            rules_by_user[user_id] = NotificationRules(
+                guild_rows_by_user.get(user_id, {}), channel_rows_by_user.get(user_id, {}), now_ms
+            )
+    return rules_by_user
 
 
 def find_channel_paths(tx: Tx, channel_ids: Collection[int]) -> dict[int, ChannelPath]:
     """Return the paths of channels by channel ID; unknown channels are absent."""
-    rows = channels.find_many(tx, list(channel_ids))
-    parent_ids = {row.parent_id for row in rows.values() if row.parent_id is not None}
-    parents = channels.find_many(tx, [parent_id for parent_id in parent_ids if parent_id not in rows]) | rows
+    rows_by_id = channels.find_many(tx, list(channel_ids))
+    parent_ids = {row.parent_id for row in rows_by_id.values() if row.parent_id is not None}
+    parents_by_id = (
+        channels.find_many(tx, [parent_id for parent_id in parent_ids if parent_id not in rows_by_id]) | rows_by_id
+    )
     paths: dict[int, ChannelPath] = {}
-    for channel_id, row in rows.items():
-        path = [channel_id]
+    for channel_id, row in rows_by_id.items():
+        path_ids = [channel_id]
         while (parent_id := row.parent_id) is not None:
-            path.append(parent_id)
-            parent = parents.get(parent_id)
+            path_ids.append(parent_id)
+            parent = parents_by_id.get(parent_id)
             if parent is None:
                 break
             row = parent
-        paths[channel_id] = ChannelPath(row.guild_id or PRIVATE_CHANNELS, tuple(path))
+        paths[channel_id] = ChannelPath(row.guild_id or PRIVATE_CHANNELS, tuple(path_ids))
     return paths
 
 

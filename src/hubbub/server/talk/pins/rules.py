@@ -23,12 +23,12 @@ def require_pin_permission(call: Call, channel_access: ChannelAccess) -> None:
     was the only one. In a private channel every recipient may pin."""
     if channel_access.guild is None:
         return
-    required = Permissions.PIN_MESSAGES
+    required_permission = Permissions.PIN_MESSAGES
     if not changes.PIN_MESSAGES_INTRODUCED.is_active(call.now_ms) or (
         not changes.PERMISSION_SPLITS.is_active(call.now_ms) and not channel_access.can(Permissions.PIN_MESSAGES)
     ):
-        required = Permissions.MANAGE_MESSAGES
-    access.require_channel(call, channel_access.channel.id, required)
+        required_permission = Permissions.MANAGE_MESSAGES
+    access.require_channel(call, channel_access.channel.id, required_permission)
 
 
 def require_open(channel_access: ChannelAccess) -> None:

@@ -20,9 +20,9 @@ def find_or_create_key(call: Call) -> bytes:
     """Return the private VAPID key of the server; create it if it does not exist."""
     if store.find_key(call.tx) is None:
         store.insert_key(call.tx, encryption.generate_key())
-    key = store.find_key(call.tx)
-    assert key is not None
-    return key
+    vapid_key = store.find_key(call.tx)
+    assert vapid_key is not None
+    return vapid_key
 
 
 def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscription:
@@ -37,14 +37,14 @@ def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscripti
         form.add(("keys", "auth"), "KEY_INVALID", "Must be 16 bytes in base64url.")
     form.raise_if_any()
     find_or_create_key(call)
-    existing = store.find_by_endpoint(call.tx, body.endpoint)
-    if existing is not None and existing.user_id == call.user_id:
-        row = existing._replace(token_id=call.actor.token_id, p256dh=body.keys.p256dh, auth=body.keys.auth)
+    existing_row = store.find_by_endpoint(call.tx, body.endpoint)
+    if existing_row is not None and existing_row.user_id == call.user_id:
+        row = existing_row._replace(token_id=call.actor.token_id, p256dh=body.keys.p256dh, auth=body.keys.auth)
         store.update(call.tx, row)
         return view(row)
-    if existing is not None:
+    if existing_row is not None:
         # Another user logged in with this browser before.
-        store.delete(call.tx, [existing.id])
+        store.delete(call.tx, [existing_row.id])
     row = PushSubscriptionRow(
         call.new_id(PushSubscriptionId),
         call.user_id,
@@ -56,7 +56,7 @@ def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscripti
     )
     store.insert(call.tx, row)
     rows = store.list_by_users(call.tx, [call.user_id])
-    store.delete(call.tx, [old.id for old in rows[: -wire.PUSH_SUBSCRIPTIONS_MAX]])
+    store.delete(call.tx, [old_row.id for old_row in rows[: -wire.PUSH_SUBSCRIPTIONS_MAX]])
     return view(row)
 
 
@@ -66,16 +66,16 @@ def _check_endpoint(form: FormErrors, endpoint: str, *, allow_private: bool) -> 
     A host name is resolved, and checked again, for each request. With `allow_private`, the URL may also be an HTTP URL,
     and its host may be private."""
     try:
-        parts = urlsplit(endpoint)
-        host, has_credentials, _ = parts.hostname, "@" in parts.netloc, parts.port
+        url_parts = urlsplit(endpoint)
+        host, has_credentials, _ = url_parts.hostname, "@" in url_parts.netloc, url_parts.port
     except ValueError:
         host, has_credentials = None, False
     if not host or has_credentials:
         form.add("endpoint", *errors.bad_url())
         return
     schemes = ("http", "https") if allow_private else ("https",)
-    if parts.scheme not in schemes:
-        form.add("endpoint", *errors.bad_scheme(parts.scheme, schemes))
+    if url_parts.scheme not in schemes:
+        form.add("endpoint", *errors.bad_scheme(url_parts.scheme, schemes))
         return
     try:
         require_host(host, allow_private=allow_private)
@@ -102,8 +102,8 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return the push subscriptions of a user for the export of their data."""
-    entries = [view(row) for row in store.list_by_users(call.tx, [user_id])]
-    return {"push_subscriptions": msgspec.to_builtins(entries, enc_hook=str)}
+    subscriptions = [view(row) for row in store.list_by_users(call.tx, [user_id])]
+    return {"push_subscriptions": msgspec.to_builtins(subscriptions, enc_hook=str)}
 
 
 def prefetch(call: Call) -> None:

@@ -57,32 +57,32 @@ def generate_key() -> bytes:
     return ec.generate_private_key(_CURVE).private_numbers().private_value.to_bytes(_KEY_BYTES, "big")
 
 
-def _private_key(key: bytes) -> ec.EllipticCurvePrivateKey:
-    return ec.derive_private_key(int.from_bytes(key, "big"), _CURVE)
+def _private_key(vapid_key: bytes) -> ec.EllipticCurvePrivateKey:
+    return ec.derive_private_key(int.from_bytes(vapid_key, "big"), _CURVE)
 
 
-def derive_public_key(key: bytes) -> str:
+def derive_public_key(vapid_key: bytes) -> str:
     """Return the public key of a private VAPID key as base64url; browsers need it to create a push subscription."""
-    point = serialization.PublicFormat.UncompressedPoint
-    return encode_base64(_private_key(key).public_key().public_bytes(serialization.Encoding.X962, point))
+    point_format = serialization.PublicFormat.UncompressedPoint
+    return encode_base64(_private_key(vapid_key).public_key().public_bytes(serialization.Encoding.X962, point_format))
 
 
-def authorize(key: bytes, endpoint: str, contact: str | None, now_ms: int) -> str:
+def authorize(vapid_key: bytes, endpoint: str, contact: str | None, now_ms: int) -> str:
     """Return the Authorization header for the push service of an endpoint; `contact` is a URL of the operator."""
-    pem = _private_key(key).private_bytes(
+    pem = _private_key(vapid_key).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    parts = urlsplit(endpoint)
-    claims = {"aud": f"{parts.scheme}://{parts.netloc}", "exp": now_ms // 1000 + AUTHORIZATION_SECONDS}
+    url_parts = urlsplit(endpoint)
+    claims = {"aud": f"{url_parts.scheme}://{url_parts.netloc}", "exp": now_ms // 1000 + AUTHORIZATION_SECONDS}
     if contact is not None:
         claims["sub"] = contact
     token = jwt.encode({"alg": "ES256", "typ": "JWT"}, claims, ECKey.import_key(pem), algorithms=["ES256"])
-    return f"vapid t={token}, k={derive_public_key(key)}"
+    return f"vapid t={token}, k={derive_public_key(vapid_key)}"
 
 
-def derive_topic(key: bytes, subscription_id: int, channel_id: int) -> str:
+def derive_topic(vapid_key: bytes, subscription_id: int, channel_id: int) -> str:
     """Return the topic of a channel for one browser, from which a push service cannot infer the channel."""
-    digest = hmac.digest(key, f"{subscription_id}:{channel_id}".encode(), "sha256")
+    digest = hmac.digest(vapid_key, f"{subscription_id}:{channel_id}".encode(), "sha256")
     # RFC 8030 allows 32 characters of base64url.
     return encode_base64(digest[:24])
 
@@ -92,7 +92,7 @@ def encrypt(body: bytes, p256dh: str, auth: str) -> bytes:
     # The import is local because only workers encrypt, and only on servers with subscriptions.
     import http_ece  # type: ignore[import-untyped]
 
-    encrypted: bytes = http_ece.encrypt(
+    encrypted_body: bytes = http_ece.encrypt(
         body.ljust(-(-len(body) // PADDING_BYTES) * PADDING_BYTES),
         salt=os.urandom(16),
         private_key=ec.generate_private_key(_CURVE),
@@ -100,4 +100,4 @@ def encrypt(body: bytes, p256dh: str, auth: str) -> bytes:
         auth_secret=decode_base64(auth),
         version="aes128gcm",
     )
-    return encrypted
+    return encrypted_body

@@ -40,11 +40,11 @@ RETRY_DELAY_MAX_MS: Final = 10 * 60_000
 TIMEOUT_SECONDS: Final = 10.0
 """Timeout of a request to a push service in seconds."""
 
-_QUOTA: Final = "push"
+_QUOTA_NAME: Final = "push"
 _SILENT_FLAGS: Final = MessageFlags.SUPPRESS_NOTIFICATIONS | MessageFlags.EPHEMERAL | MessageFlags.LOADING
 _GONE_STATUSES: Final = (404, 410)
 _TOO_LARGE_STATUS: Final = 413
-_TOO_MANY_STATUS: Final = 429
+_TOO_MANY_REQUESTS_STATUS: Final = 429
 
 
 class MessageKey(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ class _Delivery(NamedTuple):
     subscription: PushSubscriptionRow
     notification: Notification
     urgency: str
-    key: bytes
+    vapid_key: bytes
     contact: str | None
     now_ms: int
 
@@ -91,22 +91,22 @@ def fan_out(call: Call, job: Job) -> None:
     """Enqueue a notification for each subscribed browser of the users that a message notifies.
 
     Skip users who received too many notifications, and delete subscriptions of browsers that were logged out."""
-    key = job.decode(MessageKey)
-    channel = access.find_channel(call.tx, key.channel_id)
-    row = messages.history.find(call.tx, key.channel_id, key.message_id)
+    message_key = job.decode(MessageKey)
+    channel = access.find_channel(call.tx, message_key.channel_id)
+    row = messages.history.find(call.tx, message_key.channel_id, message_key.message_id)
     if channel is None or row is None:
         return
-    notified = recipients.filter_notified(call, channel, row, recipients.list_candidate_ids(call, channel))
-    user_ids = [user_id for user_id in notified if _consume_quota(call, user_id)]
+    kinds_by_user = recipients.filter_notified(call, channel, row, recipients.list_candidate_ids(call, channel))
+    user_ids = [user_id for user_id in kinds_by_user if _consume_quota(call, user_id)]
     subscriptions = store.list_by_users(call.tx, user_ids)
     token_ids = {subscription.token_id for subscription in subscriptions}
-    valid_ids = auth.filter_valid_ids(call.tx, token_ids, call.now_ms)
+    valid_token_ids = auth.filter_valid_ids(call.tx, token_ids, call.now_ms)
     for subscription in subscriptions:
-        if subscription.token_id not in valid_ids:
+        if subscription.token_id not in valid_token_ids:
             # The browser was logged out.
             store.delete(call.tx, [subscription.id])
             continue
-        payload = DeliveryPayload(subscription.id, key.channel_id, key.message_id)
+        payload = DeliveryPayload(subscription.id, message_key.channel_id, message_key.message_id)
         # The notifications of a browser are sent in order; while one waits for a retry, the later ones wait too.
         call.tx.enqueue(SEND_JOB, payload, key=f"{SEND_JOB}/{subscription.user_id}/{subscription.id}")
 
@@ -114,7 +114,7 @@ def fan_out(call: Call, job: Job) -> None:
 def _consume_quota(call: Call, user_id: int) -> bool:
     """Count a notification of a user; return False if the user received too many."""
     try:
-        quotas.consume_quota(call, _QUOTA, user_id, wire.PUSH_NOTIFICATION_LIMIT)
+        quotas.consume_quota(call, _QUOTA_NAME, user_id, wire.PUSH_NOTIFICATION_LIMIT)
     except errors.ApiError:
         return False
     return True
@@ -124,8 +124,8 @@ def _load_delivery(call: Call, payload: DeliveryPayload) -> _Delivery | None:
     """Return a delivery, or None if the user is no longer to be notified.
 
     Everything is checked again, because minutes may have passed since the message was created."""
-    subscription, key = store.find(call.tx, payload.subscription_id), store.find_key(call.tx)
-    if subscription is None or key is None or not call.config.push.enabled:
+    subscription, vapid_key = store.find(call.tx, payload.subscription_id), store.find_key(call.tx)
+    if subscription is None or vapid_key is None or not call.config.push.enabled:
         return None
     if not features.is_enabled(call, Feature.PUSH):
         return None
@@ -142,12 +142,12 @@ def _load_delivery(call: Call, payload: DeliveryPayload) -> _Delivery | None:
         return None
     if read_states.find_many(call.tx, user_id, [channel.id]).get(channel.id, 0) >= row.id:
         return None
-    is_direct = kinds & (notification_settings.DIRECT_MENTION | notification_settings.PRIVATE_MESSAGE)
+    direct_kinds = kinds & (notification_settings.DIRECT_MENTION | notification_settings.PRIVATE_MESSAGE)
     return _Delivery(
         subscription,
         notifications.build(call, channel, row, user_id, with_text=recipients.can_read(channel_access)),
-        "high" if is_direct else "normal",
-        key,
+        "high" if direct_kinds else "normal",
+        vapid_key,
         call.config.push_contact,
         call.now_ms,
     )
@@ -158,15 +158,17 @@ async def send(operation: AsyncOperation, job: Job) -> None:
 
     Delete the subscription if the push service no longer has it, or if its endpoint is not allowed."""
     payload = job.decode(DeliveryPayload)
-    loaded = await operation.read(lambda call: _load_delivery(call, payload))
-    if loaded is None:
+    loaded_delivery = await operation.read(lambda call: _load_delivery(call, payload))
+    if loaded_delivery is None:
         return
-    delivery = loaded
+    delivery = loaded_delivery
     try:
         status, headers = await _post(operation, delivery, delivery.notification)
         if status == _TOO_LARGE_STATUS:
-            short = msgspec.structs.replace(delivery.notification, title="Hubbub", body=notifications.HIDDEN_TEXT)
-            status, headers = await _post(operation, delivery, short)
+            short_notification = msgspec.structs.replace(
+                delivery.notification, title="Hubbub", body=notifications.HIDDEN_TEXT
+            )
+            status, headers = await _post(operation, delivery, short_notification)
     except ForbiddenTargetError:
         # The endpoint is not allowed, for example because its host has a private address.
         status, headers = _GONE_STATUSES[0], {}
@@ -174,7 +176,7 @@ async def send(operation: AsyncOperation, job: Job) -> None:
         raise RetryLater(_compute_retry_delay_ms(job, {}), str(error)) from error
     if status in _GONE_STATUSES:
         await operation.write(lambda call: store.delete(call.tx, [delivery.subscription.id]))
-    elif status == _TOO_MANY_STATUS or status >= 500:
+    elif status == _TOO_MANY_REQUESTS_STATUS or status >= 500:
         raise RetryLater(_compute_retry_delay_ms(job, headers), f"the push service returned status {status}")
     elif not 200 <= status < 300:
         log.warning("A push service rejected a notification", extra={"status": status})
@@ -190,12 +192,14 @@ async def _post(
         encryption.encrypt, codec.encode(notification), subscription.p256dh, subscription.auth
     )
     headers = {
-        "Authorization": encryption.authorize(delivery.key, subscription.endpoint, delivery.contact, delivery.now_ms),
+        "Authorization": encryption.authorize(
+            delivery.vapid_key, subscription.endpoint, delivery.contact, delivery.now_ms
+        ),
         "Content-Encoding": "aes128gcm",
         "Content-Type": "application/octet-stream",
         "TTL": str(TIME_TO_LIVE_SECONDS),
         # A push service keeps only the latest notification of a topic for a browser that is offline.
-        "Topic": encryption.derive_topic(delivery.key, subscription.id, int(notification.channel_id)),
+        "Topic": encryption.derive_topic(delivery.vapid_key, subscription.id, int(notification.channel_id)),
         "Urgency": delivery.urgency,
     }
     response = await operation.outbound.request(

@@ -49,10 +49,12 @@ def build(call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, wit
     user = users.find(call.tx, user_id)
     language = None if user is None else translation.find_language(user.locale)
     with translation.use_language(language or translation.ENGLISH):
-        return _build(call, channel, row, user_id, with_text=with_text)
+        return _build_in_current_language(call, channel, row, user_id, with_text=with_text)
 
 
-def _build(call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, with_text: bool) -> Notification:
+def _build_in_current_language(
+    call: Call, channel: ChannelRef, row: MessageRow, user_id: int, *, with_text: bool
+) -> Notification:
     user_call = recipients.acting_as(call, user_id)
     message = messages.views.message(user_call, row, guild_id=channel.guild_id)
     author = _display_name(call, channel, message)
@@ -106,20 +108,20 @@ def _summarize(call: Call, channel: ChannelRef, message: wire_messages.Message) 
 
 def _plain_text(call: Call, channel: ChannelRef, message: wire_messages.Message) -> str:
     """Return the content with names in place of mentions and emoji, and without the text of spoilers."""
-    unknown = gettext("unknown")
-    names = {int(user.id): user.global_name or user.username for user in message.mentions}
+    unknown_name = gettext("unknown")
+    names_by_user_id = {int(user.id): user.global_name or user.username for user in message.mentions}
 
     def name_of(match: re.Match[str]) -> str:
-        prefix, id_ = match[1], int(match[2])
+        prefix, mentioned_id = match[1], int(match[2])
         if prefix == "#":
             # The name of a channel that the user cannot see is not revealed.
-            is_visible = recipients.find_access(call, id_, call.user_id) is not None
-            mentioned = channels.find(call.tx, id_) if is_visible else None
-            return f"#{unknown if mentioned is None else mentioned.name}"
+            is_visible = recipients.find_access(call, mentioned_id, call.user_id) is not None
+            mentioned_channel = channels.find(call.tx, mentioned_id) if is_visible else None
+            return f"#{unknown_name if mentioned_channel is None else mentioned_channel.name}"
         if prefix == "@&":
-            role = None if channel.guild_id is None else roles.find(call.tx, channel.guild_id, id_)
-            return f"@{unknown if role is None else role.name}"
-        return f"@{names.get(id_, unknown)}"
+            role = None if channel.guild_id is None else roles.find(call.tx, channel.guild_id, mentioned_id)
+            return f"@{unknown_name if role is None else role.name}"
+        return f"@{names_by_user_id.get(mentioned_id, unknown_name)}"
 
     spoiler = gettext("(spoiler)")
     text = _SPOILER_PATTERN.sub(lambda _: spoiler, message.content)

@@ -27,25 +27,29 @@ def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: 
 
     `user_ids` are recipients of a private channel, or any users for a channel of a guild. Settings, permissions, blocks
     and presences are those at the time of the call."""
-    kinds = _find_kinds(call, channel, row, user_ids)
-    rules = notification_settings.find_rules(call.tx, kinds, call.now_ms, channel.guild_id or 0)
+    kinds_by_user = _find_kinds(call, channel, row, user_ids)
+    rules_by_user = notification_settings.find_rules(call.tx, kinds_by_user, call.now_ms, channel.guild_id or 0)
     path = notification_settings.find_channel_paths(call.tx, [channel.id])[channel.id]
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
-    default = NotificationLevel.ALL_MESSAGES if guild is None else guild.default_message_notifications
+    default_level = NotificationLevel.ALL_MESSAGES if guild is None else guild.default_message_notifications
     candidate_ids = [
         user_id
-        for user_id, user_kinds in kinds.items()
-        if rules[user_id].notifies(path, user_kinds, default=default)
-        and rules[user_id].allows_push(path)
+        for user_id, user_kinds in kinds_by_user.items()
+        if rules_by_user[user_id].notifies(path, user_kinds, default=default_level)
+        and rules_by_user[user_id].allows_push(path)
         and not call.presences.is_active(user_id)
     ]
-    settings = user_settings.find_many(call.tx, candidate_ids) if candidate_ids else {}
-    busy_ids = {user_id for user_id, user_setting in settings.items() if user_setting.status == Status.DND}
+    settings_by_user = user_settings.find_many(call.tx, candidate_ids) if candidate_ids else {}
+    do_not_disturb_ids = {
+        user_id for user_id, user_setting in settings_by_user.items() if user_setting.status == Status.DND
+    }
     blocker_ids = set(relationships.list_blockers(call.tx, row.author_id)) if candidate_ids else set()
     return {
-        user_id: kinds[user_id]
+        user_id: kinds_by_user[user_id]
         for user_id in candidate_ids
-        if user_id not in busy_ids and user_id not in blocker_ids and find_access(call, channel.id, user_id) is not None
+        if user_id not in do_not_disturb_ids
+        and user_id not in blocker_ids
+        and find_access(call, channel.id, user_id) is not None
     }
 
 
@@ -53,21 +57,21 @@ def _find_kinds(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iter
     """Return the bits of a message by user ID, for the members or recipients among `user_ids` except its author."""
     mentioned_ids = set(codec.decode(row.mentions, list[Snowflake])) if row.mentions else set[int]()
     if channel.guild_id is None:
-        kinds = dict.fromkeys(user_ids, notification_settings.PRIVATE_MESSAGE)
+        kinds_by_user = dict.fromkeys(user_ids, notification_settings.PRIVATE_MESSAGE)
     else:
         role_ids = set(codec.decode(row.mention_roles, list[Snowflake])) if row.mention_roles else set[int]()
         member_ids = members.find_rows(call.tx, channel.guild_id, user_ids).keys()
         roles_by_user = members.find_role_ids(call.tx, channel.guild_id, member_ids) if role_ids else {}
-        everyone = notification_settings.EVERYONE_MENTION if row.mention_everyone else 0
-        kinds = {
-            user_id: everyone
+        everyone_bit = notification_settings.EVERYONE_MENTION if row.mention_everyone else 0
+        kinds_by_user = {
+            user_id: everyone_bit
             | (notification_settings.ROLE_MENTION if role_ids.intersection(roles_by_user.get(user_id, ())) else 0)
             for user_id in member_ids
         }
-    for user_id in kinds.keys() & mentioned_ids:
-        kinds[user_id] |= notification_settings.DIRECT_MENTION
-    kinds.pop(row.author_id, None)
-    return kinds
+    for user_id in kinds_by_user.keys() & mentioned_ids:
+        kinds_by_user[user_id] |= notification_settings.DIRECT_MENTION
+    kinds_by_user.pop(row.author_id, None)
+    return kinds_by_user
 
 
 def acting_as(call: Call, user_id: int) -> Call:

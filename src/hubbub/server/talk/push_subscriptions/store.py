@@ -36,9 +36,9 @@ def find_key(tx: Tx) -> bytes | None:
     return meta.find_key(tx, _KEY_NAME)
 
 
-def insert_key(tx: Tx, key: bytes) -> None:
+def insert_key(tx: Tx, vapid_key: bytes) -> None:
     """Store the private VAPID key, unless there is one."""
-    meta.insert(tx, _KEY_NAME, key.hex())
+    meta.insert(tx, _KEY_NAME, vapid_key.hex())
 
 
 def prefetch_any(tx: Tx) -> None:

@@ -72,11 +72,11 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's read states for the export of their data."""
-    entries = [
+    read_states = [
         {"channel_id": str(channel_id), "last_message_id": str(message_id)}
         for channel_id, message_id in store.find_last_ids(call.tx, user_id).items()
     ]
-    return {"read_states": entries}
+    return {"read_states": read_states}
 
 
 def reassign_messages(

@@ -44,20 +44,26 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
 
 def list_read_states(call: Call, channel_id: int | None = None) -> list[wire.ReadState]:
     """Return the read states of the caller with the counts of their unread mentions, of all channels or of one."""
-    last_ids = store.find_last_ids(call.tx, call.user_id, channel_id)
+    last_read_ids = store.find_last_ids(call.tx, call.user_id, channel_id)
     memberships = _list_memberships(call)
     joined_ids = {guild_id: joined_id for guild_id, joined_id, _ in memberships}
-    counts, guild_ids = _count_unread(call, last_ids, memberships, channel_id)
+    counts, guild_ids = _count_unread(call, last_read_ids, memberships, channel_id)
     read_states = [
-        wire.ReadState(id=ChannelId(id_), last_message_id=MessageId(last_id), mention_count=counts.pop(id_, 0))
-        for id_, last_id in last_ids.items()
+        wire.ReadState(
+            id=ChannelId(read_channel_id),
+            last_message_id=MessageId(last_read_id),
+            mention_count=counts.pop(read_channel_id, 0),
+        )
+        for read_channel_id, last_read_id in last_read_ids.items()
     ]
     # Channels without a read state: in a guild, everything before the user joined counts as read.
     read_states += [
         wire.ReadState(
-            id=ChannelId(id_), last_message_id=MessageId(joined_ids.get(guild_ids[id_], 0)), mention_count=count
+            id=ChannelId(read_channel_id),
+            last_message_id=MessageId(joined_ids.get(guild_ids[read_channel_id], 0)),
+            mention_count=count,
         )
-        for id_, count in sorted(counts.items())
+        for read_channel_id, count in sorted(counts.items())
     ]
     return read_states
 
@@ -88,7 +94,7 @@ def _list_targets(
 
 
 def _count_unread(
-    call: Call, last_ids: Mapping[int, int], memberships: _Memberships, channel_id: int | None
+    call: Call, last_read_ids: Mapping[int, int], memberships: _Memberships, channel_id: int | None
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Return the number of unread mentions and the guild ID by channel ID; the guild ID of private channels is 0."""
     blocked_ids = relationships.list_blocked_ids(call.tx, call.user_id)
@@ -99,34 +105,46 @@ def _count_unread(
     for target, mention in store.list_mentions_since(call.tx, _list_targets(call, memberships), floor_id, channel_id):
         if mention.author_id in ignored_author_ids or (mention.guild_id and mention.guild_id not in joined_ids):
             continue
-        if mention.message_id > last_ids.get(mention.channel_id, joined_ids.get(mention.guild_id or 0, 0)):
+        if mention.message_id > last_read_ids.get(mention.channel_id, joined_ids.get(mention.guild_id or 0, 0)):
             key = (mention.channel_id, mention.message_id)
             kinds_by_message[key] = kinds_by_message.get(key, 0) | target.kind
-    private_counts = _count_private(call, last_ids, ignored_author_ids, channel_id)
-    channel_ids = {id_ for id_, _ in kinds_by_message} | private_counts.keys()
-    paths = notification_settings.find_channel_paths(call.tx, channel_ids)
+    private_counts = _count_private(call, last_read_ids, ignored_author_ids, channel_id)
+    channel_ids = {unread_channel_id for unread_channel_id, _ in kinds_by_message} | private_counts.keys()
+    paths_by_channel = notification_settings.find_channel_paths(call.tx, channel_ids)
     rules = notification_settings.find_rules(call.tx, [call.user_id], call.now_ms)[call.user_id]
     counts: dict[int, int] = {}
-    for (id_, _), kinds in kinds_by_message.items():
-        if id_ in paths and rules.counts_as_mention(paths[id_], kinds):
-            counts[id_] = counts.get(id_, 0) + 1
+    for (unread_channel_id, _), kinds in kinds_by_message.items():
+        if unread_channel_id in paths_by_channel and rules.counts_as_mention(
+            paths_by_channel[unread_channel_id], kinds
+        ):
+            counts[unread_channel_id] = counts.get(unread_channel_id, 0) + 1
     # These counts include the messages with mentions; if the channel is muted, only messages with mentions count.
     counts |= {
-        id_: count
-        for id_, count in private_counts.items()
-        if rules.counts_as_mention(paths[id_], notification_settings.PRIVATE_MESSAGE)
+        unread_channel_id: count
+        for unread_channel_id, count in private_counts.items()
+        if rules.counts_as_mention(paths_by_channel[unread_channel_id], notification_settings.PRIVATE_MESSAGE)
     }
-    visible = {id_: count for id_, count in counts.items() if _find_access(call, id_) is not None}
-    return visible, {id_: paths[id_].guild_id for id_ in visible}
+    visible_counts = {
+        unread_channel_id: count
+        for unread_channel_id, count in counts.items()
+        if _find_access(call, unread_channel_id) is not None
+    }
+    return visible_counts, {
+        unread_channel_id: paths_by_channel[unread_channel_id].guild_id for unread_channel_id in visible_counts
+    }
 
 
 def _count_private(
-    call: Call, last_ids: Mapping[int, int], ignored_author_ids: Collection[int], channel_id: int | None
+    call: Call, last_read_ids: Mapping[int, int], ignored_author_ids: Collection[int], channel_id: int | None
 ) -> dict[int, int]:
     """Return the number of unread messages in the caller's private channels, by channel ID."""
-    private_ids = store.list_private_channel_ids(call.tx, call.user_id)
-    floors = {id_: last_ids.get(id_, 0) for id_ in private_ids if channel_id in (None, id_)}
-    return messages.history.count_after(call.tx, floors, ignored_author_ids, wire.UNREAD_COUNT_MAX)
+    private_channel_ids = store.list_private_channel_ids(call.tx, call.user_id)
+    last_read_ids_by_channel = {
+        private_channel_id: last_read_ids.get(private_channel_id, 0)
+        for private_channel_id in private_channel_ids
+        if channel_id in (None, private_channel_id)
+    }
+    return messages.history.count_after(call.tx, last_read_ids_by_channel, ignored_author_ids, wire.UNREAD_COUNT_MAX)
 
 
 def _find_access(call: Call, channel_id: int) -> ChannelAccess | None:
@@ -145,10 +163,10 @@ def list_mentions(call: Call, query: wire.ListMentions) -> list[wire_messages.Me
     targets = _list_targets(call, memberships, includes_roles=query.roles, includes_everyone=query.everyone)
     after_id = Snowflake.at(call.now_ms - MENTION_LIFETIME_MS)
     before_id: int = MESSAGE_ID_MAX if query.before is None else query.before
-    rows: dict[int, messages.MessageRow] = {}
-    accesses: dict[int, ChannelAccess | None] = {}
-    while len(rows) < query.limit:
-        stored = store.list_newest_mentions(
+    rows_by_id: dict[int, messages.MessageRow] = {}
+    access_by_channel: dict[int, ChannelAccess | None] = {}
+    while len(rows_by_id) < query.limit:
+        mention_page = store.list_newest_mentions(
             call.tx,
             targets,
             after_id=after_id,
@@ -156,46 +174,46 @@ def list_mentions(call: Call, query: wire.ListMentions) -> list[wire_messages.Me
             guild_id=query.guild_id,
             limit=MENTION_ROWS_PER_QUERY,
         )
-        found = [
+        relevant_mentions = [
             mention
-            for target, mention in stored
+            for target, mention in mention_page
             if mention.message_id > target.floor_id
             and mention.author_id not in ignored_author_ids
             and (mention.guild_id is None or mention.guild_id in guild_ids)
         ]
-        rows |= _find_readable(call, found, accesses)
-        if len(stored) < MENTION_ROWS_PER_QUERY:
+        rows_by_id |= _find_readable(call, relevant_mentions, access_by_channel)
+        if len(mention_page) < MENTION_ROWS_PER_QUERY:
             break
         # The last message may have more rows, so the next query includes it.
-        before_id = stored[-1][1].message_id + 1
-    newest = [rows[message_id] for message_id in sorted(rows, reverse=True)[: query.limit]]
-    return _build_views(call, newest, accesses)
+        before_id = mention_page[-1][1].message_id + 1
+    newest_rows = [rows_by_id[message_id] for message_id in sorted(rows_by_id, reverse=True)[: query.limit]]
+    return _build_views(call, newest_rows, access_by_channel)
 
 
 def _find_readable(
-    call: Call, mentions: Collection[store.Mention], accesses: dict[int, ChannelAccess | None]
+    call: Call, mentions: Collection[store.Mention], access_by_channel: dict[int, ChannelAccess | None]
 ) -> dict[int, messages.MessageRow]:
-    """Return the messages of mentions that the caller can read, by ID; add the channels' standings to `accesses`."""
-    ids_by_channel: dict[int, set[int]] = {}
+    """Return the messages of mentions that the caller can read, by ID; add the channels' standings to `access_by_channel`."""
+    message_ids_by_channel: dict[int, set[int]] = {}
     for mention in mentions:
-        ids_by_channel.setdefault(mention.channel_id, set()).add(mention.message_id)
-    rows: dict[int, messages.MessageRow] = {}
-    for channel_id, message_ids in ids_by_channel.items():
-        if channel_id not in accesses:
-            accesses[channel_id] = _find_access(call, channel_id)
-        channel_access = accesses[channel_id]
+        message_ids_by_channel.setdefault(mention.channel_id, set()).add(mention.message_id)
+    rows_by_id: dict[int, messages.MessageRow] = {}
+    for channel_id, message_ids in message_ids_by_channel.items():
+        if channel_id not in access_by_channel:
+            access_by_channel[channel_id] = _find_access(call, channel_id)
+        channel_access = access_by_channel[channel_id]
         if channel_access is not None and channel_access.can(Permissions.READ_MESSAGE_HISTORY):
-            rows |= messages.history.find_many(call.tx, channel_id, message_ids)
-    return rows
+            rows_by_id |= messages.history.find_many(call.tx, channel_id, message_ids)
+    return rows_by_id
 
 
 def _build_views(
-    call: Call, rows: Collection[messages.MessageRow], accesses: Mapping[int, ChannelAccess | None]
+    call: Call, rows: Collection[messages.MessageRow], access_by_channel: Mapping[int, ChannelAccess | None]
 ) -> list[wire_messages.Message]:
     """Build the views of messages of several guilds in the order of the rows."""
     rows_by_guild: dict[GuildId | None, list[messages.MessageRow]] = {}
     for row in rows:
-        channel_access = accesses[row.channel_id]
+        channel_access = access_by_channel[row.channel_id]
         assert channel_access is not None
         rows_by_guild.setdefault(channel_access.channel.guild_id, []).append(row)
     views: dict[int, wire_messages.Message] = {

@@ -12,8 +12,8 @@ from hubbub.server.talk.read_states import actions, mentions, store
 @handles(wire.ACK_MESSAGE)
 def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.AckMessage) -> wire.AckResult:
     """Mark a channel as read up to a message."""
-    standing = access.get_channel_standing(call, channel_id)
-    actions.mark_read(call, {ChannelId(standing.channel.id): message_id}, allows_backward=body.manual is True)
+    channel_access = access.get_channel_standing(call, channel_id)
+    actions.mark_read(call, {ChannelId(channel_access.channel.id): message_id}, allows_backward=body.manual is True)
     return wire.AckResult()
 
 

@@ -23,31 +23,31 @@ NOTICES_BATCH_SIZE: Final = 50
 
 def create(call: Call, body: wire.CreateReport) -> tuple[ReportRow, CaseRow]:
     """Report an object. A second report of the caller in an open case replaces reason and comment of the first."""
-    reported = evidence.collect(call, body)
+    reported_object = evidence.collect(call, body)
     case = store.find_open_case(call.tx, body.kind.value, body.id)
     if case is None:
         case = CaseRow(
             id=call.new_id(Snowflake),
             target_kind=body.kind.value,
             target_id=body.id,
-            channel_id=reported.channel_id,
-            guild_id=reported.guild_id,
-            user_id=reported.user_id,
-            title=reported.title,
+            channel_id=reported_object.channel_id,
+            guild_id=reported_object.guild_id,
+            user_id=reported_object.user_id,
+            title=reported_object.title,
         )
         store.insert_case(call.tx, case)
-    earlier = store.find_own_report(call.tx, case.id, call.user_id)
+    earlier_report = store.find_own_report(call.tx, case.id, call.user_id)
     comment = body.comment.strip()
-    if earlier is not None:
-        store.update_report(call.tx, earlier.id, body.reason.value, comment)
-        return earlier._replace(reason=body.reason.value, comment=comment), case
+    if earlier_report is not None:
+        store.update_report(call.tx, earlier_report.id, body.reason.value, comment)
+        return earlier_report._replace(reason=body.reason.value, comment=comment), case
     report = ReportRow(
         id=call.new_id(Snowflake),
         case_id=case.id,
         reporter_id=call.user_id,
         reason=body.reason.value,
         comment=comment,
-        evidence=codec.encode(reported.evidence).decode(),
+        evidence=codec.encode(reported_object.evidence).decode(),
     )
     store.insert_report(call.tx, report)
     store.increment_report_count(call.tx, case.id)
@@ -60,7 +60,7 @@ def assign(call: Call, case: CaseRow, *, is_assigned: bool) -> CaseRow:
     assignee_id = int(call.user_id) if is_assigned else None
     if case.assignee_id != assignee_id:
         store.set_assignee(call.tx, case.id, assignee_id)
-        _record(call, "report.assign" if is_assigned else "report.unassign", case)
+        _log_case_action(call, "report.assign" if is_assigned else "report.unassign", case)
     return case._replace(assignee_id=assignee_id)
 
 
@@ -81,18 +81,18 @@ def decide(
     if should_delete_message or action == CaseAction.DELETE_MESSAGE:
         _delete_message(call, case)
     decision_id = _apply_decision(call, case, action, note or "", ends_ms)
-    decided = case._replace(
+    decided_case = case._replace(
         action=action.value,
         note=note,
         operator_id=call.user_id_or_none,
         decided_ms=call.now_ms,
         decision_id=decision_id,
     )
-    store.set_decision(call.tx, decided)
+    store.set_decision(call.tx, decided_case)
     detail = f"{action.value.replace('_', ' ')}{' and delete message' if should_delete_message else ''}"
-    _record(call, "report.decide", case, detail=detail, reason=note)
+    _log_case_action(call, "report.decide", case, detail=detail, reason=note)
     call.tx.enqueue(NOTIFY_REPORTERS_JOB, (case.id, 0))
-    return decided
+    return decided_case
 
 
 def notify_reporters(call: Call, case_id: int, after_id: int) -> None:
@@ -192,9 +192,9 @@ def _apply_decision(call: Call, case: CaseRow, action: CaseAction, note: str, en
         call, user.id, decision_action, reason=note, subject=case.title, case_id=case.id
     )
     verb = "deleted your message" if action == CaseAction.DELETE_MESSAGE else "warned you"
-    quoted = note.replace("\n", "\n> ")
+    quoted_note = note.replace("\n", "\n> ")
     text = (
-        f"The operators of this server {verb}. Reason:\n> {quoted}\n"
+        f"The operators of this server {verb}. Reason:\n> {quoted_note}\n"
         f"You can appeal in your account settings: {call.config.web_url}/settings/account"
     )
     direct_messages.send_notice(call, user.id, text)
@@ -209,7 +209,7 @@ def _delete_message(call: Call, case: CaseRow) -> None:
             messages.changes.remove(call, row)
 
 
-def _record(call: Call, action: str, case: CaseRow, *, detail: str = "", reason: str | None = None) -> None:
+def _log_case_action(call: Call, action: str, case: CaseRow, *, detail: str = "", reason: str | None = None) -> None:
     administration.audit.log_action(
         call,
         action,

@@ -16,8 +16,8 @@ from hubbub.server.talk import messages
 
 TITLE_LENGTH_MAX: Final = 200
 """Maximum length of the title of a case, in characters."""
-_CONTEXT_BEFORE: Final = 3
-_CONTEXT_AFTER: Final = wire.REPORT_CONTEXT_MAX - _CONTEXT_BEFORE
+_CONTEXT_BEFORE_MAX: Final = 3
+_CONTEXT_AFTER_MAX: Final = wire.REPORT_CONTEXT_MAX - _CONTEXT_BEFORE_MAX
 
 
 class ReportedObject(NamedTuple):
@@ -52,12 +52,14 @@ def _collect_message(call: Call, channel_id: ChannelId, message_id: MessageId) -
     channel = channel_access.channel
     rows = [row]
     if messages.history.can_read_history(channel_access):
-        rows += messages.history.list_around(call, channel_id, message_id, before=_CONTEXT_BEFORE, after=_CONTEXT_AFTER)
-    reported, *context = messages.views.messages(call, rows, guild_id=channel.guild_id)
+        rows += messages.history.list_around(
+            call, channel_id, message_id, before_limit=_CONTEXT_BEFORE_MAX, after_limit=_CONTEXT_AFTER_MAX
+        )
+    reported_view, *context_views = messages.views.messages(call, rows, guild_id=channel.guild_id)
     author = users.find(call.tx, row.author_id) if row.is_user_authored else None
     channel_row = channels.find(call.tx, channel_id)
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
-    message = _message(reported)
+    message = _message(reported_view)
     return ReportedObject(
         title=(message.content or ", ".join(file.filename for file in message.files))[:TITLE_LENGTH_MAX],
         evidence=wire.Evidence(
@@ -65,7 +67,7 @@ def _collect_message(call: Call, channel_id: ChannelId, message_id: MessageId) -
             channel_name=None if channel_row is None else channel_row.name,
             guild_name=None if guild is None else guild.name,
             message=message,
-            context=[_message(other) for other in context],
+            context=[_message(context_view) for context_view in context_views],
         ),
         user_id=None if author is None or author.bot else author.id,
         channel_id=channel_id,

@@ -187,7 +187,7 @@ def list_reports_of(tx: Tx, reporter_id: int, *, limit: int) -> list[ReportRow]:
 
 def find_reasons(tx: Tx, case_ids: Sequence[int]) -> dict[int, list[str]]:
     """Return the reasons of the reports by case, the most frequent first."""
-    reasons: dict[int, list[str]] = {}
+    reasons_by_case: dict[int, list[str]] = {}
     if case_ids:
         rows = tx.all(
             f"SELECT case_id, reason, COUNT(*) FROM reports WHERE case_id IN ({placeholders(case_ids)}) "
@@ -195,8 +195,8 @@ def find_reasons(tx: Tx, case_ids: Sequence[int]) -> dict[int, list[str]]:
             *case_ids,
         )
         for case_id, reason, _ in rows:
-            reasons.setdefault(case_id, []).append(reason)
-    return reasons
+            reasons_by_case.setdefault(case_id, []).append(reason)
+    return reasons_by_case
 
 
 def clear_reporter(tx: Tx, reporter_id: int) -> None:

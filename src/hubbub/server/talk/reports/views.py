@@ -37,17 +37,18 @@ def report(row: ReportRow, case: CaseRow) -> wire.Report:
 def own_reports(call: Call, user_id: int, limit: int = OWN_REPORTS_MAX) -> list[wire.Report]:
     """Build the wire models of a user's reports, newest first."""
     rows = store.list_reports_of(call.tx, user_id, limit=limit)
-    cases = store.find_cases(call.tx, [row.case_id for row in rows])
-    return [report(row, cases[row.case_id]) for row in rows if row.case_id in cases]
+    cases_by_id = store.find_cases(call.tx, [row.case_id for row in rows])
+    return [report(row, cases_by_id[row.case_id]) for row in rows if row.case_id in cases_by_id]
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
     """Return the reports of a user for the data export, with their evidence. Reports about the user are not included."""
     rows = store.list_reports_of(call.tx, user_id, limit=OWN_REPORTS_MAX)
-    evidence = {row.id: codec.decode(row.evidence, wire.Evidence) for row in rows}
+    evidence_by_report = {row.id: codec.decode(row.evidence, wire.Evidence) for row in rows}
     return {
         "reports": [
-            msgspec.structs.asdict(report) | {"evidence": evidence[report.id]} for report in own_reports(call, user_id)
+            msgspec.structs.asdict(report) | {"evidence": evidence_by_report[report.id]}
+            for report in own_reports(call, user_id)
         ]
     }
 
@@ -61,7 +62,7 @@ def case_details(call: Call, row: CaseRow) -> wire.ReportCaseDetails:
     """Build the wire model of a case with its oldest reports, at most `REPORTS_MAX`."""
     reports = store.list_reports(call.tx, row.id, limit=REPORTS_MAX)
     reporter_ids = [report.reporter_id for report in reports if report.reporter_id is not None]
-    names = {user_id: user.username for user_id, user in users.find_many(call.tx, reporter_ids).items()}
+    names_by_user_id = {user_id: user.username for user_id, user in users.find_many(call.tx, reporter_ids).items()}
     [fields] = _case_fields(call, [row])
     return wire.ReportCaseDetails(
         **fields,
@@ -69,7 +70,7 @@ def case_details(call: Call, row: CaseRow) -> wire.ReportCaseDetails:
             wire.CaseReport(
                 id=Snowflake(report.id),
                 reporter_id=None if report.reporter_id is None else UserId(report.reporter_id),
-                reporter_name=None if report.reporter_id is None else names.get(report.reporter_id),
+                reporter_name=None if report.reporter_id is None else names_by_user_id.get(report.reporter_id),
                 reason=ReportReason(report.reason),
                 comment=report.comment,
                 created_at=codec.timestamp(Snowflake(report.id).created_ms),
@@ -82,9 +83,9 @@ def case_details(call: Call, row: CaseRow) -> wire.ReportCaseDetails:
 
 
 def _case_fields(call: Call, rows: Sequence[CaseRow]) -> list[dict[str, Any]]:
-    reasons = store.find_reasons(call.tx, [row.id for row in rows])
+    reasons_by_case = store.find_reasons(call.tx, [row.id for row in rows])
     user_ids = [user_id for row in rows for user_id in (row.assignee_id, row.operator_id) if user_id is not None]
-    names = {user_id: user.username for user_id, user in users.find_many(call.tx, user_ids).items()}
+    names_by_user_id = {user_id: user.username for user_id, user in users.find_many(call.tx, user_ids).items()}
     return [
         {
             "id": Snowflake(row.id),
@@ -95,15 +96,15 @@ def _case_fields(call: Call, rows: Sequence[CaseRow]) -> list[dict[str, Any]]:
             "user_id": None if row.user_id is None else UserId(row.user_id),
             "title": row.title,
             "state": _state(row),
-            "reasons": [ReportReason(reason) for reason in reasons.get(row.id, [])],
+            "reasons": [ReportReason(reason) for reason in reasons_by_case.get(row.id, [])],
             "report_count": row.report_count,
             "created_at": codec.timestamp(Snowflake(row.id).created_ms),
             "assignee_id": None if row.assignee_id is None else UserId(row.assignee_id),
-            "assignee_name": None if row.assignee_id is None else names.get(row.assignee_id),
+            "assignee_name": None if row.assignee_id is None else names_by_user_id.get(row.assignee_id),
             "action": None if row.action is None else CaseAction(row.action),
             "note": row.note,
             "decided_at": None if row.decided_ms is None else codec.timestamp(row.decided_ms),
-            "operator_name": None if row.operator_id is None else names.get(row.operator_id),
+            "operator_name": None if row.operator_id is None else names_by_user_id.get(row.operator_id),
         }
         for row in rows
     ]

@@ -140,19 +140,19 @@ def build_step(call: Call, progress: BuildProgress) -> BuildProgress | None:
     if not store.is_building(call.tx, progress.guild_id):
         return None
     rows: list[MessageRow] = []
-    channel_id, after, is_finished = int(progress.channel_id), int(progress.after), False
+    channel_id, after_id, is_finished = int(progress.channel_id), int(progress.after), False
     for _ in range(CHANNELS_PER_STEP_MAX):
-        if not after:
+        if not after_id:
             next_channel_id = store.find_next_channel_id(call.tx, progress.guild_id, channel_id)
             if next_channel_id is None:
                 is_finished = True
                 break
             channel_id = next_channel_id
-        remaining = BATCH_SIZE - len(rows)
-        page = messages.history.list_after(call.tx, channel_id, after, remaining)
-        rows += page
+        page_size = BATCH_SIZE - len(rows)
+        page_rows = messages.history.list_after(call.tx, channel_id, after_id, page_size)
+        rows += page_rows
         # Rows come newest first. If the page is full, the channel may have more.
-        after = page[0].id if len(page) == remaining else 0
+        after_id = page_rows[0].id if len(page_rows) == page_size else 0
         if len(rows) >= BATCH_SIZE:
             break
     _update_index(call, progress.guild_id, [row.id for row in rows], rows)
@@ -160,7 +160,7 @@ def build_step(call: Call, progress: BuildProgress) -> BuildProgress | None:
         store.finish_build(call.tx, progress.guild_id)
         return None
     store.add_indexed_count(call.tx, progress.guild_id, len(rows))
-    return BuildProgress(guild_id=progress.guild_id, channel_id=ChannelId(channel_id), after=MessageId(after))
+    return BuildProgress(guild_id=progress.guild_id, channel_id=ChannelId(channel_id), after=MessageId(after_id))
 
 
 def index_pending_changes(call: Call, job: Job) -> None:
@@ -175,13 +175,13 @@ def index_pending_changes(call: Call, job: Job) -> None:
 def index_changes(call: Call, index_id: int) -> int:
     """Index a batch of changed messages and return its size."""
     changes = store.take_changes(call.tx, index_id, BATCH_SIZE)
-    ids_by_channel: dict[int, list[int]] = {}
+    message_ids_by_channel: dict[int, list[int]] = {}
     for channel_id, message_id in changes:
-        ids_by_channel.setdefault(channel_id, []).append(message_id)
+        message_ids_by_channel.setdefault(channel_id, []).append(message_id)
     rows = [
         row
-        for channel_id, ids in ids_by_channel.items()
-        for row in messages.history.find_many(call.tx, channel_id, ids).values()
+        for channel_id, channel_message_ids in message_ids_by_channel.items()
+        for row in messages.history.find_many(call.tx, channel_id, channel_message_ids).values()
     ]
     _update_index(call, index_id, [message_id for _, message_id in changes], rows)
     return len(changes)
@@ -190,11 +190,11 @@ def index_changes(call: Call, index_id: int) -> int:
 def remove_channel_documents(call: Call, job: Job) -> None:
     """Remove a batch of documents of deleted channels and reschedule the job while there may be more."""
     channel_ids = job.decode(RemovalPayload).channel_ids
-    remaining = BATCH_SIZE
-    while channel_ids and remaining > 0:
-        removed = store.delete_channel_documents(call.tx, channel_ids[0], remaining)
-        remaining -= removed
-        if remaining > 0:
+    remaining_count = BATCH_SIZE
+    while channel_ids and remaining_count > 0:
+        removed_count = store.delete_channel_documents(call.tx, channel_ids[0], remaining_count)
+        remaining_count -= removed_count
+        if remaining_count > 0:
             channel_ids = channel_ids[1:]
     if channel_ids:
         call.tx.enqueue(REMOVE_JOB, RemovalPayload(channel_ids=channel_ids))
@@ -236,6 +236,6 @@ def _find_replied_author_ids(call: Call, rows: Iterable[MessageRow]) -> dict[int
             replied_ids_by_channel.setdefault(row.channel_id, []).append(replied_id)
     return {
         replied_row.id: replied_row.author_id
-        for channel_id, ids in replied_ids_by_channel.items()
-        for replied_row in messages.history.find_many(call.tx, channel_id, ids).values()
+        for channel_id, replied_ids in replied_ids_by_channel.items()
+        for replied_row in messages.history.find_many(call.tx, channel_id, replied_ids).values()
     }

@@ -58,9 +58,9 @@ def _build_query(call: Call, guild_id: GuildId | None, scope: SearchScope, param
     """Build the index query, or return None if nothing can match."""
     if not scope.searchable_channels:
         return None
-    scope_groups, scope_excluded, private_marks = scope.to_marks()
+    scope_groups, scope_excluded_marks, private_marks = scope.to_marks()
     required_groups = list(scope_groups)
-    excluded_marks = list(scope_excluded)
+    excluded_marks = list(scope_excluded_marks)
     if params.channel_id:
         channel_rows = channels.find_many(call.tx, params.channel_id)
         channel_ids = [row.id for row in channel_rows.values() if row.guild_id == guild_id and _can_search(scope, row)]
@@ -95,7 +95,7 @@ def _build_query(call: Call, guild_id: GuildId | None, scope: SearchScope, param
         phrases=phrases,
         slop=params.slop,
         required_groups=tuple(required_groups),
-        excluded=tuple(dict.fromkeys(excluded_marks)),
+        excluded_marks=tuple(dict.fromkeys(excluded_marks)),
         private_thread_marks=private_marks,
         after_id=params.min_id or 0,
         before_id=params.max_id if isinstance(params.max_id, int) else None,
@@ -131,40 +131,41 @@ def _can_search(scope: SearchScope, row: ChannelRow) -> bool:
 
 def _find_ordered_ids(call: Call, query: Query, params: wire.SearchMessages) -> list[int]:
     """Return the IDs of the hits in order, up to the maximum number of counted hits."""
-    ascending = params.sort_order == wire.SearchSortOrder.ASC
-    by_time = params.sort_by == wire.MessageSortBy.TIMESTAMP or not query.phrases
+    is_ascending = params.sort_order == wire.SearchSortOrder.ASC
+    is_sorted_by_time = params.sort_by == wire.MessageSortBy.TIMESTAMP or not query.phrases
     limit = wire.SEARCH_RESULTS_MAX
-    if by_time or not ascending:
+    if is_sorted_by_time or not is_ascending:
         # Counting reads every hit, so the count stops at COUNTED_HITS_MAX unless a page needs more. Ascending relevance
         # needs all hits, since the least relevant one comes first.
         limit = min(limit, max(COUNTED_HITS_MAX, params.offset + params.limit))
-    if by_time:
-        return store.find_message_ids(call.tx, query, newest_first=not ascending, limit=limit)
+    if is_sorted_by_time:
+        return store.find_message_ids(call.tx, query, newest_first=not is_ascending, limit=limit)
     message_ids = store.find_message_ids(call.tx, query, newest_first=True, limit=limit)
-    ranks = dict.fromkeys(message_ids[:RANKED_HITS_MAX], 0.0)
-    ranks |= (
+    scores_by_id = dict.fromkeys(message_ids[:RANKED_HITS_MAX], 0.0)
+    scores_by_id |= (
         (message_id, score(words, query.phrases))
         for message_id, words in store.iterate_words(call.tx, message_ids[:RANKED_HITS_MAX])
     )
     # The sort is stable, so equal hits stay newest first.
     message_ids = (
-        sorted(message_ids[:RANKED_HITS_MAX], key=ranks.__getitem__, reverse=True) + message_ids[RANKED_HITS_MAX:]
+        sorted(message_ids[:RANKED_HITS_MAX], key=scores_by_id.__getitem__, reverse=True)
+        + message_ids[RANKED_HITS_MAX:]
     )
-    return message_ids[::-1] if ascending else message_ids
+    return message_ids[::-1] if is_ascending else message_ids
 
 
 def _find_rows(call: Call, scope: SearchScope, message_ids: Sequence[int]) -> list[MessageRow]:
     """Return the messages of a page without those that were deleted or became invisible since they were indexed."""
     documents_by_id = store.find_documents(call.tx, message_ids)
     channels_by_id = channels.find_many(call.tx, {document.channel_id for document in documents_by_id.values()})
-    ids_by_channel: dict[int, list[int]] = {}
+    message_ids_by_channel: dict[int, list[int]] = {}
     for document in documents_by_id.values():
         channel = channels_by_id.get(document.channel_id)
         if channel is not None and _can_search(scope, channel):
-            ids_by_channel.setdefault(document.channel_id, []).append(document.id)
+            message_ids_by_channel.setdefault(document.channel_id, []).append(document.id)
     rows_by_id = {
         message_id: row
-        for channel_id, channel_message_ids in ids_by_channel.items()
+        for channel_id, channel_message_ids in message_ids_by_channel.items()
         for message_id, row in messages.history.find_many(call.tx, channel_id, channel_message_ids).items()
     }
     return [rows_by_id[message_id] for message_id in message_ids if message_id in rows_by_id]
@@ -246,16 +247,16 @@ def search_threads(call: Call, channel_access: ChannelAccess, params: wire.Searc
     )
     if channel_access.channel.type in FORUM_TYPES:
         # The first message of a forum post has the ID of the post.
-        first_rows = [
+        first_message_rows = [
             row for thread_id in page_ids if (row := messages.history.find(call.tx, thread_id, thread_id)) is not None
         ]
-        result.first_messages = messages.views.messages(call, first_rows, guild_id=channel_access.guild_id)
+        result.first_messages = messages.views.messages(call, first_message_rows, guild_id=channel_access.guild_id)
     return result
 
 
-def _has_tags(row: ThreadRow, tags: set[TagId], setting: wire.TagMatching) -> bool:
+def _has_tags(row: ThreadRow, tags: set[TagId], tag_matching: wire.TagMatching) -> bool:
     applied_tags = set(codec.decode(row.applied_tags or "[]", list[TagId]))
-    return tags <= applied_tags if setting == wire.TagMatching.MATCH_ALL else bool(tags & applied_tags)
+    return tags <= applied_tags if tag_matching == wire.TagMatching.MATCH_ALL else bool(tags & applied_tags)
 
 
 def _thread_sort_key(

@@ -119,4 +119,4 @@ async def _prepare_index(operation: AsyncOperation, index_id: int) -> None:
     while progress is not None:
         progress = await operation.write(partial(index_jobs.build_step, progress=progress))
     if not builds_immediately:
-        raise errors.INDEX_NOT_AVAILABLE(documents_indexed=state.documents, retry_after=wire.RETRY_AFTER_SECONDS)
+        raise errors.INDEX_NOT_AVAILABLE(documents_indexed=state.document_count, retry_after=wire.RETRY_AFTER_SECONDS)

@@ -26,7 +26,7 @@ class ScopeMarks(NamedTuple):
 
     required_groups: tuple[tuple[str, ...], ...]
     """Groups of marks; a message must have one mark of each group."""
-    excluded: tuple[str, ...]
+    excluded_marks: tuple[str, ...]
     """Marks that a message must not have."""
     private_thread_marks: tuple[str, ...] | None
     """Marks of which a message in a private thread must have one; None if the caller may read all private threads."""
@@ -61,27 +61,29 @@ class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
         """Return the marks that restrict a query to the scope.
 
         If fewer channels are searchable than excluded, `required_groups` has the marks of the searchable channels; otherwise
-        `excluded` has the marks of the excluded channels."""
+        `excluded_marks` has the marks of the excluded channels."""
         required_groups: tuple[tuple[str, ...], ...] = ()
-        excluded: tuple[str, ...] = ()
+        excluded_marks: tuple[str, ...] = ()
         if len(self.excluded_channel_ids) > len(self.searchable_channels):
             required_groups = (
                 tuple(documents.governing_channel_mark(channel_id) for channel_id in self.searchable_channels),
             )
         else:
-            excluded = tuple(documents.governing_channel_mark(channel_id) for channel_id in self.excluded_channel_ids)
+            excluded_marks = tuple(
+                documents.governing_channel_mark(channel_id) for channel_id in self.excluded_channel_ids
+            )
         managed_channel_ids = [
             channel_id
             for channel_id, permissions in self.searchable_channels.items()
             if permissions & Permissions.MANAGE_THREADS
         ]
         if len(managed_channel_ids) == len(self.searchable_channels):
-            return ScopeMarks(required_groups, excluded, None)
+            return ScopeMarks(required_groups, excluded_marks, None)
         private_thread_marks = [
             *map(documents.channel_mark, self.private_thread_ids),
             *map(documents.governing_channel_mark, managed_channel_ids),
         ]
-        return ScopeMarks(required_groups, excluded, tuple(private_thread_marks))
+        return ScopeMarks(required_groups, excluded_marks, tuple(private_thread_marks))
 
 
 def require_scope(call: Call, guild_id: int, *, include_nsfw: bool) -> SearchScope:
@@ -140,11 +142,11 @@ def _readable_channels(
         channel_type = channels_by_id[channel_id].type
         if channel_type == ChannelType.GUILD_CATEGORY:
             continue
-        allowed = effective_permissions(
+        channel_permissions = effective_permissions(
             permissions, is_timed_out=standing.is_restricted, is_voice=channel_type in VOICE_TYPES
         )
         # Messages of voice channels require CONNECT, as in messages.rules.
-        required = _READ_PERMISSIONS | (Permissions.CONNECT if channel_type in VOICE_TYPES else 0)
-        if not required & ~allowed:
-            readable_channels[channel_id] = allowed
+        required_permissions = _READ_PERMISSIONS | (Permissions.CONNECT if channel_type in VOICE_TYPES else 0)
+        if not required_permissions & ~channel_permissions:
+            readable_channels[channel_id] = channel_permissions
     return readable_channels

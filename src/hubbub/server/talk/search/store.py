@@ -50,7 +50,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of other words among the matched words."""
     required_groups: tuple[tuple[str, ...], ...] = ()
     """Groups of marks; one mark of each group must be present."""
-    excluded: tuple[str, ...] = ()
+    excluded_marks: tuple[str, ...] = ()
     """Marks that must not be present."""
     private_thread_marks: tuple[str, ...] | None = None
     """Marks of which one must be present on messages in private threads; None searches all private threads."""
@@ -70,7 +70,7 @@ class IndexState(NamedTuple):
 
     is_ready: bool
     """Whether all existing messages are indexed."""
-    documents: int
+    document_count: int
     """Number of indexed messages while the index is not ready."""
     has_pending_changes: bool
     """Whether there are changes that are not indexed yet."""
@@ -157,8 +157,12 @@ def take_changes(tx: Tx, index_id: int, limit: int) -> list[tuple[int, int]]:
         index_id,
         limit,
     )
-    for ids in batches([message_id for _, message_id in rows]):
-        tx.run(f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({placeholders(ids)})", index_id, *ids)
+    for message_ids in batches([message_id for _, message_id in rows]):
+        tx.run(
+            f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({placeholders(message_ids)})",
+            index_id,
+            *message_ids,
+        )
     return [(channel_id, message_id) for channel_id, message_id in rows]
 
 
@@ -179,10 +183,14 @@ def find_documents(tx: Tx, message_ids: Sequence[int]) -> dict[int, Document]:
 
 def replace_documents(tx: Tx, message_ids: Sequence[int], new_documents: Iterable[Document]) -> None:
     """Replace the documents of `message_ids` by `new_documents`; documents without a replacement are deleted."""
-    new_by_id = {document.id: document for document in new_documents}
-    old_by_id = find_documents(tx, message_ids)
-    _delete_documents(tx, [document for document in old_by_id.values() if new_by_id.get(document.id) != document])
-    _insert_documents(tx, [document for document in new_by_id.values() if old_by_id.get(document.id) != document])
+    new_documents_by_id = {document.id: document for document in new_documents}
+    old_documents_by_id = find_documents(tx, message_ids)
+    _delete_documents(
+        tx, [document for document in old_documents_by_id.values() if new_documents_by_id.get(document.id) != document]
+    )
+    _insert_documents(
+        tx, [document for document in new_documents_by_id.values() if old_documents_by_id.get(document.id) != document]
+    )
 
 
 def delete_channel_documents(tx: Tx, channel_id: int, limit: int) -> int:
@@ -230,8 +238,8 @@ def _delete_documents(tx: Tx, old_documents: Sequence[Document]) -> None:
         # The FTS5 table is contentless, so deleting requires the original terms.
         rows = [(document.id, " ".join(documents.build_terms(document))) for document in old_documents]
         tx.run_many(_DELETE_TERMS, rows)
-    for ids in batches([document.id for document in old_documents]):
-        tx.run(f"DELETE FROM search_documents WHERE id IN ({placeholders(ids)})", *ids)
+    for document_ids in batches([document.id for document in old_documents]):
+        tx.run(f"DELETE FROM search_documents WHERE id IN ({placeholders(document_ids)})", *document_ids)
 
 
 # Message authors
@@ -252,18 +260,18 @@ def filter_bots(tx: Tx, user_ids: Iterable[int]) -> set[int]:
 
 def find_message_ids(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
     """Return the IDs of at most `limit` matching messages, ordered by time."""
-    order = "DESC" if newest_first else "ASC"
+    direction = "DESC" if newest_first else "ASC"
     if tx.dialect == "sqlite":
-        bounds = f"rowid > ?{'' if query.before_id is None else ' AND rowid < ?'}"
-        text = _fetch_joined(
+        id_condition = f"rowid > ?{'' if query.before_id is None else ' AND rowid < ?'}"
+        joined_ids = _fetch_joined(
             tx,
             "SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_terms "
-            f"WHERE search_terms MATCH ? AND {bounds} ORDER BY rowid {order} LIMIT ?) AS found",
+            f"WHERE search_terms MATCH ? AND {id_condition} ORDER BY rowid {direction} LIMIT ?) AS found",
             _to_fts5(query),
             *_id_bounds(query),
             limit,
         )
-        return list(map(int, text.split(","))) if text else []
+        return list(map(int, joined_ids.split(","))) if joined_ids else []
     condition = "guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?" + (
         "" if query.before_id is None else " AND id < ?"
     )
@@ -274,32 +282,34 @@ def find_message_ids(tx: Tx, query: Query, *, newest_first: bool, limit: int) ->
         proximity, proximity_parameters = _proximity_condition(query)
         condition += f" AND {proximity}"
         parameters += proximity_parameters
-    text = _fetch_joined(
+    joined_ids = _fetch_joined(
         tx,
         "SELECT string_agg(CAST(id AS text), ',') FROM "
-        f"(SELECT id FROM search_documents AS candidates WHERE {condition} ORDER BY id {order} LIMIT ?) AS found",
+        f"(SELECT id FROM search_documents AS candidates WHERE {condition} ORDER BY id {direction} LIMIT ?) AS found",
         *parameters,
         limit,
     )
-    return list(map(int, text.split(","))) if text else []
+    return list(map(int, joined_ids.split(","))) if joined_ids else []
 
 
 def iterate_words(tx: Tx, message_ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
     """Yield the ID and the words of each message, one message at a time to limit garbage collection."""
-    joined = "group_concat(id || ' ' || words, char(10))"
+    joined_expression = "group_concat(id || ' ' || words, char(10))"
     if tx.dialect != "sqlite":
-        joined = "string_agg(id || ' ' || words, chr(10))"
+        joined_expression = "string_agg(id || ' ' || words, chr(10))"
     for batch in batches(message_ids):
-        text = _fetch_joined(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch)
-        for line in text.split("\n") if text else ():
-            message_id, *words = line.split(" ")
+        joined_documents = _fetch_joined(
+            tx, f"SELECT {joined_expression} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch
+        )
+        for document_text in joined_documents.split("\n") if joined_documents else ():
+            message_id, *words = document_text.split(" ")
             yield int(message_id), words
 
 
 def _fetch_joined(tx: Tx, sql: str, *parameters: Any) -> str | None:
     """Return many values as one text in one row, since fetching thousands of rows is slow (decisions/0003)."""
-    joined: str | None = tx.value(sql, *parameters)
-    return joined
+    joined_values: str | None = tx.value(sql, *parameters)
+    return joined_values
 
 
 def _id_bounds(query: Query) -> tuple[int, ...]:
@@ -310,49 +320,53 @@ def _to_fts5(query: Query) -> str:
     """Return the query in FTS5 syntax."""
     index_prefix = documents.build_index_prefix(query.index_id)
 
-    def mark(value: str) -> str:
-        return f'"{documents.mark_term(index_prefix, value)}"'
+    def quote_mark(mark: str) -> str:
+        return f'"{documents.mark_term(index_prefix, mark)}"'
 
-    parts = []
+    conditions = []
     if query.phrases:
         phrases = [
             f'"{" ".join(documents.word_term(index_prefix, word) for word in phrase)}"' for phrase in query.phrases
         ]
         if len(phrases) == 1:
-            parts += phrases
+            conditions += phrases
         else:
-            parts.append(f"NEAR({' '.join(phrases)}, {window_size(query.phrases, query.slop)})")
-    parts += [f"({' OR '.join(mark(value) for value in group)})" for group in query.required_groups]
-    if not parts:
-        parts.append(f'"{index_prefix}"')
-    text = " AND ".join(parts)
-    excluded = [mark(value) for value in query.excluded]
+            conditions.append(f"NEAR({' '.join(phrases)}, {window_size(query.phrases, query.slop)})")
+    conditions += [f"({' OR '.join(quote_mark(mark) for mark in group)})" for group in query.required_groups]
+    if not conditions:
+        conditions.append(f'"{index_prefix}"')
+    condition = " AND ".join(conditions)
+    excluded_terms = [quote_mark(mark) for mark in query.excluded_marks]
     if query.private_thread_marks is not None:
-        private = mark(documents.PRIVATE_THREAD_MARK)
+        private_condition = quote_mark(documents.PRIVATE_THREAD_MARK)
         if query.private_thread_marks:
-            private = f"({private} NOT ({' OR '.join(mark(value) for value in query.private_thread_marks)}))"
-        excluded.append(private)
-    return f"({text}) NOT ({' OR '.join(excluded)})" if excluded else text
+            private_condition = (
+                f"({private_condition} NOT ({' OR '.join(quote_mark(mark) for mark in query.private_thread_marks)}))"
+            )
+        excluded_terms.append(private_condition)
+    return f"({condition}) NOT ({' OR '.join(excluded_terms)})" if excluded_terms else condition
 
 
 def _to_tsquery(query: Query) -> str:
     """Return the query as a PostgreSQL tsquery, without proximity."""
     index_prefix = documents.build_index_prefix(query.index_id)
 
-    def mark(value: str) -> str:
-        return f"'{documents.mark_term(index_prefix, value)}'"
+    def quote_mark(mark: str) -> str:
+        return f"'{documents.mark_term(index_prefix, mark)}'"
 
-    parts = [f"'{documents.word_term(index_prefix, word)}'" for phrase in query.phrases for word in phrase]
-    parts += [f"({' | '.join(mark(value) for value in group)})" for group in query.required_groups]
-    if not parts:
-        parts.append(f"'{index_prefix}'")
-    parts += [f"!{mark(value)}" for value in query.excluded]
+    conditions = [f"'{documents.word_term(index_prefix, word)}'" for phrase in query.phrases for word in phrase]
+    conditions += [f"({' | '.join(quote_mark(mark) for mark in group)})" for group in query.required_groups]
+    if not conditions:
+        conditions.append(f"'{index_prefix}'")
+    conditions += [f"!{quote_mark(mark)}" for mark in query.excluded_marks]
     if query.private_thread_marks is not None:
-        private = mark(documents.PRIVATE_THREAD_MARK)
+        private_condition = quote_mark(documents.PRIVATE_THREAD_MARK)
         if query.private_thread_marks:
-            private = f"({private} & !({' | '.join(mark(value) for value in query.private_thread_marks)}))"
-        parts.append(f"!{private}")
-    return " & ".join(parts)
+            private_condition = (
+                f"({private_condition} & !({' | '.join(quote_mark(mark) for mark in query.private_thread_marks)}))"
+            )
+        conditions.append(f"!{private_condition}")
+    return " & ".join(conditions)
 
 
 def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
@@ -363,12 +377,14 @@ def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
     position_queries, phrase_texts = [], []
     for number, phrase in enumerate(query.phrases):
         if len(phrase) == 1:
-            source = "unnest(array_positions(tokens, CAST(? AS text))) AS ordinal"
+            positions_source = "unnest(array_positions(tokens, CAST(? AS text))) AS ordinal"
         else:
-            run = f"string_agg(word, ' ') OVER (ORDER BY ordinal ROWS BETWEEN CURRENT ROW AND {len(phrase) - 1} FOLLOWING)"
-            runs = f"SELECT ordinal, {run} AS run FROM unnest(tokens) WITH ORDINALITY AS entry (word, ordinal)"
-            source = f"({runs}) AS runs WHERE run = ?"
-        position_queries.append(f"SELECT ordinal, {number} AS number, {len(phrase)} AS size FROM {source}")
+            word_run = f"string_agg(word, ' ') OVER (ORDER BY ordinal ROWS BETWEEN CURRENT ROW AND {len(phrase) - 1} FOLLOWING)"
+            word_runs_query = (
+                f"SELECT ordinal, {word_run} AS run FROM unnest(tokens) WITH ORDINALITY AS entry (word, ordinal)"
+            )
+            positions_source = f"({word_runs_query}) AS runs WHERE run = ?"
+        position_queries.append(f"SELECT ordinal, {number} AS number, {len(phrase)} AS size FROM {positions_source}")
         phrase_texts.append(" ".join(phrase))
     next_positions = ", ".join(
         f"COALESCE(MIN(ordinal) FILTER (WHERE number = {phrase_number}) OVER back, {_POSITION_MAX})"

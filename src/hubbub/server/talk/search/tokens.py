@@ -51,22 +51,22 @@ def tokenize(text: str) -> list[str]:
 def parse_query(text: str) -> tuple[Phrase, ...]:
     """Return the distinct words and phrases of a search text, at most `PHRASES_MAX`."""
     phrases: dict[Phrase, None] = {}
-    run: list[str] = []
-    run_end = -1
-    folded = _fold(text)
-    for match in _WORD.finditer(folded):
+    unspaced_words: list[str] = []
+    unspaced_end = -1
+    folded_text = _fold(text)
+    for match in _WORD.finditer(folded_text):
         word = match[0][:WORD_LENGTH_MAX]
         is_unspaced = _UNSPACED_CHARACTER.fullmatch(word) is not None
-        if run and (not is_unspaced or match.start() != run_end):
-            phrases[tuple(run)] = None
-            run = []
+        if unspaced_words and (not is_unspaced or match.start() != unspaced_end):
+            phrases[tuple(unspaced_words)] = None
+            unspaced_words = []
         if is_unspaced:
-            run.append(word)
-            run_end = match.end()
+            unspaced_words.append(word)
+            unspaced_end = match.end()
         else:
             phrases[word,] = None
-    if run:
-        phrases[tuple(run)] = None
+    if unspaced_words:
+        phrases[tuple(unspaced_words)] = None
     return tuple(phrases)[:PHRASES_MAX]
 
 
@@ -82,29 +82,31 @@ def is_near(words: Sequence[str], phrases: Sequence[Phrase], slop: int) -> bool:
     """Return whether the words of a text contain all `phrases`, in any order, with at most `slop` other words among them.
 
     The result agrees with FTS5's NEAR, so that both databases find the same messages."""
-    positions = [
+    positions_by_phrase = [
         [position for position in range(len(words)) if tuple(words[position : position + len(phrase)]) == phrase]
         for phrase in phrases
     ]
-    if not all(positions):
+    if not all(positions_by_phrase):
         return False
     if len(phrases) == 1:
         return True
-    window = window_size(phrases, slop)
+    window_words = window_size(phrases, slop)
     matches = sorted(
-        (position, number) for number, phrase_positions in enumerate(positions) for position in phrase_positions
+        (position, phrase_number)
+        for phrase_number, phrase_positions in enumerate(positions_by_phrase)
+        for position in phrase_positions
     )
-    counts = [0] * len(phrases)
+    match_counts = [0] * len(phrases)
     missing_count, first_index = len(phrases), 0
-    for position, number in matches:
-        counts[number] += 1
-        missing_count -= counts[number] == 1
+    for position, phrase_number in matches:
+        match_counts[phrase_number] += 1
+        missing_count -= match_counts[phrase_number] == 1
         while missing_count == 0:
-            start, dropped_number = matches[first_index]
-            if position - start - len(phrases[dropped_number]) <= window:
+            start_position, dropped_phrase_number = matches[first_index]
+            if position - start_position - len(phrases[dropped_phrase_number]) <= window_words:
                 return True
-            counts[dropped_number] -= 1
-            missing_count += counts[dropped_number] == 0
+            match_counts[dropped_phrase_number] -= 1
+            missing_count += match_counts[dropped_phrase_number] == 0
             first_index += 1
     return False
 

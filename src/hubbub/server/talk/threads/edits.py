@@ -103,35 +103,37 @@ def _changed_columns(
     call: Call, channel_access: ChannelAccess, row: ChannelRow, body: wire.UpdateChannel
 ) -> dict[str, Any]:
     """Return the columns of a thread that a request changes, after validation."""
-    changes: dict[str, Any] = {}
+    changed_columns: dict[str, Any] = {}
     if isinstance(body.name, str):
-        changes["name"] = body.name.strip()
-        if not changes["name"]:
+        changed_columns["name"] = body.name.strip()
+        if not changed_columns["name"]:
             raise errors.invalid("name", *errors.bad_length(1, wire.CHANNEL_NAME_MAX))
-    for key in ("archived", "locked", "invitable"):
-        value = getattr(body, key)
-        if isinstance(value, bool) and (key != "invitable" or channel_access.channel.is_private_thread):
-            changes[key] = int(value)
+    for field_name in ("archived", "locked", "invitable"):
+        requested_value = getattr(body, field_name)
+        if isinstance(requested_value, bool) and (
+            field_name != "invitable" or channel_access.channel.is_private_thread
+        ):
+            changed_columns[field_name] = int(requested_value)
     if isinstance(body.auto_archive_duration, int):
-        changes["auto_archive_duration"] = int(body.auto_archive_duration)
+        changed_columns["auto_archive_duration"] = int(body.auto_archive_duration)
     if body.rate_limit_per_user is not UNSET:
-        changes["rate_limit_per_user"] = body.rate_limit_per_user or 0
+        changed_columns["rate_limit_per_user"] = body.rate_limit_per_user or 0
     if body.flags is UNSET and body.applied_tags is UNSET:
-        return changes
+        return changed_columns
     forum = channels.find(call.tx, row.parent_id or 0)
     if body.flags is not UNSET:
-        pinned = (body.flags or 0) & ChannelFlags.PINNED
-        if pinned and not row.flags & ChannelFlags.PINNED:
+        pinned_bit = (body.flags or 0) & ChannelFlags.PINNED
+        if pinned_bit and not row.flags & ChannelFlags.PINNED:
             rules.require_pinnable(call, row, forum)
-        changes["flags"] = row.flags & ~ChannelFlags.PINNED | pinned
+        changed_columns["flags"] = row.flags & ~ChannelFlags.PINNED | pinned_bit
     if body.applied_tags is not UNSET:
         if forum is None or forum.type not in FORUM_TYPES:
             raise errors.WRONG_CHANNEL_TYPE()
         applied_tags = codec.decode(row.applied_tags or "[]", list[TagId])
         is_moderator = channel_access.can(Permissions.MANAGE_THREADS)
-        tags = rules.require_tags(forum, body.applied_tags or [], applied_tags, is_moderator=is_moderator)
-        changes["applied_tags"] = codec.encode(tags).decode()
-    return changes
+        tag_ids = rules.require_tags(forum, body.applied_tags or [], applied_tags, is_moderator=is_moderator)
+        changed_columns["applied_tags"] = codec.encode(tag_ids).decode()
+    return changed_columns
 
 
 def _get_channel(call: Call, channel_id: int) -> ChannelRow:

@@ -32,8 +32,8 @@ def create_thread_from_message(
 
     The thread has the ID of the message."""
     channel_access, parent = rules.require_parent(call, channel_id, _TEXT_CHANNEL_TYPES)
-    source = messages.history.get(call.tx, channel_id, message_id)
-    if source.type not in USER_MESSAGE_TYPES:
+    source_message = messages.history.get(call.tx, channel_id, message_id)
+    if source_message.type not in USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
     if channels.find(call.tx, message_id) is not None:
         raise errors.MESSAGE_ALREADY_HAS_THREAD()
@@ -87,11 +87,11 @@ def _create_post(
     if body.message is UNSET:
         raise errors.invalid("message", *errors.required())
     is_moderator = channel_access.can(Permissions.MANAGE_THREADS)
-    tags = rules.require_tags(forum, body.applied_tags or [], [], is_moderator=is_moderator)
+    tag_ids = rules.require_tags(forum, body.applied_tags or [], [], is_moderator=is_moderator)
     rules.require_active_thread_quota(call, channel_access.guild_id, ChannelType.PUBLIC_THREAD)
     rules.consume_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
-    row = actions.create(call, row._replace(applied_tags=codec.encode(tags).decode()))
+    row = actions.create(call, row._replace(applied_tags=codec.encode(tag_ids).decode()))
     thread_access = access.get_channel_standing(call, row.id)
     # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
     thread_access.allowed |= channel_access.allowed & Permissions.SEND_MESSAGES

@@ -77,11 +77,11 @@ def choose_thread_type(parent: ChannelRow, requested_type: ChannelType | None) -
 
     Threads are private by default; announcement channels have one type only."""
     if parent.type == ChannelType.GUILD_ANNOUNCEMENT:
-        allowed_types, default = [ChannelType.ANNOUNCEMENT_THREAD], ChannelType.ANNOUNCEMENT_THREAD
+        allowed_types, default_type = [ChannelType.ANNOUNCEMENT_THREAD], ChannelType.ANNOUNCEMENT_THREAD
     else:
         allowed_types = [ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD]
-        default = ChannelType.PRIVATE_THREAD
-    thread_type = default if requested_type is None else requested_type
+        default_type = ChannelType.PRIVATE_THREAD
+    thread_type = default_type if requested_type is None else requested_type
     if thread_type not in allowed_types:
         raise errors.invalid("type", *errors.choices(int(allowed_type) for allowed_type in allowed_types))
     return int(thread_type)
@@ -132,11 +132,11 @@ def is_slowmode_applied(call: Call, channel_access: ChannelAccess) -> bool:
 
 def consume_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT while slowmode forbids another thread; otherwise record the new thread (spec/http.md#3.2)."""
-    seconds = channel_access.channel.rate_limit_per_user
-    if not seconds or not is_slowmode_applied(call, channel_access):
+    slowmode_seconds = channel_access.channel.rate_limit_per_user
+    if not slowmode_seconds or not is_slowmode_applied(call, channel_access):
         return
     wait_ms = channels.usage.compute_slow_mode_wait_ms(
-        call.tx, channel_access.channel.id, call.user_id, "thread", seconds, call.now_ms
+        call.tx, channel_access.channel.id, call.user_id, "thread", slowmode_seconds, call.now_ms
     )
     if wait_ms:
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait_ms / 1000, **{"global": False})
@@ -165,7 +165,9 @@ def require_tags(
 
 def require_edit(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
     """Raise an error unless the caller may make the changes of a request to a thread (spec/http.md#3.3)."""
-    changed_fields = [key for key in (*_FIELDS_OF_CREATOR, *_FIELDS_OF_MODERATOR) if getattr(body, key) is not UNSET]
+    changed_fields = [
+        field for field in (*_FIELDS_OF_CREATOR, *_FIELDS_OF_MODERATOR) if getattr(body, field) is not UNSET
+    ]
     if changed_fields:
         require_not_restricted(channel_access)
     if row.locked and changed_fields and not channel_access.can(Permissions.MANAGE_THREADS):
@@ -184,8 +186,8 @@ def _can_edit_unmoderated(
     if row.owner_id == call.user_id:
         forum = channels.find(call.tx, row.parent_id or 0) if "applied_tags" in changed_fields else None
         is_post = forum is not None and forum.type in FORUM_TYPES
-        return all(key in _FIELDS_OF_CREATOR or (key == "applied_tags" and is_post) for key in changed_fields)
-    if any(key != "archived" for key in changed_fields) or body.archived is True:
+        return all(field in _FIELDS_OF_CREATOR or (field == "applied_tags" and is_post) for field in changed_fields)
+    if any(field != "archived" for field in changed_fields) or body.archived is True:
         return False
     # Members of the thread and users who may send messages can unarchive it.
     return (

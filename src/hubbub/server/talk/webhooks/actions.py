@@ -124,55 +124,55 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 # Followers
 
 
-def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
-    """Let the channel `target` follow the announcement channel `source`, and return the webhook.
+def follow(call: Call, source_channel: ChannelRef, target_channel: ChannelRef) -> WebhookRow:
+    """Let `target_channel` follow the announcement channel `source_channel`, and return the webhook.
 
     If the channel already follows the source, the existing webhook is returned."""
-    existing_row = store.find_follower(call.tx, source.id, target.id)
+    existing_row = store.find_follower(call.tx, source_channel.id, target_channel.id)
     if existing_row is not None:
         return existing_row
-    guild_id, source_guild_id = target.guild_id or 0, source.guild_id or 0
-    rules.require_below_max(call, target.id, guild_id)
+    guild_id, source_guild_id = target_channel.guild_id or 0, source_channel.guild_id or 0
+    rules.require_below_max(call, target_channel.id, guild_id)
     source_guild = guilds.find(call.tx, source_guild_id)
-    name = f"{source_guild.name if source_guild is not None else ''} #{source.name}".strip()
+    name = f"{source_guild.name if source_guild is not None else ''} #{source_channel.name}".strip()
     row = _insert_and_publish(
         call,
         WebhookRow(
             id=call.new_id(WebhookId),
             type=WebhookType.CHANNEL_FOLLOWER,
             guild_id=guild_id,
-            channel_id=target.id,
+            channel_id=target_channel.id,
             user_id=call.user_id,
             name=name[: wire.WEBHOOK_NAME_MAX],
             avatar=None if source_guild is None else source_guild.icon,
             source_guild_id=source_guild_id,
-            source_channel_id=source.id,
+            source_channel_id=source_channel.id,
         ),
     )
-    reference = MessageReference(channel_id=source.id, guild_id=GuildId(source_guild_id))
+    reference = MessageReference(channel_id=source_channel.id, guild_id=GuildId(source_guild_id))
     messages.system_messages.create_system_message(
-        call, target, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=reference
+        call, target_channel, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=reference
     )
     return row
 
 
-def copy_to_followers(call: Call, source: MessageRow, after_id: int) -> int | None:
+def copy_to_followers(call: Call, source_row: MessageRow, after_id: int) -> int | None:
     """Copy a published message to a batch of followers: webhooks with IDs above `after_id`.
 
     Return the ID of the last webhook of the batch, or None if there are no more followers."""
-    followers = store.list_followers(call.tx, source.channel_id, after_id, BATCH_SIZE)
+    followers = store.list_followers(call.tx, source_row.channel_id, after_id, BATCH_SIZE)
     for follower in followers:
         channel = access.find_channel(call.tx, follower.channel_id)
         if channel is None:
             continue
         reference = MessageReference(
-            channel_id=ChannelId(source.channel_id),
-            message_id=MessageId(source.id),
+            channel_id=ChannelId(source_row.channel_id),
+            message_id=MessageId(source_row.id),
             guild_id=GuildId(follower.source_guild_id or 0),
         )
         author = rules.build_author(follower, rules.require_guild(call, follower))
-        copy = messages.creation.create_crosspost(call, channel, source, author, reference)
-        store.insert_crosspost(call.tx, source.channel_id, source.id, Crosspost(copy.id, channel.id))
+        copy = messages.creation.create_crosspost(call, channel, source_row, author, reference)
+        store.insert_crosspost(call.tx, source_row.channel_id, source_row.id, Crosspost(copy.id, channel.id))
     return followers[-1].id if len(followers) == BATCH_SIZE else None
 
 
@@ -180,33 +180,34 @@ def update_copies(call: Call, channel_id: int, message_id: int, after_id: int) -
     """Update a batch of copies of a message, with IDs above `after_id`, or mark them if the message was deleted.
 
     Return the ID of the last copy of the batch, or None if there are no more copies."""
-    source = messages.history.find(call.tx, channel_id, message_id)
+    source_row = messages.history.find(call.tx, channel_id, message_id)
     copies = store.list_crossposts(call.tx, channel_id, message_id, after_id, BATCH_SIZE)
     for copy in copies:
-        row = messages.history.find(call.tx, copy.channel_id, copy.message_id)
+        copy_row = messages.history.find(call.tx, copy.channel_id, copy.message_id)
         channel = access.find_channel(call.tx, copy.channel_id)
-        if row is None or channel is None:
+        if copy_row is None or channel is None:
             continue
-        updated_row = _mark_source_deleted(row) if source is None else _copy_content(row, source)
-        if updated_row != row:
+        updated_row = _mark_source_deleted(copy_row) if source_row is None else _copy_content(copy_row, source_row)
+        if updated_row != copy_row:
             messages.changes.update(call, channel, updated_row)
     if len(copies) == BATCH_SIZE:
         return copies[-1].message_id
-    if source is None:
+    if source_row is None:
         store.delete_crossposts_by_source(call.tx, channel_id, message_id)
     return None
 
 
-def _copy_content(row: MessageRow, source: MessageRow) -> MessageRow:
+def _copy_content(copy_row: MessageRow, source_row: MessageRow) -> MessageRow:
     """Return a copy with the current content of its source."""
-    return row._replace(
-        flags=row.flags & ~messages.creation.CROSSPOST_FLAGS | source.flags & messages.creation.CROSSPOST_FLAGS,
-        content=source.content,
-        mentions=source.mentions,
-        attachments=source.attachments,
-        embeds=source.embeds,
-        components=source.components,
-        edited_ms=source.edited_ms,
+    return copy_row._replace(
+        flags=copy_row.flags & ~messages.creation.CROSSPOST_FLAGS
+        | source_row.flags & messages.creation.CROSSPOST_FLAGS,
+        content=source_row.content,
+        mentions=source_row.mentions,
+        attachments=source_row.attachments,
+        embeds=source_row.embeds,
+        components=source_row.components,
+        edited_ms=source_row.edited_ms,
     )
 
 

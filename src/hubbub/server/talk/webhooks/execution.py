@@ -94,7 +94,7 @@ def update_webhook_message(
         raise errors.THREAD_LOCKED()
     if messages.views.extra(message).poll is not None:
         raise errors.POLL_CANNOT_EDIT()
-    edit = UpdateMessage(
+    edit_body = UpdateMessage(
         content=body.content,
         embeds=body.embeds,
         flags=body.flags,
@@ -102,11 +102,11 @@ def update_webhook_message(
         components=rules.filter_components(sender, body.components, with_components=query.with_components),
         attachments=body.attachments,
     )
-    if not edit.allowed_mentions and (edit.content is not UNSET or edit.components is not UNSET):
-        edit.allowed_mentions = _default_allowed_mentions()
+    if not edit_body.allowed_mentions and (edit_body.content is not UNSET or edit_body.components is not UNSET):
+        edit_body.allowed_mentions = _default_allowed_mentions()
     guild = rules.require_guild(call, sender)
     channel_access = rules.webhook_channel_access(call, sender, guild, channel)
-    return messages.changes.edit(call, channel_access, rules.build_author(sender, guild), message, edit)
+    return messages.changes.edit(call, channel_access, rules.build_author(sender, guild), message, edit_body)
 
 
 @handles(wire.DELETE_WEBHOOK_MESSAGE)
@@ -134,7 +134,7 @@ def _send_message(
     quotas.consume_quota(call, "webhooks", channel.id, wire.CHANNEL_EXECUTE_LIMIT)
     target, post_message_id = _find_or_create_target(call, row, channel, body, query)
     guild = rules.require_guild(call, row)
-    message = CreateMessage(
+    message_body = CreateMessage(
         content=body.content,
         embeds=body.embeds,
         allowed_mentions=body.allowed_mentions or _default_allowed_mentions(),
@@ -146,7 +146,7 @@ def _send_message(
     )
     channel_access = rules.webhook_channel_access(call, row, guild, target)
     author = rules.build_author(row, guild, name=name, avatar=avatar)
-    return messages.creation.create(call, channel_access, message, author=author, message_id=post_message_id)
+    return messages.creation.create(call, channel_access, message_body, author=author, message_id=post_message_id)
 
 
 def _find_or_create_target(

@@ -56,10 +56,10 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
 def copy_announcement(call: Call, job: Job) -> None:
     """Copy a published message to a batch of followers and reschedule the job while there are more."""
     announcement = job.decode(Announcement)
-    source = messages.history.find(call.tx, announcement.channel_id, announcement.message_id)
-    if source is None:
+    source_row = messages.history.find(call.tx, announcement.channel_id, announcement.message_id)
+    if source_row is None:
         return
-    last_webhook_id = actions.copy_to_followers(call, source, announcement.after)
+    last_webhook_id = actions.copy_to_followers(call, source_row, announcement.after)
     if last_webhook_id is not None:
         announcement.after = last_webhook_id
         _enqueue(call, COPY_JOB, announcement)

@@ -226,13 +226,13 @@ def resolve_avatar_hash(call: Call, url: str) -> str:
 
     Raise a form error for `avatar_url` if the URL is invalid."""
     try:
-        parts = urlsplit(url)
+        url_parts = urlsplit(url)
     except ValueError:
         raise errors.invalid("avatar_url", *errors.bad_url()) from None
-    if not parts.scheme or not parts.netloc:
+    if not url_parts.scheme or not url_parts.netloc:
         raise errors.invalid("avatar_url", *errors.bad_url())
-    if parts.scheme not in ("http", "https"):
-        raise errors.invalid("avatar_url", *errors.bad_scheme(parts.scheme))
+    if url_parts.scheme not in ("http", "https"):
+        raise errors.invalid("avatar_url", *errors.bad_scheme(url_parts.scheme))
     cdn_url = call.config.cdn_url
     if url.startswith(cdn_url):
         match = _CDN_AVATAR_PATH.match(url, len(cdn_url))

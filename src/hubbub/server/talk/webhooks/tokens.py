@@ -30,5 +30,7 @@ def derive_token(key: bytes, row: WebhookRow) -> str | None:
 
 def is_valid_token(key: bytes | None, row: WebhookRow, token_text: str) -> bool:
     """Return whether `token_text` is the token of a webhook, in constant time; False if `key` is None."""
-    expected = None if key is None else derive_token(key, row)
-    return expected is not None and hmac.compare_digest(expected.encode(), token_text.encode("utf-8", "replace"))
+    expected_token = None if key is None else derive_token(key, row)
+    return expected_token is not None and hmac.compare_digest(
+        expected_token.encode(), token_text.encode("utf-8", "replace")
+    )

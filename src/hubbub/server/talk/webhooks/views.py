@@ -18,15 +18,15 @@ def webhooks(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
     """Return webhooks for a caller who manages them, with creators and tokens.
 
     The token of an application's webhook is included only if the caller is that application."""
-    key = store.find_token_key(call.tx) or b""
-    creators = users.find_many(call.tx, [row.user_id for row in rows if row.user_id is not None])
+    token_key = store.find_token_key(call.tx) or b""
+    creators_by_id = users.find_many(call.tx, [row.user_id for row in rows if row.user_id is not None])
     views = _build_webhooks(call, rows)
     for row, webhook in zip(rows, views, strict=True):
-        creator = None if row.user_id is None else creators.get(row.user_id)
+        creator = None if row.user_id is None else creators_by_id.get(row.user_id)
         if creator is not None:
             webhook.user = users.user_view(creator)
         if row.application_id is None or row.application_id == call.actor.application_id:
-            _add_token(call, webhook, tokens.derive_token(key, row))
+            _add_token(call, webhook, tokens.derive_token(token_key, row))
     return views
 
 

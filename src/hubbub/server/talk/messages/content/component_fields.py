@@ -65,10 +65,10 @@ COMPONENT_KEYS: Final[dict[int, tuple[str, ...]]] = {
 _OPTION_KEYS: Final = ("label", "value", "description", "emoji", "default")
 
 # Clients expect these keys in responses.
-_ONE_VALUE: Final[dict[str, Any]] = {"min_values": 1, "max_values": 1}
+_ONE_VALUE_DEFAULTS: Final[dict[str, Any]] = {"min_values": 1, "max_values": 1}
 _DEFAULTS: Final[dict[int, dict[str, Any]]] = {
-    **{int(select_type): _ONE_VALUE for select_type in SELECT_TYPES},
-    ComponentType.FILE_UPLOAD: _ONE_VALUE,
+    **{int(select_type): _ONE_VALUE_DEFAULTS for select_type in SELECT_TYPES},
+    ComponentType.FILE_UPLOAD: _ONE_VALUE_DEFAULTS,
     ComponentType.CHECKBOX_GROUP: {"min_values": 1},
     ComponentType.CONTAINER: {"accent_color": None, "spoiler": False},
     ComponentType.SEPARATOR: {"spacing": int(SeparatorSpacing.SMALL), "divider": True},
@@ -209,18 +209,24 @@ class FieldValidator:
         return False
 
     def check_value_range(
-        self, component: Component, path: FieldPath, values_max: int, default: int = 1, *, max_values_min: int = 1
+        self,
+        component: Component,
+        path: FieldPath,
+        values_max: int,
+        default_max_values: int = 1,
+        *,
+        max_values_min: int = 1,
     ) -> None:
         """Validate `min_values` and `max_values` against the limits of the component.
 
-        `values_max` is the upper limit of both, `default` the value of an absent `max_values`, `max_values_min` the lower limit
-        of `max_values`. A required input of a modal needs at least one value."""
+        `values_max` is the upper limit of both, `max_values_min` the lower limit of `max_values`, and `default_max_values` the
+        value of an absent `max_values`. A required input of a modal needs at least one value."""
         min_values = self.validate_number(component, path, "min_values", minimum=0, maximum=values_max)
         max_values = self.validate_number(component, path, "max_values", minimum=max_values_min, maximum=values_max)
         if min_values is not None and max_values is not None and max_values < min_values:
             self.add_error((*path, "max_values"), errors.number_min(min_values))
-        if min_values is not None and component.get("max_values") is None and default < min_values:
-            self.add_error((*path, "min_values"), errors.number_max(default))
+        if min_values is not None and component.get("max_values") is None and default_max_values < min_values:
+            self.add_error((*path, "min_values"), errors.number_max(default_max_values))
         if self.validate_boolean(component, path, "required") and self.is_modal and component.get("required", True):
             if min_values == 0:
                 self.add_error((*path, "min_values"), errors.number_min(1))
@@ -238,8 +244,8 @@ class FieldValidator:
 
     def get_max_values(self, component: Component, default: int) -> int:
         """Return the maximum number of values, or the default if absent or invalid."""
-        maximum = component.get("max_values", default)
-        return maximum if isinstance(maximum, int) else default
+        max_values = component.get("max_values", default)
+        return max_values if isinstance(max_values, int) else default
 
     def iterate_items(
         self, component: Component, path: FieldPath, key: str, *, max_items: int, min_items: int = 1
@@ -265,7 +271,7 @@ class FieldValidator:
         self, component: Component, path: FieldPath, *, min_options: int, max_options: int, allow_emoji: bool = False
     ) -> int:
         """Validate the options of a select, a radio group or a checkbox group; return the number selected by default."""
-        values: set[str] = set()
+        option_values: set[str] = set()
         default_count = 0
         for option, option_path in self.iterate_items(
             component, path, "options", min_items=min_options, max_items=max_options
@@ -280,9 +286,9 @@ class FieldValidator:
             if self.validate_string(
                 option, option_path, "value", min_length=1, max_length=limits.OPTION_TEXT_MAX, is_required=True
             ):
-                if option["value"] in values:
+                if option["value"] in option_values:
                     self.add_error((*option_path, "value"), errors.option_value_duplicated())
-                values.add(option["value"])
+                option_values.add(option["value"])
             default_count += option.get("default") is True
         return default_count
 
@@ -380,15 +386,15 @@ class FieldValidator:
     def check_url(self, url: str, path: FieldPath, schemes: tuple[str, ...]) -> None:
         """Validate a URL and its scheme."""
         try:
-            parts = urlsplit(url)
+            url_parts = urlsplit(url)
         except ValueError:
             self.add_error(path, errors.bad_url())
             return
-        if not parts.scheme:
+        if not url_parts.scheme:
             self.add_error(path, errors.bad_url())
-        elif parts.scheme not in schemes:
-            self.add_error(path, errors.bad_scheme(parts.scheme, schemes))
-        elif not parts.netloc:
+        elif url_parts.scheme not in schemes:
+            self.add_error(path, errors.bad_scheme(url_parts.scheme, schemes))
+        elif not url_parts.netloc:
             self.add_error(path, errors.bad_url())
 
     def complete(self) -> None:

@@ -401,7 +401,7 @@ class _ComponentValidator(FieldValidator):
         default_count = self.check_options(component, path, min_options=1, max_options=limits.GROUP_OPTIONS_MAX)
         options = component.get("options")
         option_count = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
-        self.check_value_range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, option_count))
+        self.check_value_range(component, path, limits.GROUP_OPTIONS_MAX, default_max_values=max(1, option_count))
         self.check_option_count(component, path)
         if default_count > self.get_max_values(component, option_count):
             self.add_error((*path, "options"), errors.too_many_default_values())

@@ -89,17 +89,17 @@ def as_create_body(body: wire.UpdateMessage, now_ms: int) -> wire.CreateMessageC
     )
 
 
-def edited_flags(before: int, requested: int, now_ms: int) -> int:
+def edited_flags(current_flags: int, requested_flags: int, now_ms: int) -> int:
     """Return the flags after an edit at `now_ms` (spec/http.md#3.4).
 
     SUPPRESS_EMBEDS can be set and cleared, IS_COMPONENTS_V2 only set."""
-    after = before & ~MessageFlags.SUPPRESS_EMBEDS | requested & MessageFlags.SUPPRESS_EMBEDS
-    return after | settable_flags(requested, now_ms) & MessageFlags.IS_COMPONENTS_V2
+    flags_after_edit = current_flags & ~MessageFlags.SUPPRESS_EMBEDS | requested_flags & MessageFlags.SUPPRESS_EMBEDS
+    return flags_after_edit | settable_flags(requested_flags, now_ms) & MessageFlags.IS_COMPONENTS_V2
 
 
-def settable_flags(requested: int, now_ms: int) -> int:
+def settable_flags(requested_flags: int, now_ms: int) -> int:
     """Return the requested flags that a sender may set at `now_ms`; other flags are ignored without an error (decisions/0013)."""
-    flags = requested & MessageFlags.SETTABLE
+    flags = requested_flags & MessageFlags.SETTABLE
     if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.is_active(now_ms):
         flags &= ~MessageFlags.IS_COMPONENTS_V2
     return flags
@@ -125,14 +125,14 @@ def uploads_by_index(files: Sequence[Upload]) -> dict[int, Upload]:
     """Return the uploads by the index used in attachment metadata.
 
     A `file` part without an index gets the first free one."""
-    uploads: dict[int, Upload] = {upload.index: upload for upload in files if upload.index is not None}
+    indexed_uploads: dict[int, Upload] = {upload.index: upload for upload in files if upload.index is not None}
     for upload in files:
         if upload.index is None:
             index = 0
-            while index in uploads:
+            while index in indexed_uploads:
                 index += 1
-            uploads[index] = upload
-    return uploads
+            indexed_uploads[index] = upload
+    return indexed_uploads
 
 
 def require_voice_message(draft: Draft) -> None:

@@ -133,31 +133,31 @@ def _build_media(
     return EmbedMedia(url=url, description=_stripped(request.description))
 
 
-def _stripped(value: str | None | UnsetType) -> str | UnsetType:
+def _stripped(text: str | None | UnsetType) -> str | UnsetType:
     """Return a text without surrounding whitespace, or UNSET if it is absent or empty."""
-    return (value.strip() or UNSET) if value else UNSET
+    return (text.strip() or UNSET) if text else UNSET
 
 
 def _check_url(
-    value: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, is_media: bool = False
+    requested_url: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, is_media: bool = False
 ) -> str | UnsetType:
     """Return a URL, or UNSET if it is absent or cannot be parsed. Add an error for a malformed URL or a scheme
     that is not allowed.
 
     `is_media` also allows attachment URLs."""
-    url = _stripped(value)
+    url = _stripped(requested_url)
     if not url:
         return UNSET
     allowed_schemes = ("http", "https", "attachment") if is_media else ("http", "https")
     try:
-        parts = urlsplit(url)
+        url_parts = urlsplit(url)
     except ValueError:
         form.add(path, *errors.bad_url())
         return UNSET
-    if not parts.scheme or not parts.netloc:
+    if not url_parts.scheme or not url_parts.netloc:
         form.add(path, *errors.bad_url())
-    elif parts.scheme not in allowed_schemes:
-        form.add(path, *errors.bad_scheme(parts.scheme, allowed_schemes))
+    elif url_parts.scheme not in allowed_schemes:
+        form.add(path, *errors.bad_scheme(url_parts.scheme, allowed_schemes))
     return url
 
 

@@ -43,19 +43,19 @@ def resolve_in_embeds(
     files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files if attachment.embedded}
     if not files_by_url:
         return embeds
-    urls = _FileUrls(get_signer(), channel_id, is_ephemeral, files_by_url)
+    file_urls = _FileUrls(get_signer(), channel_id, is_ephemeral, files_by_url)
     for embed in embeds:
         for media in (embed.image, embed.thumbnail):
             if media and media.url and (file := files_by_url.get(media.url)):
-                _fill_media(media, file, urls)
+                _fill_media(media, file, file_urls)
         for element in (embed.author, embed.footer):
             if element and element.icon_url and (file := files_by_url.get(element.icon_url)):
-                element.icon_url, element.proxy_icon_url = urls.sign(file)
+                element.icon_url, element.proxy_icon_url = file_urls.sign(file)
     return embeds
 
 
-def _fill_media(media: EmbedMedia, file: StoredAttachment, urls: _FileUrls) -> None:
-    media.url, media.proxy_url = urls.sign(file)
+def _fill_media(media: EmbedMedia, file: StoredAttachment, file_urls: _FileUrls) -> None:
+    media.url, media.proxy_url = file_urls.sign(file)
     if file.width is not None and file.height is not None:
         media.width, media.height = file.width, file.height
     if file.content_type is not None:
@@ -75,22 +75,22 @@ def resolve_in_components(
     `get_signer` is called only if the message has components and files."""
     if components and files:
         files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files}
-        urls = _FileUrls(get_signer(), channel_id, is_ephemeral, files_by_url)
+        file_urls = _FileUrls(get_signer(), channel_id, is_ephemeral, files_by_url)
         for component in components:
-            _resolve_in_node(component, urls)
+            _resolve_in_node(component, file_urls)
     return components
 
 
-def _resolve_in_node(node: Any, urls: _FileUrls) -> None:
+def _resolve_in_node(node: Any, file_urls: _FileUrls) -> None:
     """Replace the file references in a component, a list or another nested object, recursively."""
-    files_by_url = urls.files_by_url
+    files_by_url = file_urls.files_by_url
     if isinstance(node, list):
         for child in node:
-            _resolve_in_node(child, urls)
+            _resolve_in_node(child, file_urls)
     elif isinstance(node, dict):
         url = node.get("url")
         if isinstance(url, str) and (file := files_by_url.get(url)):
-            node["url"], node["proxy_url"] = urls.sign(file)
+            node["url"], node["proxy_url"] = file_urls.sign(file)
             node["id"] = node["attachment_id"] = str(int(file.id))
             if file.content_type is not None:
                 node["content_type"] = file.content_type
@@ -100,4 +100,4 @@ def _resolve_in_node(node: Any, urls: _FileUrls) -> None:
             node["name"], node["size"] = file.filename, file.size
         for child in list(node.values()):
             if isinstance(child, dict | list):
-                _resolve_in_node(child, urls)
+                _resolve_in_node(child, file_urls)

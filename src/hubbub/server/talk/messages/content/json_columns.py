@@ -36,8 +36,8 @@ def attachments(row: MessageRow) -> list[StoredAttachment]:
 
 def embeds(row: MessageRow) -> list[Embed]:
     """Return the embeds of a message, including suppressed ones."""
-    decoded: list[Embed] = [] if row.embeds is None else _embeds_decoder.decode(row.embeds)
-    return decoded
+    decoded_embeds: list[Embed] = [] if row.embeds is None else _embeds_decoder.decode(row.embeds)
+    return decoded_embeds
 
 
 def components(row: MessageRow) -> list[dict[str, Any]]:
@@ -47,8 +47,8 @@ def components(row: MessageRow) -> list[dict[str, Any]]:
 
 def snapshots(row: MessageRow) -> list[StoredSnapshot]:
     """Return the forwarded messages that a message contains."""
-    decoded: list[StoredSnapshot] = [] if row.snapshots is None else _snapshots_decoder.decode(row.snapshots)
-    return decoded
+    decoded_snapshots: list[StoredSnapshot] = [] if row.snapshots is None else _snapshots_decoder.decode(row.snapshots)
+    return decoded_snapshots
 
 
 def mention_roles(row: MessageRow) -> list[RoleId]:
@@ -59,20 +59,22 @@ def mention_roles(row: MessageRow) -> list[RoleId]:
 
 def reference(row: MessageRow) -> wire.MessageReference | None:
     """Return the reference of a reply, forward, crosspost or system message, or None."""
-    decoded: wire.MessageReference | None = None if row.reference is None else _reference_decoder.decode(row.reference)
-    return decoded
+    decoded_reference: wire.MessageReference | None = (
+        None if row.reference is None else _reference_decoder.decode(row.reference)
+    )
+    return decoded_reference
 
 
 def forwarded_bytes(snapshots_json: str) -> int:
     """Return the total attachment size of a stored forward, in bytes."""
-    decoded: list[StoredSnapshot] = _snapshots_decoder.decode(snapshots_json)
-    return sum(file.size for snapshot in decoded for file in snapshot.attachments)
+    decoded_snapshots: list[StoredSnapshot] = _snapshots_decoder.decode(snapshots_json)
+    return sum(file.size for snapshot in decoded_snapshots for file in snapshot.attachments)
 
 
 def extra(row: MessageRow) -> Extra:
     """Return the rarely used fields of a message."""
-    decoded: Extra = Extra() if row.extra is None else _extra_decoder.decode(row.extra)
-    return decoded
+    decoded_extra: Extra = Extra() if row.extra is None else _extra_decoder.decode(row.extra)
+    return decoded_extra
 
 
 def invoker_id(row: MessageRow) -> int | None:
@@ -91,5 +93,5 @@ def interaction(row: MessageRow) -> StoredInteraction | None:
 @lru_cache(maxsize=256)
 def _decode_interaction(extra_json: str) -> StoredInteraction | None:
     # The result is cached, because it is needed several times while a response is created, and again for each reader.
-    decoded: Extra = _extra_decoder.decode(extra_json)
-    return decoded.interaction
+    decoded_extra: Extra = _extra_decoder.decode(extra_json)
+    return decoded_extra.interaction

@@ -39,10 +39,10 @@ def is_fetchable(link: str) -> bool:
     if len(link) > EMBED_URL_MAX:
         return False
     try:
-        parts = urlsplit(link)
+        url_parts = urlsplit(link)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+    return url_parts.scheme in ("http", "https") and bool(url_parts.hostname) and "@" not in url_parts.netloc
 
 
 def is_link_preview(embed: Embed) -> bool:
@@ -52,20 +52,24 @@ def is_link_preview(embed: Embed) -> bool:
 
 def split_previews(embeds: Iterable[Embed]) -> tuple[list[Embed], dict[str, Embed]]:
     """Return the embeds of the sender, and the previews by their link."""
-    own: list[Embed] = []
+    sender_embeds: list[Embed] = []
     previews: dict[str, Embed] = {}
     for embed in embeds:
         if is_link_preview(embed):
             previews[embed.url or ""] = embed
         else:
-            own.append(embed)
-    return own, previews
+            sender_embeds.append(embed)
+    return sender_embeds, previews
 
 
 def filter_embeds(embeds: list[Embed], text: str) -> list[Embed]:
     """Return the embeds of the sender, and the previews whose links are in a text, in the order of the links."""
-    own, previews = split_previews(embeds)
-    return [*own, *(previews[link] for link in find_links(text) if link in previews)] if previews else own
+    sender_embeds, previews = split_previews(embeds)
+    return (
+        [*sender_embeds, *(previews[link] for link in find_links(text) if link in previews)]
+        if previews
+        else sender_embeds
+    )
 
 
 def _without_code(text: str) -> str:
@@ -74,27 +78,28 @@ def _without_code(text: str) -> str:
         return text
     blocks = text.split(_CODE_BLOCK)
     return " ".join(
-        " " if _is_enclosed(blocks, index) else _without_inline_code(part) for index, part in enumerate(blocks)
+        " " if _is_enclosed(blocks, index) else _without_inline_code(text_part)
+        for index, text_part in enumerate(blocks)
     )
 
 
 def _without_inline_code(text: str) -> str:
-    parts = text.split(_INLINE_CODE)
-    return "".join(" " if _is_enclosed(parts, index) else part for index, part in enumerate(parts))
+    text_parts = text.split(_INLINE_CODE)
+    return "".join(" " if _is_enclosed(text_parts, index) else text_part for index, text_part in enumerate(text_parts))
 
 
-def _is_enclosed(parts: list[str], index: int) -> bool:
+def _is_enclosed(text_parts: list[str], index: int) -> bool:
     """Return whether a part of a split text is between an opening and a closing delimiter."""
-    return index % 2 == 1 and index < len(parts) - 1
+    return index % 2 == 1 and index < len(text_parts) - 1
 
 
 def _trim(link: str) -> str:
     """Remove punctuation and closing brackets after a link that belong to the sentence."""
     while link:
-        last = link[-1]
-        opening = _BRACKETS.get(last)
-        is_unbalanced = opening is not None and link.count(last) > link.count(opening)
-        if last not in _TRAILING_PUNCTUATION and not is_unbalanced:
+        last_character = link[-1]
+        opening_bracket = _BRACKETS.get(last_character)
+        is_unbalanced = opening_bracket is not None and link.count(last_character) > link.count(opening_bracket)
+        if last_character not in _TRAILING_PUNCTUATION and not is_unbalanced:
             break
         link = link[:-1]
     return link

@@ -30,19 +30,22 @@ class Mentions(NamedTuple):
 NO_MENTIONS: Final = Mentions()
 
 
-def check_allowed(allowed: AllowedMentions | None | UnsetType, form: errors.FormErrors) -> None:
+def check_allowed(allowed_mentions: AllowedMentions | None | UnsetType, form: errors.FormErrors) -> None:
     """Add an error if `allowed_mentions` lists IDs of a type that `parse` already allows."""
-    if not allowed or not allowed.parse:
+    if not allowed_mentions or not allowed_mentions.parse:
         return
-    for mention_type, ids in ((AllowedMentionType.USERS, allowed.users), (AllowedMentionType.ROLES, allowed.roles)):
-        if mention_type in allowed.parse and ids:
+    for mention_type, listed_ids in (
+        (AllowedMentionType.USERS, allowed_mentions.users),
+        (AllowedMentionType.ROLES, allowed_mentions.roles),
+    ):
+        if mention_type in allowed_mentions.parse and listed_ids:
             form.add(("allowed_mentions",), *errors.mentions_exclusive(mention_type.value))
 
 
 def parse_mentions(
-    texts: Iterable[str], allowed: AllowedMentions | None | UnsetType, replied_author_id: int | None = None
+    texts: Iterable[str], allowed_mentions: AllowedMentions | None | UnsetType, replied_author_id: int | None = None
 ) -> Mentions:
-    """Return the mentions in texts that `allowed` permits; their users and roles may not exist.
+    """Return the mentions in texts that `allowed_mentions` permits; their users and roles may not exist.
 
     `replied_author_id` is the ID of the author of the replied-to message, or None if the message is not a reply."""
     user_ids: dict[int, None] = {}
@@ -53,17 +56,17 @@ def parse_mentions(
             user_ids.update(dict.fromkeys(_find_ids(_USER_MENTION, text)))
             role_ids.update(dict.fromkeys(_find_ids(_ROLE_MENTION, text)))
             includes_everyone = includes_everyone or _EVERYONE_MENTION.search(text) is not None
-    if allowed:
-        parse = allowed.parse or ()
-        if AllowedMentionType.USERS not in parse:
-            allowed_user_ids = set(allowed.users or ())
+    if allowed_mentions:
+        allowed_types = allowed_mentions.parse or ()
+        if AllowedMentionType.USERS not in allowed_types:
+            allowed_user_ids = set(allowed_mentions.users or ())
             user_ids = {user_id: None for user_id in user_ids if user_id in allowed_user_ids}
-        if AllowedMentionType.ROLES not in parse:
-            allowed_role_ids = set(allowed.roles or ())
+        if AllowedMentionType.ROLES not in allowed_types:
+            allowed_role_ids = set(allowed_mentions.roles or ())
             role_ids = {role_id: None for role_id in role_ids if role_id in allowed_role_ids}
-        includes_everyone = includes_everyone and AllowedMentionType.EVERYONE in parse
+        includes_everyone = includes_everyone and AllowedMentionType.EVERYONE in allowed_types
     # spec/http.md#3.4: the replied-to author is notified unless allowed_mentions is given without replied_user.
-    if replied_author_id is not None and (not allowed or allowed.replied_user):
+    if replied_author_id is not None and (not allowed_mentions or allowed_mentions.replied_user):
         user_ids[replied_author_id] = None
     return Mentions(
         tuple(UserId(user_id) for user_id in list(user_ids)[:MENTIONS_MAX]),
@@ -73,4 +76,4 @@ def parse_mentions(
 
 
 def _find_ids(pattern: re.Pattern[str], text: str) -> list[int]:
-    return [number for number in map(int, pattern.findall(text)) if number <= WIDE_MAX]
+    return [mentioned_id for mentioned_id in map(int, pattern.findall(text)) if mentioned_id <= WIDE_MAX]

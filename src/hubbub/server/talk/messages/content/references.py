@@ -16,7 +16,7 @@ class ResolvedReference(msgspec.Struct):
     message_type: int
     """Type of the new message."""
     reference: wire.MessageReference
-    replied: MessageRow | None = None
+    replied_row: MessageRow | None = None
     """The replied-to message; None for a forward."""
     snapshot: StoredSnapshot | None = None
     """The forwarded message; None for a reply."""

@@ -23,9 +23,9 @@ class NewMessage(NamedTuple):
 
     row: MessageRow
     author: Author
-    mentioned: Mentions = NO_MENTIONS
+    mentions: Mentions = NO_MENTIONS
     """The users and roles that the row mentions."""
-    replied: MessageRow | None = None
+    replied_row: MessageRow | None = None
     """The replied-to message, if it is loaded."""
     response: InteractionResponse | None = None
     """Properties of an interaction response; None for other messages."""
@@ -44,40 +44,40 @@ def build_row(
     draft: Draft,
     *,
     message_type: int = 0,
-    mentioned: Mentions = NO_MENTIONS,
+    mentions: Mentions = NO_MENTIONS,
     reference: ResolvedReference | None = None,
     is_tts: bool = False,
     extra: Extra | None = None,
-    webhook: Author | None = None,
+    webhook_author: Author | None = None,
     origin: ApplicationOrigin | None = None,
     response: InteractionResponse | None = None,
 ) -> MessageRow:
     """Return the row of a new message; `extra` is the result of `build_extra`.
 
-    `webhook` is the author of a webhook message or interaction response, `origin` the application that sends the message
+    `webhook_author` is the author of a webhook message or interaction response, `origin` the application that sends the message
     for its user."""
     if (
         draft.is_plain
-        and mentioned == NO_MENTIONS
+        and mentions == NO_MENTIONS
         and extra is None
-        and not (reference or is_tts or webhook or origin or response)
+        and not (reference or is_tts or webhook_author or origin or response)
     ):
         # The common case: content only.
         return MessageRow(channel_id, message_id, author_id, message_type, draft.flags, draft.content)
     flags, application_id, snapshots = draft.flags, None, None
-    referenced = None if reference is None else reference.reference
+    stored_reference = None if reference is None else reference.reference
     if reference is not None:
         message_type = reference.message_type
         if reference.snapshot is not None:
             snapshots = [reference.snapshot]
             flags |= MessageFlags.HAS_SNAPSHOT
-    if webhook is not None:
-        application_id = webhook.application_id
+    if webhook_author is not None:
+        application_id = webhook_author.application_id
     if origin is not None:
         flags |= MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION
         application_id = origin.application_id
     if response is not None:
-        message_type, referenced = response.message_type, response.reference
+        message_type, stored_reference = response.message_type, response.reference
         flags |= response.flags
     return MessageRow(
         channel_id,
@@ -87,15 +87,15 @@ def build_row(
         flags,
         draft.content,
         tts=int(is_tts),
-        mention_everyone=int(mentioned.includes_everyone),
-        mentions=encode_json(mentioned.users),
-        mention_roles=encode_json(mentioned.roles),
+        mention_everyone=int(mentions.includes_everyone),
+        mentions=encode_json(mentions.users),
+        mention_roles=encode_json(mentions.roles),
         attachments=encode_json(draft.files),
         embeds=encode_json(draft.embeds),
         components=encode_json(draft.components),
-        reference=encode_json(referenced),
+        reference=encode_json(stored_reference),
         snapshots=encode_json(snapshots),
-        webhook_id=None if webhook is None else webhook.webhook_id,
+        webhook_id=None if webhook_author is None else webhook_author.webhook_id,
         application_id=application_id,
         extra=None if extra is None else encode_extra(extra),
     )
@@ -105,14 +105,14 @@ def build_extra(
     draft: Draft,
     *,
     position: int | None = None,
-    webhook: Author | None = None,
+    webhook_author: Author | None = None,
     origin: ApplicationOrigin | None = None,
     response: InteractionResponse | None = None,
 ) -> Extra | None:
     """Return the rarely used fields of a new message, or None if it has none; `position` is the position in a thread.
 
     Raise POLL_INVALID_CHANNEL_TYPE for a poll in an ephemeral message."""
-    if draft.is_plain and position is None and not (webhook or origin or response):
+    if draft.is_plain and position is None and not (webhook_author or origin or response):
         return None
     extra = Extra(
         position=position,
@@ -121,8 +121,8 @@ def build_extra(
         shared_client_theme=draft.theme,
         call=draft.call,
     )
-    if webhook is not None:
-        extra.author = webhook_identity(webhook)
+    if webhook_author is not None:
+        extra.author = webhook_identity(webhook_author)
     if origin is not None:
         extra.metadata, extra.activity, extra.application = origin.metadata, origin.activity, origin.application
     if response is not None:
@@ -153,8 +153,8 @@ def webhook_identity(author: Author) -> WebhookIdentity | None:
 
 def encode_extra(extra: Extra) -> str | None:
     """Encode the rarely used fields for storage; return None if all have their defaults."""
-    encoded = codec.encode(extra)
-    return None if encoded == b"{}" else encoded.decode()
+    extra_json = codec.encode(extra)
+    return None if extra_json == b"{}" else extra_json.decode()
 
 
 def encode_json(value: Any) -> str | None:

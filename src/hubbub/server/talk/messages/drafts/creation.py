@@ -55,10 +55,10 @@ def send(
     has_slowmode = rules.is_slowmode_applied(call, channel_access)
     if has_slowmode:
         rules.require_slowmode_elapsed(call, channel_access)
-    view, encoded = _create(call, channel_access, body, author, message_id, nonce=nonce)
+    view, view_json = _create(call, channel_access, body, author, message_id, nonce=nonce)
     if has_slowmode:
         channels.usage.record_use(call.tx, channel.id, call.user_id, "message", call.now_ms)
-    return view if encoded is None else msgspec.Raw(encoded)
+    return view if view_json is None else msgspec.Raw(view_json)
 
 
 def create(
@@ -95,11 +95,11 @@ def _create(
 ) -> actions.CreatedMessage:
     channel = channel_access.channel
     draft = validation.validate_create(call, channel_access, author, body)
-    reference, tts = None, False
+    reference, is_tts = None, False
     if isinstance(body, wire.CreateMessage):
         if body.message_reference:
             reference = resolution.resolve_reference(call, channel_access, body.message_reference)
-        tts = bool(body.tts and channel_access.can(Permissions.SEND_TTS_MESSAGES))
+        is_tts = bool(body.tts and channel_access.can(Permissions.SEND_TTS_MESSAGES))
     snapshot = None if reference is None else reference.snapshot
     may_be_empty = (
         snapshot is not None
@@ -108,36 +108,38 @@ def _create(
     )
     if draft.is_empty and not may_be_empty:
         raise errors.EMPTY_MESSAGE()
-    replied = None if reference is None else reference.replied
-    mentioned = NO_MENTIONS
-    if "@" in draft.content or replied is not None or draft.flags & MessageFlags.IS_COMPONENTS_V2:
-        replied_author_id = None if replied is None else replied.author_id
-        requested = mentions.parse_mentions(draft.mention_texts(), body.allowed_mentions, replied_author_id)
-        mentioned = resolution.resolve_mentions(call, channel_access, requested)
+    replied_row = None if reference is None else reference.replied_row
+    notified_mentions = NO_MENTIONS
+    if "@" in draft.content or replied_row is not None or draft.flags & MessageFlags.IS_COMPONENTS_V2:
+        replied_author_id = None if replied_row is None else replied_row.author_id
+        requested_mentions = mentions.parse_mentions(draft.mention_texts(), body.allowed_mentions, replied_author_id)
+        notified_mentions = resolution.resolve_mentions(call, channel_access, requested_mentions)
     rules.require_links_allowed(call, author, draft.readable_texts())
     if author.moderated_bits or channel.linked_lobby is not None:
         forwarded_texts = () if snapshot is None else (snapshot.content,)
         check_draft(call, channel_access, author, message_id, (*draft.readable_texts(), *forwarded_texts))
-    webhook = None if author.webhook_id is None else author
+    webhook_author = None if author.webhook_id is None else author
     position = store.read_thread_position(call.tx, channel.id) if channel.is_thread else None
-    extra = rows.build_extra(draft, position=position, webhook=webhook, origin=origin, response=response)
+    extra = rows.build_extra(draft, position=position, webhook_author=webhook_author, origin=origin, response=response)
     row = rows.build_row(
         channel.id,
         message_id,
         author.user.id,
         draft,
-        mentioned=mentioned,
+        mentions=notified_mentions,
         reference=reference,
-        is_tts=tts,
+        is_tts=is_tts,
         extra=extra,
-        webhook=webhook,
+        webhook_author=webhook_author,
         origin=origin,
         response=response,
     )
     copy = None if origin is None else origin.copy
     # Building the view modifies a decoded poll, so the decoded fields are passed on only for plain drafts.
-    new = NewMessage(row, author, mentioned, replied, response, nonce, extra if draft.is_plain else None, copy)
-    return actions.create(call, channel_access, new)
+    new_message = NewMessage(
+        row, author, notified_mentions, replied_row, response, nonce, extra if draft.is_plain else None, copy
+    )
+    return actions.create(call, channel_access, new_message)
 
 
 def check_draft(
@@ -162,28 +164,28 @@ def check_draft(
 
 
 def create_crosspost(
-    call: Call, channel: ChannelRef, source: MessageRow, author: Author, reference: wire.MessageReference
+    call: Call, channel: ChannelRef, source_row: MessageRow, author: Author, reference: wire.MessageReference
 ) -> wire.Message:
-    """Create and publish a copy of `source` in a following channel, with a reference to the source.
+    """Create and publish a copy of `source_row` in a following channel, with a reference to the source.
 
     User mentions are retained; role mentions and @everyone of the source guild are not."""
-    resolution.mark_files_shared(call, source)
-    extra = Extra(author=rows.webhook_identity(author), shared=source.attachments is not None)
+    resolution.mark_files_shared(call, source_row)
+    extra = Extra(author=rows.webhook_identity(author), shared=source_row.attachments is not None)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
         author_id=author.user.id,
         type=MessageType.DEFAULT,
-        flags=source.flags & CROSSPOST_FLAGS | MessageFlags.IS_CROSSPOST,
-        content=source.content,
-        mentions=source.mentions,
-        attachments=source.attachments,
-        embeds=source.embeds,
-        components=source.components,
+        flags=source_row.flags & CROSSPOST_FLAGS | MessageFlags.IS_CROSSPOST,
+        content=source_row.content,
+        mentions=source_row.mentions,
+        attachments=source_row.attachments,
+        embeds=source_row.embeds,
+        components=source_row.components,
         reference=rows.encode_json(reference),
         webhook_id=author.webhook_id,
         application_id=author.application_id,
         extra=rows.encode_extra(extra),
     )
-    mentioned = Mentions(users=tuple(json_columns.mentions(source)))
-    return actions.create(call, channel, NewMessage(row, author, mentioned)).view
+    source_mentions = Mentions(users=tuple(json_columns.mentions(source_row)))
+    return actions.create(call, channel, NewMessage(row, author, source_mentions)).view

@@ -35,21 +35,21 @@ def _is_enforced(call: Call, body: wire.CreateMessage) -> bool:
 
 
 def claim_nonce(
-    call: Call, channel_id: int, body: wire.CreateMessage, message_id: int, find: Callable[[int], RowT | None]
+    call: Call, channel_id: int, body: wire.CreateMessage, message_id: int, find_message: Callable[[int], RowT | None]
 ) -> RowT | None:
     """Return the message of a channel or lobby that used the nonce of a body within `NONCE_WINDOW_MS`, or None.
 
     If there is none, the nonce is recorded for the new message `message_id`. A body without a nonce, or whose nonce is
-    not enforced, always counts as new. `find` returns a message by ID."""
+    not enforced, always counts as new. `find_message` returns a message by ID."""
     nonce = parse_nonce(body)
     if nonce is None or not _is_enforced(call, body):
         return None
-    key = (call.user_id, channel_id, str(nonce))
-    earlier_id = store.claim_nonce(call.tx, *key, message_id, call.now_ms, NONCE_WINDOW_MS)
-    if earlier_id is None:
+    nonce_key = (call.user_id, channel_id, str(nonce))
+    earlier_message_id = store.claim_nonce(call.tx, *nonce_key, message_id, call.now_ms, NONCE_WINDOW_MS)
+    if earlier_message_id is None:
         return None
-    row = find(earlier_id)
+    row = find_message(earlier_message_id)
     if row is None:
         # The earlier message was deleted, so the repeated one counts as new.
-        store.replace_nonce(call.tx, *key, message_id, call.now_ms)
+        store.replace_nonce(call.tx, *nonce_key, message_id, call.now_ms)
     return row

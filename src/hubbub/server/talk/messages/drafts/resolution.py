@@ -13,20 +13,20 @@ from hubbub.server.talk.messages.content.records import MessageRow
 from hubbub.server.talk.messages.content.references import ResolvedReference
 
 
-def resolve_mentions(call: Call, channel_access: ChannelAccess, mentioned: Mentions) -> Mentions:
+def resolve_mentions(call: Call, channel_access: ChannelAccess, requested_mentions: Mentions) -> Mentions:
     """Return the mentions that notify: of existing users, and of roles that the author may mention."""
     can_mention_all = channel_access.can(Permissions.MENTION_EVERYONE)
-    user_ids = store.filter_existing_users(call.tx, mentioned.users) if mentioned.users else ()
+    user_ids = store.filter_existing_users(call.tx, requested_mentions.users) if requested_mentions.users else ()
     role_ids: set[int] = set()
-    if mentioned.roles and channel_access.guild is not None:
+    if requested_mentions.roles and channel_access.guild is not None:
         guild_id = channel_access.guild.guild_id
-        role_ids = store.filter_mentionable_roles(call.tx, guild_id, mentioned.roles, can_mention_all)
+        role_ids = store.filter_mentionable_roles(call.tx, guild_id, requested_mentions.roles, can_mention_all)
         # The @everyone role is mentioned by name, never by ID.
         role_ids.discard(guild_id)
     return Mentions(
-        tuple(user_id for user_id in mentioned.users if user_id in user_ids),
-        tuple(role_id for role_id in mentioned.roles if role_id in role_ids),
-        mentioned.includes_everyone and can_mention_all,
+        tuple(user_id for user_id in requested_mentions.users if user_id in user_ids),
+        tuple(role_id for role_id in requested_mentions.roles if role_id in role_ids),
+        requested_mentions.includes_everyone and can_mention_all,
     )
 
 
@@ -46,7 +46,9 @@ def resolve_reference(
         raise errors.invalid("message_reference", *errors.reply_unknown_message())
     if row.type not in USER_MESSAGE_TYPES:
         raise errors.invalid("message_reference", *errors.reply_system_message())
-    return ResolvedReference(MessageType.REPLY, references.build_reference(channel_access.channel, row.id), replied=row)
+    return ResolvedReference(
+        MessageType.REPLY, references.build_reference(channel_access.channel, row.id), replied_row=row
+    )
 
 
 def _resolve_forward(
@@ -57,16 +59,18 @@ def _resolve_forward(
         call, body.channel_id or channel_access.channel.id, Permissions.READ_MESSAGE_HISTORY
     )
     rules.require_message_channel(source_access)
-    source = source_access.channel
-    row = store.get(call.tx, source.id, body.message_id)
-    rules.require_forwardable(call, source, row)
+    source_channel = source_access.channel
+    row = store.get(call.tx, source_channel.id, body.message_id)
+    rules.require_forwardable(call, source_channel, row)
     rules.require_forward_quota(call)
     mark_files_shared(call, row)
     snapshots = json_columns.snapshots(row)
     # Forwarding a forward copies its snapshot; snapshots are never nested.
     snapshot = snapshots[0] if snapshots else references.build_snapshot(row)
     return ResolvedReference(
-        MessageType.DEFAULT, references.build_reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot
+        MessageType.DEFAULT,
+        references.build_reference(source_channel, row.id, MessageReferenceType.FORWARD),
+        snapshot=snapshot,
     )
 
 

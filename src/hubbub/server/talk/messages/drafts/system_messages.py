@@ -39,7 +39,9 @@ def create_system_message(
 
     `mentions` are the IDs of the users that it mentions; `mentions_everyone` notifies all members."""
     author = rules.require_author(call, channel, author_id)
-    mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), includes_everyone=mentions_everyone)
+    mentioned_users = Mentions(
+        users=tuple(UserId(user_id) for user_id in mentions), includes_everyone=mentions_everyone
+    )
     draft = Draft(content=content, embeds=list(embeds), call=call_info)
     row = rows.build_row(
         channel.id,
@@ -47,11 +49,11 @@ def create_system_message(
         author_id,
         draft,
         message_type=int(message_type),
-        mentioned=mentioned,
+        mentions=mentioned_users,
         reference=None if reference is None else ResolvedReference(int(message_type), reference),
         extra=rows.build_extra(draft),
     )
-    return actions.create(call, channel, NewMessage(row, author, mentioned)).view
+    return actions.create(call, channel, NewMessage(row, author, mentioned_users)).view
 
 
 def create_stage_message(

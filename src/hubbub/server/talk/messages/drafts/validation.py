@@ -132,14 +132,14 @@ def validate_edit(
         # The preview of a removed link is removed here; a job adds the previews of new links (decisions/0142).
         draft.embeds = links.filter_embeds(draft.embeds, draft.content)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
-        for name, value in (
+        for field_name, field_value in (
             ("content", draft.content),
             ("embeds", draft.embeds),
             ("sticker_ids", draft.stickers),
             ("poll", draft.poll),
         ):
-            if value:
-                form.add((name,), *errors.components_v2_field(name))
+            if field_value:
+                form.add((field_name,), *errors.components_v2_field(field_name))
     references = ComponentReferences()
     if body.components is UNSET:
         draft.components = json_columns.components(row)
@@ -223,8 +223,8 @@ def file_bytes_max(call: Call, author: Author, *, is_app: bool = False) -> int:
     premium_max = max(
         max_by_premium.get(author.user.premium_type, 0), max_by_premium.get(author.invoker_premium_type, 0)
     )
-    http = call.config.http
-    return min(max(http.file_bytes_max, guild_max, premium_max), http.multipart_file_bytes_max)
+    http_config = call.config.http
+    return min(max(http_config.file_bytes_max, guild_max, premium_max), http_config.multipart_file_bytes_max)
 
 
 def _accept_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
@@ -232,8 +232,8 @@ def _accept_upload(call: Call, author: Author, upload: Upload, request: Attachme
     # spec/dated-changes.md#2.2: the limit used to apply to the total size of all files of an app's message.
     is_app = author.webhook_id is not None or bool(author.user.bot)
     limits_each_file = changes.PER_ATTACHMENT_LIMIT.is_active(call.now_ms) or not is_app
-    size = upload.size if limits_each_file else sum(file.size for file in call.files)
-    if size > file_bytes_max(call, author):
+    limited_bytes = upload.size if limits_each_file else sum(file.size for file in call.files)
+    if limited_bytes > file_bytes_max(call, author):
         raise errors.FILE_TOO_LARGE()
     return build_attachment(upload, request, is_spoiler_supported=changes.ATTACHMENT_SPOILER.is_active(call.now_ms))
 
@@ -270,11 +270,11 @@ def _edited_files(
         return files
     files = []
     for index, request in enumerate(body.attachments or ()):
-        stored = old_files_by_id.pop(int(request.id), None)
-        if stored is not None:
+        old_file = old_files_by_id.pop(int(request.id), None)
+        if old_file is not None:
             if changes.ATTACHMENT_SPOILER.is_active(call.now_ms):
-                apply_metadata(stored, request, is_spoiler_supported=True)
-            files.append(stored)
+                apply_metadata(old_file, request, is_spoiler_supported=True)
+            files.append(old_file)
         elif (upload := uploads.pop(int(request.id), None)) is not None:
             files.append(_accept_upload(call, author, upload, request))
         else:
@@ -298,13 +298,13 @@ def _build_poll(call: Call, channel_access: ChannelAccess, body: CreatePoll, for
         if not (media.text and media.text.strip()):
             form.add(("poll", "answers", index, "poll_media", "text"), *errors.required())
         answers.append(PollAnswer(answer_id=index + 1, poll_media=_build_poll_media(call, channel_access, media)))
-    hours = body.duration or POLL_HOURS_DEFAULT
-    if hours != int(hours):
-        form.add(("poll", "duration"), *errors.not_number(hours))
+    duration_hours = body.duration or POLL_HOURS_DEFAULT
+    if duration_hours != int(duration_hours):
+        form.add(("poll", "duration"), *errors.not_number(duration_hours))
     return Poll(
         question=PollMedia(text=body.question.text),
         answers=answers,
-        expiry=codec.timestamp(call.now_ms + int(hours) * HOUR_MS),
+        expiry=codec.timestamp(call.now_ms + int(duration_hours) * HOUR_MS),
         allow_multiselect=bool(body.allow_multiselect),
         layout_type=int(body.layout_type or PollLayoutType.DEFAULT),
         results=PollResults(is_finalized=False, answer_counts=[]),

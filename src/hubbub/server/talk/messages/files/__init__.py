@@ -66,28 +66,28 @@ def _build_rows(row: MessageRow, guild_id: int | None) -> list[FileRow]:
 
 def owner_quota(call: Call, user_id: int) -> int | None:
     """Return the storage quota of a user or bot in bytes, or None if it has no limit."""
-    quota = store.find_quota(call.tx, user_id)
-    return quota if quota is not None else call.config.storage.account_bytes_max
+    own_quota = store.find_quota(call.tx, user_id)
+    return own_quota if own_quota is not None else call.config.storage.account_bytes_max
 
 
 def guild_quota(call: Call, guild_id: int) -> int | None:
     """Return the storage quota of a guild in bytes, or None if it has no limit."""
-    quota = store.find_quota(call.tx, guild_id)
-    return quota if quota is not None else call.config.storage.guild_bytes_max
+    own_quota = store.find_quota(call.tx, guild_id)
+    return own_quota if own_quota is not None else call.config.storage.guild_bytes_max
 
 
 def _require_quotas(call: Call, channel: ChannelRef, row: MessageRow, new_bytes: int) -> None:
-    if row.webhook_id is None and (quota := owner_quota(call, row.author_id)) is not None:
-        used = store.owner_usage(call.tx, row.author_id).bytes
-        if used + new_bytes > quota:
+    if row.webhook_id is None and (quota_bytes := owner_quota(call, row.author_id)) is not None:
+        used_bytes = store.owner_usage(call.tx, row.author_id).bytes
+        if used_bytes + new_bytes > quota_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE(
-                message=f"Your files would exceed your storage of {format_bytes(quota)}, of which {format_bytes(used)} "
+                message=f"Your files would exceed your storage of {format_bytes(quota_bytes)}, of which {format_bytes(used_bytes)} "
                 "are in use. Delete messages with files, or send a smaller file."
             )
-    if channel.guild_id is not None and (quota := guild_quota(call, channel.guild_id)) is not None:
-        used = store.guild_usage(call.tx, channel.guild_id).bytes
-        if used + new_bytes > quota:
+    if channel.guild_id is not None and (quota_bytes := guild_quota(call, channel.guild_id)) is not None:
+        used_bytes = store.guild_usage(call.tx, channel.guild_id).bytes
+        if used_bytes + new_bytes > quota_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE(
-                message=f"The files of this guild would exceed its storage of {format_bytes(quota)}, of which "
-                f"{format_bytes(used)} are in use. Delete messages with files, or send a smaller file."
+                message=f"The files of this guild would exceed its storage of {format_bytes(quota_bytes)}, of which "
+                f"{format_bytes(used_bytes)} are in use. Delete messages with files, or send a smaller file."
             )

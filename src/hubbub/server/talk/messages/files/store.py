@@ -106,26 +106,26 @@ def guild_usage(tx: Tx, guild_id: int) -> Usage:
 
 def list_owners(tx: Tx, limit: int) -> list[OwnerUsage]:
     """Return the users, bots and webhooks with the largest sum of file sizes."""
-    return _owners(tx, "owner_id", limit)
+    return _list_usages(tx, "owner_id", limit)
 
 
 def list_guilds(tx: Tx, limit: int) -> list[OwnerUsage]:
     """Return the guilds with the largest sum of file sizes."""
-    return _owners(tx, "guild_id", limit)
+    return _list_usages(tx, "guild_id", limit)
 
 
-def _owners(tx: Tx, column: str, limit: int) -> list[OwnerUsage]:
+def _list_usages(tx: Tx, column: str, limit: int) -> list[OwnerUsage]:
     rows = tx.all(
         f"SELECT {column}, COUNT(*), SUM(size) FROM message_files WHERE {column} IS NOT NULL "
         f"GROUP BY {column} ORDER BY SUM(size) DESC, {column} LIMIT ?",
         limit,
     )
-    return [OwnerUsage(owner_id, count, int(size)) for owner_id, count, size in rows]
+    return [OwnerUsage(owner_id, file_count, int(total_bytes)) for owner_id, file_count, total_bytes in rows]
 
 
 def _usage(row: tuple[int, int] | None) -> Usage:
-    count, size = row or (0, 0)
-    return Usage(count, int(size))
+    file_count, total_bytes = row or (0, 0)
+    return Usage(file_count, int(total_bytes))
 
 
 # Quotas

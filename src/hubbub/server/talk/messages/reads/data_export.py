@@ -19,8 +19,8 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
     The list contains the caller's messages from all channels, in ascending order of IDs. A page shorter than
     `limit` is the last one.
     """
-    after = 0 if query.after is UNSET else int(query.after)
-    rows = store.list_by_author(call.tx, call.user_id, after, query.limit)
+    after_id = 0 if query.after is UNSET else int(query.after)
+    rows = store.list_by_author(call.tx, call.user_id, after_id, query.limit)
     guild_ids_by_channel = store.find_guild_ids(call.tx, [row.channel_id for row in rows])
     signer = AttachmentSigner(call)
     exported_messages = []

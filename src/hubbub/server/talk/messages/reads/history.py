@@ -49,9 +49,13 @@ def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
     )
 
 
-def list_around(call: Call, channel_id: int, message_id: int, *, before: int, after: int) -> list[MessageRow]:
-    """Return at most `before` messages before and `after` messages after a message, oldest first, without the message."""
-    earlier = store.list_history_before(call.tx, channel_id, before, message_id)
-    later = store.list_history_after(call.tx, channel_id, after, message_id)
-    rows = store.find_many(call.tx, channel_id, [row.id for row in (*earlier, *later)])
-    return [rows[row_id] for row_id in sorted(rows)]
+def list_around(
+    call: Call, channel_id: int, message_id: int, *, before_limit: int, after_limit: int
+) -> list[MessageRow]:
+    """Return the messages around a message, oldest first, without the message itself.
+
+    There are at most `before_limit` messages before it and `after_limit` messages after it."""
+    earlier_rows = store.list_history_before(call.tx, channel_id, before_limit, message_id)
+    later_rows = store.list_history_after(call.tx, channel_id, after_limit, message_id)
+    rows_by_id = store.find_many(call.tx, channel_id, [row.id for row in (*earlier_rows, *later_rows)])
+    return [rows_by_id[listed_id] for listed_id in sorted(rows_by_id)]

@@ -18,68 +18,79 @@ MessageTemplate = tuple[bytes, bytes, bytes, bytes]
 """Encoded parts of a content-only message: before the content, before the timestamp, before the ID, and after the ID."""
 
 # Placeholders that no real message contains, used to find the parts that differ between messages.
-_SAMPLE: Final = MessageRow(0, 1, 0, 0, 0, "\x00words\x00")
-_SAMPLE_PARTS: Final = (
-    codec.encode(_SAMPLE.content),
-    codec.timestamp(_SAMPLE.created_ms).encode(),
-    b'"id":"%d","channel_id"' % _SAMPLE.id,
+_SAMPLE_ROW: Final = MessageRow(0, 1, 0, 0, 0, "\x00words\x00")
+_SAMPLE_SEPARATORS: Final = (
+    codec.encode(_SAMPLE_ROW.content),
+    codec.timestamp(_SAMPLE_ROW.created_ms).encode(),
+    b'"id":"%d","channel_id"' % _SAMPLE_ROW.id,
 )
-_MILLISECONDS: Final = tuple(b".%03d000+00:00" % milliseconds for milliseconds in range(1000))
+_ENCODED_MILLISECONDS: Final = tuple(b".%03d000+00:00" % milliseconds for milliseconds in range(1000))
 """Encoded fraction and offset of a timestamp, by its milliseconds."""
 
 
-def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) -> list[wire.Message] | msgspec.Raw:
-    """Return messages of one channel as the caller may read them, in the order of `history`."""
+def encode_page(
+    call: Call, channel: ChannelRef, history_rows: Sequence[HistoryRow]
+) -> list[wire.Message] | msgspec.Raw:
+    """Return messages of one channel as the caller may read them, in the order of `history_rows`."""
     actor = call.actor_or_none
     if not views.can_read_all(actor, channel.guild_id):
         # Whether a bot may read a message depends on columns that history rows lack.
-        rows = store.find_many(call.tx, channel.id, [history_row.id for history_row in history])
-        return views.messages(call, [rows[history_row.id] for history_row in history], guild_id=channel.guild_id)
-    complex_ids = [history_row.id for history_row in history if not history_row.is_plain]
-    rows = store.find_many(call.tx, channel.id, complex_ids) if complex_ids else {}
-    related = views.RelatedData(call)
-    related.load_users({history_row.author_id for history_row in history})
-    if rows:
-        related.load(list(rows.values()), 0 if actor is None else actor.user_id)
-    templates: dict[int, MessageTemplate] = {}
-    pieces: list[bytes] = []
-    for message_id, author_id, content, is_plain in history:
+        rows_by_id = store.find_many(call.tx, channel.id, [history_row.id for history_row in history_rows])
+        return views.messages(
+            call, [rows_by_id[history_row.id] for history_row in history_rows], guild_id=channel.guild_id
+        )
+    complex_ids = [history_row.id for history_row in history_rows if not history_row.is_plain]
+    rows_by_id = store.find_many(call.tx, channel.id, complex_ids) if complex_ids else {}
+    related_data = views.RelatedData(call)
+    related_data.load_users({history_row.author_id for history_row in history_rows})
+    if rows_by_id:
+        related_data.load(list(rows_by_id.values()), 0 if actor is None else actor.user_id)
+    templates_by_author: dict[int, MessageTemplate] = {}
+    json_pieces: list[bytes] = []
+    for message_id, author_id, content, is_plain in history_rows:
         if not is_plain:
-            pieces += (b",", codec.encode(views.build_message(wire.Message, related, rows[message_id])))
+            json_pieces += (b",", codec.encode(views.build_message(wire.Message, related_data, rows_by_id[message_id])))
             continue
-        template = templates.get(author_id)
+        template = templates_by_author.get(author_id)
         if template is None:
-            template = templates[author_id] = _message_template(related, channel.id, author_id)
-        before_content, before_timestamp, before_id, after_id = template
+            template = templates_by_author[author_id] = _message_template(related_data, channel.id, author_id)
+        json_before_content, json_before_timestamp, json_before_id, json_after_id = template
         # The time is `Snowflake(message_id).created_ms`, computed without creating an object for each message.
         seconds, milliseconds = divmod((message_id >> 22) + EPOCH_MS, 1000)
-        pieces += (
-            before_content,
+        json_pieces += (
+            json_before_content,
             codec.encode(content),
-            before_timestamp,
+            json_before_timestamp,
             _encode_seconds(seconds),
-            _MILLISECONDS[milliseconds],
-            before_id,
+            _ENCODED_MILLISECONDS[milliseconds],
+            json_before_id,
             b"%d" % message_id,
-            after_id,
+            json_after_id,
         )
-    return msgspec.Raw(b"[%b]" % b"".join(pieces)[1:])
+    return msgspec.Raw(b"[%b]" % b"".join(json_pieces)[1:])
 
 
-def _message_template(related: views.RelatedData, channel_id: int, author_id: int) -> MessageTemplate:
+def _message_template(related_data: views.RelatedData, channel_id: int, author_id: int) -> MessageTemplate:
     """Encode a sample message and split it where content-only messages of one author and channel differ."""
-    rest = codec.encode(
-        views.build_message(wire.Message, related, _SAMPLE._replace(channel_id=channel_id, author_id=author_id))
+    remaining_json = codec.encode(
+        views.build_message(
+            wire.Message, related_data, _SAMPLE_ROW._replace(channel_id=channel_id, author_id=author_id)
+        )
     )
-    parts: list[bytes] = []
-    for sample_part in _SAMPLE_PARTS:
-        part, found, rest = rest.partition(sample_part)
-        if not found:
+    json_parts: list[bytes] = []
+    for sample_part in _SAMPLE_SEPARATORS:
+        json_part, separator, remaining_json = remaining_json.partition(sample_part)
+        if not separator:
             # Without this check, a changed order of fields would produce invalid JSON.
             raise ValueError(f"{sample_part!r} is not in an encoded message, or before another part")
-        parts.append(part)
-    before_content, before_timestamp, before_id = parts
-    return b"," + before_content, before_timestamp, before_id + b'"id":"', b'","channel_id"' + rest
+        json_parts.append(json_part)
+    json_before_content, json_before_timestamp, json_before_id = json_parts
+    return (
+        b"," + json_before_content,
+        json_before_timestamp,
+        json_before_id + b'"id":"',
+        b'","channel_id"' + remaining_json,
+    )
 
 
 @lru_cache(maxsize=4096)

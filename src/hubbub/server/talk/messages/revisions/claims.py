@@ -18,10 +18,10 @@ def reassign_messages(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Replace a placeholder account by a user as the author of messages, and in their content, mentions and `extra`."""
-    pattern = re.compile(rf"(?<![0-9]){int(placeholder_id)}(?![0-9])")
+    id_pattern = re.compile(rf"(?<![0-9]){int(placeholder_id)}(?![0-9])")
 
-    def replace(text: str | None) -> str | None:
-        return None if text is None else pattern.sub(str(int(user_id)), text)
+    def replace_id(text: str | None) -> str | None:
+        return None if text is None else id_pattern.sub(str(int(user_id)), text)
 
     message_ids_by_channel: dict[int, list[int]] = {}
     for key in keys:
@@ -33,9 +33,9 @@ def reassign_messages(
             [
                 row._replace(
                     author_id=int(user_id) if row.author_id == placeholder_id else row.author_id,
-                    content=replace(row.content) or "",
-                    mentions=replace(row.mentions),
-                    extra=replace(row.extra),
+                    content=replace_id(row.content) or "",
+                    mentions=replace_id(row.mentions),
+                    extra=replace_id(row.extra),
                 )
                 for row in rows
             ],

@@ -32,14 +32,14 @@ def edit(
         components=rows.encode_json(draft.components),
     )
     if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
-        requested = mentions.parse_mentions(
+        requested_mentions = mentions.parse_mentions(
             draft.mention_texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
         )
-        mentioned = resolution.resolve_mentions(call, channel_access, requested)
+        notified_mentions = resolution.resolve_mentions(call, channel_access, requested_mentions)
         edited_row = edited_row._replace(
-            mentions=rows.encode_json(list(mentioned.users)),
-            mention_roles=rows.encode_json(list(mentioned.roles)),
-            mention_everyone=int(mentioned.includes_everyone),
+            mentions=rows.encode_json(list(notified_mentions.users)),
+            mention_roles=rows.encode_json(list(notified_mentions.roles)),
+            mention_everyone=int(notified_mentions.includes_everyone),
         )
     if edited_row == row:
         return views.message(call, row, guild_id=channel_access.channel.guild_id)
@@ -60,8 +60,8 @@ def complete_deferred(
     draft = validation.validate_create(call, channel_access, author, body)
     if draft.is_empty:
         raise errors.EMPTY_MESSAGE()
-    requested = mentions.parse_mentions(draft.mention_texts(), body.allowed_mentions)
-    mentioned = resolution.resolve_mentions(call, channel_access, requested)
+    requested_mentions = mentions.parse_mentions(draft.mention_texts(), body.allowed_mentions)
+    notified_mentions = resolution.resolve_mentions(call, channel_access, requested_mentions)
     extra = json_columns.extra(row)
     # spec/dated-changes.md#3: before 4 September 2024 a deferred response could not become a poll.
     extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.is_active(call.now_ms) else None
@@ -73,9 +73,9 @@ def complete_deferred(
         attachments=rows.encode_json(draft.files),
         embeds=rows.encode_json(draft.embeds),
         components=rows.encode_json(draft.components),
-        mentions=rows.encode_json(list(mentioned.users)),
-        mention_roles=rows.encode_json(list(mentioned.roles)),
-        mention_everyone=int(mentioned.includes_everyone),
+        mentions=rows.encode_json(list(notified_mentions.users)),
+        mention_roles=rows.encode_json(list(notified_mentions.roles)),
+        mention_everyone=int(notified_mentions.includes_everyone),
         extra=rows.encode_extra(extra),
     )
     if not row.is_ephemeral:

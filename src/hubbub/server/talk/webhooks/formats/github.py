@@ -33,15 +33,15 @@ EmbedBuilder = Callable[[GithubWebhook], EmbedRequest | None]
 
 def build_embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
     """Return the embed for an event, or None if the event is not supported or is ignored."""
-    builder = EMBED_BUILDERS.get(event)
-    request = None if builder is None else builder(payload)
-    if request is None:
+    build_event_embed = EMBED_BUILDERS.get(event)
+    embed_request = None if build_event_embed is None else build_event_embed(payload)
+    if embed_request is None:
         return None
     sender = payload.sender
-    request.author = EmbedAuthorRequest(
+    embed_request.author = EmbedAuthorRequest(
         name=truncate(sender.login, embeds.EMBED_AUTHOR_MAX), url=sender.html_url, icon_url=sender.avatar_url
     )
-    return request
+    return embed_request
 
 
 def _new_titled_embed(
@@ -215,26 +215,26 @@ def _watch_embed(payload: GithubWebhook) -> EmbedRequest | None:
 
 
 def _check_run_embed(payload: GithubWebhook) -> EmbedRequest | None:
-    run = payload.check_run
-    if not run or not run.conclusion or payload.action not in ("completed", None, UNSET):
+    check_run = payload.check_run
+    if not check_run or not check_run.conclusion or payload.action not in ("completed", None, UNSET):
         return None
-    text = (run.output.title or run.output.summary or None) if run.output else None
-    title = f"{run.name} {run.conclusion} on {_check_target(run.check_suite)}"
-    url = run.details_url or run.html_url
-    return _new_titled_embed(payload, title, url, text=text, color=_conclusion_color(run.conclusion))
+    text = (check_run.output.title or check_run.output.summary or None) if check_run.output else None
+    title = f"{check_run.name} {check_run.conclusion} on {_check_subject(check_run.check_suite)}"
+    url = check_run.details_url or check_run.html_url
+    return _new_titled_embed(payload, title, url, text=text, color=_conclusion_color(check_run.conclusion))
 
 
 def _check_suite_embed(payload: GithubWebhook) -> EmbedRequest | None:
-    suite = payload.check_suite
-    if not suite or not suite.conclusion or payload.action not in ("completed", None, UNSET):
+    check_suite = payload.check_suite
+    if not check_suite or not check_suite.conclusion or payload.action not in ("completed", None, UNSET):
         return None
-    title = f"{suite.app.name} checks {suite.conclusion} on {_check_target(suite)}"
-    return _new_titled_embed(payload, title, _source_url(payload), color=_conclusion_color(suite.conclusion))
+    title = f"{check_suite.app.name} checks {check_suite.conclusion} on {_check_subject(check_suite)}"
+    return _new_titled_embed(payload, title, _source_url(payload), color=_conclusion_color(check_suite.conclusion))
 
 
-def _check_target(suite: GithubCheckSuite) -> str:
-    pull_request_numbers = ", ".join(f"#{pull_request.number}" for pull_request in suite.pull_requests or ())
-    return pull_request_numbers or suite.head_branch or f"`{suite.head_sha[:SHA_LENGTH]}`"
+def _check_subject(check_suite: GithubCheckSuite) -> str:
+    pull_request_numbers = ", ".join(f"#{pull_request.number}" for pull_request in check_suite.pull_requests or ())
+    return pull_request_numbers or check_suite.head_branch or f"`{check_suite.head_sha[:SHA_LENGTH]}`"
 
 
 def _conclusion_color(conclusion: str) -> int:

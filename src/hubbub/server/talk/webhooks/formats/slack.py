@@ -89,12 +89,12 @@ def _truncate_or_unset(text: OptionalText, length_max: int) -> str | UnsetType:
     return truncate(text, length_max) if text else UNSET
 
 
-def _parse_color(value: OptionalText, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:
-    if not value:
+def _parse_color(color_text: OptionalText, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:
+    if not color_text:
         return UNSET
-    if value in _NAMED_COLORS:
-        return _NAMED_COLORS[value]
-    match = _HEX_COLOR.fullmatch(value)
+    if color_text in _NAMED_COLORS:
+        return _NAMED_COLORS[color_text]
+    match = _HEX_COLOR.fullmatch(color_text)
     if match is None:
         form.add(path, *errors.regex())
         return UNSET
@@ -103,12 +103,12 @@ def _parse_color(value: OptionalText, form: errors.FormErrors, path: tuple[str |
 
 
 def _parse_timestamp(
-    value: float | str | None | UnsetType, form: errors.FormErrors, path: tuple[str | int, ...]
+    unix_seconds: float | str | None | UnsetType, form: errors.FormErrors, path: tuple[str | int, ...]
 ) -> datetime | UnsetType:
-    if value is UNSET or value is None or value == "":
+    if unix_seconds is UNSET or unix_seconds is None or unix_seconds == "":
         return UNSET
     try:
-        return datetime.fromtimestamp(float(value), UTC)
+        return datetime.fromtimestamp(float(unix_seconds), UTC)
     except (ValueError, OverflowError, OSError):
-        form.add(path, *errors.not_number(value))
+        form.add(path, *errors.not_number(unix_seconds))
         return UNSET
