@@ -871,7 +871,7 @@ def test_permissions_decide_which_members_can_use_a_command(
         role_ids={GUILD_ID, ROLE_ID, 8},
         channel_id=CHANNEL_ID,
         permissions=permissions,
-        required=required,
+        required_permissions=required,
         command_entries=command_entries,
         application_entries=application_entries,
     )

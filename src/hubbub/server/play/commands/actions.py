@@ -43,9 +43,9 @@ def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.Cr
     form = errors.FormErrors()
     command = definitions.validate_new(body, rules.build_scope(call, application, guild_id), form)
     form.raise_if_any()
-    existing = store.find_by_name(call.tx, application.id, guild_id, command.type, command.name)
-    if existing is not None:
-        return SavedCommand(_update_if_changed(call, existing, command, existing.position), False)
+    existing_row = store.find_by_name(call.tx, application.id, guild_id, command.type, command.name)
+    if existing_row is not None:
+        return SavedCommand(_update_if_changed(call, existing_row, command, existing_row.position), False)
     scope_rows = store.list_scope_commands(call.tx, application.id, guild_id)
     position = scope_rows[-1].position + 1 if scope_rows else 0
     new_row = _new_row(call, application, guild_id, command, position)
@@ -76,51 +76,51 @@ def bulk_set(
     Requested commands with an existing ID or name keep their IDs."""
     form = errors.FormErrors()
     scope = rules.build_scope(call, application, guild_id)
-    requested: list[tuple[wire.SetCommand, ValidatedCommand]] = []
+    requested_commands: list[tuple[wire.SetCommand, ValidatedCommand]] = []
     taken_names: set[tuple[int, str]] = set()
     for index, body in enumerate(bodies):
         command = definitions.validate_new(body, scope, form, (index,))
         if (command.type, command.name) in taken_names:
             form.add((index,), *errors.command_duplicate_name())
         taken_names.add((command.type, command.name))
-        requested.append((body, command))
+        requested_commands.append((body, command))
     form.raise_if_any()
     existing_rows = store.list_scope_commands(call.tx, application.id, guild_id)
     existing_by_name = {(row.type, row.name): row for row in existing_rows}
     existing_by_id = {row.id: row for row in existing_rows}
-    matched_by_id = _matched_by_id(requested, existing_by_id, existing_by_name)
-    resulting: list[tuple[CommandRow, ValidatedCommand, bool]] = []
-    for position, (body, command) in enumerate(requested):
-        same_name = existing_by_name.get((command.type, command.name))
-        existing = existing_by_id[body.id] if body.id in matched_by_id else None
-        if same_name is not None and same_name.id not in matched_by_id:
-            existing = same_name
-        if existing is None or any(row.id == existing.id for row, _, _ in resulting):
-            resulting.append((_new_row(call, application, guild_id, command, position), command, True))
+    matched_ids = _find_matched_ids(requested_commands, existing_by_id, existing_by_name)
+    resulting_commands: list[tuple[CommandRow, ValidatedCommand, bool]] = []
+    for position, (body, command) in enumerate(requested_commands):
+        same_name_row = existing_by_name.get((command.type, command.name))
+        existing_row = existing_by_id[body.id] if body.id in matched_ids else None
+        if same_name_row is not None and same_name_row.id not in matched_ids:
+            existing_row = same_name_row
+        if existing_row is None or any(row.id == existing_row.id for row, _, _ in resulting_commands):
+            resulting_commands.append((_new_row(call, application, guild_id, command, position), command, True))
         else:
-            resulting.append((existing, command, False))
-    rules.require_capacity(call, [row for row, _, _ in resulting])
-    kept_ids = {row.id for row, _, _ in resulting}
-    store.delete(call.tx, [row.id for row in existing_rows if row.id not in kept_ids])
+            resulting_commands.append((existing_row, command, False))
+    rules.require_capacity(call, [row for row, _, _ in resulting_commands])
+    remaining_ids = {row.id for row, _, _ in resulting_commands}
+    store.delete(call.tx, [row.id for row in existing_rows if row.id not in remaining_ids])
     # Deleting or renaming a command drops its permissions (spec/webhooks-and-interactions.md#5.1).
-    renamed_rows = [row for row, command, is_new in resulting if not is_new and row.name != command.name]
+    renamed_rows = [row for row, command, is_new in resulting_commands if not is_new and row.name != command.name]
     if renamed_rows:
         store.delete_permissions(call.tx, [row.id for row in renamed_rows])
         # Renamed commands may swap names with each other, so give them temporary ones first.
         store.set_temporary_names(call.tx, [row.id for row in renamed_rows])
     saved_rows: dict[int, CommandRow] = {}
     # Save the commands in the order of IDs, because concurrent requests must lock the rows in the same order.
-    for position, (row, command, is_new) in sorted(enumerate(resulting), key=lambda item: item[1][0].id):
+    for position, (row, command, is_new) in sorted(enumerate(resulting_commands), key=lambda item: item[1][0].id):
         if is_new:
             _insert_new(call, row)
             saved_rows[position] = row
         else:
             saved_rows[position] = _update_if_changed(call, row, command, position)
-    return [saved_rows[position] for position in range(len(resulting))]
+    return [saved_rows[position] for position in range(len(resulting_commands))]
 
 
-def _matched_by_id(
-    requested: Sequence[tuple[wire.SetCommand, ValidatedCommand]],
+def _find_matched_ids(
+    requested_commands: Sequence[tuple[wire.SetCommand, ValidatedCommand]],
     existing_by_id: Mapping[int, CommandRow],
     existing_by_name: Mapping[tuple[int, str], CommandRow],
 ) -> set[int]:
@@ -128,19 +128,19 @@ def _matched_by_id(
 
     An existing command with the requested name takes precedence over the ID, unless that command is itself renamed by
     its own ID."""
-    same_name_by_id = {
+    same_name_rows_by_id = {
         int(body.id): existing_by_name.get((command.type, command.name))
-        for body, command in requested
+        for body, command in requested_commands
         if body.id and body.id in existing_by_id and existing_by_id[body.id].type == command.type
     }
-    while overruled := {
+    while overruled_ids := {
         command_id
-        for command_id, same_name in same_name_by_id.items()
-        if same_name is not None and same_name.id not in same_name_by_id
+        for command_id, same_name_row in same_name_rows_by_id.items()
+        if same_name_row is not None and same_name_row.id not in same_name_rows_by_id
     }:
-        for command_id in overruled:
-            del same_name_by_id[command_id]
-    return set(same_name_by_id)
+        for command_id in overruled_ids:
+            del same_name_rows_by_id[command_id]
+    return set(same_name_rows_by_id)
 
 
 def delete(call: Call, row: CommandRow) -> None:
@@ -189,8 +189,8 @@ def _new_row(
 
 
 def _insert_new(call: Call, row: CommandRow) -> None:
-    scope = row.application_id if row.guild_id == GLOBAL_GUILD_ID else row.guild_id
-    quotas.consume_quota(call, "commands", scope, wire.COMMAND_CREATES_LIMIT, user_id=row.application_id)
+    scope_id = row.application_id if row.guild_id == GLOBAL_GUILD_ID else row.guild_id
+    quotas.consume_quota(call, "commands", scope_id, wire.COMMAND_CREATES_LIMIT, user_id=row.application_id)
     store.insert(call.tx, row)
 
 
@@ -214,16 +214,16 @@ def set_permissions(
     application: ApplicationRow,
     guild_id: int,
     target_id: int,
-    before: Sequence[wire.CommandPermission],
-    after: list[wire.CommandPermission],
+    entries_before: Sequence[wire.CommandPermission],
+    entries_after: list[wire.CommandPermission],
 ) -> wire.CommandPermissions:
     """Set the permissions of a command in a guild, record changes in the audit log and publish the result to the bot.
 
-    `target_id` is the command, or the application for all its commands. `before` and `after` are the permission
+    `target_id` is the command, or the application for all its commands. `entries_before` and `entries_after` are the permission
     entries."""
-    store.set_permissions(call.tx, guild_id, application.id, target_id, after)
-    view = views.permissions(guild_id, application.id, target_id, after)
-    audit_changes = _audit_changes(before, after)
+    store.set_permissions(call.tx, guild_id, application.id, target_id, entries_after)
+    view = views.permissions(guild_id, application.id, target_id, entries_after)
+    audit_changes = _audit_changes(entries_before, entries_after)
     if audit_changes:
         audit.record(
             call,
@@ -240,11 +240,11 @@ def set_permissions(
 
 
 def _audit_changes(
-    before: Sequence[wire.CommandPermission], after: Sequence[wire.CommandPermission]
+    entries_before: Sequence[wire.CommandPermission], entries_after: Sequence[wire.CommandPermission]
 ) -> list[AuditLogChange]:
     """Return the audit log changes; each key is the ID of the permission's target (spec/http.md#3.11)."""
-    old_entries = {(entry.type, entry.id): entry for entry in before}
-    new_entries = {(entry.type, entry.id): entry for entry in after}
+    old_entries = {(entry.type, entry.id): entry for entry in entries_before}
+    new_entries = {(entry.type, entry.id): entry for entry in entries_after}
     changes = []
     for target_key in [*old_entries, *(target_key for target_key in new_entries if target_key not in old_entries)]:
         if old_entries.get(target_key) != new_entries.get(target_key):

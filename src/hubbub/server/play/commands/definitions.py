@@ -70,16 +70,16 @@ def validate_new(
             int(command_type) for command_type in CommandType if command_type != CommandType.PRIMARY_ENTRY_POINT
         ]
         form.add((*path, "type"), *errors.choices(allowed_types))
-    initial = Definition(integration_types=_default_integration_types(scope))
+    initial_definition = Definition(integration_types=_default_integration_types(scope))
     if kind == CommandType.PRIMARY_ENTRY_POINT:
-        initial.handler = int(CommandHandlerType.APP_HANDLER)
-    return validate_changes(kind, body.name, initial, body, scope, form, path)
+        initial_definition.handler = int(CommandHandlerType.APP_HANDLER)
+    return validate_changes(kind, body.name, initial_definition, body, scope, form, path)
 
 
 def validate_changes(
     kind: int,
     name: str,
-    before: Definition,
+    current_definition: Definition,
     body: wire.UpdateCommand,
     scope: CommandScope,
     form: errors.FormErrors,
@@ -87,12 +87,14 @@ def validate_changes(
 ) -> ValidatedCommand:
     """Validate changes of a command; errors are added to `form`.
 
-    `kind` is the command's CommandType; `name` and `before` are its current name and definition. `path` is the location
+    `kind` is the command's CommandType; `name` and `current_definition` are its current name and definition. `path` is the location
     of the changes in the request body."""
     if body.name is not UNSET:
         name = body.name.strip() if kind not in TYPED_NAME_TYPES else body.name
         _check_name(name, kind, form, (*path, "name"))
-    name_localizations = before.name_localizations if body.name_localizations is UNSET else body.name_localizations
+    name_localizations = (
+        current_definition.name_localizations if body.name_localizations is UNSET else body.name_localizations
+    )
     name_localizations = _localizations(
         name_localizations,
         name,
@@ -100,29 +102,29 @@ def validate_changes(
         (*path, "name_localizations"),
         lambda text, field: _check_name(text, kind, form, field),
     )
-    description = before.description if body.description is UNSET else (body.description or "")
+    description = current_definition.description if body.description is UNSET else (body.description or "")
     if body.description_localizations is UNSET:
-        description_localizations = before.description_localizations
+        description_localizations = current_definition.description_localizations
     else:
         description_localizations = body.description_localizations or None
     description_localizations = _localizations(
         description_localizations, description, form, (*path, "description_localizations")
     )
     _check_description(kind, description, description_localizations, form, path)
-    options = before.options
+    options = current_definition.options
     if body.options is not UNSET:
         options = _OptionValidator(form).validate_options(body.options or [], (*path, "options"), kind)
-    integration_types = _integration_types(before, body, scope, form, path)
+    integration_types = _integration_types(current_definition, body, scope, form, path)
     definition = Definition(
         description=description,
         name_localizations=name_localizations,
         description_localizations=description_localizations,
         options=options,
-        default_member_permissions=_default_permissions(before, body),
-        contexts=_contexts(before, body, scope, integration_types, form, path),
+        default_member_permissions=_default_permissions(current_definition, body),
+        contexts=_contexts(current_definition, body, scope, integration_types, form, path),
         integration_types=integration_types,
-        nsfw=before.nsfw if body.nsfw is UNSET else bool(body.nsfw),
-        handler=before.handler,
+        nsfw=current_definition.nsfw if body.nsfw is UNSET else bool(body.nsfw),
+        handler=current_definition.handler,
     )
     if body.handler is not UNSET and body.handler is not None:
         if kind == CommandType.PRIMARY_ENTRY_POINT:
@@ -146,12 +148,12 @@ def command_size(name: str, definition: Definition) -> int:
 
 
 def _option_size(option: wire.CommandOption) -> int:
-    total = _longest_text_length(option.name, option.name_localizations) + _longest_text_length(
+    character_count = _longest_text_length(option.name, option.name_localizations) + _longest_text_length(
         option.description, option.description_localizations
     )
     for choice in option.choices or ():
-        total += _longest_text_length(choice.name, choice.name_localizations) + len(str(choice.value))
-    return total + sum(map(_option_size, option.options or ()))
+        character_count += _longest_text_length(choice.name, choice.name_localizations) + len(str(choice.value))
+    return character_count + sum(map(_option_size, option.options or ()))
 
 
 def _longest_text_length(text: str, translations: Mapping[str, str] | None | UnsetType) -> int:
@@ -167,10 +169,10 @@ def is_typed_name(name: str) -> bool:
         1 <= len(name) <= wire.COMMAND_NAME_MAX
         and name == name.lower()
         and all(
-            letter in "-_'"
-            or unicodedata.category(letter)[0] in "LN"
-            or unicodedata.name(letter, "").startswith(_MARK_SCRIPTS)
-            for letter in name
+            character in "-_'"
+            or unicodedata.category(character)[0] in "LN"
+            or unicodedata.name(character, "").startswith(_MARK_SCRIPTS)
+            for character in name
         )
     )
 
@@ -197,23 +199,23 @@ def _check_description(
 
 
 def _localizations(
-    requested: Mapping[str, str] | None,
-    default: str,
+    requested_localizations: Mapping[str, str] | None,
+    default_text: str,
     form: errors.FormErrors,
     path: FieldPath,
-    check: Callable[[str, FieldPath], None] | None = None,
+    check_text: Callable[[str, FieldPath], None] | None = None,
 ) -> dict[str, str] | None:
     """Return the localizations that differ from the default text, or None if there are none.
 
-    `check` validates a text; its second argument is the location of the text in the request body."""
+    `check_text` validates a text; its second argument is the location of the text in the request body."""
     localizations: dict[str, str] = {}
-    for locale, text in (requested or {}).items():
+    for locale, text in (requested_localizations or {}).items():
         if locale not in LOCALES:
             form.add((*path, locale), *errors.choices(sorted(LOCALES)))
         else:
-            if check is not None:
-                check(text, (*path, locale))
-            if text != default:
+            if check_text is not None:
+                check_text(text, (*path, locale))
+            if text != default_text:
                 localizations[locale] = text
     return localizations or None
 
@@ -227,12 +229,12 @@ def _default_integration_types(scope: CommandScope) -> list[int]:
     return sorted(scope.supported_integration_types) or [int(ApplicationIntegrationType.GUILD_INSTALL)]
 
 
-def _default_permissions(before: Definition, body: wire.UpdateCommand) -> Permissions | None:
+def _default_permissions(current_definition: Definition, body: wire.UpdateCommand) -> Permissions | None:
     if body.default_member_permissions is not UNSET:
         return body.default_member_permissions
     if body.default_permission is False:
         return Permissions(0)
-    return before.default_member_permissions
+    return current_definition.default_member_permissions
 
 
 def derived_contexts(integration_types: Iterable[int]) -> list[int]:
@@ -244,7 +246,7 @@ def derived_contexts(integration_types: Iterable[int]) -> list[int]:
 
 
 def _contexts(
-    before: Definition,
+    current_definition: Definition,
     body: wire.UpdateCommand,
     scope: CommandScope,
     integration_types: Sequence[int],
@@ -254,27 +256,31 @@ def _contexts(
     if scope.is_guild:
         # spec/webhooks-and-interactions.md#5.4: contexts do not apply to guild commands.
         return None
-    contexts = before.contexts
+    contexts = current_definition.contexts
     if scope.has_install_contexts and body.contexts is not UNSET:
         contexts = None if body.contexts is None else [int(context) for context in body.contexts]
         _check_unique(contexts or (), form, (*path, "contexts"))
         if contexts is not None:
             return contexts
     # dm_permission is an older field that only adds or removes the context BOT_DM.
-    derived = derived_contexts(integration_types)
+    default_contexts = derived_contexts(integration_types)
     if body.dm_permission is False:
-        return [context for context in (derived if contexts is None else contexts) if context != _BOT_DM]
+        return [context for context in (default_contexts if contexts is None else contexts) if context != _BOT_DM]
     if body.dm_permission is True and contexts is not None:
         contexts = sorted({*contexts, _BOT_DM})
-        return None if contexts == derived else contexts
+        return None if contexts == default_contexts else contexts
     return contexts
 
 
 def _integration_types(
-    before: Definition, body: wire.UpdateCommand, scope: CommandScope, form: errors.FormErrors, path: FieldPath
+    current_definition: Definition,
+    body: wire.UpdateCommand,
+    scope: CommandScope,
+    form: errors.FormErrors,
+    path: FieldPath,
 ) -> list[int]:
     if scope.is_guild or not scope.has_install_contexts or body.integration_types is UNSET:
-        return before.integration_types
+        return current_definition.integration_types
     if body.integration_types is None:
         return _default_integration_types(scope)
     integration_types = [int(integration_type) for integration_type in body.integration_types]
@@ -287,11 +293,11 @@ def _integration_types(
 
 
 def _check_unique(values: Iterable[object], form: errors.FormErrors, path: FieldPath) -> None:
-    seen: set[object] = set()
+    earlier_values: set[object] = set()
     for index, value in enumerate(values):
-        if value in seen:
+        if value in earlier_values:
             form.add((*path, index), *errors.duplicate())
-        seen.add(value)
+        earlier_values.add(value)
 
 
 # Options
@@ -423,7 +429,7 @@ class _OptionValidator:
             choice_path = (*path, "choices", index)
             value = normalize_value(choice.value, request.type)
             check_value(value, request.type, self.form, (*choice_path, "value"))
-            if any(choice.name == earlier.name for earlier in option.choices):
+            if any(choice.name == earlier_choice.name for earlier_choice in option.choices):
                 self.add_error((*choice_path, "name"), errors.duplicate())
             option.choices.append(
                 wire.CommandChoice(

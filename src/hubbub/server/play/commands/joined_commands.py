@@ -42,17 +42,17 @@ class CommandWithPermissions(NamedTuple):
     """A command with the permission entries that apply to it in a guild."""
 
     row: CommandRow
-    entries: dict[int, list[CommandPermission]]
+    entries_by_target: dict[int, list[CommandPermission]]
     """Permission entries of the command and of its application, by command or application ID."""
 
 
-def read_command_with_permissions(row: Sequence[Any]) -> CommandWithPermissions | None:
+def read_command_with_permissions(columns: Sequence[Any]) -> CommandWithPermissions | None:
     """Build a command from the columns COMMAND_WITH_PERMISSIONS_COLUMNS of a query; return None if the command does not exist."""
-    if row[0] is None:
+    if columns[0] is None:
         return None
-    command = CommandRow._make(row[:-2])
-    entries = {}
-    for target_id, encoded in ((command.id, row[-2]), (command.application_id, row[-1])):
-        if encoded is not None:
-            entries[target_id] = _permissions_decoder.decode(encoded)
-    return CommandWithPermissions(command, entries)
+    command = CommandRow._make(columns[:-2])
+    entries_by_target = {}
+    for target_id, entries_json in ((command.id, columns[-2]), (command.application_id, columns[-1])):
+        if entries_json is not None:
+            entries_by_target[target_id] = _permissions_decoder.decode(entries_json)
+    return CommandWithPermissions(command, entries_by_target)

@@ -17,14 +17,14 @@ def can_use(
     role_ids: Collection[int],
     channel_id: int,
     permissions: int,
-    required: int | None,
+    required_permissions: int | None,
     command_entries: Entries = (),
     application_entries: Entries = (),
 ) -> bool:
     """Return whether a member may use a command in a channel.
 
     `channel_id` is the channel, or the parent of a thread. `permissions` are the member's permissions in that channel,
-    `required` is the command's `default_member_permissions` or None."""
+    `required_permissions` is the command's `default_member_permissions` or None."""
     if permissions & Permissions.ADMINISTRATOR:
         return True
     if not permissions & Permissions.USE_APPLICATION_COMMANDS:
@@ -36,7 +36,7 @@ def can_use(
         user_id=user_id,
         role_ids=role_ids,
         permissions=permissions,
-        required=required,
+        required_permissions=required_permissions,
         command_entries=command_entries,
         application_entries=application_entries,
     )
@@ -48,13 +48,13 @@ def can_member_use(
     user_id: int,
     role_ids: Collection[int],
     permissions: int,
-    required: int | None,
+    required_permissions: int | None,
     command_entries: Entries = (),
     application_entries: Entries = (),
 ) -> bool:
     """Return whether a member may use a command, regardless of the channel.
 
-    `permissions` are the member's permissions, `required` is the command's `default_member_permissions` or None."""
+    `permissions` are the member's permissions, `required_permissions` is the command's `default_member_permissions` or None."""
     if permissions & Permissions.ADMINISTRATOR:
         return True
     decision = _decide_for_member(command_entries, guild_id, user_id, role_ids)
@@ -63,19 +63,19 @@ def can_member_use(
         return decision
     if _decide_for_member(application_entries, guild_id, user_id, role_ids) is False:
         return False
-    if required is None:
+    if required_permissions is None:
         return True
     # 0 means administrators only, and the first check of this function has already accepted administrators.
-    return required != 0 and not required & ~permissions
+    return required_permissions != 0 and not required_permissions & ~permissions
 
 
 def _is_allowed_in_channel(
     command_entries: Entries, application_entries: Entries, guild_id: int, channel_id: int
 ) -> bool:
     """Return whether channel entries allow the channel; entries of the command override those of the application."""
-    all_channels = all_channels_id(guild_id)
+    all_channels_target_id = all_channels_id(guild_id)
     for entries in (command_entries, application_entries):
-        for target_id in (channel_id, all_channels):
+        for target_id in (channel_id, all_channels_target_id):
             for entry in entries:
                 if entry.type == CommandPermissionType.CHANNEL and entry.id == target_id:
                     return entry.permission

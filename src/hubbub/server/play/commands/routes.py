@@ -78,19 +78,19 @@ def list_registered_commands(
     applications.access.require_viewer(call, application_id)
     guild_id = GLOBAL_GUILD_ID if query.guild_id is UNSET else query.guild_id
     rows = store.list_scope_commands(call.tx, application_id, guild_id)
-    permissions = store.list_application_permissions(call.tx, guild_id, application_id) if guild_id else {}
-    counts = store.count_guild_commands(call.tx, application_id, wire.COMMAND_GUILDS_MAX)
-    guild_rows = guilds.find_many(call.tx, counts)
+    entries_by_target = store.list_application_permissions(call.tx, guild_id, application_id) if guild_id else {}
+    command_counts = store.count_guild_commands(call.tx, application_id, wire.COMMAND_GUILDS_MAX)
+    guild_rows = guilds.find_many(call.tx, command_counts)
     return wire.RegisteredCommands(
         commands=[views.command(row, call.now_ms) for row in rows],
         permissions=[
             views.permissions(guild_id, application_id, target_id, entries)
-            for target_id, entries in permissions.items()
+            for target_id, entries in entries_by_target.items()
         ],
         guilds=[
-            wire.CommandGuild(id=GuildId(key), name=guild_rows[key].name, command_count=count)
-            for key, count in counts.items()
-            if key in guild_rows
+            wire.CommandGuild(id=GuildId(counted_guild_id), name=guild_rows[counted_guild_id].name, command_count=count)
+            for counted_guild_id, count in command_counts.items()
+            if counted_guild_id in guild_rows
         ],
     )
 
@@ -156,8 +156,8 @@ def delete_guild_application_command(
     actions.delete(call, rules.require_command(call, application_id, guild_id, command_id))
 
 
-def _saved_response(call: Call, saved: SavedCommand) -> Response:
-    return Response(201 if saved.is_new else 200, views.command(saved.row, call.now_ms))
+def _saved_response(call: Call, saved_command: SavedCommand) -> Response:
+    return Response(201 if saved_command.is_new else 200, views.command(saved_command.row, call.now_ms))
 
 
 # Permissions

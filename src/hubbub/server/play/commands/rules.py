@@ -62,7 +62,7 @@ def build_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
     types_config = codec.decode(row.integration_types_config, dict[str, Any])
     return CommandScope(
         is_guild=guild_id != GLOBAL_GUILD_ID,
-        supported_integration_types=sorted(int(key) for key in types_config),
+        supported_integration_types=sorted(int(integration_type) for integration_type in types_config),
         has_activities=bool(row.flags & ApplicationFlags.EMBEDDED)
         and changes.ENTRY_POINT_COMMANDS.is_active(call.now_ms),
         has_install_contexts=changes.USER_INSTALLS.is_active(call.now_ms),
@@ -79,11 +79,15 @@ def require_command(call: Call, application_id: int, guild_id: int, command_id: 
 
 def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
     """Raise MAX_APPLICATION_COMMANDS if `rows`, the commands of a scope, contain too many of a type."""
-    for kind, limit in wire.COMMANDS_MAX_BY_TYPE.items():
-        if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.is_active(call.now_ms):
-            limit = wire.OLD_CONTEXT_MENU_COMMANDS_MAX
-        if sum(row.type == kind for row in rows) > limit:
-            raise errors.MAX_APPLICATION_COMMANDS(message=f"Maximum number of application commands reached ({limit})")
+    for command_type, command_count_max in wire.COMMANDS_MAX_BY_TYPE.items():
+        if command_type in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.is_active(
+            call.now_ms
+        ):
+            command_count_max = wire.OLD_CONTEXT_MENU_COMMANDS_MAX
+        if sum(row.type == command_type for row in rows) > command_count_max:
+            raise errors.MAX_APPLICATION_COMMANDS(
+                message=f"Maximum number of application commands reached ({command_count_max})"
+            )
 
 
 # Permissions
@@ -118,7 +122,7 @@ def require_usable(
         user_id=standing.user_id,
         role_ids=standing.permissions_by_role,
         permissions=standing.allowed,
-        required=store.decode_definition(row).default_member_permissions,
+        required_permissions=store.decode_definition(row).default_member_permissions,
         command_entries=entries_by_target.get(row.id, ()),
         application_entries=entries_by_target.get(row.application_id, ()),
     ):
@@ -146,9 +150,9 @@ def require_entry_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.
             if role is not None and role.id != guild_id:
                 is_allowed = is_allowed and standing.outranks_role((role.position, role.id))
         else:
-            target = access.find_guild_standing(call.tx, call.now_ms, guild_id, entry.id)
-            is_known = target is not None
-            is_allowed = is_allowed and (target is None or _can_manage(standing, target))
+            target_standing = access.find_guild_standing(call.tx, call.now_ms, guild_id, entry.id)
+            is_known = target_standing is not None
+            is_allowed = is_allowed and (target_standing is None or _can_manage(standing, target_standing))
         if not is_known:
             form.add(path, *errors.command_permission_target())
     form.raise_if_any()
@@ -156,7 +160,7 @@ def require_entry_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.
         raise errors.MISSING_PERMISSIONS()
 
 
-def _can_manage(standing: GuildAccess, target: GuildAccess) -> bool:
-    if standing.user_id == target.user_id or standing.permissions & Permissions.ADMINISTRATOR:
+def _can_manage(standing: GuildAccess, target_standing: GuildAccess) -> bool:
+    if standing.user_id == target_standing.user_id or standing.permissions & Permissions.ADMINISTRATOR:
         return True
-    return standing.outranks(target)
+    return standing.outranks(target_standing)

@@ -71,17 +71,17 @@ _permissions_decoder: Final = codec.decoder(list[CommandPermission])
 
 
 def decode_definition(row: CommandRow) -> Definition:
-    decoded: Definition = _definition_decoder.decode(row.definition)
-    return decoded
+    definition: Definition = _definition_decoder.decode(row.definition)
+    return definition
 
 
 @lru_cache(maxsize=1024)
-def cached_definition(text: str) -> Definition:
-    """Return the definition encoded in `text` from a cache; callers must not change it.
+def cached_definition(definition_json: str) -> Definition:
+    """Return the definition encoded in `definition_json` from a cache; callers must not change it.
 
     The cache pays off because commands run far more often than they change."""
-    decoded: Definition = _definition_decoder.decode(text)
-    return decoded
+    definition: Definition = _definition_decoder.decode(definition_json)
+    return definition
 
 
 def find(tx: Tx, command_id: int) -> CommandRow | None:
@@ -180,10 +180,10 @@ def set_temporary_names(tx: Tx, command_ids: Sequence[int]) -> None:
 
 def delete(tx: Tx, command_ids: Iterable[int]) -> None:
     """Delete commands and their permissions."""
-    ids = list(command_ids)
-    if ids:
-        tx.run(f"DELETE FROM commands WHERE id IN ({placeholders(ids)})", *ids)
-        delete_permissions(tx, ids)
+    listed_ids = list(command_ids)
+    if listed_ids:
+        tx.run(f"DELETE FROM commands WHERE id IN ({placeholders(listed_ids)})", *listed_ids)
+        delete_permissions(tx, listed_ids)
 
 
 def delete_guild_commands(tx: Tx, guild_id: int) -> None:
@@ -209,13 +209,13 @@ def list_application_permissions(tx: Tx, guild_id: int, application_id: int) -> 
         guild_id,
         application_id,
     )
-    return {target_id: _permissions_decoder.decode(encoded) for target_id, encoded in rows}
+    return {target_id: _permissions_decoder.decode(entries_json) for target_id, entries_json in rows}
 
 
 def list_guild_permissions(tx: Tx, guild_id: int) -> dict[int, list[CommandPermission]]:
     """Return the permissions of all commands in a guild, by command or application ID."""
     rows = tx.all("SELECT target_id, permissions FROM command_permissions WHERE guild_id = ?", guild_id)
-    return {target_id: _permissions_decoder.decode(encoded) for target_id, encoded in rows}
+    return {target_id: _permissions_decoder.decode(entries_json) for target_id, entries_json in rows}
 
 
 def set_permissions(

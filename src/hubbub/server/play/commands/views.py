@@ -64,27 +64,27 @@ def choose_caller_locale(call: Call) -> str:
     client_locale = call.headers.get("X-Discord-Locale", "")
     if client_locale in LOCALES:
         return client_locale
-    for part in call.headers.get("Accept-Language", "").split(","):
-        requested_locale = part.partition(";")[0].strip()
+    for language_range in call.headers.get("Accept-Language", "").split(","):
+        requested_locale = language_range.partition(";")[0].strip()
         if requested_locale in LOCALES:
             return requested_locale
         # A browser may send a country (`de-AT`) where LOCALES has only the language, or the reverse (`pt`).
         language = requested_locale.partition("-")[0]
-        closest = next(
+        closest_locale = next(
             (locale for locale in sorted(LOCALES) if language and locale.partition("-")[0] == language), None
         )
-        if closest is not None:
-            return closest
+        if closest_locale is not None:
+            return closest_locale
     row = users.find(call.tx, call.user_id)
     return "en-US" if row is None else row.locale
 
 
-def _localize(item: wire.ApplicationCommand | wire.CommandOption, locale: str) -> None:
+def _localize(command_or_option: wire.ApplicationCommand | wire.CommandOption, locale: str) -> None:
     """Replace all localizations of a command's or option's name and description by those in one locale."""
-    item.name_localized = _find_translation(locale, item.name_localizations)
-    item.description_localized = _find_translation(locale, item.description_localizations)
-    item.name_localizations = UNSET
-    item.description_localizations = UNSET
+    command_or_option.name_localized = _find_translation(locale, command_or_option.name_localizations)
+    command_or_option.description_localized = _find_translation(locale, command_or_option.description_localizations)
+    command_or_option.name_localizations = UNSET
+    command_or_option.description_localizations = UNSET
 
 
 def _localize_option(option: wire.CommandOption, locale: str) -> None:
@@ -92,8 +92,8 @@ def _localize_option(option: wire.CommandOption, locale: str) -> None:
     for choice in option.choices or ():
         choice.name_localized = _find_translation(locale, choice.name_localizations)
         choice.name_localizations = UNSET
-    for inner in option.options or ():
-        _localize_option(inner, locale)
+    for inner_option in option.options or ():
+        _localize_option(inner_option, locale)
 
 
 def _find_translation(locale: str, translations: Mapping[str, str] | None | UnsetType) -> str | UnsetType:

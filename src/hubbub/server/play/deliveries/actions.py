@@ -18,11 +18,11 @@ from hubbub.server.play.deliveries.store import DeliveryRow
 
 PRUNE_JOB: Final = "deliveries.prune"
 """Kind of the job that deletes old deliveries of one application."""
-BODY_MAX: Final = 256 * 1024
+BODY_LENGTH_MAX: Final = 256 * 1024
 """Maximum number of characters of a stored request body; longer ones are cut and cannot be sent again."""
-RESPONSE_MAX: Final = 1000
+RESPONSE_LENGTH_MAX: Final = 1000
 """Maximum number of characters of a stored response body."""
-HEADER_MAX: Final = 500
+HEADER_LENGTH_MAX: Final = 500
 """Maximum number of characters of a stored response header."""
 HEADERS_MAX: Final = 40
 """Maximum number of stored headers of a response."""
@@ -83,11 +83,13 @@ def log(
             error=error,
             job_id=attempt.job.id,
             subject_key=attempt.job.key,
-            is_complete=int(len(body) <= BODY_MAX),
+            is_complete=int(len(body) <= BODY_LENGTH_MAX),
             request_headers=codec.encode(dict(attempt.headers)).decode(),
-            body=body[:BODY_MAX],
+            body=body[:BODY_LENGTH_MAX],
             response_headers="{}" if response is None else codec.encode(_shown_headers(response.headers)).decode(),
-            response_body="" if response is None else endpoint_problems.read_excerpt(response.body, RESPONSE_MAX),
+            response_body=""
+            if response is None
+            else endpoint_problems.read_excerpt(response.body, RESPONSE_LENGTH_MAX),
         ),
     )
     store.delete_beyond(call.tx, attempt.application_id, wire.DELIVERIES_MAX)
@@ -124,5 +126,7 @@ def _remove_token(body: str) -> str:
 
 
 def _shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    shown = [(name, value[:HEADER_MAX]) for name, value in headers.items() if name.lower() not in HIDDEN_HEADERS]
-    return dict(shown[:HEADERS_MAX])
+    shown_headers = [
+        (name, value[:HEADER_LENGTH_MAX]) for name, value in headers.items() if name.lower() not in HIDDEN_HEADERS
+    ]
+    return dict(shown_headers[:HEADERS_MAX])

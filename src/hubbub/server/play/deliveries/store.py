@@ -52,7 +52,7 @@ class DeliveryRow(NamedTuple):
 
 
 COLUMNS: Final = ", ".join(DeliveryRow._fields)
-_UNCHANGED: Final = frozenset({"id", "application_id", "kind", "name", "created_ms"})
+_UNCHANGED_COLUMNS: Final = frozenset({"id", "application_id", "kind", "name", "created_ms"})
 """Columns that a new attempt of the same delivery does not change."""
 
 
@@ -82,7 +82,9 @@ def list_page(
 
 def save(tx: Tx, row: DeliveryRow) -> None:
     """Insert a delivery, or replace its last attempt."""
-    assignments = ", ".join(f"{name} = excluded.{name}" for name in DeliveryRow._fields if name not in _UNCHANGED)
+    assignments = ", ".join(
+        f"{name} = excluded.{name}" for name in DeliveryRow._fields if name not in _UNCHANGED_COLUMNS
+    )
     tx.run(
         f"INSERT INTO deliveries ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (id) DO UPDATE SET {assignments}",
         *row,

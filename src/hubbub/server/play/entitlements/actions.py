@@ -91,8 +91,8 @@ def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) ->
     application = applications.find(call.tx, row.application_id)
     bot_id = None if application is None else application.bot_id
     # The buyer receives the event, too: the local agent passes it on to the game that waits for it (spec/rpc.md#9).
-    if recipients := [user_id for user_id in (bot_id, row.user_id) if user_id is not None]:
-        call.tx.emit(event, view, UserAudience.of(*recipients))
+    if recipient_ids := [user_id for user_id in (bot_id, row.user_id) if user_id is not None]:
+        call.tx.emit(event, view, UserAudience.of(*recipient_ids))
     if event.is_webhook_event:
         # Events are ordered per buyer, so that the end of an entitlement is delivered before its replacement.
         event_type = WebhookEventType(event.name)

@@ -38,10 +38,10 @@ class EntitlementRow(NamedTuple):
 
 COLUMNS = ", ".join(EntitlementRow._fields)
 
-# The definition of an active entitlement (spec/webhooks-and-interactions.md#7.2). Both parameters of _RUNNING are the
+# The definition of an active entitlement (spec/webhooks-and-interactions.md#7.2). Both parameters of _IS_RUNNING_SQL are the
 # current time in milliseconds.
-_RUNNING = "(starts_ms IS NULL OR starts_ms <= ?) AND (ends_ms IS NULL OR ends_ms > ?)"
-_ACTIVE = f"deleted = 0 AND consumed = 0 AND {_RUNNING}"
+_IS_RUNNING_SQL = "(starts_ms IS NULL OR starts_ms <= ?) AND (ends_ms IS NULL OR ends_ms > ?)"
+_IS_ACTIVE_SQL = f"deleted = 0 AND consumed = 0 AND {_IS_RUNNING_SQL}"
 
 
 def find(tx: Tx, entitlement_id: int) -> EntitlementRow | None:
@@ -84,32 +84,32 @@ def list_page(
 
     With `before` and without `after`, the page ends just before the ID `before`. None for `user_id`, `guild_id` and
     `sku_ids` means any."""
-    where, parameters = ["application_id = ?"], list[Any]([application_id])
+    conditions, parameters = ["application_id = ?"], list[Any]([application_id])
     for column, value in (("user_id", user_id), ("guild_id", guild_id)):
         if value is not None:
-            where.append(f"{column} = ?")
+            conditions.append(f"{column} = ?")
             parameters.append(value)
     if sku_ids is not None:
-        where.append(f"sku_id IN ({placeholders(sku_ids)})" if sku_ids else "1 = 0")
+        conditions.append(f"sku_id IN ({placeholders(sku_ids)})" if sku_ids else "1 = 0")
         parameters += sku_ids
     if excludes_ended:
-        where.append("(ends_ms IS NULL OR ends_ms > ?)")
+        conditions.append("(ends_ms IS NULL OR ends_ms > ?)")
         parameters.append(now_ms)
     if excludes_deleted:
-        where.append("deleted = 0")
+        conditions.append("deleted = 0")
     if only_active:
-        where.append(_ACTIVE)
+        conditions.append(_IS_ACTIVE_SQL)
         parameters += [now_ms, now_ms]
     select = f"SELECT {COLUMNS} FROM entitlements"
-    return fetch_page(tx, EntitlementRow, select, where, parameters, before=before, after=after, limit=limit)
+    return fetch_page(tx, EntitlementRow, select, conditions, parameters, before=before, after=after, limit=limit)
 
 
 def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now_ms: int) -> list[EntitlementRow]:
     """List the active entitlements of a user and, if `guild_id` is not None, of a guild, by ascending ID."""
-    sql = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}"
+    sql = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_IS_ACTIVE_SQL}"
     parameters = [user_id, application_id, now_ms, now_ms]
     if guild_id is not None:
-        sql += f" UNION ALL SELECT {COLUMNS} FROM entitlements WHERE guild_id = ? AND application_id = ? AND {_ACTIVE}"
+        sql += f" UNION ALL SELECT {COLUMNS} FROM entitlements WHERE guild_id = ? AND application_id = ? AND {_IS_ACTIVE_SQL}"
         parameters += [guild_id, application_id, now_ms, now_ms]
     return sorted(tx.fetch(EntitlementRow, sql, *parameters))
 
@@ -121,7 +121,7 @@ def list_user_entitlements(
     rows = tx.fetch(
         EntitlementRow,
         f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL"
-        f" AND deleted = 0 AND {_RUNNING} ORDER BY id",
+        f" AND deleted = 0 AND {_IS_RUNNING_SQL} ORDER BY id",
         user_id,
         application_id,
         now_ms,
@@ -137,5 +137,5 @@ def has_active(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now_ms: 
     holder_condition, holder_id = (
         ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)
     )
-    sql = f"SELECT 1 FROM entitlements WHERE sku_id = ? AND {holder_condition} AND {_ACTIVE} LIMIT 1"
+    sql = f"SELECT 1 FROM entitlements WHERE sku_id = ? AND {holder_condition} AND {_IS_ACTIVE_SQL} LIMIT 1"
     return tx.value(sql, sku_id, holder_id, now_ms, now_ms) is not None

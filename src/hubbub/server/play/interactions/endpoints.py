@@ -43,7 +43,7 @@ class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     application_id: ApplicationId
     url: str
-    key: bytes
+    signing_key: bytes
     """The application's private signing key."""
     now_ms: int
     """Unix time in milliseconds when the target was read, used as the time of the signature."""
@@ -72,11 +72,13 @@ def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.
 def find_target(call: Call, application_id: int) -> EndpointTarget | None:
     """Return the current endpoint of an application, or None if it has none."""
     row = applications.find(call.tx, application_id)
-    key = applications.management.find_signing_key(call.tx, application_id)
+    signing_key = applications.management.find_signing_key(call.tx, application_id)
     url = None if row is None else applications.settings.decode_settings(row).interactions_endpoint_url
-    if url is None or key is None:
+    if url is None or signing_key is None:
         return None
-    return EndpointTarget(application_id=ApplicationId(application_id), url=url, key=key, now_ms=call.now_ms)
+    return EndpointTarget(
+        application_id=ApplicationId(application_id), url=url, signing_key=signing_key, now_ms=call.now_ms
+    )
 
 
 def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | None:
@@ -87,8 +89,8 @@ def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | Non
     if row is None or row.callback_type is not None:
         return None
     target = find_target(call, row.application_id)
-    left_ms = compute_remaining_ms(call, interaction_id)
-    return None if target is None or left_ms <= 0 else msgspec.structs.replace(target, remaining_ms=left_ms)
+    remaining_ms = compute_remaining_ms(call, interaction_id)
+    return None if target is None or remaining_ms <= 0 else msgspec.structs.replace(target, remaining_ms=remaining_ms)
 
 
 def compute_remaining_ms(call: Call, interaction_id: int) -> int:

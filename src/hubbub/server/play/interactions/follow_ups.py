@@ -139,22 +139,22 @@ def _create_follow_up(
 
     If the initial response was deferred and is still pending, the follow-up completes it."""
     state = store.decode_response_state(row)
-    original = responses.response_messages.find_original(call, row)
-    if original is not None and original.flags & MessageFlags.LOADING:
-        return responses.response_messages.complete_deferred(call, row, application, original, body)
+    original_message = responses.response_messages.find_original(call, row)
+    if original_message is not None and original_message.flags & MessageFlags.LOADING:
+        return responses.response_messages.complete_deferred(call, row, application, original_message, body)
     _require_follow_up(call, row, state)
     store.increment_follow_ups(call.tx, row.id)
     state.ephemeral = state.ephemeral or _is_ephemeral_only_now(call, row, state.interacted.owners)
     state.interacted.name = None
     state.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)
     state.kind, state.refers_to = int(MessageType.DEFAULT), None
-    if original is not None and not original.is_ephemeral:
-        state.kind, state.refers_to = int(MessageType.REPLY), MessageId(original.id)
-    result = responses.response_messages.create(
+    if original_message is not None and not original_message.is_ephemeral:
+        state.kind, state.refers_to = int(MessageType.REPLY), MessageId(original_message.id)
+    response_result = responses.response_messages.create(
         call, row, state, responders.follow_up_responder(call, application, row), body
     )
-    assert result.message is not None
-    return result.message
+    assert response_result.message is not None
+    return response_result.message
 
 
 def _require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:

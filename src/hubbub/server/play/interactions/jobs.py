@@ -19,11 +19,11 @@ from hubbub.server.play import deliveries
 from hubbub.server.play.interactions import actions, endpoints, timeouts
 
 # The response deadline is three seconds; a retry within it helps an endpoint that is restarting.
-RETRY_MS: Final = 250
+RETRY_DELAY_MS: Final = 250
 """Delay in milliseconds before the first retry; each retry doubles it."""
 DOUBLINGS_MAX: Final = 4
 """Maximum number of doublings; the longest delay exceeds the response deadline."""
-PROBLEM_MAX: Final = 2_000
+PROBLEM_LENGTH_MAX: Final = 2_000
 """Maximum length of a stored error text, in characters."""
 
 DEFERRED_STATUS: Final = 202
@@ -44,9 +44,9 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
     target = await operation.read(lambda call: endpoints.find_pending_target(call, interaction_id))
     if target is None:
         return
-    request = payload_signatures.sign(target.url, target.key, target.now_ms, delivery.body.encode())
+    request = payload_signatures.sign(target.url, target.signing_key, target.now_ms, delivery.body.encode())
     loop = asyncio.get_running_loop()
-    started = loop.time()
+    start_time = loop.time()
 
     def describe_attempt(response: OutboundResponse | None) -> deliveries.Attempt:
         return deliveries.Attempt(
@@ -59,7 +59,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
             headers=request.headers,
             body=delivery.body,
             started_ms=target.now_ms,
-            duration_ms=round((loop.time() - started) * 1000),
+            duration_ms=round((loop.time() - start_time) * 1000),
             response=response,
         )
 
@@ -85,7 +85,9 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
             path = (interaction_id, delivery.token)
             await operation.perform(wire.CREATE_INTERACTION_RESPONSE, path, response.content_type, response.body)
         except ApiError as error:
-            problem = f"the endpoint's response was rejected: {codec.encode(error.body()).decode()}"[:PROBLEM_MAX]
+            problem = f"the endpoint's response was rejected: {codec.encode(error.body()).decode()}"[
+                :PROBLEM_LENGTH_MAX
+            ]
         else:
             await operation.write(lambda call: deliveries.log(call, attempt, "delivered", None))
             return
@@ -102,9 +104,9 @@ def _describe_interaction(body: str) -> str:
 
 async def _retry_or_fail(operation: AsyncOperation, attempt: deliveries.Attempt, problem: str) -> NoReturn:
     """Retry if there is time left, otherwise fail the interaction."""
-    delay_ms = RETRY_MS << min(attempt.job.attempts, DOUBLINGS_MAX)
+    delay_ms = RETRY_DELAY_MS << min(attempt.job.attempts, DOUBLINGS_MAX)
 
-    def decide(call: Call) -> bool:
+    def record_retry_or_failure(call: Call) -> bool:
         if endpoints.compute_remaining_ms(call, attempt.delivery_id) > delay_ms:
             deliveries.log(call, attempt, "waiting", problem, delay_ms)
             return True
@@ -112,7 +114,7 @@ async def _retry_or_fail(operation: AsyncOperation, attempt: deliveries.Attempt,
         deliveries.log(call, attempt, "failed", problem)
         return False
 
-    raise RetryLater(delay_ms, problem) if await operation.write(decide) else DropJob(problem)
+    raise RetryLater(delay_ms, problem) if await operation.write(record_retry_or_failure) else DropJob(problem)
 
 
 async def _fail(operation: AsyncOperation, attempt: deliveries.Attempt, problem: str, reason_code: int) -> NoReturn:
@@ -130,8 +132,8 @@ async def probe(operation: AsyncOperation, job: Job) -> None:
     target = await operation.read(lambda call: endpoints.find_target(call, application_id))
     if target is None:
         return
-    ping = applications.settings.build_interactions_ping(application_id, target.now_ms)
-    if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now_ms, ping):
+    ping_body = applications.settings.build_interactions_ping(application_id, target.now_ms)
+    if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now_ms, ping_body):
         await operation.write(lambda call: endpoints.remove_endpoint(call, application_id))
     else:
         await operation.write(lambda call: endpoints.schedule_probe(call, application_id))

@@ -13,9 +13,9 @@ from hubbub.server.play.interactions import rules, store
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, PendingInteraction
 from hubbub.server.talk import messages
 
-# An app may always respond, so these permissions are granted. Permissions with effects beyond the message (_INHERITED)
+# An app may always respond, so these permissions are granted. Permissions with effects beyond the message (_INHERITED_PERMISSIONS)
 # depend on the permissions of the bot, of @everyone or, for a user-installed app, of the invoking user.
-_ALWAYS_GRANTED: Final = (
+_ALWAYS_GRANTED_PERMISSIONS: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY
     | Permissions.SEND_MESSAGES
@@ -24,7 +24,7 @@ _ALWAYS_GRANTED: Final = (
 _CONTENT_PERMISSIONS: Final = (
     Permissions.EMBED_LINKS | Permissions.ATTACH_FILES | Permissions.SEND_POLLS | Permissions.SEND_VOICE_MESSAGES
 )
-_INHERITED: Final = (
+_INHERITED_PERMISSIONS: Final = (
     Permissions.MENTION_EVERYONE
     | Permissions.SEND_TTS_MESSAGES
     | Permissions.USE_EXTERNAL_EMOJIS
@@ -46,24 +46,28 @@ def _response_access(
     """Return an app's permissions for responses; `bot_standing` is None if its bot is not in the channel's guild."""
     guild: GuildAccess | None = None
     if channel.guild_id is None:
-        permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | rules.RESPONSE_PERMISSIONS
+        permissions = _ALWAYS_GRANTED_PERMISSIONS | _CONTENT_PERMISSIONS | rules.RESPONSE_PERMISSIONS
     elif bot_standing is not None:
         guild = bot_standing.guild
-        permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | bot_standing.permissions & _INHERITED
+        permissions = (
+            _ALWAYS_GRANTED_PERMISSIONS | _CONTENT_PERMISSIONS | bot_standing.permissions & _INHERITED_PERMISSIONS
+        )
     else:
         guild_row = guilds.find(call.tx, channel.guild_id)
         access.require_unsuspended(call, channel.guild_id, None if guild_row is None else guild_row.suspension_reason)
         guild = everyone_access(call, channel.guild_id)
         if rules.GUILD_INSTALL in store.decode_response_state(row).interacted.owners:
             permissions = (
-                _ALWAYS_GRANTED
+                _ALWAYS_GRANTED_PERMISSIONS
                 | _CONTENT_PERMISSIONS
-                | access.permissions_in(call.tx, guild, channel.overwrites_channel_id) & _INHERITED
+                | access.permissions_in(call.tx, guild, channel.overwrites_channel_id) & _INHERITED_PERMISSIONS
             )
         else:
             # A user-installed app has the permissions of its user, as the interaction reported
             # (`invocation_rules.app_permissions`).
-            permissions = _ALWAYS_GRANTED | _invoker_permissions(call, row) & (_CONTENT_PERMISSIONS | _INHERITED)
+            permissions = _ALWAYS_GRANTED_PERMISSIONS | _invoker_permissions(call, row) & (
+                _CONTENT_PERMISSIONS | _INHERITED_PERMISSIONS
+            )
     return ChannelAccess(channel=channel, guild=guild, permissions=permissions, allowed=permissions)
 
 
@@ -138,16 +142,21 @@ def follow_up_responder(call: Call, application: InteractionApplication, row: In
     return Responder(channel_access, *_author_and_invoker(call, application, row, channel_access.channel))
 
 
-def initial_responder(call: Call, pending: PendingInteraction) -> Responder:
+def initial_responder(call: Call, pending_interaction: PendingInteraction) -> Responder:
     """Return the responder of an initial response, from the rows that were loaded with the pending interaction."""
-    application, bot, invoker = pending.application, pending.bot, pending.invoker
+    application, bot, invoker = pending_interaction.application, pending_interaction.bot, pending_interaction.invoker
     if bot is None or bot.member is None or invoker is None or invoker.member is None:
-        return follow_up_responder(call, application, pending.row)
+        return follow_up_responder(call, application, pending_interaction.row)
     bot_standing, invoker_role_ids = access.find_standing_and_role_ids(
-        call.tx, call.now_ms, pending.channel_ref, pending.membership, bot.user.id, invoker.user.id
+        call.tx,
+        call.now_ms,
+        pending_interaction.channel_ref,
+        pending_interaction.membership,
+        bot.user.id,
+        invoker.user.id,
     )
     return Responder(
-        _response_access(call, pending.row, pending.channel_ref, bot_standing),
+        _response_access(call, pending_interaction.row, pending_interaction.channel_ref, bot_standing),
         _bot_author(application, bot, invoker),
         invoker,
         invoker_role_ids,

@@ -43,9 +43,9 @@ def create_interaction_response(
     """Create an interaction response.
 
     The application must respond within three seconds of the interaction's creation."""
-    pending = responses.require_pending(call, interaction_id, interaction_token)
-    result = responses.respond(call, pending, body)
-    return responses.callback_response(pending.row, body, result) if query.with_response else Response(204)
+    pending_interaction = responses.require_pending(call, interaction_id, interaction_token)
+    result = responses.respond(call, pending_interaction, body)
+    return responses.callback_response(pending_interaction.row, body, result) if query.with_response else Response(204)
 
 
 @handles(wire.LIST_FAILED_INTERACTIONS)
@@ -57,8 +57,8 @@ def list_failed_interactions(
     The list contains interactions that the application's endpoint did not answer with a valid response, oldest first. An
     interaction is listed for at least 15 minutes."""
     applications.require_manager(call, application_id)
-    after = 0 if query.after is UNSET else query.after
-    return [views.failed_interaction(row) for row in store.list_failed(call.tx, application_id, after, query.limit)]
+    after_id = 0 if query.after is UNSET else query.after
+    return [views.failed_interaction(row) for row in store.list_failed(call.tx, application_id, after_id, query.limit)]
 
 
 @handles(wire.GET_ORIGINAL_WEBHOOK_MESSAGE)

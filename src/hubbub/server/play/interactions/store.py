@@ -142,10 +142,10 @@ def new_token(interaction_id: int) -> str:
 def _decode_interaction_id(token: str) -> int | None:
     """Return the interaction ID encoded in a token, or None if it is malformed."""
     try:
-        decoded = base64.urlsafe_b64decode(token + "==")
+        token_bytes = base64.urlsafe_b64decode(token + "==")
     except ValueError:
         return None
-    match = _TOKEN_PATTERN.match(decoded)
+    match = _TOKEN_PATTERN.match(token_bytes)
     return None if match is None else int(match[1])
 
 
@@ -262,7 +262,11 @@ def load_invocation(
         None
         if columns[authors.AUTHOR_WIDTH] is None
         else InteractionApplication._make(columns[authors.AUTHOR_WIDTH : _INSTALLS_START]),
-        frozenset(kind for kind, is_installed in enumerate((is_guild_installed, is_user_installed)) if is_installed),
+        frozenset(
+            integration_type
+            for integration_type, is_installed in enumerate((is_guild_installed, is_user_installed))
+            if is_installed
+        ),
         bool(sku_exists),
         bool(timeout_scheduled),
         InvocationLocation(channel, features, locale),
@@ -449,14 +453,14 @@ def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
     return updated_count == 1
 
 
-def list_failed(tx: Tx, application_id: int, after: int, limit: int) -> list[InteractionRow]:
-    """Return interactions with an endpoint error and an ID above `after`, oldest first."""
+def list_failed(tx: Tx, application_id: int, after_id: int, limit: int) -> list[InteractionRow]:
+    """Return interactions with an endpoint error and an ID above `after_id`, oldest first."""
     return tx.fetch(
         InteractionRow,
         f"SELECT {COLUMNS} FROM interactions WHERE application_id = ? AND problem IS NOT NULL AND id > ?"
         " ORDER BY id LIMIT ?",
         application_id,
-        after,
+        after_id,
         limit,
     )
 

@@ -76,16 +76,16 @@ def delete(call: Call, row: LobbyRow) -> None:
 
 def publish(call: Call, row: LobbyRow, event: Event[Any], payload: Any, user_ids: Iterable[int]) -> None:
     """Publish an event to users' OAuth2 sessions of the lobby's application, and to their clients that request lobbies."""
-    recipients = frozenset(user_ids)
-    if recipients:
-        call.tx.emit(event, payload, member_audience(row, recipients))
+    recipient_ids = frozenset(user_ids)
+    if recipient_ids:
+        call.tx.emit(event, payload, member_audience(row, recipient_ids))
 
 
 def publish_message(call: Call, row: LobbyRow, event: Event[Any], payload: Any) -> None:
     """Publish an event of a message to the members' OAuth2 sessions of the lobby's application."""
     game_filter = GameFilter(application_id=row.application_id, oauth2_only=True)
-    if recipients := frozenset(store.list_member_ids(call.tx, row.id)):
-        call.tx.emit(event, payload, UserAudience(recipients, game_filter=game_filter))
+    if recipient_ids := frozenset(store.list_member_ids(call.tx, row.id)):
+        call.tx.emit(event, payload, UserAudience(recipient_ids, game_filter=game_filter))
 
 
 def member_audience(row: LobbyRow, user_ids: frozenset[int]) -> UserAudience:
@@ -99,17 +99,19 @@ def member_audience(row: LobbyRow, user_ids: frozenset[int]) -> UserAudience:
 
 
 def update_members(
-    call: Call, row: LobbyRow, upserted: Sequence[LobbyMemberRow] = (), removed_ids: Iterable[int] = ()
+    call: Call, row: LobbyRow, upserted_members: Sequence[LobbyMemberRow] = (), removed_ids: Iterable[int] = ()
 ) -> dict[int, LobbyMemberRow]:
     """Add or update some members of a lobby and remove others; return the resulting members by user ID.
 
-    `upserted` are the memberships to insert or update, `removed_ids` the user IDs of the members to remove. Raise
+    `upserted_members` are the memberships to insert or update, `removed_ids` the user IDs of the members to remove. Raise
     MAX_LOBBY_MEMBERS if the lobby would have too many members."""
     members_before = {member.user_id: member for member in store.list_members(call.tx, row.id)}
     leaving_members = [members_before[user_id] for user_id in removed_ids if user_id in members_before]
-    added_members = [member for member in upserted if member.user_id not in members_before]
+    added_members = [member for member in upserted_members if member.user_id not in members_before]
     changed_members = [
-        member for member in upserted if member.user_id in members_before and member != members_before[member.user_id]
+        member
+        for member in upserted_members
+        if member.user_id in members_before and member != members_before[member.user_id]
     ]
     members_after = {
         user_id: member
@@ -121,24 +123,24 @@ def update_members(
         raise errors.MAX_LOBBY_MEMBERS()
     if leaving_members:
         call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member.user_id for member in leaving_members)))
-    removal_payloads = views.member_changes_in_lobby(call.tx, row, leaving_members)
+    removal_payloads_by_user = views.member_changes_in_lobby(call.tx, row, leaving_members)
     for member in leaving_members:
         store.delete_member(call.tx, row.id, member.user_id)
     for member in (*added_members, *changed_members):
         store.upsert_member(call.tx, member)
     staying_ids = [user_id for user_id in members_before if user_id in members_after]
     for member in leaving_members:
-        if member.user_id in removal_payloads:
-            publish(call, row, wire.LOBBY_MEMBER_REMOVE, removal_payloads[member.user_id], staying_ids)
+        if member.user_id in removal_payloads_by_user:
+            publish(call, row, wire.LOBBY_MEMBER_REMOVE, removal_payloads_by_user[member.user_id], staying_ids)
     removed_payload = wire.LobbyDeleted(id=LobbyId(row.id), reason="removed")
     publish(call, row, wire.LOBBY_DELETE, removed_payload, (member.user_id for member in leaving_members))
-    payloads = views.member_changes_in_lobby(
+    payloads_by_user = views.member_changes_in_lobby(
         call.tx, row, (*added_members, *changed_members), includes_profiles=bool(added_members)
     )
     for member in added_members:
-        publish(call, row, wire.LOBBY_MEMBER_ADD, payloads[member.user_id], staying_ids)
+        publish(call, row, wire.LOBBY_MEMBER_ADD, payloads_by_user[member.user_id], staying_ids)
     for member in changed_members:
-        publish(call, row, wire.LOBBY_MEMBER_UPDATE, payloads[member.user_id], members_after)
+        publish(call, row, wire.LOBBY_MEMBER_UPDATE, payloads_by_user[member.user_id], members_after)
     if added_members or leaving_members:
         row = _update_idle(call, row)
     if added_members:
@@ -151,7 +153,7 @@ def build_member_row(
     call: Call,
     row: LobbyRow,
     user_id: int,
-    existing: LobbyMemberRow | None,
+    existing_member: LobbyMemberRow | None,
     *,
     metadata: dict[str, str] | None | UnsetType = UNSET,
     flags: int | None | UnsetType = UNSET,
@@ -159,15 +161,15 @@ def build_member_row(
 ) -> LobbyMemberRow:
     """Build a membership with the changes of a request body; fields that are UNSET are unchanged.
 
-    `existing` is the current membership, or None for a new one."""
-    result = existing or LobbyMemberRow(row.id, user_id, row.application_id)
+    `existing_member` is the current membership, or None for a new one."""
+    member_row = existing_member or LobbyMemberRow(row.id, user_id, row.application_id)
     if metadata is not UNSET:
-        result = result._replace(metadata=encode_metadata(metadata))
+        member_row = member_row._replace(metadata=encode_metadata(metadata))
     if isinstance(flags, int):
-        result = result._replace(flags=flags)
+        member_row = member_row._replace(flags=flags)
     if additional_name is not UNSET:
-        result = result._replace(additional_name=additional_name)
-    return result
+        member_row = member_row._replace(additional_name=additional_name)
+    return member_row
 
 
 def resolve_admissible_users(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[int], set[int]]:
@@ -177,9 +179,9 @@ def resolve_admissible_users(call: Call, row: LobbyRow, user_ids: Sequence[int])
     users_by_id = users.find_many(call.tx, user_ids)
     if len(users_by_id) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
-    allowed = rules.filter_authorized(call.tx, row.application_id, users_by_id.values())
-    counts = store.count_lobbies(call.tx, row.application_id, allowed)
-    return allowed, {user_id for user_id, count in counts.items() if count >= wire.LOBBIES_PER_USER_MAX}
+    authorized_ids = rules.filter_authorized(call.tx, row.application_id, users_by_id.values())
+    lobby_counts = store.count_lobbies(call.tx, row.application_id, authorized_ids)
+    return authorized_ids, {user_id for user_id, count in lobby_counts.items() if count >= wire.LOBBIES_PER_USER_MAX}
 
 
 # Idle timeout
@@ -273,11 +275,13 @@ def _publish_member_event(
     """Publish a member event about a user to the other members of the lobbies; return all members by lobby ID."""
     members_by_lobby = store.list_members_by_lobby(call.tx, [row.id for row in rows])
     own_memberships = [member for row in rows for member in members_by_lobby[row.id] if member.user_id == user_id]
-    payloads = {int(change.lobby_id): change for change in views.member_changes_of_user(call.tx, own_memberships)}
+    payloads_by_lobby = {
+        int(change.lobby_id): change for change in views.member_changes_of_user(call.tx, own_memberships)
+    }
     for row in rows:
         other_ids = [member.user_id for member in members_by_lobby[row.id] if member.user_id != user_id]
-        if other_ids and row.id in payloads:
-            publish(call, row, event, payloads[row.id], other_ids)
+        if other_ids and row.id in payloads_by_lobby:
+            publish(call, row, event, payloads_by_lobby[row.id], other_ids)
     return members_by_lobby
 
 
@@ -295,15 +299,15 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
     _replace_member(call, signal.family_id, signal.user_id, signal.provisional_id)
 
 
-def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> None:
-    """Replace the user `old_id` by the user `new_id` in the lobbies of a family's applications."""
+def _replace_member(call: Call, family_id: int, old_user_id: int, new_user_id: int) -> None:
+    """Replace the user `old_user_id` by the user `new_user_id` in the lobbies of a family's applications."""
     for membership in store.list_memberships(
-        call.tx, old_id, applications.families.list_family_ids(call.tx, family_id)
+        call.tx, old_user_id, applications.families.list_family_ids(call.tx, family_id)
     ):
         row = store.find(call.tx, membership.lobby_id)
         if row is not None:
-            existing = store.find_member(call.tx, row.id, new_id)
-            update_members(call, row, [existing or membership._replace(user_id=new_id)], [old_id])
+            existing_member = store.find_member(call.tx, row.id, new_user_id)
+            update_members(call, row, [existing_member or membership._replace(user_id=new_user_id)], [old_user_id])
 
 
 def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:

@@ -23,9 +23,9 @@ def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
         return row
     if row.linked_channel_id is not None:
         channels.usage.link_lobby(call, row.linked_channel_id, None)
-    after = store_link(call, row, channel.id, call.user_id)
+    linked_row = store_link(call, row, channel.id, call.user_id)
     messages.system_messages.create_system_message(call, channel, MessageType.CHANNEL_LINKED_TO_LOBBY, call.user_id)
-    return after
+    return linked_row
 
 
 def store_link(call: Call, row: LobbyRow, channel_id: int, linking_user_id: int) -> LobbyRow:
@@ -49,9 +49,9 @@ def update_channel_link(call: Call, row: LobbyRow) -> None:
     channel = None if row.linked_channel_id is None else channels.find(call.tx, row.linked_channel_id)
     if channel is None or channel.linked_lobby is None:
         return
-    linked = codec.decode(channel.linked_lobby, LinkedLobby)
-    linked.require_application_authorization = bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
-    channels.usage.link_lobby(call, channel.id, linked)
+    linked_lobby = codec.decode(channel.linked_lobby, LinkedLobby)
+    linked_lobby.require_application_authorization = bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
+    channels.usage.link_lobby(call, channel.id, linked_lobby)
 
 
 def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:

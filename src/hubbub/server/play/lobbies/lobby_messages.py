@@ -78,11 +78,15 @@ def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.Creat
     )._replace(additional_name=member.additional_name, metadata=encode_metadata(body.metadata or None))
     if not message.content and lobby.linked_channel_id is None:
         raise errors.EMPTY_MESSAGE()
-    duplicate = messages.history.claim_nonce(
-        call, lobby.id, body, message_id, lambda earlier_id: store.find_message(call.tx, lobby.id, earlier_id)
+    earlier_message = messages.history.claim_nonce(
+        call,
+        lobby.id,
+        body,
+        message_id,
+        lambda earlier_message_id: store.find_message(call.tx, lobby.id, earlier_message_id),
     )
-    if duplicate is not None:
-        return views.messages_with_authors(call, (duplicate,))[0]
+    if earlier_message is not None:
+        return views.messages_with_authors(call, (earlier_message,))[0]
     jobs.enqueue_once(
         call.tx,
         DELETE_EXPIRED_JOB,
@@ -154,11 +158,11 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
     if signal.channel.linked_lobby is None:
         return
     lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
-    existing = None if lobby is None else store.find_message(call.tx, lobby.id, signal.row.id)
-    if lobby is None or existing is None:
+    existing_message = None if lobby is None else store.find_message(call.tx, lobby.id, signal.row.id)
+    if lobby is None or existing_message is None:
         return
-    is_edited = signal.row.edited_ms != existing.edited_ms
-    changed_message = existing._replace(content=signal.row.content, edited_ms=signal.row.edited_ms)
+    is_edited = signal.row.edited_ms != existing_message.edited_ms
+    changed_message = existing_message._replace(content=signal.row.content, edited_ms=signal.row.edited_ms)
     if is_edited:
         changed_message = changed_message._replace(moderation_metadata=None)
     store.update_message(call.tx, changed_message)
@@ -185,10 +189,10 @@ def check_lobby_authorization(call: Call, draft: MessageDraft) -> None:
     Nothing is raised if the author has authorized it, or if the application itself sends the message."""
     if draft.channel_access.channel.linked_lobby is None:
         return
-    linked = codec.decode(draft.channel_access.channel.linked_lobby, LinkedLobby)
-    if not linked.require_application_authorization or call.actor.application_id == linked.application_id:
+    linked_lobby = codec.decode(draft.channel_access.channel.linked_lobby, LinkedLobby)
+    if not linked_lobby.require_application_authorization or call.actor.application_id == linked_lobby.application_id:
         return
-    if oauth2.authorizations.find_authorization(call.tx, call.user_id, linked.application_id) is None:
+    if oauth2.authorizations.find_authorization(call.tx, call.user_id, linked_lobby.application_id) is None:
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -207,9 +211,11 @@ def set_moderation_metadata(call: Call, lobby: LobbyRow, message: LobbyMessageRo
 
 def delete_expired(call: Call, payload: DeleteExpiredPayload) -> None:
     """Delete a lobby's messages that are too old to be read, and schedule the next job while any are left."""
-    oldest = store.delete_messages_up_to(call.tx, payload.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS))
-    if oldest is not None:
-        due_ms = max(Snowflake(oldest).created_ms + wire.LOBBY_HISTORY_MS, call.now_ms) + DELETE_EXPIRED_INTERVAL_MS
+    oldest_id = store.delete_messages_up_to(
+        call.tx, payload.lobby_id, Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS)
+    )
+    if oldest_id is not None:
+        due_ms = max(Snowflake(oldest_id).created_ms + wire.LOBBY_HISTORY_MS, call.now_ms) + DELETE_EXPIRED_INTERVAL_MS
         call.tx.enqueue(DELETE_EXPIRED_JOB, payload, due_ms=due_ms, key=f"{DELETE_EXPIRED_JOB}:{int(payload.lobby_id)}")
 
 
@@ -260,9 +266,9 @@ def _publish_channel_message(
     """Publish a linked channel's message to the lobby's members and, unless the type is None, as a webhook event.
 
     Members receive all fields that readers of the channel receive; the webhook event has those of a lobby message."""
-    related = messages.views.RelatedData(call)
-    related.load((signal.row,))
-    payload = views.linked_message(message, messages.views.dispatched(related, signal.channel, signal.row))
+    related_data = messages.views.RelatedData(call)
+    related_data.load((signal.row,))
+    payload = views.linked_message(message, messages.views.dispatched(related_data, signal.channel, signal.row))
     if event is wire.LOBBY_MESSAGE_UPDATE and message.moderation_metadata is None:
         payload.moderation_metadata = {}
     actions.publish_message(call, lobby, event, payload)
@@ -270,6 +276,6 @@ def _publish_channel_message(
         _send_webhook_event(call, lobby, webhook_event_type, views.message(message, payload.author))
 
 
-def _send_webhook_event(call: Call, lobby: LobbyRow, event_type: WebhookEventType, data: Any) -> None:
+def _send_webhook_event(call: Call, lobby: LobbyRow, event_type: WebhookEventType, payload: Any) -> None:
     url = lobby.override_event_webhooks_url
-    webhook_events.send(call, ApplicationId(lobby.application_id), event_type, data, subject_id=lobby.id, url=url)
+    webhook_events.send(call, ApplicationId(lobby.application_id), event_type, payload, subject_id=lobby.id, url=url)

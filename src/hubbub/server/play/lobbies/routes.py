@@ -39,12 +39,14 @@ def _check_body(body: wire.CreateLobby) -> None:
     form.raise_if_any()
 
 
-async def _require_webhook_url(operation: AsyncOperation, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
+async def _require_webhook_url(
+    operation: AsyncOperation, body: wire.CreateLobby, check_request: Callable[[Call], int]
+) -> None:
     """Raise an error if the lobby's own webhook URL, if it has one, fails the check of application webhook URLs.
 
-    `check` validates the rest of the request and returns the application ID."""
+    `check_request` validates the rest of the request and returns the application ID."""
     if url := body.override_event_webhooks_url:
-        await applications.settings.require_event_endpoint(operation, "override_event_webhooks_url", url, check)
+        await applications.settings.require_event_endpoint(operation, "override_event_webhooks_url", url, check_request)
 
 
 def _store_new_lobby(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
@@ -84,24 +86,24 @@ async def edit_lobby(operation: AsyncOperation, lobby_id: LobbyId, body: wire.Up
 def _store_lobby_changes(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     row = rules.require_lobby(call, lobby_id)
     _check_body(body)
-    after = row
+    changed_row = row
     if body.metadata is not UNSET:
-        after = after._replace(metadata=encode_metadata(body.metadata))
+        changed_row = changed_row._replace(metadata=encode_metadata(body.metadata))
     if isinstance(body.flags, int):
-        after = after._replace(flags=body.flags)
+        changed_row = changed_row._replace(flags=body.flags)
     if isinstance(body.idle_timeout_seconds, int):
-        after = after._replace(idle_timeout_seconds=body.idle_timeout_seconds)
+        changed_row = changed_row._replace(idle_timeout_seconds=body.idle_timeout_seconds)
     if body.override_event_webhooks_url is not UNSET:
-        after = after._replace(override_event_webhooks_url=body.override_event_webhooks_url)
-    if after.flags != row.flags:
-        channel_links.update_channel_link(call, after)
-    after = actions.update(call, row, after)
+        changed_row = changed_row._replace(override_event_webhooks_url=body.override_event_webhooks_url)
+    if changed_row.flags != row.flags:
+        channel_links.update_channel_link(call, changed_row)
+    changed_row = actions.update(call, row, changed_row)
     if isinstance(body.members, list):
-        memberships = _requested_members(call, after, body.members)
+        memberships = _requested_members(call, changed_row, body.members)
         retained_ids = {member.user_id for member in memberships}
         removed_ids = [user_id for user_id in store.list_member_ids(call.tx, row.id) if user_id not in retained_ids]
-        actions.update_members(call, after, memberships, removed_ids)
-    return views.lobby(call, after)
+        actions.update_members(call, changed_row, memberships, removed_ids)
+    return views.lobby(call, changed_row)
 
 
 @handles(wire.DELETE_LOBBY)
@@ -146,20 +148,20 @@ def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.
     form = FormErrors()
     rules.check_member(form, (), body)
     form.raise_if_any()
-    existing = store.find_member(call.tx, row.id, user_id)
-    if existing is None:
+    existing_member = store.find_member(call.tx, row.id, user_id)
+    if existing_member is None:
         _require_admissible(call, row, [user_id])
-    upserted = _updated_member(call, row, user_id, existing, body)
-    actions.update_members(call, row, [upserted])
-    return views.member(upserted)
+    upserted_member = _updated_member(call, row, user_id, existing_member, body)
+    actions.update_members(call, row, [upserted_member])
+    return views.member(upserted_member)
 
 
 def _updated_member(
-    call: Call, row: LobbyRow, user_id: int, existing: LobbyMemberRow | None, body: wire.AddLobbyMember
+    call: Call, row: LobbyRow, user_id: int, existing_member: LobbyMemberRow | None, body: wire.AddLobbyMember
 ) -> LobbyMemberRow:
     additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.is_active(call.now_ms) else UNSET
     return actions.build_member_row(
-        call, row, user_id, existing, metadata=body.metadata, flags=body.flags, additional_name=additional_name
+        call, row, user_id, existing_member, metadata=body.metadata, flags=body.flags, additional_name=additional_name
     )
 
 
@@ -182,20 +184,22 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
     form = FormErrors()
     for index, request in enumerate(body):
         rules.check_member(form, (index,), request)
-        if any(request.id == earlier.id for earlier in body[:index]):
+        if any(request.id == earlier_request.id for earlier_request in body[:index]):
             form.add((index, "id"), *errors.duplicate())
     form.raise_if_any()
     members_by_id = {member.user_id: member for member in store.list_members(call.tx, row.id)}
     removed_ids = [request.id for request in body if request.remove_member is True]
     remaining_requests = [request for request in body if request.remove_member is not True]
-    allowed_ids, full_ids = actions.resolve_admissible_users(call, row, [request.id for request in remaining_requests])
-    upserted = [
+    authorized_ids, ids_at_lobby_limit = actions.resolve_admissible_users(
+        call, row, [request.id for request in remaining_requests]
+    )
+    upserted_members = [
         _updated_member(call, row, request.id, members_by_id.get(request.id), request)
         for request in remaining_requests
-        if request.id in members_by_id or (request.id in allowed_ids and request.id not in full_ids)
+        if request.id in members_by_id or (request.id in authorized_ids and request.id not in ids_at_lobby_limit)
     ]
-    actions.update_members(call, row, upserted, removed_ids)
-    return [views.member(member) for member in upserted]
+    actions.update_members(call, row, upserted_members, removed_ids)
+    return [views.member(member) for member in upserted_members]
 
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER)
@@ -240,22 +244,22 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
     rules.check_flags(form, "flags", body.flags, LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
     form.raise_if_any()
     row = _find_or_create(call, body)
-    after = row
+    changed_row = row
     if body.lobby_metadata is not UNSET:
-        after = after._replace(metadata=encode_metadata(body.lobby_metadata))
+        changed_row = changed_row._replace(metadata=encode_metadata(body.lobby_metadata))
     if isinstance(body.idle_timeout_seconds, int):
-        after = after._replace(idle_timeout_seconds=body.idle_timeout_seconds)
+        changed_row = changed_row._replace(idle_timeout_seconds=body.idle_timeout_seconds)
     if isinstance(body.flags, int):
-        after = after._replace(flags=body.flags)
-    after = actions.update(call, row, after)
-    existing = store.find_member(call.tx, row.id, call.user_id)
-    if existing is None:
-        counts = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
-        if counts.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
+        changed_row = changed_row._replace(flags=body.flags)
+    changed_row = actions.update(call, row, changed_row)
+    existing_member = store.find_member(call.tx, row.id, call.user_id)
+    if existing_member is None:
+        lobby_counts = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
+        if lobby_counts.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
             raise errors.MAX_LOBBIES()
-    membership = actions.build_member_row(call, row, call.user_id, existing, metadata=body.member_metadata)
-    actions.update_members(call, after, [membership])
-    return views.lobby(call, after)
+    membership = actions.build_member_row(call, row, call.user_id, existing_member, metadata=body.member_metadata)
+    actions.update_members(call, changed_row, [membership])
+    return views.lobby(call, changed_row)
 
 
 def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
@@ -304,8 +308,8 @@ def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessa
 
     The newest message is first; none is older than 72 hours."""
     row, _ = rules.require_member(call, lobby_id)
-    since = Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS)
-    return views.messages_with_authors(call, store.list_newest_messages(call.tx, row.id, query.limit, since))
+    since_id = Snowflake.at(call.now_ms - wire.LOBBY_HISTORY_MS)
+    return views.messages_with_authors(call, store.list_newest_messages(call.tx, row.id, query.limit, since_id))
 
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)

@@ -72,9 +72,9 @@ def check_metadata(form: FormErrors, path: Path, metadata: dict[str, str] | None
         form.add(path, *errors.max_length(wire.LOBBY_METADATA_TOTAL_MAX))
 
 
-def check_flags(form: FormErrors, path: Path, flags: int | None | UnsetType, allowed: int) -> None:
-    """Add a form error if `flags` has bits that are not in `allowed`."""
-    if isinstance(flags, int) and flags & ~allowed:
+def check_flags(form: FormErrors, path: Path, flags: int | None | UnsetType, allowed_flags: int) -> None:
+    """Add a form error if `flags` has bits that are not in `allowed_flags`."""
+    if isinstance(flags, int) and flags & ~allowed_flags:
         form.add(path, *errors.bad_enum(flags))
 
 
@@ -92,13 +92,13 @@ def check_lobby(form: FormErrors, body: wire.CreateLobby) -> None:
     url = body.override_event_webhooks_url
     if url:
         try:
-            parts = urlsplit(url)
+            url_parts = urlsplit(url)
         except ValueError:
             form.add("override_event_webhooks_url", *errors.bad_url())
             return
-        if parts.scheme not in ("http", "https"):
-            form.add("override_event_webhooks_url", *errors.bad_scheme(parts.scheme))
-        elif not parts.hostname:
+        if url_parts.scheme not in ("http", "https"):
+            form.add("override_event_webhooks_url", *errors.bad_scheme(url_parts.scheme))
+        elif not url_parts.hostname:
             form.add("override_event_webhooks_url", *errors.bad_url())
 
 

@@ -79,14 +79,14 @@ _MEMBER_COLUMNS = ", ".join(LobbyMemberRow._fields)
 _MESSAGE_COLUMNS = ", ".join(LobbyMessageRow._fields)
 
 
-def encode_metadata(value: dict[str, str] | None) -> str | None:
+def encode_metadata(metadata: dict[str, str] | None) -> str | None:
     """Encode metadata for storage; None stays None."""
-    return None if value is None else codec.encode(value).decode()
+    return None if metadata is None else codec.encode(metadata).decode()
 
 
-def decode_metadata(value: str | None) -> dict[str, str] | None:
+def decode_metadata(metadata_json: str | None) -> dict[str, str] | None:
     """Decode stored metadata; None stays None."""
-    return None if value is None else codec.decode(value, dict[str, str])
+    return None if metadata_json is None else codec.decode(metadata_json, dict[str, str])
 
 
 # Lobbies
@@ -142,8 +142,8 @@ def list_application_lobbies(tx: Tx, application_id: int) -> list[LobbyRow]:
 
 def list_linked_lobbies(tx: Tx, channel_ids: Iterable[int]) -> list[LobbyRow]:
     """Return the lobbies linked to some channels."""
-    ids, rows = list(channel_ids), list[LobbyRow]()
-    for batch in batches(ids):
+    listed_ids, rows = list(channel_ids), list[LobbyRow]()
+    for batch in batches(listed_ids):
         rows += tx.fetch(
             LobbyRow, f"SELECT {_LOBBY_COLUMNS} FROM lobbies WHERE linked_channel_id IN ({placeholders(batch)})", *batch
         )
@@ -178,9 +178,9 @@ def list_lobbies_of_user(tx: Tx, user_id: int) -> list[LobbyRow]:
 
 def list_members_by_lobby(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[LobbyMemberRow]]:
     """Return the members of some lobbies by lobby ID, each list in ascending order of user IDs."""
-    ids = list(lobby_ids)
-    members_by_lobby: dict[int, list[LobbyMemberRow]] = {lobby_id: [] for lobby_id in ids}
-    for batch in batches(ids):
+    listed_ids = list(lobby_ids)
+    members_by_lobby: dict[int, list[LobbyMemberRow]] = {lobby_id: [] for lobby_id in listed_ids}
+    for batch in batches(listed_ids):
         for row in tx.all(
             f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE lobby_id IN ({placeholders(batch)}) ORDER BY user_id",
             *batch,
@@ -236,12 +236,15 @@ def count_lobbies(tx: Tx, application_id: int, user_ids: Collection[int]) -> dic
 
 def list_memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None = None) -> list[LobbyMemberRow]:
     """Return a user's memberships in lobbies of some applications, or of all if `application_ids` is None."""
-    where, parameters = "", tuple[int, ...]()
+    application_condition, parameters = "", tuple[int, ...]()
     if application_ids is not None:
-        where, parameters = f" AND application_id IN ({placeholders(application_ids)})", tuple(application_ids)
+        application_condition, parameters = (
+            f" AND application_id IN ({placeholders(application_ids)})",
+            tuple(application_ids),
+        )
     return tx.fetch(
         LobbyMemberRow,
-        f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE user_id = ?{where} ORDER BY lobby_id",
+        f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE user_id = ?{application_condition} ORDER BY lobby_id",
         user_id,
         *parameters,
     )
@@ -302,8 +305,8 @@ def delete_messages(tx: Tx, lobby_id: int, message_ids: Sequence[int]) -> list[i
 def delete_messages_up_to(tx: Tx, lobby_id: int, last_id: int) -> int | None:
     """Delete the messages of a lobby up to an ID, inclusive; return the ID of the oldest remaining one, or None."""
     tx.run("DELETE FROM lobby_messages WHERE lobby_id = ? AND id <= ?", lobby_id, last_id)
-    oldest: int | None = tx.value("SELECT MIN(id) FROM lobby_messages WHERE lobby_id = ?", lobby_id)
-    return oldest
+    oldest_id: int | None = tx.value("SELECT MIN(id) FROM lobby_messages WHERE lobby_id = ?", lobby_id)
+    return oldest_id
 
 
 def reassign_messages(tx: Tx, old_user_id: int, new_user_id: int) -> None:

@@ -114,8 +114,8 @@ def member_changes_in_lobby(
     """Return the payloads of member events of a lobby, by user ID; deleted users are omitted.
 
     With `includes_profiles`, members include their application profiles."""
-    rows = list(members)
-    users_by_id = users.find_many(tx, [member_row.user_id for member_row in rows])
+    member_rows = list(members)
+    users_by_id = users.find_many(tx, [member_row.user_id for member_row in member_rows])
     connected_ids = game_sessions.filter_connected(tx, row.application_id, users_by_id)
     profiles = _profiles(tx, row.application_id, users_by_id) if includes_profiles else {}
     return {
@@ -129,7 +129,7 @@ def member_changes_in_lobby(
             lobby_id=LobbyId(row.id),
             application_id=ApplicationId(row.application_id),
         )
-        for member_row in rows
+        for member_row in member_rows
         if member_row.user_id in users_by_id
     }
 
@@ -138,11 +138,13 @@ def member_changes_of_user(tx: Tx, memberships: Sequence[LobbyMemberRow]) -> lis
     """Return the payloads of member events about one user, one for each of the user's memberships.
 
     All memberships belong to lobbies of one application."""
-    first = memberships[0] if memberships else None
-    user = None if first is None else users.find(tx, first.user_id)
-    if first is None or user is None:
+    first_membership = memberships[0] if memberships else None
+    user = None if first_membership is None else users.find(tx, first_membership.user_id)
+    if first_membership is None or user is None:
         return []
-    is_connected = bool(game_sessions.filter_connected(tx, first.application_id, (first.user_id,)))
+    is_connected = bool(
+        game_sessions.filter_connected(tx, first_membership.application_id, (first_membership.user_id,))
+    )
     return [
         wire.LobbyMemberChange(
             member=_gateway_member(membership, users.user_view(user), is_connected, {}),
@@ -156,24 +158,26 @@ def member_changes_of_user(tx: Tx, memberships: Sequence[LobbyMemberRow]) -> lis
 def messages_with_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> list[wire.LobbyMessage]:
     """Return messages with their authors; messages of deleted users are omitted."""
     users_by_id = users.find_many(call.tx, [row.author_id for row in rows])
-    user_views = {user_id: users.user_view(user_row) for user_id, user_row in users_by_id.items()}
-    webhook_authors = _webhook_authors(call, [row for row in rows if row.author_id not in user_views])
-    authored = ((row, webhook_authors.get(row.id) or user_views.get(row.author_id)) for row in rows)
-    return [message(row, author) for row, author in authored if author is not None]
+    user_views_by_id = {user_id: users.user_view(user_row) for user_id, user_row in users_by_id.items()}
+    webhook_authors = _webhook_authors(call, [row for row in rows if row.author_id not in user_views_by_id])
+    rows_with_authors = ((row, webhook_authors.get(row.id) or user_views_by_id.get(row.author_id)) for row in rows)
+    return [message(row, author) for row, author in rows_with_authors if author is not None]
 
 
 def _webhook_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> dict[int, User]:
     """Return the authors of webhook messages in linked channels, which have a name and avatar per message."""
-    authors: dict[int, User] = {}
+    authors_by_message: dict[int, User] = {}
     for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
-        related = messages.views.RelatedData(call)
+        related_data = messages.views.RelatedData(call)
         stored_messages = messages.history.find_many(
             call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id]
         )
         for message_row in stored_messages.values():
             if message_row.webhook_id is not None:
-                authors[message_row.id] = messages.views.build_message(Message, related, message_row).author
-    return authors
+                authors_by_message[message_row.id] = messages.views.build_message(
+                    Message, related_data, message_row
+                ).author
+    return authors_by_message
 
 
 def message(row: LobbyMessageRow, author: User) -> wire.LobbyMessage:

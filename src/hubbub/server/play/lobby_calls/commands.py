@@ -45,11 +45,11 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     # A new request replaces a delayed join that is still waiting.
     for lobby_id in voice_states.calls.list_failed_server_ids(call.tx, call.user_id):
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(lobby_id, call.user_id))
-    requested = {int(requested_state.lobby_id): requested_state for requested_state in body}
+    requested_states = {int(requested_state.lobby_id): requested_state for requested_state in body}
     own_calls = voice_states.calls.list_participations(call, CallKind.LOBBY, call.user_id, session_id)
-    actions.leave(call, [row for row in own_calls if row.call_id not in requested])
-    participants = voice_states.calls.find_participants(call.tx, list(requested))
-    for lobby_id, requested_state in requested.items():
+    actions.leave(call, [row for row in own_calls if row.call_id not in requested_states])
+    participants_by_lobby = voice_states.calls.find_participants(call.tx, list(requested_states))
+    for lobby_id, requested_state in requested_states.items():
         request = LobbyCallRequest(
             lobby_id=LobbyId(lobby_id),
             user_id=call.user_id,
@@ -61,7 +61,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
         lobby = own_lobbies.get(lobby_id)
         if (
             lobby is None
-            or not rules.can_join(call.user_id, participants.get(lobby_id, ()))
+            or not rules.can_join(call.user_id, participants_by_lobby.get(lobby_id, ()))
             or not features.is_enabled(call, Feature.VOICE)
         ):
             _reject_join(call, request)

@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 # spec/webhooks-and-interactions.md#7.3: a subscription stays active while its payment is retried. The number of
 # retries is our choice (decisions/0033).
-RETRY_MS: Final = 24 * 3_600_000
+RETRY_INTERVAL_MS: Final = 24 * 3_600_000
 """Delay after a declined payment, in milliseconds. A charge with an unknown outcome is retried sooner."""
-GRACE_MS: Final = 3 * RETRY_MS
+GRACE_PERIOD_MS: Final = 3 * RETRY_INTERVAL_MS
 """Time in milliseconds from the first payment attempt to the end of an unpaid subscription."""
 
 
@@ -33,8 +33,8 @@ async def renew(operation: AsyncOperation, job: Job) -> None:
         return
     try:
         await ledger.submit(operation, charge)
-    except PaymentDeclined as declined:
-        log.info("Renewal of subscription %d was declined: %s", renewal.subscription_id, declined)
+    except PaymentDeclined as error:
+        log.info("Renewal of subscription %d was error: %s", renewal.subscription_id, error)
         await operation.write(lambda call: _handle_declined(call, renewal, charge))
     except PaymentUncertain as error:
         log.warning(
@@ -90,7 +90,7 @@ def _handle_declined(call: Call, renewal: Renewal, charge: Charge) -> None:
     row = _find_due(call, renewal)
     if row is not None:
         ledger.delete_declined(call, charge.key)
-        _retry_or_end(call, row, renewal.since_ms or call.now_ms, call.now_ms + RETRY_MS)
+        _retry_or_end(call, row, renewal.since_ms or call.now_ms, call.now_ms + RETRY_INTERVAL_MS)
 
 
 def _handle_uncertain(call: Call, renewal: Renewal) -> None:
@@ -104,7 +104,7 @@ def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int
     """Schedule another attempt at `retry_ms` within the grace period, or end the unpaid subscription after it.
 
     `since_ms` is the time of the first payment attempt; both times are in Unix milliseconds."""
-    deadline_ms = since_ms + GRACE_MS
+    deadline_ms = since_ms + GRACE_PERIOD_MS
     if call.now_ms >= deadline_ms:
         actions.end(call, row)
     else:

@@ -50,15 +50,15 @@ def compute_next_attempt_ms(now_ms: int, since_ms: int) -> int:
 
 
 def request_charge(
-    call: Call, key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None
+    call: Call, payment_key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None
 ) -> Charge:
     """Return the charge to submit, and store its payment.
 
     If an earlier attempt with this key has an unknown outcome, return the earlier charge with its original amount."""
-    row = store.find_payment(call.tx, key)
+    row = store.find_payment(call.tx, payment_key)
     if row is None:
         row = PaymentRow(
-            key=key,
+            key=payment_key,
             user_id=user_id,
             application_id=sku.application_id,
             sku_id=sku.id,
@@ -106,14 +106,14 @@ def record_payment(call: Call, charge: Charge, entitlement_id: int | None) -> No
     store.update_payment(call.tx, row._replace(state=store.CHARGED, entitlement_id=entitlement_id))
 
 
-def delete_declined(call: Call, key: str) -> None:
+def delete_declined(call: Call, payment_key: str) -> None:
     """Delete a declined payment, so that the next attempt uses the current price."""
-    store.delete_payment(call.tx, key)
+    store.delete_payment(call.tx, payment_key)
 
 
-def abandon(call: Call, key: str) -> None:
+def abandon(call: Call, payment_key: str) -> None:
     """Refund a payment that is no longer needed and whose charge may have succeeded."""
-    row = store.find_payment(call.tx, key)
+    row = store.find_payment(call.tx, payment_key)
     if row is not None and row.state == store.CHARGE_PENDING:
         schedule_refund(call, build_charge(row))
 
@@ -173,16 +173,16 @@ async def run_refund(operation: AsyncOperation, job: Job) -> None:
         await operation.write(lambda call: _end_refund(call, job, refund_job.key, store.REFUNDED))
 
 
-def _find_pending_refund(call: Call, key: str) -> Charge | None:
+def _find_pending_refund(call: Call, payment_key: str) -> Charge | None:
     """Return the charge to refund, or None if the payment is not being refunded."""
-    row = store.find_payment(call.tx, key)
+    row = store.find_payment(call.tx, payment_key)
     return build_charge(row) if row is not None and row.state == store.REFUNDING else None
 
 
-def _end_refund(call: Call, job: Job, key: str, state: int) -> None:
+def _end_refund(call: Call, job: Job, payment_key: str, state: int) -> None:
     """Record the outcome of a refund: REFUNDED or REFUND_DECLINED."""
     if jobs.has_successor(call.tx, job):
         return  # The charge succeeded meanwhile, and the next job refunds it.
-    row = store.find_payment(call.tx, key)
+    row = store.find_payment(call.tx, payment_key)
     if row is not None and row.state == store.REFUNDING:
         store.update_payment(call.tx, row._replace(state=state))

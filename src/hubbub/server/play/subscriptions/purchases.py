@@ -102,8 +102,8 @@ async def settle(operation: AsyncOperation, purchase_id: int) -> PurchaseRow | N
     if charge is not None:
         try:
             await ledger.submit(operation, charge)
-        except PaymentDeclined as declined:
-            log.info("Purchase %d was declined: %s", purchase_id, declined)
+        except PaymentDeclined as error:
+            log.info("Purchase %d was declined: %s", purchase_id, error)
             return await operation.write(lambda call: _record_declined(call, purchase_id))
     return await operation.write(lambda call: _grant_purchase(call, purchase_id, charge))
 

@@ -58,9 +58,9 @@ async def create_purchase(operation: AsyncOperation, body: wire.CreatePurchase) 
     """Create a purchase.
 
     The caller is charged and gets the entitlement or the subscription."""
-    pending = await operation.write(lambda call: _create_pending_purchase(operation, call, body))
-    completed = await _charge_and_grant(operation, pending)
-    return await operation.read(lambda call: _purchase_view(call, completed))
+    pending_purchase = await operation.write(lambda call: _create_pending_purchase(operation, call, body))
+    completed_purchase = await _charge_and_grant(operation, pending_purchase)
+    return await operation.read(lambda call: _purchase_view(call, completed_purchase))
 
 
 def _create_pending_purchase(operation: AsyncOperation, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
@@ -70,18 +70,18 @@ def _create_pending_purchase(operation: AsyncOperation, call: Call, body: wire.C
     return purchases.create(call, sku, body.guild_id)
 
 
-async def _charge_and_grant(operation: AsyncOperation, pending: PurchaseRow) -> PurchaseRow:
+async def _charge_and_grant(operation: AsyncOperation, pending_purchase: PurchaseRow) -> PurchaseRow:
     """Charge a pending purchase and return it after it was granted; raise an API error if the payment failed."""
     try:
-        completed = await purchases.settle(operation, pending.id)
+        completed_purchase = await purchases.settle(operation, pending_purchase.id)
     except PaymentUncertain as error:
         # The job scheduled with the purchase retries the payment.
         log.exception("The payment provider failed", exc_info=error)
         raise errors.UNAVAILABLE() from None
-    if completed is None:
+    if completed_purchase is None:
         # spec/http.md#1.9 has one error code for a failed payment, and its default message is about gifts.
         raise errors.PAYMENT_SOURCE_REQUIRED(message="The payment was declined. Nothing was bought.")
-    return completed
+    return completed_purchase
 
 
 def _purchase_view(call: Call, purchase: PurchaseRow) -> wire.Purchase:
@@ -115,12 +115,12 @@ async def change_my_subscription(
 
     An upgrade is charged and takes effect immediately. A downgrade, or a change to another currency, takes effect at
     the next renewal."""
-    result = await operation.write(lambda call: _change_sku(operation, call, subscription_id, body))
-    if isinstance(result, PurchaseRow):
-        completed = await _charge_and_grant(operation, result)
-        assert completed.subscription_id is not None
+    subscription_or_purchase = await operation.write(lambda call: _change_sku(operation, call, subscription_id, body))
+    if isinstance(subscription_or_purchase, PurchaseRow):
+        completed_purchase = await _charge_and_grant(operation, subscription_or_purchase)
+        assert completed_purchase.subscription_id is not None
         # If the subscription ended meanwhile, the purchase started another one.
-        subscription_id = SubscriptionId(completed.subscription_id)
+        subscription_id = SubscriptionId(completed_purchase.subscription_id)
     return await operation.read(lambda call: _subscription_view(call, rules.require_own(call, subscription_id)))
 
 

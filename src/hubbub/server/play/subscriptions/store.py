@@ -131,9 +131,9 @@ def list_page(
     """Return a page of a user's subscriptions to a SKU by ascending ID.
 
     With `before` and without `after`, the page ends just before the ID `before`."""
-    select, where = f"SELECT {COLUMNS} FROM subscriptions", ["sku_id = ?", "user_id = ?"]
+    select, conditions = f"SELECT {COLUMNS} FROM subscriptions", ["sku_id = ?", "user_id = ?"]
     parameters = [sku_id, user_id]
-    return fetch_page(tx, SubscriptionRow, select, where, parameters, before=before, after=after, limit=limit)
+    return fetch_page(tx, SubscriptionRow, select, conditions, parameters, before=before, after=after, limit=limit)
 
 
 def is_subscribed(tx: Tx, application_id: int, user_id: int, guild_id: int | None) -> bool:
@@ -189,8 +189,8 @@ def list_pending_of_user(tx: Tx, user_id: int) -> list[PurchaseRow]:
     )
 
 
-def find_payment(tx: Tx, key: str) -> PaymentRow | None:
-    return tx.find(PaymentRow, f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE key = ?", key)
+def find_payment(tx: Tx, payment_key: str) -> PaymentRow | None:
+    return tx.find(PaymentRow, f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE key = ?", payment_key)
 
 
 def find_last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
@@ -212,5 +212,5 @@ def update_payment(tx: Tx, row: PaymentRow) -> None:
     tx.run("UPDATE payments SET state = ?, entitlement_id = ? WHERE key = ?", row.state, row.entitlement_id, row.key)
 
 
-def delete_payment(tx: Tx, key: str) -> None:
-    tx.run("DELETE FROM payments WHERE key = ?", key)
+def delete_payment(tx: Tx, payment_key: str) -> None:
+    tx.run("DELETE FROM payments WHERE key = ?", payment_key)

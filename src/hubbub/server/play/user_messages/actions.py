@@ -41,10 +41,10 @@ class SweepJob(msgspec.Struct):
     """Empty payload of the job that deletes expired passing messages and invites."""
 
 
-def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMessage:
-    """Send a message or an activity invite to the player `other`."""
+def send(call: Call, other_player: UserRow, body: wire.SendUserMessage) -> wire.UserMessage:
+    """Send a message or an activity invite to `other_player`."""
     sender = rules.require_sender(call)
-    application = rules.require_activity(call, other.id, body) if body.activity else None
+    application = rules.require_activity(call, other_player.id, body) if body.activity else None
     if application is None and not (body.content or "").strip():
         raise errors.EMPTY_MESSAGE()
     assert call.actor.application_id is not None
@@ -56,26 +56,28 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
         if Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
             # spec/sdk.md#10.5: with the presence scopes alone the text is dropped and the invite is still sent.
             content = ""
-        party_id = _resolve_party_id(call, body, application, other)
+        party_id = _resolve_party_id(call, body, application, other_player)
         origin = origin._replace(
             activity=MessageActivity(type=int(activity.type), party_id=party_id, session_id=activity.session_id),
             application=views.application(application),
         )
-    if rules.is_stored_message(call, sender, other):
-        return _send_stored_message(call, sender, other, content, origin, body)
+    if rules.is_stored_message(call, sender, other_player):
+        return _send_stored_message(call, sender, other_player, content, origin, body)
     if origin.activity is None:
-        rules.require_visible_in_game(call, other.id)
-    return _send_passing_message(call, sender, other, content, origin, body)
+        rules.require_visible_in_game(call, other_player.id)
+    return _send_passing_message(call, sender, other_player, content, origin, body)
 
 
 def _resolve_party_id(
-    call: Call, body: wire.SendUserMessage, application: applications.ApplicationRow, other: UserRow
+    call: Call, body: wire.SendUserMessage, application: applications.ApplicationRow, other_player: UserRow
 ) -> str:
     """Return the ID of the party to join: the recipient's for a join request, otherwise the sender's; may be empty."""
     activity = body.activity
     assert activity
     if activity.type == ActivityActionType.JOIN_REQUEST:
-        presence = call.presences.find(other.id, family_id=application.family_id) or call.presences.find(other.id)
+        presence = call.presences.find(other_player.id, family_id=application.family_id) or call.presences.find(
+            other_player.id
+        )
         activities = [] if presence is None else presence.activities
         matching_activities = [
             candidate for candidate in activities if int(candidate.get("application_id", 0)) == application.id
@@ -101,50 +103,56 @@ def _send_stored_message(
     return views.stored_message(view, row, channel, recipient.id, {})
 
 
-def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.UserMessage:
-    """Edit a message of the caller to the player `other`."""
-    target = _require_message(call, other.id, message_id)
-    if isinstance(target, PassingMessageRow):
-        if target.author_id != call.user_id:
+def edit(call: Call, other_player: UserRow, message_id: int, content: str) -> wire.UserMessage:
+    """Edit a message of the caller to `other_player`."""
+    target_message = _require_message(call, other_player.id, message_id)
+    if isinstance(target_message, PassingMessageRow):
+        if target_message.author_id != call.user_id:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         sender = rules.require_sender(call)
-        rules.require_unblocked(call, other.id)
-        message = _build_passing_message(target, content)
+        rules.require_unblocked(call, other_player.id)
+        message = _build_passing_message(target_message, content)
         if not message.content:
             raise errors.EMPTY_MESSAGE()
-        return _publish_passing_message(call, message_wire.MESSAGE_UPDATE, message, sender, other, is_edited=True)
-    channel_access, row = target
+        return _publish_passing_message(
+            call, message_wire.MESSAGE_UPDATE, message, sender, other_player, is_edited=True
+        )
+    channel_access, row = target_message
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     author = messages.history.require_send(call, channel_access)
     view = messages.changes.edit(call, channel_access, author, row, message_wire.UpdateMessage(content=content))
     channel = channels.private_channels.private_channel(
-        _require_channel_row(call, channel_access.channel.id), [users.user_view(other)]
+        _require_channel_row(call, channel_access.channel.id), [users.user_view(other_player)]
     )
     return views.stored_message(
-        view, messages.history.get(call.tx, channel_access.channel.id, row.id), channel, other.id, {}
+        view, messages.history.get(call.tx, channel_access.channel.id, row.id), channel, other_player.id, {}
     )
 
 
-def delete(call: Call, other: UserRow, message_id: int) -> None:
-    """Delete a message of the caller to the player `other`."""
-    target = _require_message(call, other.id, message_id)
-    if isinstance(target, PassingMessageRow):
-        if target.author_id != call.user_id:
+def delete(call: Call, other_player: UserRow, message_id: int) -> None:
+    """Delete a message of the caller to `other_player`."""
+    target_message = _require_message(call, other_player.id, message_id)
+    if isinstance(target_message, PassingMessageRow):
+        if target_message.author_id != call.user_id:
             raise errors.MISSING_PERMISSIONS()
-        store.delete_passing_message(call.tx, target.id)
-        store.delete_moderation_metadata(call.tx, [target.id])
-        store.delete_invites(call.tx, [target.id])
-        for user_id, partner_id in ((call.user_id, other.id), (other.id, call.user_id)):
-            payload = message_wire.MessageDeleted(id=MessageId(target.id), channel_id=ChannelId(partner_id))
-            call.tx.emit(message_wire.MESSAGE_DELETE, payload, _game_audience(target.family_id, user_id))
+        store.delete_passing_message(call.tx, target_message.id)
+        store.delete_moderation_metadata(call.tx, [target_message.id])
+        store.delete_invites(call.tx, [target_message.id])
+        for user_id, partner_id in ((call.user_id, other_player.id), (other_player.id, call.user_id)):
+            payload = message_wire.MessageDeleted(id=MessageId(target_message.id), channel_id=ChannelId(partner_id))
+            call.tx.emit(message_wire.MESSAGE_DELETE, payload, _game_audience(target_message.family_id, user_id))
         # The content was not stored, so the event contains everything except the content.
         author = rules.require_sender(call)
-        message = views.passing_message(call, _build_passing_message(target, ""), author, recipient_id=other.id)
+        message = views.passing_message(
+            call, _build_passing_message(target_message, ""), author, recipient_id=other_player.id
+        )
         event_type = WebhookEventType.GAME_DIRECT_MESSAGE_DELETE
-        _send_webhook_events(call, (call.user_id, other.id), event_type, message, family_id=target.family_id)
+        _send_webhook_events(
+            call, (call.user_id, other_player.id), event_type, message, family_id=target_message.family_id
+        )
         return
-    channel_access, row = target
+    channel_access, row = target_message
     if row.author_id != call.user_id:
         raise errors.MISSING_PERMISSIONS()
     messages.changes.delete(call, channel_access, row)
@@ -214,17 +222,21 @@ def _publish_passing_message(
         message = message._replace(edited_ms=call.now_ms)
         store.delete_moderation_metadata(call.tx, [message.id])
     family_id = rules.family_id_of(call)
-    moderation: dict[str, str] | None = {} if is_edited else None
-    for_author = views.passing_message(call, message, recipient, recipient_id=recipient.id, moderation=moderation)
-    for_recipient = views.passing_message(call, message, author, recipient_id=recipient.id, moderation=moderation)
-    call.tx.emit(event, for_author, _game_audience(family_id, author.id))
-    call.tx.emit(event, for_recipient, _game_audience(family_id, recipient.id))
+    moderation_metadata: dict[str, str] | None = {} if is_edited else None
+    author_payload = views.passing_message(
+        call, message, recipient, recipient_id=recipient.id, moderation_metadata=moderation_metadata
+    )
+    recipient_payload = views.passing_message(
+        call, message, author, recipient_id=recipient.id, moderation_metadata=moderation_metadata
+    )
+    call.tx.emit(event, author_payload, _game_audience(family_id, author.id))
+    call.tx.emit(event, recipient_payload, _game_audience(family_id, recipient.id))
     event_type = (
         WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if is_edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
     )
-    _send_webhook_events(call, (author.id, recipient.id), event_type, for_recipient, family_id=family_id)
+    _send_webhook_events(call, (author.id, recipient.id), event_type, recipient_payload, family_id=family_id)
     field_names = wire.UserMessage.__struct_fields__
-    return wire.UserMessage(**{field_name: getattr(for_author, field_name) for field_name in field_names})
+    return wire.UserMessage(**{field_name: getattr(author_payload, field_name) for field_name in field_names})
 
 
 def _game_audience(family_id: int, *user_ids: int) -> UserAudience:
@@ -304,10 +316,14 @@ def get_join_secret(
         return secret
     if invite.recipient_id != call.user_id or invite.type != ActivityActionType.JOIN:
         raise errors.MISSING_ACCESS()
-    matches = (invite.sender_id, invite.session_id, invite.application_id) == (sender_id, session_id, application_id)
+    is_matching_invite = (invite.sender_id, invite.session_id, invite.application_id) == (
+        sender_id,
+        session_id,
+        application_id,
+    )
     if query.channel_id and query.channel_id != invite.channel_id:
-        matches = False
-    if not matches or activity is None or secret is None or rules.party_id_of(activity) != invite.party_id:
+        is_matching_invite = False
+    if not is_matching_invite or activity is None or secret is None or rules.party_id_of(activity) != invite.party_id:
         raise errors.INVALID_ACTIVITY_ACTION()
     store.mark_invite_accepted(call.tx, invite.message_id, call.now_ms)
     _publish_accepted(call, invite, application)
@@ -342,14 +358,14 @@ def moderate(call: Call, user_id: int, other_user_id: int, message_id: int, meta
         store.replace_moderation_metadata(call.tx, family_id, message_id, metadata)
         # The content is not stored; clients have it and only need the new metadata.
         for recipient_id, partner_id in ((user_id, other_user_id), (other_user_id, user_id)):
-            update = views.passing_message(
+            player_view = views.passing_message(
                 call,
                 _build_passing_message(passing_message, ""),
                 users_by_id[partner_id],
                 recipient_id=passing_message.recipient_id,
-                moderation=metadata,
+                moderation_metadata=metadata,
             )
-            payload = {"id": update.id, "channel_id": update.channel_id, "moderation_metadata": metadata}
+            payload = {"id": player_view.id, "channel_id": player_view.channel_id, "moderation_metadata": metadata}
             call.tx.emit(message_wire.MESSAGE_UPDATE, payload, _game_audience(family_id, recipient_id))
         return
     channel_id = direct_messages.find_direct_channel_id(call.tx, user_id, other_user_id)
@@ -383,9 +399,9 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
     if family_ids:
         store.delete_moderation_metadata(call.tx, [signal.row.id])
         participant_ids = [user_id for user_id, _ in messages.history.list_recipients(call.tx, signal.channel.id)]
-        cleared = views.dispatched_message(call, signal.channel, signal.row, {})
+        cleared_view = views.dispatched_message(call, signal.channel, signal.row, {})
         for family_id in family_ids:
-            call.tx.emit(message_wire.MESSAGE_UPDATE, cleared, _game_audience(family_id, *participant_ids))
+            call.tx.emit(message_wire.MESSAGE_UPDATE, cleared_view, _game_audience(family_id, *participant_ids))
     _send_message_events(call, signal.channel, signal.row, WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE)
 
 
@@ -403,9 +419,9 @@ def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event
     participant_ids = [user_id for user_id, _ in messages.history.list_recipients(call.tx, channel.id)]
     if not game_sessions.list_reading_applications(call.tx, participant_ids):
         return
-    related = messages.views.RelatedData(call)
-    related.load((row,))
-    view = messages.views.dispatched(related, channel, row)
+    related_data = messages.views.RelatedData(call)
+    related_data.load((row,))
+    view = messages.views.dispatched(related_data, channel, row)
     users_by_id = users.find_many(call.tx, participant_ids)
     payload = wire.DispatchedUserMessage(
         **{name: getattr(view, name) for name in view.__struct_fields__},
@@ -419,13 +435,18 @@ def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event
 
 
 def _send_webhook_events(
-    call: Call, participant_ids: Sequence[int], event_type: WebhookEventType, data: Any, *, family_id: int | None = None
+    call: Call,
+    participant_ids: Sequence[int],
+    event_type: WebhookEventType,
+    payload: Any,
+    *,
+    family_id: int | None = None,
 ) -> None:
     """Send an event to every game in which a participant is active and has granted access to messages (spec/sdk.md#11.5).
 
     For a passing message, `family_id` restricts the event to the games of that family; None means all games."""
     for application_id in game_sessions.list_reading_applications(call.tx, participant_ids, family_id):
-        webhook_events.send(call, ApplicationId(application_id), event_type, data, subject_id=min(participant_ids))
+        webhook_events.send(call, ApplicationId(application_id), event_type, payload, subject_id=min(participant_ids))
 
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:

@@ -52,22 +52,26 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     """List the messages between two players.
 
     The newest message is first; none is older than 72 hours."""
-    other = rules.require_recipient(call, user_id)
+    other_player = rules.require_recipient(call, user_id)
     family_id = rules.family_id_of(call)
-    channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, other.id)
-    if channel_id is None or not relationships.is_player(call.tx, other.id, family_id):
+    channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, other_player.id)
+    if channel_id is None or not relationships.is_player(call.tx, other_player.id, family_id):
         raise errors.UNKNOWN_CHANNEL()
-    since = Snowflake.at(call.now_ms - wire.USER_HISTORY_MS)
-    rows = [row for row in messages.history.list_newest(call.tx, channel_id, query.limit) if row.id > since]
+    since_id = Snowflake.at(call.now_ms - wire.USER_HISTORY_MS)
+    rows = [row for row in messages.history.list_newest(call.tx, channel_id, query.limit) if row.id > since_id]
     channel_row = channels.find(call.tx, channel_id)
     assert channel_row is not None
-    channel = channels.private_channels.private_channel(channel_row, [users.user_view(other)])
-    moderation = store.find_moderation_metadata(call.tx, family_id, [row.id for row in rows])
-    related = messages.views.RelatedData(call)
-    related.load(rows, call.user_id)
+    channel = channels.private_channels.private_channel(channel_row, [users.user_view(other_player)])
+    metadata_by_message = store.find_moderation_metadata(call.tx, family_id, [row.id for row in rows])
+    related_data = messages.views.RelatedData(call)
+    related_data.load(rows, call.user_id)
     return [
         views.stored_message(
-            messages.views.build_message(Message, related, row), row, channel, other.id, moderation.get(row.id, {})
+            messages.views.build_message(Message, related_data, row),
+            row,
+            channel,
+            other_player.id,
+            metadata_by_message.get(row.id, {}),
         )
         for row in rows
     ]
@@ -174,13 +178,13 @@ def _disclosure_types(row: applications.ApplicationRow) -> list[int]:
 
 def _disclosures_view(call: Call, row: applications.ApplicationRow) -> wire.Disclosures:
     disclosure_types = _disclosure_types(row)
-    acknowledged = [
+    acknowledged_types = [
         disclosure
         for disclosure in store.list_acknowledged_disclosures(call.tx, call.user_id, row.id)
         if disclosure in disclosure_types
     ]
     return wire.Disclosures(
         disclosures=disclosure_types,
-        acked_disclosures=acknowledged,
-        all_acked=set(acknowledged) == set(disclosure_types),
+        acked_disclosures=acknowledged_types,
+        all_acked=set(acknowledged_types) == set(disclosure_types),
     )

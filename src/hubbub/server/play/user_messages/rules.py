@@ -26,7 +26,7 @@ def act_as_game(call: Call, body: wire.SendUserMessage) -> Call:
     row = applications.find(call.tx, body.application_id or 0)
     if row is None:
         raise errors.INVALID_ACTIVITY_ACTION()
-    game = Actor(
+    game_actor = Actor(
         user_id=call.actor.user_id,
         kind="bearer",
         application_id=ApplicationId(row.id),
@@ -34,7 +34,7 @@ def act_as_game(call: Call, body: wire.SendUserMessage) -> Call:
         application_flags=row.flags,
         scopes=frozenset({Scope.DM_CHANNELS_MESSAGES_WRITE.value, Scope.ACTIVITIES_INVITES_WRITE.value}),
     )
-    return call.acting_as(game)
+    return call.acting_as(game_actor)
 
 
 def family_id_of(call: Call) -> ApplicationId:
@@ -72,31 +72,33 @@ def require_unblocked(call: Call, other_id: int) -> None:
         raise errors.CANNOT_MESSAGE_USER()
 
 
-def is_stored_message(call: Call, sender: UserRow, other: UserRow) -> bool:
+def is_stored_message(call: Call, sender: UserRow, other_player: UserRow) -> bool:
     """Return whether a message is stored and visible on the platform; raise an error if it may not be sent at all.
 
     A message that is not stored is relayed between the games only."""
     tx, family_id = call.tx, family_id_of(call)
-    require_unblocked(call, other.id)
+    require_unblocked(call, other_player.id)
     are_both_playing = game_sessions.is_playing(tx, sender.id, family_id) and game_sessions.is_playing(
-        tx, other.id, family_id
+        tx, other_player.id, family_id
     )
     if is_provisional(sender) and identities.is_restricted(call, sender.id):
         # spec/sdk.md#11.3: messages of a banned player stay within the game.
         if not are_both_playing:
             raise errors.CANNOT_MESSAGE_USER()
         return False
-    if relationships.are_friends(tx, sender.id, other.id, family_id=family_id):
+    if relationships.are_friends(tx, sender.id, other_player.id, family_id=family_id):
         # spec/sdk.md#8.1: a provisional account may message friends only while it is in the game.
         if is_provisional(sender) and not game_sessions.is_playing(tx, sender.id, family_id):
             raise errors.CANNOT_MESSAGE_USER()
-        if not relationships.are_friends(tx, sender.id, other.id) and not _accepts_game_friends(call, other.id):
+        if not relationships.are_friends(tx, sender.id, other_player.id) and not _accepts_game_friends(
+            call, other_player.id
+        ):
             if not are_both_playing:
                 raise errors.CANNOT_MESSAGE_USER()
             return False
-        return not (is_provisional(sender) and is_provisional(other))
-    has_channel = direct_messages.find_direct_channel_id(tx, sender.id, other.id) is not None
-    if has_channel and direct_messages.can_message_through_guild(call, other.id):
+        return not (is_provisional(sender) and is_provisional(other_player))
+    has_channel = direct_messages.find_direct_channel_id(tx, sender.id, other_player.id) is not None
+    if has_channel and direct_messages.can_message_through_guild(call, other_player.id):
         return True
     if not are_both_playing:
         raise (errors.CANNOT_MESSAGE_USER if has_channel else errors.NO_MUTUAL_GUILDS)()
@@ -118,12 +120,12 @@ def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> a
     """Return the application of the activity in an invite or a join request to the user `other_id`.
 
     Raise INVALID_ACTIVITY_ACTION if the activity does not exist or cannot be joined."""
-    requested = body.activity
-    assert requested
+    requested_activity = body.activity
+    assert requested_activity
     row = applications.find(call.tx, body.application_id or call.actor.application_id or 0)
     if row is None or row.family_id != family_id_of(call):
         raise errors.INVALID_ACTIVITY_ACTION()
-    if requested.type == ActivityActionType.JOIN_REQUEST:
+    if requested_activity.type == ActivityActionType.JOIN_REQUEST:
         presence = call.presences.find(other_id, family_id=row.family_id) or call.presences.find(other_id)
         activities = () if presence is None else presence.activities
         if not any(
@@ -131,16 +133,16 @@ def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> a
         ):
             raise errors.INVALID_ACTIVITY_ACTION()
         return row
-    if requested.type != ActivityActionType.JOIN:
+    if requested_activity.type != ActivityActionType.JOIN:
         raise errors.INVALID_ACTIVITY_ACTION()
-    activity = call.presences.find_activity(call.user_id, requested.session_id, row.id)
+    activity = call.presences.find_activity(call.user_id, requested_activity.session_id, row.id)
     if (
         activity is None
         or not is_joinable(activity)
-        or party_id_of(activity) != (requested.party_id or party_id_of(activity))
+        or party_id_of(activity) != (requested_activity.party_id or party_id_of(activity))
     ):
         raise errors.INVALID_ACTIVITY_ACTION()
-    if call.presences.join_secret(call.user_id, requested.session_id, row.id) is None:
+    if call.presences.join_secret(call.user_id, requested_activity.session_id, row.id) is None:
         raise errors.INVALID_ACTIVITY_ACTION()
     return row
 
@@ -156,10 +158,10 @@ def is_joinable(activity: dict[str, Any]) -> bool:
     A party without a maximum size always has a free slot."""
     if not party_id_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
         return False
-    size = (activity.get("party") or {}).get("size")
-    if not size or len(size) < 2:
+    party_size = (activity.get("party") or {}).get("size")
+    if not party_size or len(party_size) < 2:
         return True
-    current_size, maximum_size = size[:2]
+    current_size, maximum_size = party_size[:2]
     return not maximum_size or current_size < maximum_size
 
 

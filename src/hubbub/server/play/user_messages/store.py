@@ -117,8 +117,8 @@ def mark_requests_answered(tx: Tx, requester_id: int, recipient_id: int, applica
 
 def delete_invites(tx: Tx, message_ids: Iterable[int]) -> None:
     """Delete the invites of deleted messages."""
-    ids = list(message_ids)
-    for batch in batches(ids):
+    listed_ids = list(message_ids)
+    for batch in batches(listed_ids):
         tx.run(f"DELETE FROM game_invites WHERE message_id IN ({placeholders(batch)})", *batch)
 
 
@@ -135,12 +135,12 @@ def delete_expired(tx: Tx, now_ms: int) -> int | None:
 
 def find_moderation_metadata(tx: Tx, family_id: int, message_ids: Iterable[int]) -> dict[int, dict[str, str]]:
     """Return the moderation metadata that the games of a family set, by message ID."""
-    ids = list(message_ids)
-    if not ids:
+    listed_ids = list(message_ids)
+    if not listed_ids:
         return {}
     rows = tx.all(
-        f"SELECT message_id, metadata FROM message_moderation WHERE message_id IN ({placeholders(ids)}) AND family_id = ?",
-        *ids,
+        f"SELECT message_id, metadata FROM message_moderation WHERE message_id IN ({placeholders(listed_ids)}) AND family_id = ?",
+        *listed_ids,
         family_id,
     )
     return {row[0]: codec.decode(row[1], dict[str, str]) for row in rows}
@@ -164,8 +164,8 @@ def replace_moderation_metadata(tx: Tx, family_id: int, message_id: int, metadat
 
 
 def delete_moderation_metadata(tx: Tx, message_ids: Iterable[int]) -> None:
-    ids = list(message_ids)
-    tx.run(f"DELETE FROM message_moderation WHERE message_id IN ({placeholders(ids)})", *ids)
+    listed_ids = list(message_ids)
+    tx.run(f"DELETE FROM message_moderation WHERE message_id IN ({placeholders(listed_ids)})", *listed_ids)
 
 
 def list_acknowledged_disclosures(tx: Tx, user_id: int, application_id: int) -> list[int]:

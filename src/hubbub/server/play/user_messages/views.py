@@ -21,7 +21,7 @@ from hubbub.server.talk.messages import MessageRow
 
 
 def stored_message(
-    message: Message, row: MessageRow, channel: PrivateChannel, other_id: int, moderation: dict[str, str]
+    message: Message, row: MessageRow, channel: PrivateChannel, other_id: int, moderation_metadata: dict[str, str]
 ) -> wire.UserMessage:
     """Return a stored direct message with the moderation metadata of the caller's family.
 
@@ -31,46 +31,53 @@ def stored_message(
         channel=channel,
         recipient_id=UserId(other_id),
         metadata=messages.views.extra(row).metadata or UNSET,
-        moderation_metadata=moderation or UNSET,
+        moderation_metadata=moderation_metadata or UNSET,
     )
 
 
 def dispatched_message(
-    call: Call, channel: ChannelRef, row: MessageRow, moderation: dict[str, str]
+    call: Call, channel: ChannelRef, row: MessageRow, moderation_metadata: dict[str, str]
 ) -> wire.DispatchedUserMessage:
     """Return a stored direct message for the gateway.
 
     Moderation metadata is always present, so that clients drop earlier values."""
-    related = messages.views.RelatedData(call)
-    related.load((row,))
-    message = messages.views.dispatched(related, channel, row)
+    related_data = messages.views.RelatedData(call)
+    related_data.load((row,))
+    message = messages.views.dispatched(related_data, channel, row)
     return wire.DispatchedUserMessage(
         **{name: getattr(message, name) for name in message.__struct_fields__},
         metadata=messages.views.extra(row).metadata or UNSET,
-        moderation_metadata=moderation,
+        moderation_metadata=moderation_metadata,
     )
 
 
 def passing_message(
-    call: Call, row: MessageRow, other: UserRow, *, recipient_id: int, moderation: dict[str, str] | None = None
+    call: Call,
+    row: MessageRow,
+    other_player: UserRow,
+    *,
+    recipient_id: int,
+    moderation_metadata: dict[str, str] | None = None,
 ) -> wire.DispatchedUserMessage:
-    """Return a passing message for one player; its channel represents the player `other` (spec/sdk.md#11.3).
+    """Return a passing message for one player; its channel represents `other_player` (spec/sdk.md#11.3).
 
-    `recipient_id` is the recipient of the message. None for `moderation` omits the moderation metadata."""
-    message = row._replace(channel_id=other.id)
-    channel_ref = ChannelRef(ChannelId(other.id), None, ChannelType.EPHEMERAL_DM, None, None, None, 0, 0, 0, 0, 0, None)
-    related = messages.views.RelatedData(call)
-    related.load((message,))
-    view = messages.views.dispatched(related, channel_ref, message)
+    `recipient_id` is the recipient of the message. None for `moderation_metadata` omits the moderation metadata."""
+    player_row = row._replace(channel_id=other_player.id)
+    channel_ref = ChannelRef(
+        ChannelId(other_player.id), None, ChannelType.EPHEMERAL_DM, None, None, None, 0, 0, 0, 0, 0, None
+    )
+    related_data = messages.views.RelatedData(call)
+    related_data.load((player_row,))
+    view = messages.views.dispatched(related_data, channel_ref, player_row)
     channel = channels.private_channels.private_channel(
-        ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user_view(other)]
+        ChannelRow(id=other_player.id, type=ChannelType.EPHEMERAL_DM), [users.user_view(other_player)]
     )
     return wire.DispatchedUserMessage(
         **{name: getattr(view, name) for name in view.__struct_fields__},
         channel=channel,
         recipient_id=UserId(recipient_id),
         metadata=messages.views.extra(row).metadata or UNSET,
-        moderation_metadata=UNSET if moderation is None else moderation,
+        moderation_metadata=UNSET if moderation_metadata is None else moderation_metadata,
     )
 
 

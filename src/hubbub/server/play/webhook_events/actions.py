@@ -54,7 +54,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """The destination of a delivery and the key that signs it."""
 
     url: str
-    key: bytes
+    signing_key: bytes
     """The application's private signing key."""
     now_ms: int
     """Unix milliseconds when the target was read, used as the time of the signature."""
@@ -65,33 +65,35 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 def send(
     call: Call,
     application_id: ApplicationId,
-    type: WebhookEventType,
-    data: Any = msgspec.UNSET,
+    event_type: WebhookEventType,
+    event_data: Any = msgspec.UNSET,
     *,
     subject_id: int,
     url: str | None = None,
 ) -> None:
     """Send an event to an application that is subscribed to it.
 
-    `data` is the wire model of the event, or UNSET. Events with the same `subject_id`, such as a user or a lobby, are
+    `event_data` is the wire model of the event, or UNSET. Events with the same `subject_id`, such as a user or a lobby, are
     delivered in order. `url` is the webhook of a lobby, which receives the lobby's events regardless of the
     application's subscriptions."""
     if not changes.WEBHOOK_EVENTS.is_active(call.now_ms):
         return
-    if type is WebhookEventType.APPLICATION_DEAUTHORIZED and not changes.APPLICATION_DEAUTHORIZED_EVENT.is_active(
+    if event_type is WebhookEventType.APPLICATION_DEAUTHORIZED and not changes.APPLICATION_DEAUTHORIZED_EVENT.is_active(
         call.now_ms
     ):
         return
     # Callers may pass the plain integer of a row.
     application_id = ApplicationId(application_id)
-    if url is None and not _is_subscribed(call, application_id, type):
+    if url is None and not _is_subscribed(call, application_id, event_type):
         return
     # spec/webhooks-and-interactions.md#1.2: the timestamp of webhook events has no UTC offset.
-    event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now_ms)[:26]), data=data)
+    event = wire.WebhookEventBody(
+        type=event_type, timestamp=Timestamp(codec.timestamp(call.now_ms)[:26]), data=event_data
+    )
     payload = wire.WebhookEventPayload(application_id=application_id, event=event)
     delivery = Delivery(
         application_id=application_id,
-        type=type,
+        type=event_type,
         body=codec.encode(payload).decode(),
         url=url,
         delivery_id=call.new_id(Snowflake),
@@ -125,7 +127,7 @@ def delivery_key_prefix(application_id: int) -> str:
     return f"{DELIVER_JOB}/{int(application_id)}/"
 
 
-def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEventType) -> bool:
+def _is_subscribed(call: Call, application_id: ApplicationId, event_type: WebhookEventType) -> bool:
     row = applications.find(call.tx, application_id)
     if row is None or row.disabled:
         return False
@@ -133,7 +135,7 @@ def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEvent
     return (
         settings.event_webhooks_status == EventWebhooksStatus.ENABLED
         and settings.event_webhooks_url is not None
-        and type in settings.event_webhooks_types
+        and event_type in settings.event_webhooks_types
     )
 
 
@@ -153,15 +155,17 @@ def send_application_authorized(
     user_row = users.find(call.tx, user_id)
     if user_row is None:
         return
-    data = wire.ApplicationAuthorized(
+    event_data = wire.ApplicationAuthorized(
         integration_type=msgspec.UNSET if integration_type is None else integration_type,
         user=users.user_view(user_row),
         scopes=scopes,
     )
     guild_row = None if guild_id is None else guilds.find(call.tx, guild_id)
     if guild_row is not None:
-        data.guild = guilds.guild(call.tx, guild_row, roles.list_guild_roles(call.tx, guild_row.id), now_ms=call.now_ms)
-    send(call, application_id, WebhookEventType.APPLICATION_AUTHORIZED, data, subject_id=user_id)
+        event_data.guild = guilds.guild(
+            call.tx, guild_row, roles.list_guild_roles(call.tx, guild_row.id), now_ms=call.now_ms
+        )
+    send(call, application_id, WebhookEventType.APPLICATION_AUTHORIZED, event_data, subject_id=user_id)
 
 
 def send_application_deauthorized(call: Call, application_id: ApplicationId, user_id: int) -> None:
@@ -170,8 +174,8 @@ def send_application_deauthorized(call: Call, application_id: ApplicationId, use
     The user or the application revoked the authorization, or an unmerge or a ban removed it."""
     user_row = users.find(call.tx, user_id)
     if user_row is not None:
-        data = wire.ApplicationDeauthorized(user=users.user_view(user_row))
-        send(call, application_id, WebhookEventType.APPLICATION_DEAUTHORIZED, data, subject_id=user_id)
+        event_data = wire.ApplicationDeauthorized(user=users.user_view(user_row))
+        send(call, application_id, WebhookEventType.APPLICATION_DEAUTHORIZED, event_data, subject_id=user_id)
 
 
 def find_target(call: Call, application_id: int, url: str | None = None) -> Target | None:
@@ -179,8 +183,8 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
 
     `url` is the destination of a delivery with its own URL; None means the URL in the application's settings."""
     row = applications.find(call.tx, application_id)
-    key = applications.management.find_signing_key(call.tx, application_id)
-    if row is None or row.disabled or key is None:
+    signing_key = applications.management.find_signing_key(call.tx, application_id)
+    if row is None or row.disabled or signing_key is None:
         return None
     if url is None:
         settings = applications.settings.decode_settings(row)
@@ -188,7 +192,10 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
         if url is None or settings.event_webhooks_status != EventWebhooksStatus.ENABLED:
             return None
     return Target(
-        url=url, key=key, now_ms=call.now_ms, is_failing=store.find_failures(call.tx, application_id) is not None
+        url=url,
+        signing_key=signing_key,
+        now_ms=call.now_ms,
+        is_failing=store.find_failures(call.tx, application_id) is not None,
     )
 
 
@@ -224,9 +231,11 @@ def record_failure(call: Call, application_id: int) -> None:
     """Count a failed attempt and disable a receiver that has failed for too long."""
     if is_deleted_or_disabled(call, application_id):
         return
-    attempts, since_ms = store.record_failure(call.tx, application_id, call.now_ms)
-    if attempts >= FAILURES_MAX and call.now_ms - since_ms >= FAILING_MIN_MS:
-        log.warning("Disabled the event webhooks of application %d: %d attempts failed", application_id, attempts)
+    failed_attempts, since_ms = store.record_failure(call.tx, application_id, call.now_ms)
+    if failed_attempts >= FAILURES_MAX and call.now_ms - since_ms >= FAILING_MIN_MS:
+        log.warning(
+            "Disabled the event webhooks of application %d: %d attempts failed", application_id, failed_attempts
+        )
         _disable_webhooks(call, application_id)
 
 

@@ -16,9 +16,9 @@ from hubbub.server.play import deliveries
 from hubbub.server.play.webhook_events import actions
 
 # spec/webhooks-and-interactions.md#1.2: exponential backoff for at most ten minutes; the steps are our choice.
-DELAY_MS: Final = 1_000
+RETRY_DELAY_MS: Final = 1_000
 """Delay in milliseconds before the first retry; each retry doubles it."""
-DELAY_MAX_MS: Final = 128_000
+RETRY_DELAY_MAX_MS: Final = 128_000
 """Maximum delay in milliseconds between two attempts."""
 DOUBLINGS_MAX: Final = 10
 """Maximum number of doublings, more than RETRY_DELAY_MAX_MS needs; it only keeps the computed delay small."""
@@ -33,11 +33,11 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
         if await operation.read(lambda call: actions.is_deleted_or_disabled(call, application_id)):
             raise DropJob("the application was deleted or disabled")
         raise PermanentFailure("the application receives no webhook events")
-    request = payload_signatures.sign(target.url, target.key, target.now_ms, delivery.body.encode())
+    request = payload_signatures.sign(target.url, target.signing_key, target.now_ms, delivery.body.encode())
     # A failure of a lobby's URL does not count as a failure of the application's own URL.
     is_own_url = delivery.url is None
     loop = asyncio.get_running_loop()
-    started, response = loop.time(), None
+    start_time, response = loop.time(), None
     try:
         response = await request.send(operation.outbound)
         problem = None if 200 <= response.status < 300 else f"the endpoint returned status {response.status}"
@@ -54,33 +54,33 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
         headers=request.headers,
         body=delivery.body,
         started_ms=target.now_ms,
-        duration_ms=round((loop.time() - started) * 1000),
+        duration_ms=round((loop.time() - start_time) * 1000),
         response=response,
     )
     if problem is None:
         await operation.write(lambda call: _record_success(call, target, attempt))
         return
-    delay_ms = min(DELAY_MS << min(job.attempts, DOUBLINGS_MAX), DELAY_MAX_MS)
+    delay_ms = min(RETRY_DELAY_MS << min(job.attempts, DOUBLINGS_MAX), RETRY_DELAY_MAX_MS)
     first_attempt_ms = target.now_ms if job.first_tried_ms is None else job.first_tried_ms
-    is_last = target.now_ms + delay_ms - first_attempt_ms > wire.WEBHOOK_EVENT_RETRY_WINDOW_MS
-    next_delay_ms = None if is_last else delay_ms
+    is_last_attempt = target.now_ms + delay_ms - first_attempt_ms > wire.WEBHOOK_EVENT_RETRY_WINDOW_MS
+    next_delay_ms = None if is_last_attempt else delay_ms
     await operation.write(lambda call: _record_failure(call, attempt, problem, next_delay_ms))
-    raise PermanentFailure(problem) if is_last else RetryLater(delay_ms, problem)
+    raise PermanentFailure(problem) if is_last_attempt else RetryLater(delay_ms, problem)
 
 
 def _record_success(call: Call, target: actions.Target, attempt: deliveries.Attempt) -> None:
     if attempt.is_own_url and target.is_failing:
         actions.record_success(call, attempt.application_id)
-    _log(call, attempt, "delivered", None, None)
+    _log_attempt(call, attempt, "delivered", None, None)
 
 
 def _record_failure(call: Call, attempt: deliveries.Attempt, problem: str, delay_ms: int | None) -> None:
     if attempt.is_own_url:
         actions.record_failure(call, attempt.application_id)
-    _log(call, attempt, "failed" if delay_ms is None else "waiting", problem, delay_ms)
+    _log_attempt(call, attempt, "failed" if delay_ms is None else "waiting", problem, delay_ms)
 
 
-def _log(
+def _log_attempt(
     call: Call, attempt: deliveries.Attempt, state: DeliveryState, problem: str | None, delay_ms: int | None
 ) -> None:
     # Events that were enqueued before the log existed have no ID. Nothing is logged for a deleted or disabled application.
@@ -93,8 +93,8 @@ async def probe(operation: AsyncOperation, job: Job) -> None:
     application_id = ApplicationId(job.decode(int))
     target = await operation.read(lambda call: actions.find_target(call, application_id))
     if target is not None:
-        ping = codec.encode(wire.WebhookPing(application_id=application_id))
-        if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now_ms, ping):
+        ping_body = codec.encode(wire.WebhookPing(application_id=application_id))
+        if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now_ms, ping_body):
             await operation.write(lambda call: actions.disable_unverified(call, application_id))
             return
     await operation.write(lambda call: actions.schedule_probe(call, application_id))

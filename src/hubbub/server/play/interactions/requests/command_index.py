@@ -29,7 +29,7 @@ def channel_command_index(call: Call, channel_access: ChannelAccess) -> wire.Com
     recipient_ids = invocation_rules.recipient_ids(call, channel_access.channel)
     is_nsfw = invocation_rules.is_nsfw(call, channel_access.channel)
     guild = channel_access.guild
-    permissions = {} if guild is None else commands.list_guild_permissions(call.tx, guild.guild_id)
+    entries_by_target = {} if guild is None else commands.list_guild_permissions(call.tx, guild.guild_id)
     usable_rows: list[CommandRow] = []
     for row in commands.list_available(call.tx, list(applications_by_id), channel_access.channel.guild_id):
         application = applications_by_id[row.application_id]
@@ -42,7 +42,9 @@ def channel_command_index(call: Call, channel_access: ChannelAccess) -> wire.Com
             row, definition, channel_access, context_type, owners, is_nsfw_channel=is_nsfw
         ):
             continue
-        if guild is None or invocation_rules.can_use_command(call, row, definition, channel_access, guild, permissions):
+        if guild is None or invocation_rules.can_use_command(
+            call, row, definition, channel_access, guild, entries_by_target
+        ):
             usable_rows.append(row)
     application_ids = dict.fromkeys(row.application_id for row in usable_rows)
     return wire.CommandIndex(

@@ -20,52 +20,54 @@ _REFERENCE_KINDS: Final[dict[int, str]] = {
 }
 
 
-def find_component(components: Sequence[Component], custom_id: str, kind: int) -> Component | None:
+def find_component(components: Sequence[Component], custom_id: str, component_type: int) -> Component | None:
     """Return the enabled interactive component with this custom ID and type, or None."""
     for component in messages.content.walk_components(components):
-        if component.get("custom_id") == custom_id and component["type"] == kind:
-            is_usable = kind in messages.content.INTERACTIVE_TYPES and not component.get("disabled")
+        if component.get("custom_id") == custom_id and component["type"] == component_type:
+            is_usable = component_type in messages.content.INTERACTIVE_TYPES and not component.get("disabled")
             return component if is_usable else None
     return None
 
 
 def selected_values(
-    component: Component, submitted: Sequence[str] | None, form: errors.FormErrors
+    component: Component, submitted_values: Sequence[str] | None, form: errors.FormErrors
 ) -> tuple[list[str] | None, list[EntityReference]]:
     """Return the selected values and the IDs in them; (None, []) for a button. Errors are added to `form`."""
     if component["type"] == ComponentType.BUTTON:
         return None, []
-    return _selected_values(component, submitted, ("data", "values"), form)
+    return _selected_values(component, submitted_values, ("data", "values"), form)
 
 
 def modal_values(
-    components: Sequence[Component], submitted: Sequence[Component], form: errors.FormErrors
+    components: Sequence[Component], submitted_components: Sequence[Component], form: errors.FormErrors
 ) -> tuple[list[Component], list[EntityReference]]:
     """Return the modal's components with submitted values, in display order, and the IDs in them.
 
-    `components` are the components that the user was shown, `submitted` the submitted ones. Errors are added to `form`."""
-    inputs = {
+    `components` are the components that the user was shown. Errors are added to `form`."""
+    inputs_by_custom_id = {
         component["custom_id"]: component
-        for component in _flatten_submitted(submitted)
+        for component in _flatten_submitted(submitted_components)
         if isinstance(component.get("custom_id"), str)
     }
     filled_components: list[Component] = []
     references: list[EntityReference] = []
     for index, component in enumerate(components):
         path: FieldPath = ("data", "components", index)
-        filled: Component = {"type": component["type"], "id": component["id"]}
+        filled_component: Component = {"type": component["type"], "id": component["id"]}
         if component["type"] == ComponentType.LABEL:
-            filled["component"], new_references = _filled_component(
-                component["component"], inputs, (*path, "component"), form
+            filled_component["component"], new_references = _filled_component(
+                component["component"], inputs_by_custom_id, (*path, "component"), form
             )
             references += new_references
         elif component["type"] == ComponentType.ACTION_ROW:
-            filled["components"] = []
-            for position, inner in enumerate(component["components"]):
-                value, new_references = _filled_component(inner, inputs, (*path, "components", position), form)
-                filled["components"].append(value)
+            filled_component["components"] = []
+            for child_index, child in enumerate(component["components"]):
+                filled_child, new_references = _filled_component(
+                    child, inputs_by_custom_id, (*path, "components", child_index), form
+                )
+                filled_component["components"].append(filled_child)
                 references += new_references
-        filled_components.append(filled)
+        filled_components.append(filled_component)
     return filled_components, references
 
 
@@ -80,36 +82,38 @@ def _flatten_submitted(components: Sequence[Any]) -> Iterator[Component]:
 
 
 def _filled_component(
-    component: Component, inputs: dict[str, Component], path: FieldPath, form: errors.FormErrors
+    component: Component, inputs_by_custom_id: dict[str, Component], path: FieldPath, form: errors.FormErrors
 ) -> tuple[Component, list[EntityReference]]:
     """Return a component with its submitted value, and the IDs in the value.
 
-    `inputs` are the submitted components by custom ID; `path` is the location of the component in the request."""
-    kind = component["type"]
-    submitted = inputs.get(component["custom_id"], {})
-    result: Component = {"type": kind, "id": component["id"], "custom_id": component["custom_id"]}
+    `inputs_by_custom_id` are the submitted components; `path` is the location of the component in the request."""
+    component_type = component["type"]
+    submitted_component = inputs_by_custom_id.get(component["custom_id"], {})
+    filled_component: Component = {"type": component_type, "id": component["id"], "custom_id": component["custom_id"]}
     references: list[EntityReference] = []
-    if kind == ComponentType.TEXT_INPUT:
-        result["value"] = _text_value(component, submitted.get("value"), (*path, "value"), form)
-    elif kind == ComponentType.CHECKBOX:
-        result["value"] = submitted.get("value", False)
-        if not isinstance(result["value"], bool):
+    if component_type == ComponentType.TEXT_INPUT:
+        filled_component["value"] = _text_value(component, submitted_component.get("value"), (*path, "value"), form)
+    elif component_type == ComponentType.CHECKBOX:
+        filled_component["value"] = submitted_component.get("value", False)
+        if not isinstance(filled_component["value"], bool):
             form.add((*path, "value"), *errors.not_boolean())
-    elif kind == ComponentType.RADIO_GROUP:
-        result["value"] = submitted.get("value")
+    elif component_type == ComponentType.RADIO_GROUP:
+        filled_component["value"] = submitted_component.get("value")
         offered_values = [option["value"] for option in component["options"]]
-        if result["value"] is None:
+        if filled_component["value"] is None:
             if messages.content.is_required(component):
                 form.add((*path, "value"), *errors.required())
-        elif result["value"] not in offered_values:
+        elif filled_component["value"] not in offered_values:
             form.add((*path, "value"), *errors.choices(offered_values))
     else:
-        values = submitted.get("values")
+        values = submitted_component.get("values")
         if values is not None and not isinstance(values, list):
             form.add((*path, "values"), *errors.not_list())
             values = None
-        result["values"], references = _selected_values(component, values, (*path, "values"), form, is_in_modal=True)
-    return result, references
+        filled_component["values"], references = _selected_values(
+            component, values, (*path, "values"), form, is_in_modal=True
+        )
+    return filled_component, references
 
 
 def _text_value(component: Component, value: Any, path: FieldPath, form: errors.FormErrors) -> str:
@@ -128,13 +132,13 @@ def _text_value(component: Component, value: Any, path: FieldPath, form: errors.
 
 def _selected_values(
     component: Component,
-    submitted: Sequence[Any] | None,
+    submitted_values: Sequence[Any] | None,
     path: FieldPath,
     form: errors.FormErrors,
     *,
     is_in_modal: bool = False,
 ) -> tuple[list[str], list[EntityReference]]:
-    values = list(submitted or ())
+    values = list(submitted_values or ())
     min_values, max_values = component["min_values"], component["max_values"]
     if is_in_modal and not messages.content.is_required(component) and not values:
         return [], []
@@ -142,7 +146,7 @@ def _selected_values(
         form.add(path, *errors.bad_length(min_values, max_values))
         return [], []
     references: list[EntityReference] = []
-    accepted: list[str] = []
+    accepted_values: list[str] = []
     offered_values = [option["value"] for option in component.get("options", ())]
     for index, value in enumerate(values):
         value_path = (*path, index)
@@ -159,7 +163,7 @@ def _selected_values(
             kind = _REFERENCE_KINDS.get(component["type"], "attachment")
             channel_types, file_types = component.get("channel_types") or (), component.get("file_types") or ()
             references.append(EntityReference(value_path, kind, int(value), channel_types, file_types))
-        if value in accepted:
+        if value in accepted_values:
             form.add(value_path, *errors.duplicate())
-        accepted.append(value)
-    return accepted, references
+        accepted_values.append(value)
+    return accepted_values, references

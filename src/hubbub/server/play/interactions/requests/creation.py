@@ -13,32 +13,32 @@ def create(call: Call, body: wire.AnyInteractionRequest) -> None:
     """Validate a user's request, store the interaction and deliver it to the application."""
     invocation = invocations.build_invocation(call, body)
     if isinstance(body, wire.UseComponent):
-        prepared = invocations.use_component(invocation, body)
+        prepared_interaction = invocations.use_component(invocation, body)
     elif isinstance(body, wire.SubmitModal):
-        prepared = invocations.submit_modal(invocation, body)
+        prepared_interaction = invocations.submit_modal(invocation, body)
     else:
-        prepared = invocations.run_command(invocation, body)
-    _deliver(invocation, prepared)
+        prepared_interaction = invocations.run_command(invocation, body)
+    _deliver(invocation, prepared_interaction)
 
 
-def _deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
+def _deliver(invocation: Invocation, prepared_interaction: PreparedInteraction) -> None:
     call, application, channel = invocation.call, invocation.application, invocation.channel_access.channel
     token = store.new_token(invocation.interaction_id)
     row = InteractionRow(
         id=invocation.interaction_id,
         application_id=application.id,
-        type=prepared.type,
+        type=prepared_interaction.type,
         user_id=call.user_id,
         channel_id=channel.id,
         guild_id=channel.guild_id,
-        request_state=codec.encode(prepared.state).decode(),
+        request_state=codec.encode(prepared_interaction.state).decode(),
     )
-    actions.create(call, row, prepared.state, token)
-    if prepared.launches_activity:
+    actions.create(call, row, prepared_interaction.state, token)
+    if prepared_interaction.launches_activity:
         # spec/webhooks-and-interactions.md#5.1: the platform launches the activity itself and does not contact the app.
-        responses.launch_activity(call, row, prepared.state, application)
+        responses.launch_activity(call, row, prepared_interaction.state, application)
         return
-    view = views.interaction(invocation, prepared, token)
+    view = views.interaction(invocation, prepared_interaction, token)
     if not invocation.is_timeout_scheduled:
         timeouts.schedule(call)
     shard_guild_id = channel.guild_id if invocation.bot_access is not None else None

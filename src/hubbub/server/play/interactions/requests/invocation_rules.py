@@ -32,7 +32,7 @@ from hubbub.server.talk import messages
 class InvocationAccess(NamedTuple):
     """The invoking user and the application, with their access to the channel."""
 
-    loaded: LoadedInvocation
+    loaded_invocation: LoadedInvocation
     channel_access: ChannelAccess
     """The invoking user's permissions in the channel."""
     bot_access: ChannelAccess | None
@@ -48,15 +48,15 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
     them."""
     command_id = body.data.id if isinstance(body, wire.RunCommand | wire.AutocompleteCommand) else 0
     timeout_job = timeouts.job_key(timeouts.compute_due_ms(call.now_ms)), timeouts.EXPIRE_JOB
-    loaded = store.load_invocation(
+    loaded_invocation = store.load_invocation(
         call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, timeout_job=timeout_job
     )
-    if loaded is None:
+    if loaded_invocation is None:
         raise errors.UNKNOWN_CHANNEL()
-    application, invoker = loaded.application, loaded.invoker
+    application, invoker = loaded_invocation.application, loaded_invocation.invoker
     bot_id = 0 if application is None else application.bot_id or 0
     channel_access, bot_access = access.get_caller_and_other_standing(
-        call, loaded.channel_ref, loaded.membership, bot_id
+        call, loaded_invocation.channel_ref, loaded_invocation.membership, bot_id
     )
     _require_usable_channel(channel_access, body)
     if application is None:
@@ -65,7 +65,7 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
         raise errors.INTERACTION_FAILED_TO_SEND()
     if invoker is None:
         raise errors.UNAUTHORIZED()
-    return InvocationAccess(loaded, channel_access, bot_access, application, invoker)
+    return InvocationAccess(loaded_invocation, channel_access, bot_access, application, invoker)
 
 
 def _require_usable_channel(channel_access: ChannelAccess, body: wire.InteractionRequest) -> None:
@@ -137,19 +137,21 @@ def require_command(
     if the caller may not use it."""
     if command is None or command.row.application_id != application.id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
-    row, entries = command
+    row, entries_by_target = command
     if row.scope is not None and row.scope != channel_access.channel.guild_id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     definition = commands.cached_definition(row.definition)
     is_nsfw_channel = definition.nsfw and is_nsfw(call, channel_access.channel)
-    matching = matching_owners(row, definition, channel_access, context_type, owners, is_nsfw_channel=is_nsfw_channel)
-    if not matching:
+    command_owners = matching_owners(
+        row, definition, channel_access, context_type, owners, is_nsfw_channel=is_nsfw_channel
+    )
+    if not command_owners:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     if channel_access.guild is not None and not can_use_command(
-        call, row, definition, channel_access, channel_access.guild, entries
+        call, row, definition, channel_access, channel_access.guild, entries_by_target
     ):
         raise errors.MISSING_PERMISSIONS()
-    return row, definition, matching
+    return row, definition, command_owners
 
 
 def matching_owners(
@@ -167,7 +169,11 @@ def matching_owners(
     # Outside guilds, NSFW commands need a user installation, which counts as opting in (decisions/0030).
     if definition.nsfw and not (is_nsfw_channel if channel_access.guild is not None else rules.USER_INSTALL in owners):
         return {}
-    return {key: owner for key, owner in owners.items() if int(key) in definition.integration_types}
+    return {
+        integration_type: owner_id
+        for integration_type, owner_id in owners.items()
+        if int(integration_type) in definition.integration_types
+    }
 
 
 def can_use_command(
@@ -176,20 +182,20 @@ def can_use_command(
     definition: commands.Definition,
     channel_access: ChannelAccess,
     guild: GuildAccess,
-    entries: Mapping[int, Sequence[CommandPermission]],
+    entries_by_target: Mapping[int, Sequence[CommandPermission]],
 ) -> bool:
     """Return whether the caller may use a command in a guild.
 
-    `entries` are the permission entries of commands and applications in the guild, by command or application ID."""
+    `entries_by_target` are the permission entries of commands and applications in the guild, by command or application ID."""
     return commands.can_use(
         guild_id=guild.guild_id,
         user_id=call.user_id,
         role_ids=guild.permissions_by_role,
         channel_id=channel_access.channel.overwrites_channel_id,
         permissions=channel_access.allowed,
-        required=definition.default_member_permissions,
-        command_entries=entries.get(row.id, ()),
-        application_entries=entries.get(row.application_id, ()),
+        required_permissions=definition.default_member_permissions,
+        command_entries=entries_by_target.get(row.id, ()),
+        application_entries=entries_by_target.get(row.application_id, ()),
     )
 
 

@@ -77,17 +77,17 @@ class Invocation(NamedTuple):
             self.call, self.channel_access, None if self.bot_access is None else self.bot_access.guild, self.invoker
         )
 
-    def interaction_metadata(self, kind: int, owners: dict[str, Snowflake]) -> StoredInteraction:
+    def interaction_metadata(self, interaction_type: int, owners: dict[str, Snowflake]) -> StoredInteraction:
         """Return the interaction metadata that response messages show."""
         return StoredInteraction(
-            id=Snowflake(self.interaction_id), type=kind, user_id=UserId(self.call.user_id), owners=owners
+            id=Snowflake(self.interaction_id), type=interaction_type, user_id=UserId(self.call.user_id), owners=owners
         )
 
-    def response_state(self, interacted: StoredInteraction, body: wire.InteractionRequest) -> ResponseState:
+    def response_state(self, stored_interaction: StoredInteraction, body: wire.InteractionRequest) -> ResponseState:
         """Return the state that responses to this interaction need."""
         return ResponseState(
-            interacted=interacted,
-            ephemeral=rules.is_ephemeral_only(self.call, self.channel_access, interacted.owners),
+            interacted=stored_interaction,
+            ephemeral=rules.is_ephemeral_only(self.call, self.channel_access, stored_interaction.owners),
             session_id=body.session_id or "",
             nonce=body.nonce if body.nonce is not UNSET else None,
         )
@@ -95,8 +95,10 @@ class Invocation(NamedTuple):
 
 def build_invocation(call: Call, body: wire.InteractionRequest) -> Invocation:
     """Load and check the channel, the application and the caller of a request."""
-    loaded, channel_access, bot_access, application, invoker = invocation_rules.require_invocation_access(call, body)
-    installation_types = set(loaded.installation_types)
+    loaded_invocation, channel_access, bot_access, application, invoker = invocation_rules.require_invocation_access(
+        call, body
+    )
+    installation_types = set(loaded_invocation.installation_types)
     context_type = invocation_rules.resolve_context_type(
         application, channel_access.channel, invocation_rules.recipient_ids(call, channel_access.channel)
     )
@@ -114,16 +116,16 @@ def build_invocation(call: Call, body: wire.InteractionRequest) -> Invocation:
         bot_access,
         invoker,
         owners,
-        loaded.has_skus,
-        loaded.is_timeout_scheduled,
-        loaded.location,
-        loaded.command,
+        loaded_invocation.has_skus,
+        loaded_invocation.is_timeout_scheduled,
+        loaded_invocation.location,
+        loaded_invocation.command,
     )
 
 
 def run_command(invocation: Invocation, body: wire.RunCommand | wire.AutocompleteCommand) -> PreparedInteraction:
     """Prepare a command invocation or an autocomplete request."""
-    call, submitted = invocation.call, body.data
+    call, command_data = invocation.call, body.data
     is_autocomplete = isinstance(body, wire.AutocompleteCommand)
     row, definition, owners = invocation_rules.require_command(
         call,
@@ -133,65 +135,77 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
         invocation.installation_owners,
         invocation.command,
     )
-    if submitted.version and submitted.version != row.version:
+    if command_data.version and command_data.version != row.version:
         raise errors.invalid("data", *errors.command_outdated())
     form = errors.FormErrors()
     if is_autocomplete and row.type != CommandType.CHAT_INPUT:
         raise errors.invalid("type", *errors.choices([int(InteractionType.APPLICATION_COMMAND)]))
-    parsed = options.parse_options(definition.options, submitted.options or (), form, is_autocomplete=is_autocomplete)
-    if is_autocomplete and not form and (parsed.focused is None or not parsed.focused.autocomplete):
+    parsed_options = options.parse_options(
+        definition.options, command_data.options or (), form, is_autocomplete=is_autocomplete
+    )
+    if (
+        is_autocomplete
+        and not form
+        and (parsed_options.focused_option is None or not parsed_options.focused_option.autocomplete)
+    ):
         form.add(("data", "options"), *errors.required())
     resolver = invocation.resolver()
     references = (
-        parsed.references
+        parsed_options.references
         if not is_autocomplete
-        else [reference for reference in parsed.references if reference.kind != "attachment"]
+        else [reference for reference in parsed_options.references if reference.kind != "attachment"]
     )
     if references:
-        resolver.resolve(references, form, submitted.attachments or ())
+        resolver.resolve(references, form, command_data.attachments or ())
     form.raise_if_any()
-    _set_attachment_ids(parsed.options, resolver)
-    kind = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE if is_autocomplete else InteractionType.APPLICATION_COMMAND
-    interacted = invocation.interaction_metadata(kind, owners)
-    interacted.name = " ".join((row.name, *parsed.path))
-    state = invocation.response_state(interacted, body)
+    _set_attachment_ids(parsed_options.options, resolver)
+    interaction_type = (
+        InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE if is_autocomplete else InteractionType.APPLICATION_COMMAND
+    )
+    stored_interaction = invocation.interaction_metadata(interaction_type, owners)
+    stored_interaction.name = " ".join((row.name, *parsed_options.subcommand_names))
+    state = invocation.response_state(stored_interaction, body)
     state.kind = int(
         MessageType.CONTEXT_MENU_COMMAND if row.type in _CONTEXT_MENU_TYPES else MessageType.CHAT_INPUT_COMMAND
     )
-    if parsed.focused is not None:
+    if parsed_options.focused_option is not None:
         # Autocomplete choices must have the type of the focused option.
-        state.kind = parsed.focused.type
-    data = wire.InteractionData(id=str(int(row.id)), name=row.name, type=row.type)
+        state.kind = parsed_options.focused_option.type
+    interaction_data = wire.InteractionData(id=str(int(row.id)), name=row.name, type=row.type)
     if row.scope is not None:
-        data.guild_id = GuildId(row.scope)
-    if parsed.options:
-        data.options = parsed.options
+        interaction_data.guild_id = GuildId(row.scope)
+    if parsed_options.options:
+        interaction_data.options = parsed_options.options
     if row.type in _CONTEXT_MENU_TYPES:
-        _set_target(invocation, row.type, submitted.target_id or None, data, interacted, state, resolver)
+        _set_target(
+            invocation, row.type, command_data.target_id or None, interaction_data, stored_interaction, state, resolver
+        )
     if resolver.resolved != wire.ResolvedData():
-        data.resolved = resolver.resolved
+        interaction_data.resolved = resolver.resolved
     launches_activity = (
         row.type == CommandType.PRIMARY_ENTRY_POINT
         and definition.handler == CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY
     )
-    return PreparedInteraction(int(kind), data, state, owners, launches_activity=launches_activity)
+    return PreparedInteraction(
+        int(interaction_type), interaction_data, state, owners, launches_activity=launches_activity
+    )
 
 
-def _set_attachment_ids(values: list[wire.OptionValue], resolver: Resolver) -> None:
+def _set_attachment_ids(option_values: list[wire.OptionValue], resolver: Resolver) -> None:
     """Replace upload indexes with the IDs of the uploaded files."""
-    for value in values:
-        if value.type == CommandOptionType.ATTACHMENT and isinstance(value.value, str):
-            value.value = str(int(resolver.attachment_ids.get(int(value.value), value.value)))
-        if value.options:
-            _set_attachment_ids(value.options, resolver)
+    for option_value in option_values:
+        if option_value.type == CommandOptionType.ATTACHMENT and isinstance(option_value.value, str):
+            option_value.value = str(int(resolver.attachment_ids.get(int(option_value.value), option_value.value)))
+        if option_value.options:
+            _set_attachment_ids(option_value.options, resolver)
 
 
 def _set_target(
     invocation: Invocation,
-    kind: int,
+    command_type: int,
     target_id: Snowflake | None,
-    data: wire.InteractionData,
-    interacted: StoredInteraction,
+    interaction_data: wire.InteractionData,
+    stored_interaction: StoredInteraction,
     state: ResponseState,
     resolver: Resolver,
 ) -> None:
@@ -199,11 +213,11 @@ def _set_target(
     path = ("data", "target_id")
     if target_id is None:
         raise errors.invalid(path, *errors.required())
-    data.target_id = target_id
-    if kind == CommandType.USER:
+    interaction_data.target_id = target_id
+    if command_type == CommandType.USER:
         if not resolver.resolve_user(target_id):
             raise errors.invalid(path, *errors.not_snowflake(target_id))
-        interacted.target_user_id = UserId(target_id)
+        stored_interaction.target_user_id = UserId(target_id)
         return
     row = messages.history.find(invocation.call.tx, invocation.channel_access.channel.id, target_id)
     # The app receives the whole message, so the caller must be able to read it.
@@ -211,7 +225,7 @@ def _set_target(
         raise errors.UNKNOWN_MESSAGE()
     view = views.message(invocation.call, row, invocation.application, invocation.channel_access.channel.guild_id)
     resolver.resolved.messages = {str(int(row.id)): view}
-    interacted.target_message_id = MessageId(row.id)
+    stored_interaction.target_message_id = MessageId(row.id)
     state.refers_to = MessageId(row.id)
 
 
@@ -231,7 +245,7 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     if component is None:
         raise errors.invalid(("data", "custom_id"), *errors.component_type())
     form = errors.FormErrors()
-    values, references = component_values.selected_values(component, body.data.values or None, form)
+    selected_values, references = component_values.selected_values(component, body.data.values or None, form)
     resolver = invocation.resolver()
     resolver.resolve(references, form)
     form.raise_if_any()
@@ -239,21 +253,23 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
         # Keep the message long enough for a response to this interaction.
         messages.changes.extend_ephemeral(call, row)
     owners = invocation.installation_owners
-    origin = messages.views.extra(row).interaction
-    if not owners and origin is not None:
+    message_interaction = messages.views.extra(row).interaction
+    if not owners and message_interaction is not None:
         # Another user installed the app, and its message is visible to everyone in the channel.
-        owners = origin.owners
-    kind = InteractionType.MESSAGE_COMPONENT
-    interacted = invocation.interaction_metadata(kind, owners)
-    interacted.interacted_message_id = MessageId(row.id)
-    state = _set_reply_target(invocation.response_state(interacted, body), row)
-    data = wire.InteractionData(id=component["id"], custom_id=component["custom_id"], component_type=component["type"])
-    if values is not None:
-        data.values = values
+        owners = message_interaction.owners
+    interaction_type = InteractionType.MESSAGE_COMPONENT
+    stored_interaction = invocation.interaction_metadata(interaction_type, owners)
+    stored_interaction.interacted_message_id = MessageId(row.id)
+    state = _set_reply_target(invocation.response_state(stored_interaction, body), row)
+    interaction_data = wire.InteractionData(
+        id=component["id"], custom_id=component["custom_id"], component_type=component["type"]
+    )
+    if selected_values is not None:
+        interaction_data.values = selected_values
     if resolver.resolved != wire.ResolvedData():
-        data.resolved = resolver.resolved
+        interaction_data.resolved = resolver.resolved
     view = views.message(call, row, application, invocation.channel_access.channel.guild_id)
-    return PreparedInteraction(int(kind), data, state, owners, message=view)
+    return PreparedInteraction(int(interaction_type), interaction_data, state, owners, message=view)
 
 
 def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInteraction:
@@ -275,20 +291,20 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
             ]
     opener_state = store.decode_response_state(opener)
     owners = opener_state.interacted.owners
-    kind = InteractionType.MODAL_SUBMIT
-    interacted = invocation.interaction_metadata(kind, owners)
-    interacted.triggering = opener_state.interacted
-    interacted.triggering.name = None
-    state = invocation.response_state(interacted, body)
+    interaction_type = InteractionType.MODAL_SUBMIT
+    stored_interaction = invocation.interaction_metadata(interaction_type, owners)
+    stored_interaction.triggering = opener_state.interacted
+    stored_interaction.triggering.name = None
+    state = invocation.response_state(stored_interaction, body)
     message = None
     if opener_state.message_id is not None:
         row = rules.require_message(call, invocation.channel_access.channel.id, opener_state.message_id)
         state = _set_reply_target(state, row)
         message = views.message(call, row, invocation.application, invocation.channel_access.channel.guild_id)
-    data = wire.InteractionData(custom_id=modal.custom_id, components=components)
+    interaction_data = wire.InteractionData(custom_id=modal.custom_id, components=components)
     if resolver.resolved != wire.ResolvedData():
-        data.resolved = resolver.resolved
-    return PreparedInteraction(int(kind), data, state, owners, message=message)
+        interaction_data.resolved = resolver.resolved
+    return PreparedInteraction(int(interaction_type), interaction_data, state, owners, message=message)
 
 
 def _require_opener(invocation: Invocation, body: wire.SubmitModal) -> InteractionRow:

@@ -44,15 +44,15 @@ class ParsedOptions(msgspec.Struct):
 
     options: list[OptionValue] = []
     references: list[EntityReference] = []
-    path: list[str] = []
+    subcommand_names: list[str] = []
     """Names of the selected subcommand group and subcommand."""
-    focused: CommandOption | None = None
+    focused_option: CommandOption | None = None
     """The option that the user is typing, in an autocomplete request; otherwise None."""
 
 
 def parse_options(
     definitions: Sequence[CommandOption],
-    submitted: Sequence[OptionValue],
+    submitted_values: Sequence[OptionValue],
     form: errors.FormErrors,
     *,
     is_autocomplete: bool,
@@ -60,100 +60,102 @@ def parse_options(
     """Validate submitted option values against the options that the command defines; errors are added to `form`.
 
     With `is_autocomplete` the request is for autocomplete choices, and values may be incomplete."""
-    parsed = ParsedOptions()
-    parsed.options = _parse_siblings(
-        definitions, submitted, ("data", "options"), parsed, form, is_autocomplete=is_autocomplete
+    parsed_options = ParsedOptions()
+    parsed_options.options = _parse_siblings(
+        definitions, submitted_values, ("data", "options"), parsed_options, form, is_autocomplete=is_autocomplete
     )
-    return parsed
+    return parsed_options
 
 
 def _parse_siblings(
     definitions: Sequence[CommandOption],
-    submitted: Sequence[OptionValue],
+    submitted_values: Sequence[OptionValue],
     path: FieldPath,
-    parsed: ParsedOptions,
+    parsed_options: ParsedOptions,
     form: errors.FormErrors,
     *,
     is_autocomplete: bool,
 ) -> list[OptionValue]:
     options_by_name = {option.name: option for option in definitions}
     is_nested = bool(definitions) and definitions[0].type in _SUBCOMMAND_TYPES
-    if is_nested and len(submitted) != 1:
+    if is_nested and len(submitted_values) != 1:
         form.add(path, *errors.bad_length(1, 1))
         return []
     seen_names: set[str] = set()
-    values = []
-    for index, value in enumerate(submitted):
+    parsed_values = []
+    for index, submitted_value in enumerate(submitted_values):
         option_path = (*path, index)
-        option = options_by_name.get(value.name)
+        option = options_by_name.get(submitted_value.name)
         if option is None:
             form.add((*option_path, "name"), *errors.choices(options_by_name))
-        elif value.name in seen_names:
+        elif submitted_value.name in seen_names:
             form.add((*option_path, "name"), *errors.duplicate())
-        elif value.type != option.type:
+        elif submitted_value.type != option.type:
             form.add((*option_path, "type"), *errors.choices([option.type]))
         elif option.type in _SUBCOMMAND_TYPES:
-            parsed.path.append(option.name)
+            parsed_options.subcommand_names.append(option.name)
             inner_values = _parse_siblings(
                 option.options or (),
-                value.options or (),
+                submitted_value.options or (),
                 (*option_path, "options"),
-                parsed,
+                parsed_options,
                 form,
                 is_autocomplete=is_autocomplete,
             )
-            values.append(OptionValue(type=option.type, name=option.name, options=inner_values))
+            parsed_values.append(OptionValue(type=option.type, name=option.name, options=inner_values))
         else:
-            seen_names.add(value.name)
-            parsed_value = _parse_value(option, value, option_path, parsed, form, is_autocomplete=is_autocomplete)
+            seen_names.add(submitted_value.name)
+            parsed_value = _parse_value(
+                option, submitted_value, option_path, parsed_options, form, is_autocomplete=is_autocomplete
+            )
             if parsed_value is not None:
-                values.append(parsed_value)
+                parsed_values.append(parsed_value)
     if not is_nested and not is_autocomplete:
         for option in definitions:
             if option.required and option.name not in seen_names:
                 form.add((*path, option.name), *errors.required())
-    return values
+    return parsed_values
 
 
 def _parse_value(
     option: CommandOption,
-    submitted: OptionValue,
+    submitted_value: OptionValue,
     path: FieldPath,
-    parsed: ParsedOptions,
+    parsed_options: ParsedOptions,
     form: errors.FormErrors,
     *,
     is_autocomplete: bool,
 ) -> OptionValue | None:
-    result = OptionValue(type=option.type, name=option.name)
-    if is_autocomplete and submitted.focused:
-        result.focused = True
-        parsed.focused = option
-    value, value_path = commands.normalize_value(submitted.value, option.type), (*path, "value")
+    parsed_value = OptionValue(type=option.type, name=option.name)
+    if is_autocomplete and submitted_value.focused:
+        parsed_value.focused = True
+        parsed_options.focused_option = option
+    value, value_path = commands.normalize_value(submitted_value.value, option.type), (*path, "value")
     if value is UNSET or value is None:
         if not is_autocomplete:
             form.add(value_path, *errors.required())
             return None
-        result.value = ""
-        return result
+        parsed_value.value = ""
+        return parsed_value
     if option.type in _ENTITY_KINDS or option.type == CommandOptionType.ATTACHMENT:
         try:
             entity_id = parse_wide(Snowflake, value)
         except ValueError:
             form.add(value_path, *errors.not_snowflake(value))
             return None
-        result.value = str(int(entity_id))
+        parsed_value.value = str(int(entity_id))
         kind = _ENTITY_KINDS.get(option.type, "attachment")
-        parsed.references.append(
+        parsed_options.references.append(
             EntityReference(value_path, kind, int(entity_id), option.channel_types or (), option.file_types or ())
         )
-        return result
+        return parsed_value
     # spec/webhooks-and-interactions.md#2.1: a number that is still incomplete is sent as text.
     problem = None if is_autocomplete and isinstance(value, str) else _value_error(option, value)
     if problem is not None:
         form.add(value_path, *problem)
         return None
-    result.value = value
-    return result
+    parsed_value.value = value
+    return parsed_value
 
 
 def _value_error(option: CommandOption, value: Any) -> errors.FormError | None:

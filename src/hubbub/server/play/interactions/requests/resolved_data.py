@@ -40,7 +40,7 @@ _CHANNEL_KEYS: Final = (
     "message_count",
     "total_message_sent",
 )
-_MEMBER_OMITTED: Final = ("user", "deaf", "mute")
+_OMITTED_MEMBER_KEYS: Final = ("user", "deaf", "mute")
 """Fields that resolved members do not have."""
 
 
@@ -65,11 +65,11 @@ class Resolver:
         self,
         references: Sequence[EntityReference],
         form: errors.FormErrors,
-        requests: Sequence[AttachmentRequest] = (),
+        attachment_requests: Sequence[AttachmentRequest] = (),
     ) -> None:
         """Resolve all references, and add an error to `form` for each ID that does not exist or has the wrong type.
 
-        `requests` describe the uploaded files, such as their names."""
+        `attachment_requests` describe the uploaded files, such as their names."""
         user_references = [reference for reference in references if reference.kind in ("user", "mentionable")]
         role_references = [reference for reference in references if reference.kind in ("role", "mentionable")]
         found_role_ids = self._resolve_roles([reference.id for reference in role_references])
@@ -82,7 +82,7 @@ class Resolver:
             elif reference.kind == "channel":
                 self._resolve_channel(reference, form)
             elif reference.kind == "attachment":
-                self._resolve_attachment(reference, form, requests)
+                self._resolve_attachment(reference, form, attachment_requests)
 
     def resolve_user(self, user_id: int) -> bool:
         """Resolve one user; return whether the user exists."""
@@ -90,22 +90,22 @@ class Resolver:
 
     def _resolve_users(self, user_ids: list[int]) -> set[int]:
         """Resolve users, and in a guild their members; return the IDs of the users that exist."""
-        rows = users.find_many(self.call.tx, user_ids) if user_ids else {}
-        if not rows:
+        rows_by_id = users.find_many(self.call.tx, user_ids) if user_ids else {}
+        if not rows_by_id:
             return set()
         resolved_users = self.resolved.users or {}
-        resolved_users.update({str(int(row.id)): users.user_view(row) for row in rows.values()})
+        resolved_users.update({str(int(row.id)): users.user_view(row) for row in rows_by_id.values()})
         self.resolved.users = resolved_users
         if self.channel_access.guild is not None:
-            memberships = members.find_many(self.call.tx, self.channel_access.guild.guild_id, rows)
+            memberships = members.find_many(self.call.tx, self.channel_access.guild.guild_id, rows_by_id)
             resolved_members = self.resolved.members or {}
             for user_id, membership in memberships.items():
                 view = members.views.partial_member(membership.row, membership.role_ids)
                 view.permissions = Permissions(self._member_permissions(user_id))
-                resolved_members[str(int(user_id))] = _fields_without(view, _MEMBER_OMITTED)
+                resolved_members[str(int(user_id))] = _fields_without(view, _OMITTED_MEMBER_KEYS)
             if resolved_members:
                 self.resolved.members = resolved_members
-        return set(rows)
+        return set(rows_by_id)
 
     def _member_permissions(self, user_id: int) -> int:
         """Return a member's permissions in the channel of the interaction."""
@@ -116,8 +116,10 @@ class Resolver:
         )
         if standing is None:
             return 0
-        bits = access.permissions_in(self.call.tx, standing, self.channel_access.channel.overwrites_channel_id)
-        return access.build_channel_standing(self.call.tx, standing, self.channel_access.channel, bits).permissions
+        permissions = access.permissions_in(self.call.tx, standing, self.channel_access.channel.overwrites_channel_id)
+        return access.build_channel_standing(
+            self.call.tx, standing, self.channel_access.channel, permissions
+        ).permissions
 
     def _resolve_roles(self, role_ids: list[int]) -> set[int]:
         """Resolve roles; return the IDs of the roles that exist."""
@@ -133,35 +135,41 @@ class Resolver:
 
     def _resolve_channel(self, reference: EntityReference, form: errors.FormErrors) -> None:
         try:
-            target = access.get_channel_standing(self.call, reference.id)
+            target_access = access.get_channel_standing(self.call, reference.id)
         except errors.ApiError:
             form.add(reference.path, *errors.not_snowflake(reference.id))
             return
-        if target.channel.guild_id != self.channel_access.channel.guild_id:
+        if target_access.channel.guild_id != self.channel_access.channel.guild_id:
             form.add(reference.path, *errors.not_snowflake(reference.id))
             return
-        if reference.channel_types and target.channel.type not in reference.channel_types:
+        if reference.channel_types and target_access.channel.type not in reference.channel_types:
             form.add(reference.path, *errors.choices(list(reference.channel_types)))
             return
-        self.resolved.channels = {**(self.resolved.channels or {}), str(reference.id): self.channel_view(target)}
+        self.resolved.channels = {**(self.resolved.channels or {}), str(reference.id): self.channel_view(target_access)}
 
-    def channel_view(self, target: ChannelAccess) -> dict[str, Any]:
+    def channel_view(self, target_access: ChannelAccess) -> dict[str, Any]:
         """Return a channel with the permissions of the invoking user and of the app."""
-        row = channels.find(self.call.tx, target.channel.id)
+        row = channels.find(self.call.tx, target_access.channel.id)
         if row is None:
             raise errors.UNKNOWN_CHANNEL()
         fields = codec.decode(codec.encode(channels.views.any_channel(row)), dict)
         view = {key: fields[key] for key in _CHANNEL_KEYS if key in fields}
-        view["permissions"] = str(int(target.permissions))
+        view["permissions"] = str(int(target_access.permissions))
         if self.bot_access is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.is_active(self.call.now_ms):
-            bits = access.permissions_in(self.call.tx, self.bot_access, target.channel.overwrites_channel_id)
+            bot_permissions = access.permissions_in(
+                self.call.tx, self.bot_access, target_access.channel.overwrites_channel_id
+            )
             view["app_permissions"] = str(
-                int(access.build_channel_standing(self.call.tx, self.bot_access, target.channel, bits).permissions)
+                int(
+                    access.build_channel_standing(
+                        self.call.tx, self.bot_access, target_access.channel, bot_permissions
+                    ).permissions
+                )
             )
         return view
 
     def _resolve_attachment(
-        self, reference: EntityReference, form: errors.FormErrors, requests: Sequence[AttachmentRequest]
+        self, reference: EntityReference, form: errors.FormErrors, attachment_requests: Sequence[AttachmentRequest]
     ) -> None:
         upload = next((candidate for candidate in self.call.files if candidate.index == reference.id), None)
         if upload is None:
@@ -169,20 +177,20 @@ class Resolver:
             return
         if upload.size > messages.validation.file_bytes_max(self.call, self.invoker):
             raise errors.FILE_TOO_LARGE()
-        request = next((candidate for candidate in requests if candidate.id == reference.id), None)
-        stored = attachments.build_attachment(
+        request = next((candidate for candidate in attachment_requests if candidate.id == reference.id), None)
+        attachment = attachments.build_attachment(
             upload, request, is_spoiler_supported=changes.ATTACHMENT_SPOILER.is_active(self.call.now_ms)
         )
-        if reference.file_types and not matches_file_types(stored.filename, reference.file_types):
+        if reference.file_types and not matches_file_types(attachment.filename, reference.file_types):
             form.add(reference.path, *errors.choices(list(reference.file_types)))
             return
         # Create the signing key if it does not exist yet, because the signer only reads it.
         cdn_urls.find_or_create_signing_key(self.call.tx)
         view: Attachment = attachments.AttachmentSigner(self.call).build_view(
-            self.channel_access.channel.id, stored, is_ephemeral=True
+            self.channel_access.channel.id, attachment, is_ephemeral=True
         )
-        self.attachment_ids[reference.id] = stored.id
-        self.resolved.attachments = {**(self.resolved.attachments or {}), str(int(stored.id)): view}
+        self.attachment_ids[reference.id] = attachment.id
+        self.resolved.attachments = {**(self.resolved.attachments or {}), str(int(attachment.id)): view}
 
 
 def _fields_without(model: msgspec.Struct, keys: Sequence[str]) -> dict[str, Any]:

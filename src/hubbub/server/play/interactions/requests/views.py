@@ -22,7 +22,7 @@ from hubbub.server.play.interactions.requests.invocations import Invocation, Pre
 from hubbub.server.talk import messages
 
 
-def interaction(invocation: Invocation, prepared: PreparedInteraction, token: str) -> wire.Interaction:
+def interaction(invocation: Invocation, prepared_interaction: PreparedInteraction, token: str) -> wire.Interaction:
     """Build the interaction that is delivered to the application; `token` is its response token."""
     call, channel_access, invoker, bot_access = (
         invocation.call,
@@ -47,9 +47,9 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
     view = wire.Interaction(
         id=invocation.interaction_id,
         application_id=ApplicationId(invocation.application.id),
-        type=prepared.type,
+        type=prepared_interaction.type,
         token=token,
-        data=prepared.data,
+        data=prepared_interaction.data,
         channel_id=ChannelId(channel.id),
         channel=_encoded_guild_channel(location.channel)
         if channel_access.guild is not None
@@ -62,17 +62,19 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
             invocation.context_type,
             bot_access,
             everyone_permissions,
-            prepared.installation_owners,
+            prepared_interaction.installation_owners,
             call.now_ms,
         ),
-        authorizing_integration_owners=messages.views.owners_view(prepared.installation_owners, call.now_ms),
+        authorizing_integration_owners=messages.views.owners_view(
+            prepared_interaction.installation_owners, call.now_ms
+        ),
         context=int(invocation.context_type),
     )
     if changes.ATTACHMENT_SIZE_LIMIT.is_active(call.now_ms):
         # spec/http.md#1.11: the larger of the user's and the guild's limit.
         view.attachment_size_limit = messages.validation.file_bytes_max(call, invoker, is_app=True)
-    if prepared.message is not None:
-        view.message = prepared.message
+    if prepared_interaction.message is not None:
+        view.message = prepared_interaction.message
     if channel_access.guild is None or invoker.member is None:
         view.user = UNSET if user is None else user
         return view
@@ -110,8 +112,10 @@ def _encoded_guild_channel(row: channels.ChannelRow) -> AnyChannel:
 
 
 @lru_cache(maxsize=1024)
-def _encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...], user: users.UserRow, permissions: int) -> Member:
-    view = members.views.member(members.Membership(row, roles, user), permissions)
+def _encoded_member(
+    row: members.MemberRow, role_ids: tuple[RoleId, ...], user: users.UserRow, permissions: int
+) -> Member:
+    view = members.views.member(members.Membership(row, role_ids, user), permissions)
     return cast("Member", msgspec.Raw(codec.encode(view)))
 
 

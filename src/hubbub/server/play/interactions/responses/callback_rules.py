@@ -47,16 +47,16 @@ def require_pending(call: Call, interaction_id: int, token: str) -> PendingInter
 
     Raise UNKNOWN_INTERACTION if the token is invalid or the deadline has passed, and INTERACTION_ALREADY_ACKNOWLEDGED if
     the application has already responded."""
-    pending = store.find_pending(call.tx, token)
+    pending_interaction = store.find_pending(call.tx, token)
     if (
-        pending is None
-        or pending.row.id != interaction_id
-        or call.now_ms - pending.row.created_ms > wire.TOKEN_LIFETIME_MS
+        pending_interaction is None
+        or pending_interaction.row.id != interaction_id
+        or call.now_ms - pending_interaction.row.created_ms > wire.TOKEN_LIFETIME_MS
     ):
         raise errors.UNKNOWN_INTERACTION()
-    row = pending.row
+    row = pending_interaction.row
     if row.callback_type is None and call.now_ms - row.created_ms <= wire.RESPONSE_TIMEOUT_MS:
-        return pending
+        return pending_interaction
     is_expired = row.callback_type in (None, store.FAILED)
     raise (errors.UNKNOWN_INTERACTION if is_expired else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
 

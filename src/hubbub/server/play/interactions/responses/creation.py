@@ -32,9 +32,11 @@ from hubbub.server.talk import messages
 _DEFERRED_FLAGS: Final = MessageFlags.LOADING
 
 
-def respond(call: Call, pending: PendingInteraction, body: interaction_callbacks.Callback) -> ResponseResult:
-    """Apply the initial response `body` to the pending interaction `pending`."""
-    row, application = pending.row, pending.application
+def respond(
+    call: Call, pending_interaction: PendingInteraction, body: interaction_callbacks.Callback
+) -> ResponseResult:
+    """Apply the initial response `body` to the pending interaction."""
+    row, application = pending_interaction.row, pending_interaction.application
     state = store.decode_response_state(row)
     callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
     callback_rules.require_callback_type(call, row, state, callback_type, application)
@@ -50,12 +52,12 @@ def respond(call: Call, pending: PendingInteraction, body: interaction_callbacks
                 call,
                 row,
                 state,
-                responders.initial_responder(call, pending),
+                responders.initial_responder(call, pending_interaction),
                 body.data or interaction_callbacks.CallbackMessage(),
             )
     elif isinstance(body, interaction_callbacks.DeferredMessageCallback):
         flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
-        responder = responders.initial_responder(call, pending)
+        responder = responders.initial_responder(call, pending_interaction)
         result = response_messages.create(
             call, row, state, responder, interaction_callbacks.CallbackMessage(flags=flags), flags=_DEFERRED_FLAGS
         )
@@ -119,7 +121,7 @@ def _update_component_message(
 def _autocomplete_event(
     row: InteractionRow, state: ResponseState, body: interaction_callbacks.CallbackChoices
 ) -> tuple[Event[Any], wire.InteractionResult]:
-    form_errors = errors.FormErrors()
+    form = errors.FormErrors()
     choices = body.choices or []
     value_types = {
         CommandOptionType.STRING: str,
@@ -132,10 +134,10 @@ def _autocomplete_event(
         choice.value = commands.normalize_value(choice.value, state.kind)
         if not isinstance(choice.value, value_type):  # type: ignore[arg-type]
             problem = errors.not_string(choice.value) if value_type is str else errors.not_number(choice.value)
-            form_errors.add(path, *problem)
+            form.add(path, *problem)
         elif isinstance(choice.value, str) and len(choice.value) > wire.AUTOCOMPLETE_VALUE_MAX:
-            form_errors.add(path, *errors.max_length(wire.AUTOCOMPLETE_VALUE_MAX))
-    form_errors.raise_if_any()
+            form.add(path, *errors.max_length(wire.AUTOCOMPLETE_VALUE_MAX))
+    form.raise_if_any()
     payload = wire.AutocompleteResponse(
         id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce, choices=choices
     )
@@ -143,12 +145,10 @@ def _autocomplete_event(
 
 
 def _validated_modal(call: Call, body: interaction_callbacks.CallbackModal) -> Modal:
-    form_errors = errors.FormErrors()
-    references = messages.content.validate_modal_components(
-        body.components, form_errors, now_ms=call.now_ms, path=("data",)
-    )
-    messages.validation.check_emojis(call, references, form_errors)
-    form_errors.raise_if_any()
+    form = errors.FormErrors()
+    references = messages.content.validate_modal_components(body.components, form, now_ms=call.now_ms, path=("data",))
+    messages.validation.check_emojis(call, references, form)
+    form.raise_if_any()
     return Modal(custom_id=body.custom_id, components=body.components)
 
 

@@ -110,17 +110,17 @@ def edit(
     """Edit a response message, or the message whose component was used."""
     if body.poll:
         raise errors.POLL_CANNOT_EDIT()
-    change = _update_message_body(body)
+    edit_body = _update_message_body(body)
     channel_access = responders.response_access(call, application, row)
     responders.require_editable(channel_access, message)
     if message.flags & MessageFlags.IS_VOICE_MESSAGE:
         raise errors.VOICE_MESSAGE_CANNOT_EDIT()
     if messages.views.extra(message).poll is not None:
         raise errors.POLL_CANNOT_EDIT()
-    if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
-        change.allowed_mentions = _default_allowed_mentions()
+    if not edit_body.allowed_mentions and (edit_body.content is not UNSET or edit_body.components is not UNSET):
+        edit_body.allowed_mentions = _default_allowed_mentions()
     return messages.changes.edit(
-        call, channel_access, responders.author(call, application, row, channel_access.channel), message, change
+        call, channel_access, responders.author(call, application, row, channel_access.channel), message, edit_body
     )
 
 
