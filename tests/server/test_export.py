@@ -65,7 +65,7 @@ async def test_a_missing_file_is_listed_and_does_not_stop_the_export(world: Worl
 
     summary = await export_archive(world, guild.id, tmp_path / "guild.zip")
 
-    assert summary.missing_files == 1
+    assert summary.missing_file_count == 1
     entries = read_archive(tmp_path / "guild.zip")["files"]
     assert {"path": f"attachments/{ids['attachment']}", "missing": True} in entries
 

@@ -34,7 +34,7 @@ async def test_an_imported_guild_shows_the_same_content_to_its_owner(world: Worl
 
     created = await session.next("GUILD_CREATE")
     assert created["id"] == str(summary.guild_id)
-    assert summary.skipped == 0
+    assert summary.skipped_count == 0
     original = (await guild.owner.get(f"/guilds/{guild.id}/channels")).ok()
     imported = (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()
     assert [channel["name"] for channel in imported] == [channel["name"] for channel in original]

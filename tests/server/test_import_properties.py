@@ -113,7 +113,7 @@ async def import_and_export(archive: Path, output: Path) -> dict[str, list[Any]]
         source = ArchiveSource(archive)
         summary = await Importer(app, source, owner.id).run()
         source.close()
-        assert summary.skipped == 0
+        assert summary.skipped_count == 0
         await export_guild(
             lambda work: app.database.read(work, long=True), app.files, summary.guild_id, output, now_ms=NOW_MS
         )

@@ -133,7 +133,7 @@ async def test_a_file_cannot_replace_another_one(world: World, tmp_path: Path) -
 
     summary = await Importer(world.app, ArchiveSource(path), owner.id).run()
 
-    assert summary.missing_files == 1
+    assert summary.missing_file_count == 1
     assert await world.app.files.get(key) == png()
 
 
@@ -146,7 +146,7 @@ async def test_records_cannot_refer_to_objects_of_the_server(world: World, tmp_p
 
     summary = await Importer(world.app, ArchiveSource(path), owner.id).run()
 
-    assert summary.skipped == 2
+    assert summary.skipped_count == 2
     assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
 
 

@@ -153,7 +153,7 @@ class App:
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
-        self._heavy = ThreadPoolExecutor(HEAVY_THREADS_MAX, thread_name_prefix="hubbub-heavy")
+        self._heavy_executor = ThreadPoolExecutor(HEAVY_THREADS_MAX, thread_name_prefix="hubbub-heavy")
         self._http_server: HttpServer | None = None
         self._activities: ActivityServer | None = None
         self._runner: web.AppRunner | None = None
@@ -272,7 +272,7 @@ class App:
             files=self.files,
             images=self.images,
             metrics=self.metrics,
-            executor=self._heavy,
+            executor=self._heavy_executor,
             outbound=self.outbound,
             payments=self.payments,
             listeners=self.listeners,
@@ -395,15 +395,15 @@ class App:
         if self._process_lease is not None:
             await self._process_lease.release()
         await self.database.close()
-        self._heavy.shutdown(wait=False, cancel_futures=True)
+        self._heavy_executor.shutdown(wait=False, cancel_futures=True)
         self._loop_monitor.stop()
         if self.observer.tracer is not None:
             await self.observer.tracer.close()
 
     # Functions that the transports and jobs receive
 
-    async def _record_rejected_upload(self, rejected: RejectedUpload) -> None:
-        await self.database.write(lambda tx: administration.record_rejected_upload(self.make_call(tx), rejected))
+    async def _record_rejected_upload(self, rejected_upload: RejectedUpload) -> None:
+        await self.database.write(lambda tx: administration.record_rejected_upload(self.make_call(tx), rejected_upload))
 
     def make_call(self, tx: Tx, actor: Actor | None = None) -> Call:
         """Create a call inside a transaction."""
@@ -480,21 +480,21 @@ class App:
 
     async def _find_asset(self, kind: str, asset_id: int) -> str | bytes | None:
         """Return the key or content of an asset of the CDN, or None."""
-        find = next(slice_.assets[kind] for slice_ in self.slices if kind in slice_.assets)
-        return await self.database.read(lambda tx: find(tx, asset_id))
+        find_slice_asset = next(slice_.assets[kind] for slice_ in self.slices if kind in slice_.assets)
+        return await self.database.read(lambda tx: find_slice_asset(tx, asset_id))
 
     async def _find_site(self, application_id: int, tickets: Sequence[str]) -> ActivitySite | None:
-        def find(tx: Tx) -> ActivitySite | None:
+        def find_in_transaction(tx: Tx) -> ActivitySite | None:
             return activity_proxies.find_site(self.make_call(tx), application_id, tickets)
 
-        return await self.database.read(find)
+        return await self.database.read(find_in_transaction)
 
     def _make_operation(self) -> AsyncOperation:
         """Create the context in which the handler of an async job runs."""
         return AsyncOperation(
             self.database,
             self.make_call,
-            self._heavy,
+            self._heavy_executor,
             None,
             files=self.files,
             outbound=self.outbound,
@@ -505,11 +505,11 @@ class App:
         )
 
     async def _perform(
-        self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
+        self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, body: bytes
     ) -> None:
         """Run an operation whose body is the response of an application to an outbound request."""
         assert self._http_server is not None
-        await self._http_server.run_with_body(self.table.for_operation(operation), path, content_type, data)
+        await self._http_server.run_with_body(self.table.for_operation(operation), path, content_type, body)
 
 
 @functools.cache

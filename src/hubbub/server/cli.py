@@ -71,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] == "agent":
         # The agent runs beside the server, uses the SDK, and has its own settings.
-        run: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
-        return run(argv[1:])
+        run_agent: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
+        return run_agent(argv[1:])
     if not argv:
         build_parser().print_help(sys.stderr)
         return 2
@@ -105,13 +105,13 @@ def run_process() -> NoReturn:
 
     Threads of the file store (obstore) may still release Python objects when a command ends. If the interpreter is being
     finalized at that moment, it aborts the process, so the process ends without finalization."""
-    code = main()
+    exit_code = main()
     logging.shutdown()
     # The process that reads a pipe may have ended.
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
-    os._exit(code)
+    os._exit(exit_code)
 
 
 def load_config(arguments: argparse.Namespace, defaults: dict[str, Any], *, is_rehearsal: bool = False) -> Config:
@@ -143,12 +143,12 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
 
     def add_settings(
         subparser: argparse.ArgumentParser,
-        documented: dict[str, str],
+        help_texts: dict[str, str],
         excluded_keys: Iterable[str] | None = None,
         defaults: Mapping[str, Any] | None = None,
     ) -> None:
         if command is None or subparser is commands.choices.get(command):
-            _add_settings(subparser, documented, excluded_keys, defaults)
+            _add_settings(subparser, help_texts, excluded_keys, defaults)
 
     serve = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
     add_settings(serve, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS)
@@ -257,17 +257,19 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     add_settings(export, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     export.set_defaults(run=_store_command("commands.export", "run"))
 
-    import_ = commands.add_parser(
+    import_parser = commands.add_parser(
         "import",
         help="import a guild from an archive, a template or an export of DiscordChatExporter",
         usage="hubbub import FILE --owner USERNAME [--dry-run] | hubbub import claims GUILD_ID",
     )
-    import_.add_argument("file", metavar="FILE", help="archive, template, JSON file or folder; or the word claims")
-    import_.add_argument("guild_id", metavar="GUILD_ID", nargs="?", help="guild whose claim codes are listed")
-    import_.add_argument("--owner", metavar="USERNAME", help="user who will own the new guild")
-    import_.add_argument("--dry-run", action="store_true", help="check the file and show what would be imported")
-    add_settings(import_, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
-    import_.set_defaults(run=_store_command("commands.imports", "run"))
+    import_parser.add_argument(
+        "file", metavar="FILE", help="archive, template, JSON file or folder; or the word claims"
+    )
+    import_parser.add_argument("guild_id", metavar="GUILD_ID", nargs="?", help="guild whose claim codes are listed")
+    import_parser.add_argument("--owner", metavar="USERNAME", help="user who will own the new guild")
+    import_parser.add_argument("--dry-run", action="store_true", help="check the file and show what would be imported")
+    add_settings(import_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    import_parser.set_defaults(run=_store_command("commands.imports", "run"))
 
     doctor = commands.add_parser(
         "doctor",
@@ -301,17 +303,17 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
 
 def _add_settings(
     parser: argparse.ArgumentParser,
-    documented: dict[str, str],
+    help_texts: dict[str, str],
     excluded_keys: Iterable[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> None:
     """Add flags for settings to a parser.
 
-    `documented` are the settings with their own help text. All other settings except `excluded_keys` are added in a
+    `help_texts` are the settings with their own help text. All other settings except `excluded_keys` are added in a
     group; none of them if `excluded_keys` is None. `defaults` are the values that the help text of the group shows.
     """
     parser.add_argument("--config", metavar="FILE", help="TOML file with settings (or set HUBBUB_CONFIG)")
-    for key, text in documented.items():
+    for key, text in help_texts.items():
         if settings.KEYS[key] is bool:
             parser.add_argument(_flag_name(key), nargs="?", const="true", metavar="true|false", help=text)
         else:
@@ -323,7 +325,7 @@ def _add_settings(
         "described in docs/operating.md; each can also be set as HUBBUB_... in the environment or in the TOML file",
     )
     for key in settings.KEYS:
-        if key not in documented and key not in excluded_keys:
+        if key not in help_texts and key not in excluded_keys:
             text = settings.describe_allowed(key)
             default = (defaults or {}).get(key, settings.default_text(key))
             if default not in (None, ""):

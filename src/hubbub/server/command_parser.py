@@ -15,23 +15,23 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments, and reject an unknown option that is similar to one of this command, with a suggestion."""
-        namespace, extras = super().parse_known_args(args, namespace)
-        for extra in extras:
-            option = extra.partition("=")[0]
+        namespace, unknown_arguments = super().parse_known_args(args, namespace)
+        for unknown_argument in unknown_arguments:
+            option = unknown_argument.partition("=")[0]
             suggestion = self._find_similar_option(option) if option.startswith("--") else None
             if suggestion is not None:
                 self.error(f"unknown option {option}; did you mean {suggestion}?")
-        return namespace, extras
+        return namespace, unknown_arguments
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and a message, with a suggestion if there is one, and exit with 2."""
-        if (choice := _INVALID_CHOICE.search(message)) is not None:
-            choices = re.findall(r"[^\s',]+", choice["choices"])
-            if (suggestion := _find_similar(choice["value"], choices)) is not None:
-                message = f"{message[: choice.start()]}unknown value {choice['value']!r}; did you mean {suggestion!r}?"
-        elif (ambiguous := _AMBIGUOUS_OPTION.match(message)) is not None:
-            if (suggestion := self._find_similar_option(ambiguous["option"])) is not None:
-                message = f"unknown option {ambiguous['option']}; did you mean {suggestion}?"
+        if (choice_match := _INVALID_CHOICE.search(message)) is not None:
+            choices = re.findall(r"[^\s',]+", choice_match["choices"])
+            if (suggestion := _find_similar(choice_match["value"], choices)) is not None:
+                message = f"{message[: choice_match.start()]}unknown value {choice_match['value']!r}; did you mean {suggestion!r}?"
+        elif (ambiguous_match := _AMBIGUOUS_OPTION.match(message)) is not None:
+            if (suggestion := self._find_similar_option(ambiguous_match["option"])) is not None:
+                message = f"unknown option {ambiguous_match['option']}; did you mean {suggestion}?"
         super().error(message)
 
     def _find_similar_option(self, option: str) -> str | None:

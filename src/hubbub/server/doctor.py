@@ -121,16 +121,16 @@ def _nearest_existing(folder: Path) -> Path:
 def _check_folder(folder: Path) -> Finding:
     if folder.exists() and not folder.is_dir():
         return Finding("problem", "data", f"{folder} is not a folder", "set --data to a folder")
-    nearest = _nearest_existing(folder)
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+    nearest_folder = _nearest_existing(folder)
+    if not nearest_folder.is_dir() or not os.access(nearest_folder, os.W_OK | os.X_OK):
         return Finding(
             "problem",
             "data",
-            f"{nearest} is not writable by this user",
-            f"set --data to another folder, or run: chown $(id -u) {nearest}",
+            f"{nearest_folder} is not writable by this user",
+            f"set --data to another folder, or run: chown $(id -u) {nearest_folder}",
         )
     # A write can fail despite permissions: on a full disk, a read-only mount or a special file system.
-    probe_path = nearest / f".doctor-{secrets.token_hex(4)}"
+    probe_path = nearest_folder / f".doctor-{secrets.token_hex(4)}"
     try:
         if folder.exists():
             probe_path.write_bytes(b"probe")
@@ -140,7 +140,10 @@ def _check_folder(folder: Path) -> Finding:
             probe_path.rmdir()
     except OSError as error:
         return Finding(
-            "problem", "data", f"cannot write to {nearest}: {error.strerror}", "check its permissions and its disk"
+            "problem",
+            "data",
+            f"cannot write to {nearest_folder}: {error.strerror}",
+            "check its permissions and its disk",
         )
     return Finding("ok", "data", f"{folder} is writable" if folder.exists() else f"{folder} will be created")
 
@@ -229,17 +232,17 @@ def _describe_schema(run_query: Callable[[str], list[tuple[object, ...]]], from_
     Raise MigrationError if this version cannot use the database. `run_query` executes SQL. `from_clause` selects a row if
     the table of migrations exists.
     """
-    available = migrations.load()
-    applied: dict[int, migrations.AppliedMigration] = {}
+    available_migrations = migrations.load()
+    applied_migrations: dict[int, migrations.AppliedMigration] = {}
     if run_query(f"SELECT 1 FROM {from_clause}"):
-        records = [migrations.AppliedMigration.from_row(*row) for row in run_query(migrations.APPLIED_SQL)]
-        applied = {record.number: record for record in records}
-    pending = migrations.pending(applied, available)
-    if len(applied) > len(available):
-        return f"schema {len(applied)}, newer than schema {len(available)} of this version, which can use it"
-    if not pending:
-        return f"schema {len(available)}, up to date"
-    return f"schema {max(applied, default=0)}; {len(pending)} migrations will be applied at the next start"
+        applied_records = [migrations.AppliedMigration.from_row(*row) for row in run_query(migrations.APPLIED_SQL)]
+        applied_migrations = {record.number: record for record in applied_records}
+    pending_migrations = migrations.pending(applied_migrations, available_migrations)
+    if len(applied_migrations) > len(available_migrations):
+        return f"schema {len(applied_migrations)}, newer than schema {len(available_migrations)} of this version, which can use it"
+    if not pending_migrations:
+        return f"schema {len(available_migrations)}, up to date"
+    return f"schema {max(applied_migrations, default=0)}; {len(pending_migrations)} migrations will be applied at the next start"
 
 
 async def _check_nats(url: str) -> Finding:
@@ -264,12 +267,12 @@ async def _check_files(config: Config) -> Finding:
             # Writing a test file would create the folder, which the check must not leave behind.
             return Finding("ok", "files", f"{folder} will be created")
         url = str(folder)
-    key = f"doctor/{secrets.token_hex(8)}"
+    probe_key = f"doctor/{secrets.token_hex(8)}"
     try:
         files = Files(url)
-        await files.put(key, b"probe")
-        is_intact = await files.get(key) == b"probe"
-        await files.delete(key)
+        await files.put(probe_key, b"probe")
+        is_intact = await files.get(probe_key) == b"probe"
+        await files.delete(probe_key)
     except Exception as error:
         lines = Secrets().clean(str(error)).strip().splitlines()
         return Finding(
@@ -300,19 +303,19 @@ async def _check_mail(config: Config) -> Finding:
         elif "CERTIFICATE_VERIFY" in str(error).upper():
             fix = "use the host name of the certificate, or set mail.ca_file to the server's certificate authority"
         return Finding("problem", "mail", f"{address}: {Secrets().clean(str(error))}", fix)
-    login = "" if mail.username is None else f", logged in as {mail.username}"
-    return Finding("ok", "mail", f"{address} accepts connections ({mail.security}{login})")
+    login_note = "" if mail.username is None else f", logged in as {mail.username}"
+    return Finding("ok", "mail", f"{address} accepts connections ({mail.security}{login_note})")
 
 
 def check_chat_client(folder: Path = STATIC_FOLDER) -> Finding:
     """Return whether the installation has the third-party files of the chat client."""
-    missing = list_missing_features(folder)
-    if not missing:
+    missing_features = list_missing_features(folder)
+    if not missing_features:
         return Finding("ok", "client", "all files are installed")
     return Finding(
         "note",
         "client",
-        f"third-party files are missing, so the chat client has no {', '.join(missing)}",
+        f"third-party files are missing, so the chat client has no {', '.join(missing_features)}",
         "the npm registry was not reachable when Hubbub was built: install a published package, or build it again "
         "with access to the registry",
     )
@@ -322,10 +325,10 @@ def _check_port(config: Config) -> Finding:
     if config.port == 0:
         return Finding("ok", "port", "a free port will be picked")
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family, socket.SOCK_STREAM) as probe_socket:
+        probe_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((config.host, config.port))
+            probe_socket.bind((config.host, config.port))
         except OSError as error:
             fix = {
                 errno.EADDRINUSE: "stop the program that listens there, or set another --port",
@@ -371,23 +374,23 @@ def _check_public_url(config: Config) -> Finding:
                 "set --public-url https://...",
             )
         return Finding("ok", "public url", f"http://{config.host}:{config.port}")
-    parts = urlsplit(config.public_url)
-    if parts.path.rstrip("/") or parts.query or parts.fragment:
+    url_parts = urlsplit(config.public_url)
+    if url_parts.path.rstrip("/") or url_parts.query or url_parts.fragment:
         return Finding(
             "problem",
             "public url",
             f"{config.public_url} contains a path",
-            f"set it to {parts.scheme}://{parts.netloc}; the server uses all paths of its host",
+            f"set it to {url_parts.scheme}://{url_parts.netloc}; the server uses all paths of its host",
         )
-    if parts.hostname in ("0.0.0.0", "::"):
+    if url_parts.hostname in ("0.0.0.0", "::"):
         return Finding(
             "problem",
             "public url",
-            f"clients cannot connect to {parts.hostname}",
+            f"clients cannot connect to {url_parts.hostname}",
             "use the host name that clients connect to",
         )
-    is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
-    if parts.scheme == "http" and not is_local:
+    is_local = url_parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if url_parts.scheme == "http" and not is_local:
         return Finding(
             "note",
             "public url",

@@ -45,7 +45,7 @@ class DescribedOperation(NamedTuple):
 class ParityRow(NamedTuple):
     """One described operation in the report, with its endpoint and tests."""
 
-    described: DescribedOperation
+    operation: DescribedOperation
     endpoint: Endpoint | None
     """The endpoint that serves the operation; None if it is not served."""
     tests: list[str]
@@ -67,18 +67,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the totals and the gaps, and write the report."""
     from hubbub.server.composition import SLICES
 
-    described = read_description(Path(arguments.openapi))
+    described_operations = read_description(Path(arguments.openapi))
     traffic = read_traffic(Path(arguments.traffic)) if arguments.traffic else []
-    table = EndpointTable(SLICES)
-    rows = build_rows(described, table, traffic)
-    undescribed = undescribed_endpoints(described, table)
+    endpoint_table = EndpointTable(SLICES)
+    rows = build_rows(described_operations, endpoint_table, traffic)
+    additional_endpoints = undescribed_endpoints(described_operations, endpoint_table)
     output = Path(arguments.output)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(render_page(rows, undescribed, with_traffic=bool(traffic)))
+    output.write_text(render_page(rows, additional_endpoints, with_traffic=bool(traffic)))
     print(summary(rows))
     for row in rows:
         if row.state != "exercised":
-            print(f"  {row.state}: {row.described.method} {row.described.path} ({row.described.id})")
+            print(f"  {row.state}: {row.operation.method} {row.operation.path} ({row.operation.id})")
     print(f"Report written to {output}")
     return 0
 
@@ -105,11 +105,13 @@ def operation_key(method: str, path: str) -> OperationKey:
 
 
 def build_rows(
-    described: Iterable[DescribedOperation], table: Iterable[Endpoint], traffic: Iterable[RecordedResponse]
+    described_operations: Iterable[DescribedOperation],
+    endpoint_table: Iterable[Endpoint],
+    traffic: Iterable[RecordedResponse],
 ) -> list[ParityRow]:
     """Combine the described operations with the endpoints that serve them and the tests that covered them."""
     endpoints_by_key: Mapping[OperationKey, Endpoint] = {
-        operation_key(endpoint.operation.method, endpoint.operation.path): endpoint for endpoint in table
+        operation_key(endpoint.operation.method, endpoint.operation.path): endpoint for endpoint in endpoint_table
     }
     tests_by_operation: dict[str, set[str]] = {}
     operations_with_errors: set[str] = set()
@@ -121,7 +123,7 @@ def build_rows(
         else:
             operations_with_errors.add(response.operation)
     rows = []
-    for operation in described:
+    for operation in described_operations:
         endpoint = endpoints_by_key.get(operation_key(operation.method, operation.path))
         name = endpoint.name if endpoint is not None else ""
         rows.append(
@@ -130,12 +132,14 @@ def build_rows(
     return rows
 
 
-def undescribed_endpoints(described: Iterable[DescribedOperation], table: Iterable[Endpoint]) -> list[Endpoint]:
+def undescribed_endpoints(
+    described_operations: Iterable[DescribedOperation], endpoint_table: Iterable[Endpoint]
+) -> list[Endpoint]:
     """Return the endpoints that the public description does not contain: first-party operations and older forms."""
-    described_keys = {operation_key(operation.method, operation.path) for operation in described}
+    described_keys = {operation_key(operation.method, operation.path) for operation in described_operations}
     endpoints = [
         endpoint
-        for endpoint in table
+        for endpoint in endpoint_table
         if operation_key(endpoint.operation.method, endpoint.operation.path) not in described_keys
     ]
     return sorted(endpoints, key=lambda endpoint: (endpoint.operation.path, endpoint.operation.method))
@@ -148,7 +152,7 @@ def summary(rows: list[ParityRow]) -> str:
     return f"{len(rows)} operations described, {served_count} served, {exercised_count} exercised by a test with a valid response"
 
 
-def render_page(rows: list[ParityRow], undescribed: list[Endpoint], *, with_traffic: bool) -> str:
+def render_page(rows: list[ParityRow], additional_endpoints: list[Endpoint], *, with_traffic: bool) -> str:
     """Render the report as Markdown."""
     lines = [
         "# Parity with the public description",
@@ -163,14 +167,14 @@ def render_page(rows: list[ParityRow], undescribed: list[Endpoint], *, with_traf
         "|---|---|---|---|---|",
     ]
     for row in rows:
-        described = row.described
+        operation = row.operation
         tag = row.endpoint.tag if row.endpoint is not None else ""
         test = _describe_tests(row.tests)
-        lines.append(f"| {described.id} | {described.method} {described.path} | {tag} | {row.state} | {test} |")
+        lines.append(f"| {operation.id} | {operation.method} {operation.path} | {tag} | {row.state} | {test} |")
     lines += ["", "## Additional operations", "", "| Operation | Method and path | Slice |", "|---|---|---|"]
     lines += [
         f"| {endpoint.name} | {endpoint.operation.method} {endpoint.operation.path} | {endpoint.tag} |"
-        for endpoint in undescribed
+        for endpoint in additional_endpoints
     ]
     return "\n".join(lines) + "\n"
 

@@ -52,7 +52,7 @@ class ReadyDocument(msgspec.Struct, kw_only=True):
 
 
 def build_document(
-    config: Config, built: BuiltWorld, control_token: str | None = None, *, tls: ServerTls | None = None
+    config: Config, built_world: BuiltWorld, control_token: str | None = None, *, tls: ServerTls | None = None
 ) -> ReadyDocument:
     """Build the ready document of a started server."""
     voice = config.voice
@@ -64,10 +64,10 @@ def build_document(
         cdn=config.cdn_url,
         control=f"{url}/control" if control_token is not None else None,
         control_token=control_token,
-        users=built.users,
-        applications=built.applications,
-        guilds=built.guilds,
-        lobbies=built.lobbies,
+        users=built_world.users,
+        applications=built_world.applications,
+        guilds=built_world.guilds,
+        lobbies=built_world.lobbies,
         voice=None if voice.endpoint is None else ReadyVoice(endpoint=voice.endpoint, authority=voice.ca_file),
         authority=UNSET if tls is None else tls.authority,
     )
@@ -88,16 +88,16 @@ def write(path: str, document: ReadyDocument) -> None:
 
     Only its owner can read it, because it contains tokens. Raise ReadyFileError if its folder is not writable.
     """
-    target = Path(path)
+    ready_path = Path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, partial_path = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        ready_path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, partial_path = tempfile.mkstemp(dir=ready_path.parent, prefix=f".{ready_path.name}.")
     except OSError as error:
         raise ReadyFileError(f"cannot write the ready file {path}: {error.strerror}") from error
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(msgspec.json.format(codec.encode(document), indent=2) + b"\n")
-        os.replace(partial_path, target)
+        os.replace(partial_path, ready_path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(partial_path)

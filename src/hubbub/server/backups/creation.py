@@ -43,32 +43,32 @@ def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
     """Copy an embedded database that may be in use, and return the manifest of the copy and the keys of its files.
 
     Raise BackupError if the copy is damaged."""
-    target = folder / DATABASE_FILE
+    target_path = folder / DATABASE_FILE
     created_at = _now()
     reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
     # The file is created before SQLite does it, so that only its owner can read it.
-    os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
-    writer = sqlite3.connect(target)
+    os.close(os.open(target_path, os.O_RDWR | os.O_CREAT, 0o600))
+    writer = sqlite3.connect(target_path)
     try:
         reader.backup(writer)
         damage = find_damage(writer)
         if damage is not None:
             raise BackupError(f"the database is damaged: {damage}; run hubbub doctor")
-        schema, tables, keys = _describe_contents(writer.execute, EMBEDDED_TABLES_QUERY)
+        schema, row_counts, file_keys = _describe_contents(writer.execute, EMBEDDED_TABLES_QUERY)
     finally:
         writer.close()
         reader.close()
-    stored = manifests.describe_file(folder, DATABASE_FILE)
+    database_file = manifests.describe_file(folder, DATABASE_FILE)
     return DatabaseCopy(
         Manifest(
             hubbub=hubbub.__version__,
             created_at=created_at,
             store="sqlite",
             schema=schema,
-            database=stored,
-            tables=tables,
+            database=database_file,
+            tables=row_counts,
         ),
-        keys,
+        file_keys,
     )
 
 
@@ -86,7 +86,7 @@ def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None
 
     Row counts and file references are read from the snapshot that is dumped. Raise BackupError if the database does not
     belong to Hubbub, pg_dump is missing or too old, or the dump fails."""
-    target = folder / manifests.DUMP_FILE
+    target_path = folder / manifests.DUMP_FILE
     with _open_snapshot(url) as (connection, snapshot):
         version = connection.info.server_version // 10_000
         program = require_program("pg_dump", version, pg_bin)
@@ -97,11 +97,17 @@ def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None
 
         if not list(run_query("SELECT 1 WHERE to_regclass('schema_migrations') IS NOT NULL")):
             raise BackupError("the database has no tables of Hubbub; check --database-url")
-        os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
-        arguments = ["--format=custom", "--no-owner", "--no-privileges", f"--snapshot={snapshot}", f"--file={target}"]
-        run_program(program, arguments, url, lambda: progress("Dumping", target.stat().st_size // 1_000_000, 0))
-        schema, tables, keys = _describe_contents(run_query, POSTGRES_TABLES_QUERY)
-    stored = manifests.describe_file(folder, manifests.DUMP_FILE)
+        os.close(os.open(target_path, os.O_RDWR | os.O_CREAT, 0o600))
+        arguments = [
+            "--format=custom",
+            "--no-owner",
+            "--no-privileges",
+            f"--snapshot={snapshot}",
+            f"--file={target_path}",
+        ]
+        run_program(program, arguments, url, lambda: progress("Dumping", target_path.stat().st_size // 1_000_000, 0))
+        schema, row_counts, file_keys = _describe_contents(run_query, POSTGRES_TABLES_QUERY)
+    database_file = manifests.describe_file(folder, manifests.DUMP_FILE)
     return DatabaseCopy(
         Manifest(
             hubbub=hubbub.__version__,
@@ -109,10 +115,10 @@ def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None
             store="postgresql",
             postgresql=version,
             schema=schema,
-            database=stored,
-            tables=tables,
+            database=database_file,
+            tables=row_counts,
         ),
-        keys,
+        file_keys,
     )
 
 
@@ -131,42 +137,42 @@ def _open_snapshot(url: str) -> Iterator[tuple[psycopg.Connection, str]]:
 def _describe_contents(run_query: RunQuery, tables_query: str) -> tuple[int, dict[str, int], set[str]]:
     """Return the schema, the row counts by table, and the keys of files that the database refers to."""
     [(schema,)] = run_query(migrations.SCHEMA_SQL)
-    counts = count_rows(run_query, tables_query)
-    keys = set(list_file_keys(run_query)) if schema == len(migrations.shipped_migrations()) else set()
-    return schema, counts, keys
+    row_counts = count_rows(run_query, tables_query)
+    file_keys = set(list_file_keys(run_query)) if schema == len(migrations.shipped_migrations()) else set()
+    return schema, row_counts, file_keys
 
 
 def count_rows(run_query: RunQuery, tables_query: str) -> dict[str, int]:
     """Return the number of rows by table."""
-    counts = {}
+    row_counts = {}
     for (table,) in list(run_query(tables_query)):
-        [(counts[table],)] = run_query(f'SELECT COUNT(*) FROM "{table}"')
-    return counts
+        [(row_counts[table],)] = run_query(f'SELECT COUNT(*) FROM "{table}"')
+    return row_counts
 
 
-async def copy_files(files: Files, folder: Path, copy: DatabaseCopy, progress: Progress) -> Manifest:
+async def copy_files(files: Files, folder: Path, database_copy: DatabaseCopy, progress: Progress) -> Manifest:
     """Copy the files of a file store except converted images into a backup, and return the manifest with them."""
-    target = folder / FILES_FOLDER
-    target.mkdir(mode=0o700)
-    count = size = 0
-    handle = os.open(folder / manifests.FILE_LIST, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    missing_keys = copy.file_keys
-    with os.fdopen(handle, "w", encoding="utf-8") as file_list:
-        file_list.write(f"{copy.manifest.database.sha256}  {copy.manifest.database.name}\n")
+    target_folder = folder / FILES_FOLDER
+    target_folder.mkdir(mode=0o700)
+    file_count = total_bytes = 0
+    descriptor = os.open(folder / manifests.FILE_LIST, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    missing_keys = database_copy.file_keys
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file_list:
+        file_list.write(f"{database_copy.manifest.database.sha256}  {database_copy.manifest.database.name}\n")
         async for key in files.list_keys():
             if key.startswith(DERIVED_PREFIX):
                 continue
-            stored = await _copy_file(files, key, target / key)
-            if stored is None:
+            size_and_digest = await _copy_file(files, key, target_folder / key)
+            if size_and_digest is None:
                 continue
-            file_size, digest = stored
+            file_size, digest = size_and_digest
             file_list.write(f"{digest}  {FILES_FOLDER}/{key}\n")
             missing_keys.discard(key)
-            count += 1
-            size += file_size
-            progress("Copying", count, 0)
-    summary = FileSummary(count=count, size=size, list=manifests.describe_file(folder, manifests.FILE_LIST))
-    return msgspec.structs.replace(copy.manifest, files=summary, missing_files=sorted(missing_keys))
+            file_count += 1
+            total_bytes += file_size
+            progress("Copying", file_count, 0)
+    summary = FileSummary(count=file_count, size=total_bytes, list=manifests.describe_file(folder, manifests.FILE_LIST))
+    return msgspec.structs.replace(database_copy.manifest, files=summary, missing_files=sorted(missing_keys))
 
 
 async def _copy_file(files: Files, key: str, path: Path) -> tuple[int, str] | None:
@@ -176,13 +182,13 @@ async def _copy_file(files: Files, key: str, path: Path) -> tuple[int, str] | No
     except FileNotFoundError:
         return None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    digest, size = hashlib.sha256(), 0
+    digest, file_size = hashlib.sha256(), 0
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
         async for chunk in chunks:
             stream.write(chunk)
             digest.update(chunk)
-            size += len(chunk)
-    return size, digest.hexdigest()
+            file_size += len(chunk)
+    return file_size, digest.hexdigest()
 
 
 def _now() -> str:

@@ -52,15 +52,15 @@ async def run_drill(backup: Path, config: Config, progress: Progress, pg_bin: st
         yield Finding("problem", "manifest", str(error))
         return
     yield Finding("ok", "manifest", f"Hubbub {manifest.hubbub}, schema {manifest.schema}, {manifest.created_at}")
-    damage = manifests.find_damage(backup, manifest, progress)
-    yield _summarize("checksums", damage, "every file has its checksum", "use another backup")
-    if any(problem.startswith(manifest.database.name) for problem in damage):
+    damage_problems = manifests.find_damage(backup, manifest, progress)
+    yield _summarize("checksums", damage_problems, "every file has its checksum", "use another backup")
+    if any(problem.startswith(manifest.database.name) for problem in damage_problems):
         return
     folder = Path(tempfile.mkdtemp(prefix="hubbub-drill-"))
     try:
-        with _restore(backup, manifest, config, folder, progress, pg_bin) as scratch:
+        with _restore(backup, manifest, config, folder, progress, pg_bin) as scratch_config:
             yield Finding("ok", "restore", f"{sum(manifest.tables.values())} rows in {len(manifest.tables)} tables")
-            async for finding in _check_platform(backup, manifest, scratch):
+            async for finding in _check_platform(backup, manifest, scratch_config):
                 yield finding
     except BackupError as error:
         yield Finding("problem", "restore", str(error), "use another backup")
@@ -77,10 +77,10 @@ def _restore(
     """Restore the database of a backup into a scratch database, and yield the configuration of a platform on it."""
     files_url = str(backup / FILES_FOLDER) if manifest.files is not None else str(folder / FILES_FOLDER)
     # The platform runs no jobs and has no bus, mail or push, so that the drill has no effect outside.
-    scratch = Config(data=str(folder), files_url=files_url, host="127.0.0.1", port=0, roles=frozenset({"api"}))
+    scratch_config = Config(data=str(folder), files_url=files_url, host="127.0.0.1", port=0, roles=frozenset({"api"}))
     if manifest.store == "sqlite":
         restoration.restore_embedded(backup, manifest, folder)
-        yield scratch
+        yield scratch_config
         return
     if config.database_url is None:
         raise BackupError(
@@ -88,7 +88,7 @@ def _restore(
         )
     with _scratch_database(config.database_url) as url:
         restoration.restore_postgres(backup, manifest, url, progress, pg_bin)
-        fields = {name: getattr(scratch, name) for name in scratch.__struct_fields__}
+        fields = {name: getattr(scratch_config, name) for name in scratch_config.__struct_fields__}
         yield Config(**(fields | {"database_url": url}))
 
 
@@ -122,8 +122,10 @@ async def _check_platform(backup: Path, manifest: Manifest, config: Config) -> A
     try:
         schema = await app.database.read(lambda tx: tx.value(migrations.SCHEMA_SQL))
         yield Finding("ok", "start", f"the platform starts, schema {schema}")
-        orphans = await _query(app, references.find_orphans)
-        yield _summarize("references", orphans, f"{len(references.PARENT_COLUMNS)} references between tables hold")
+        orphan_descriptions = await _query(app, references.find_orphans)
+        yield _summarize(
+            "references", orphan_descriptions, f"{len(references.PARENT_COLUMNS)} references between tables hold"
+        )
         yield await _check_files(app, backup, manifest)
         yield await _read_api(app)
     finally:
@@ -143,14 +145,14 @@ async def _check_files(app: App, backup: Path, manifest: Manifest) -> Finding:
     """Compare the files that the restored database refers to with those of the backup."""
     if manifest.files is None:
         return Finding("note", "files", "the backup has no files", "check the backup of the file store")
-    keys = set(await _query(app, references.list_file_keys))
-    missing = {key for key in keys if not (backup / FILES_FOLDER / key).is_file()}
-    lost = sorted(missing - set(manifest.missing_files))
-    if lost:
-        return _summarize("files", [f"{key} does not exist" for key in lost], "")
-    message = f"{len(keys)} referenced files, {manifest.files.count} files in the backup"
-    if missing:
-        return Finding("note", "files", f"{message}; {len(missing)} were missing when the backup was created")
+    referenced_keys = set(await _query(app, references.list_file_keys))
+    missing_keys = {key for key in referenced_keys if not (backup / FILES_FOLDER / key).is_file()}
+    lost_keys = sorted(missing_keys - set(manifest.missing_files))
+    if lost_keys:
+        return _summarize("files", [f"{key} does not exist" for key in lost_keys], "")
+    message = f"{len(referenced_keys)} referenced files, {manifest.files.count} files in the backup"
+    if missing_keys:
+        return Finding("note", "files", f"{message}; {len(missing_keys)} were missing when the backup was created")
     return Finding("ok", "files", message)
 
 
@@ -181,10 +183,10 @@ async def _get(client: aiohttp.ClientSession, path: str) -> Any:
         return await response.json()
 
 
-def _summarize(subject: str, problems: list[str], success: str, fix: str = "") -> Finding:
+def _summarize(subject: str, problems: list[str], success_message: str, fix: str = "") -> Finding:
     """Return a finding that lists the first problems, or the message of success."""
     if not problems:
-        return Finding("ok", subject, success)
-    shown = problems[:PROBLEMS_SHOWN_MAX]
-    rest = f"; {len(problems) - len(shown)} more" if len(problems) > len(shown) else ""
-    return Finding("problem", subject, "; ".join(shown) + rest, fix)
+        return Finding("ok", subject, success_message)
+    shown_problems = problems[:PROBLEMS_SHOWN_MAX]
+    omitted_note = f"; {len(problems) - len(shown_problems)} more" if len(problems) > len(shown_problems) else ""
+    return Finding("problem", subject, "; ".join(shown_problems) + omitted_note, fix)

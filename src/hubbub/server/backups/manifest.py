@@ -68,8 +68,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    data = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    write_private(folder / MANIFEST_FILE, data + b"\n")
+    manifest_json = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    write_private(folder / MANIFEST_FILE, manifest_json + b"\n")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -88,11 +88,11 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, content: bytes) -> None:
     """Create a file that only its owner can read, and sync it to the disk."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(data)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
 
@@ -104,8 +104,8 @@ def describe_file(folder: Path, name: str) -> StoredFile:
         os.fsync(stream.fileno())
         while chunk := stream.read(CHUNK_BYTES):
             digest.update(chunk)
-        size = stream.tell()
-    return StoredFile(name=name, size=size, sha256=digest.hexdigest())
+        file_size = stream.tell()
+    return StoredFile(name=name, size=file_size, sha256=digest.hexdigest())
 
 
 def list_files(folder: Path) -> Iterator[tuple[str, str]]:
@@ -122,11 +122,11 @@ def find_damage(folder: Path, manifest: Manifest, progress: Progress) -> list[st
     problems = [*_find_difference(folder, manifest.database)]
     if manifest.files is None:
         return problems
-    list_problems = [*_find_difference(folder, manifest.files.list)]
-    if list_problems:
-        return problems + list_problems
-    for number, (key, digest) in enumerate(list_files(folder), start=1):
-        progress("Checking", number, manifest.files.count)
+    file_list_problems = [*_find_difference(folder, manifest.files.list)]
+    if file_list_problems:
+        return problems + file_list_problems
+    for file_number, (key, digest) in enumerate(list_files(folder), start=1):
+        progress("Checking", file_number, manifest.files.count)
         path = folder / FILES_FOLDER / key
         if not path.is_file():
             problems.append(f"{FILES_FOLDER}/{key} does not exist")
@@ -135,14 +135,14 @@ def find_damage(folder: Path, manifest: Manifest, progress: Progress) -> list[st
     return problems
 
 
-def _find_difference(folder: Path, expected: StoredFile) -> Iterator[str]:
-    path = folder / expected.name
+def _find_difference(folder: Path, stored_file: StoredFile) -> Iterator[str]:
+    path = folder / stored_file.name
     if not path.is_file():
-        yield f"{expected.name} does not exist"
-    elif path.stat().st_size != expected.size:
-        yield f"{expected.name} has {path.stat().st_size} bytes instead of {expected.size}"
-    elif _hash_file(path) != expected.sha256:
-        yield f"{expected.name} has another checksum than in {MANIFEST_FILE}"
+        yield f"{stored_file.name} does not exist"
+    elif path.stat().st_size != stored_file.size:
+        yield f"{stored_file.name} has {path.stat().st_size} bytes instead of {stored_file.size}"
+    elif _hash_file(path) != stored_file.sha256:
+        yield f"{stored_file.name} has another checksum than in {MANIFEST_FILE}"
 
 
 def _hash_file(path: Path) -> str:

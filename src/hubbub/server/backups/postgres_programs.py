@@ -19,7 +19,7 @@ from psycopg.pq import Conninfo
 from hubbub.server.backups.manifest import BackupError
 from hubbub.server.core.logs import Secrets
 
-FOLDERS: Final = (
+PROGRAM_FOLDERS: Final = (
     "/usr/lib/postgresql/*/bin",
     "/usr/pgsql-*/bin",
     "/opt/homebrew/opt/postgresql@*/bin",
@@ -36,35 +36,35 @@ _VERSION = re.compile(r"\(PostgreSQL\) (\d+)")
 def require_program(name: str, version_min: int, folder: str | None) -> Path:
     """Return the path of a program that is not older than the major version of a server.
 
-    `folder` is the only folder to search; None searches PATH and `FOLDERS`. Raise BackupError if there is none."""
-    newest = 0
-    for path in _candidates(name, folder):
+    `folder` is the only folder to search; None searches PATH and `PROGRAM_FOLDERS`. Raise BackupError if there is none."""
+    newest_version = 0
+    for path in _iter_candidates(name, folder):
         version = _read_version(path)
         if version >= version_min:
             return path
-        newest = max(newest, version)
-    if newest:
+        newest_version = max(newest_version, version)
+    if newest_version:
         raise BackupError(
-            f"{name} {newest} is older than the server, PostgreSQL {version_min}; install the client programs of version "
+            f"{name} {newest_version} is older than the server, PostgreSQL {version_min}; install the client programs of version "
             f"{version_min} or newer, or set --pg-bin to their folder"
         )
-    place = folder or "PATH"
+    searched_location = folder or "PATH"
     raise BackupError(
-        f"{name} was not found in {place}; install the client programs of PostgreSQL {version_min} or newer (on Debian "
+        f"{name} was not found in {searched_location}; install the client programs of PostgreSQL {version_min} or newer (on Debian "
         "postgresql-client), or set --pg-bin to their folder"
     )
 
 
-def _candidates(name: str, folder: str | None) -> Iterator[Path]:
+def _iter_candidates(name: str, folder: str | None) -> Iterator[Path]:
     if folder is not None:
         folders = [folder]
     else:
-        if found := shutil.which(name):
-            yield Path(found)
-        folders = [path for pattern in FOLDERS for path in sorted(glob.glob(pattern), reverse=True)]
+        if program_path := shutil.which(name):
+            yield Path(program_path)
+        folders = [path for pattern in PROGRAM_FOLDERS for path in sorted(glob.glob(pattern), reverse=True)]
     for path in folders:
-        if os.access(program := Path(path) / name, os.X_OK):
-            yield program
+        if os.access(candidate := Path(path) / name, os.X_OK):
+            yield candidate
 
 
 def _read_version(path: Path) -> int:
@@ -86,18 +86,18 @@ def run_program(program: Path, arguments: list[str], url: str, on_poll: Callable
         if option.val is not None and option.envvar is not None:
             environment[option.envvar.decode()] = option.val.decode()
     environment["PGAPPNAME"] = "hubbub backup"
-    with tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as error_output:
         process = subprocess.Popen(
             [program, "--no-password", *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=errors,
+            stderr=error_output,
         )
         try:
             while True:
                 try:
-                    code = process.wait(POLL_SECONDS)
+                    exit_code = process.wait(POLL_SECONDS)
                     break
                 except subprocess.TimeoutExpired:
                     on_poll()
@@ -105,11 +105,11 @@ def run_program(program: Path, arguments: list[str], url: str, on_poll: Callable
             process.kill()
             process.wait()
             raise
-        if code != 0:
-            errors.seek(0)
-            lines = Secrets().clean(errors.read().decode(errors="replace")).strip().splitlines()
+        if exit_code != 0:
+            error_output.seek(0)
+            lines = Secrets().clean(error_output.read().decode(errors="replace")).strip().splitlines()
             raise BackupError(
-                f"{program.name} failed: " + "\n  ".join(lines[:ERROR_LINES_MAX] or [f"exit code {code}"])
+                f"{program.name} failed: " + "\n  ".join(lines[:ERROR_LINES_MAX] or [f"exit code {exit_code}"])
             )
 
 

@@ -73,10 +73,10 @@ def list_file_keys(run_query: RunQuery) -> Iterator[str]:
 
 def find_orphans(run_query: RunQuery) -> Iterator[str]:
     """Yield a description of each column with IDs of rows that do not exist."""
-    for table, column, parent in PARENT_COLUMNS:
-        [(count,)] = run_query(
+    for table, column, parent_table in PARENT_COLUMNS:
+        [(orphan_count,)] = run_query(
             f"SELECT COUNT(*) FROM {table} WHERE {column} IS NOT NULL"
-            f" AND NOT EXISTS (SELECT 1 FROM {parent} WHERE {parent}.id = {table}.{column})"
+            f" AND NOT EXISTS (SELECT 1 FROM {parent_table} WHERE {parent_table}.id = {table}.{column})"
         )
-        if count:
-            yield f"{count} rows of {table} have a {column} that is not in {parent}"
+        if orphan_count:
+            yield f"{orphan_count} rows of {table} have a {column} that is not in {parent_table}"

@@ -27,10 +27,10 @@ OBJECT_COUNT_QUERY = (
 
 def require_usable(manifest: Manifest) -> None:
     """Raise BackupError if the database of a backup is newer than this version."""
-    newest = len(migrations.shipped_migrations())
-    if manifest.schema > newest:
+    newest_schema = len(migrations.shipped_migrations())
+    if manifest.schema > newest_schema:
         raise BackupError(
-            f"the backup has schema {manifest.schema} of Hubbub {manifest.hubbub}, this version has schema {newest}; "
+            f"the backup has schema {manifest.schema} of Hubbub {manifest.hubbub}, this version has schema {newest_schema}; "
             "install that version first"
         )
 
@@ -54,8 +54,8 @@ def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progr
         arguments = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
         arguments += [f"--dbname={database_name(url)}", str(backup / manifest.database.name)]
         run_program(program, arguments, url, lambda: None)
-        counts = count_rows(lambda sql: connection.execute(sql.encode()).fetchall(), POSTGRES_TABLES_QUERY)
-        _require_counts(counts, manifest)
+        row_counts = count_rows(lambda sql: connection.execute(sql.encode()).fetchall(), POSTGRES_TABLES_QUERY)
+        _require_counts(row_counts, manifest)
         # The processes of the backup do not run on this database, so a start need not wait for them.
         connection.execute(process_leases.RELEASE_ALL_SQL)
         connection.execute("ANALYZE")
@@ -65,29 +65,29 @@ def restore_embedded(backup: Path, manifest: Manifest, data_folder: Path) -> Non
     """Copy the database of a backup into a data folder without a database.
 
     Raise BackupError if the folder has a database, or if the copy is damaged or differs from the manifest."""
-    target = data_folder / DATABASE_FILE
-    if target.exists():
-        raise BackupError(f"{target} already exists; set --data to a new folder, or move the old one away")
+    target_path = data_folder / DATABASE_FILE
+    if target_path.exists():
+        raise BackupError(f"{target_path} already exists; set --data to a new folder, or move the old one away")
     data_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    partial = data_folder / f"{DATABASE_FILE}.partial"
-    partial.unlink(missing_ok=True)
-    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT, 0o600))
+    partial_path = data_folder / f"{DATABASE_FILE}.partial"
+    partial_path.unlink(missing_ok=True)
+    os.close(os.open(partial_path, os.O_WRONLY | os.O_CREAT, 0o600))
     try:
-        shutil.copyfile(backup / manifest.database.name, partial)
-        connection = sqlite3.connect(partial)
+        shutil.copyfile(backup / manifest.database.name, partial_path)
+        connection = sqlite3.connect(partial_path)
         try:
             check_result = connection.execute("PRAGMA integrity_check").fetchone()[0]
             if check_result != "ok":
                 raise BackupError(f"the database of the backup is damaged: {check_result}")
-            counts = {name: _count(connection, name) for name in manifest.tables}
+            row_counts = {name: _count(connection, name) for name in manifest.tables}
         finally:
             connection.close()
-        _require_counts(counts, manifest)
-        partial.replace(target)
+        _require_counts(row_counts, manifest)
+        partial_path.replace(target_path)
     except (OSError, sqlite3.Error) as error:
         raise BackupError(f"cannot restore the database: {error}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        partial_path.unlink(missing_ok=True)
 
 
 async def require_empty(files: Files) -> None:
@@ -101,14 +101,14 @@ async def require_empty(files: Files) -> None:
 
 async def restore_files(backup: Path, manifest: Manifest, files: Files, progress: Progress) -> int:
     """Copy the files of a backup to a file store and return their number."""
-    count = 0
+    file_count = 0
     for key, _ in manifests.list_files(backup):
-        data = (backup / FILES_FOLDER / key).read_bytes()
-        content_type = detect_image_type(data) or mimetypes.guess_type(key)[0] or "application/octet-stream"
-        await files.put(key, data, content_type)
-        count += 1
-        progress("Restoring", count, 0 if manifest.files is None else manifest.files.count)
-    return count
+        content = (backup / FILES_FOLDER / key).read_bytes()
+        content_type = detect_image_type(content) or mimetypes.guess_type(key)[0] or "application/octet-stream"
+        await files.put(key, content, content_type)
+        file_count += 1
+        progress("Restoring", file_count, 0 if manifest.files is None else manifest.files.count)
+    return file_count
 
 
 def _count(connection: sqlite3.Connection, table: str) -> int:
@@ -116,13 +116,13 @@ def _count(connection: sqlite3.Connection, table: str) -> int:
     return int(row[0])
 
 
-def _require_counts(counts: dict[str, int], manifest: Manifest) -> None:
+def _require_counts(row_counts: dict[str, int], manifest: Manifest) -> None:
     """Raise BackupError if tables have other numbers of rows than at the time of the backup."""
-    names = sorted(counts.keys() | manifest.tables.keys())
+    table_names = sorted(row_counts.keys() | manifest.tables.keys())
     differences = [
-        f"{name} has {counts.get(name, 0)} rows instead of {manifest.tables.get(name, 0)}"
-        for name in names
-        if counts.get(name) != manifest.tables.get(name)
+        f"{name} has {row_counts.get(name, 0)} rows instead of {manifest.tables.get(name, 0)}"
+        for name in table_names
+        if row_counts.get(name) != manifest.tables.get(name)
     ]
     if differences:
         raise BackupError("the restored database differs from the manifest: " + "; ".join(differences))

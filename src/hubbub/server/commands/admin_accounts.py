@@ -39,20 +39,20 @@ def show_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Print an account with its storage and its login sessions."""
     user = administration.user_details(call, require_user(call, arguments.username))
     storage = file_administration.user_storage(call, user.id)
-    quota = "" if storage.quota_bytes is None else f" of {storage.quota_bytes}"
+    quota_text = "" if storage.quota_bytes is None else f" of {storage.quota_bytes}"
     lines = [
         f"id: {int(user.id)}",
         f"username: {user.username}",
         f"created: {user.created_at}",
         "email: " + ("none" if user.email is None else user.email + ("" if user.verified else " (not confirmed)")),
         f"two-factor authentication: {'on' if user.mfa_enabled else 'off'}",
-        f"storage: {storage.bytes}{quota} bytes in {storage.file_count} files",
+        f"storage: {storage.bytes}{quota_text} bytes in {storage.file_count} files",
     ]
     if user.operator_role is not None:
         lines.append(f"operator: {user.operator_role.value}")
     if user.suspension is not None:
-        ends = "" if user.suspension.ends_at is None else f" until {user.suspension.ends_at}"
-        lines.append(f"suspended{ends}: {user.suspension.reason or 'without a reason'}")
+        suspension_end = "" if user.suspension.ends_at is None else f" until {user.suspension.ends_at}"
+        lines.append(f"suspended{suspension_end}: {user.suspension.reason or 'without a reason'}")
     if user.deletion is not None:
         lines.append(f"deleted at: {user.deletion.due_at}")
     lines += [
@@ -69,8 +69,8 @@ def ban_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     row = require_user(call, arguments.username)
     ends_ms = None if arguments.until is None else parse_future_time(call, arguments.until)
     administration.accounts.suspend(call, row, ends_ms=ends_ms, reason=arguments.reason)
-    ends = "permanently" if ends_ms is None else f"until {codec.timestamp(ends_ms)}"
-    return [f"Banned {row.username} {ends}; all tokens are revoked and all game accounts are unlinked."]
+    duration_text = "permanently" if ends_ms is None else f"until {codec.timestamp(ends_ms)}"
+    return [f"Banned {row.username} {duration_text}; all tokens are revoked and all game accounts are unlinked."]
 
 
 @action("unban-user")
@@ -86,8 +86,8 @@ def unban_user(call: Call, arguments: argparse.Namespace) -> list[str]:
 def end_sessions(call: Call, arguments: argparse.Namespace) -> list[str]:
     """End every login session of a user."""
     row = require_user(call, arguments.username)
-    count = administration.accounts.end_sessions(call, row, reason=arguments.reason)
-    return [f"Ended {count} session{'' if count == 1 else 's'} of {row.username}."]
+    session_count = administration.accounts.end_sessions(call, row, reason=arguments.reason)
+    return [f"Ended {session_count} session{'' if session_count == 1 else 's'} of {row.username}."]
 
 
 @action("delete-user")
@@ -191,8 +191,8 @@ def print_audit_log(call: Call, arguments: argparse.Namespace) -> list[str]:
     lines = []
     for entry in administration.audit.list_entries(call, wire.ListOperatorAudit(limit=wire.PAGE_LIMIT_MAX)):
         operator = "command line" if entry.operator_id is None else entry.operator_name or str(int(entry.operator_id))
-        parts = [entry.created_at[:19] + "Z", operator + ":", entry.action, entry.target_name, entry.detail]
+        texts = [entry.created_at[:19] + "Z", operator + ":", entry.action, entry.target_name, entry.detail]
         if entry.reason is not None:
-            parts.append(f"({entry.reason})")
-        lines.append(" ".join(part for part in parts if part))
+            texts.append(f"({entry.reason})")
+        lines.append(" ".join(text for text in texts if text))
     return lines or ["No actions yet."]

@@ -60,10 +60,10 @@ def describe_found(lines: list[str], objects: str) -> list[str]:
 
 def require_grace_days(arguments: argparse.Namespace) -> int:
     """Return the argument `--grace-days`, or raise AdminError if it is out of range."""
-    days: int = arguments.grace_days
-    if not 0 <= days <= GRACE_DAYS_MAX:
+    grace_days: int = arguments.grace_days
+    if not 0 <= grace_days <= GRACE_DAYS_MAX:
         raise AdminError(f"--grace-days must be 0 to {GRACE_DAYS_MAX}")
-    return days
+    return grace_days
 
 
 @action("create-user")
@@ -90,7 +90,7 @@ def set_password(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("create-application")
 def create_application(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Create an application and print its secrets."""
-    created = applications.management.create(
+    created_application = applications.management.create(
         call,
         arguments.name,
         require_user(call, arguments.owner).id,
@@ -98,16 +98,16 @@ def create_application(call: Call, arguments: argparse.Namespace) -> list[str]:
         flags=schema.parse_flags(arguments.intent, schema.PRIVILEGED_INTENT_FLAGS, ("--intent",), "privileged intent"),
         redirect_uris=arguments.redirect_uri,
     )
-    _record_application(call, "application.create", created.row)
+    _record_application(call, "application.create", created_application.row)
     if arguments.intent:
-        developers.schedule_size_check(call, created.row.id)
+        developers.schedule_size_check(call, created_application.row.id)
     lines = [
-        f"id: {created.row.id}",
-        f"client secret: {created.client_secret}",
-        f"public key: {created.row.verify_key}",
+        f"id: {created_application.row.id}",
+        f"client secret: {created_application.client_secret}",
+        f"public key: {created_application.row.verify_key}",
     ]
-    if created.bot_token is not None:
-        lines.append(f"bot token: {created.bot_token}")
+    if created_application.bot_token is not None:
+        lines.append(f"bot token: {created_application.bot_token}")
     return lines
 
 
@@ -175,12 +175,12 @@ def change_user(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("list-approvals")
 def list_approvals(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Print the pending approval requests."""
-    pending = developers.list_pending(call.tx)
-    applications_by_id = applications.find_many(call.tx, [row.application_id for row in pending])
+    pending_requests = developers.list_pending(call.tx)
+    applications_by_id = applications.find_many(call.tx, [row.application_id for row in pending_requests])
     lines = [
         f"{row.application_id} {row.kind} {row.name}: {applications_by_id[row.application_id].name}, reason: "
         + " ".join(row.reason.split())
-        for row in pending
+        for row in pending_requests
         if row.application_id in applications_by_id
     ]
     return lines or ["No pending requests."]
@@ -213,8 +213,10 @@ def deny_approval(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Deny an application's request for a scope or an intent."""
     row = require_application(call, arguments.application_id)
     kind = "intent" if arguments.name in PRIVILEGED_INTENTS else "scope"
-    pending = {(request.application_id, request.kind, request.name) for request in developers.list_pending(call.tx)}
-    if (row.id, kind, arguments.name) not in pending:
+    pending_keys = {
+        (request.application_id, request.kind, request.name) for request in developers.list_pending(call.tx)
+    }
+    if (row.id, kind, arguments.name) not in pending_keys:
         raise AdminError(f"{row.name} has no pending request for {arguments.name}")
     developers.deny(call, row, kind, arguments.name)
     _record_application(call, "application.deny_approval", row, detail=arguments.name)
@@ -294,10 +296,10 @@ def parse_future_time(call: Call, text: str) -> int:
 
     Raise AdminError if it is invalid, not in the future, or after `LATEST_MS`."""
     try:
-        time = datetime.fromisoformat(text)
+        parsed_time = datetime.fromisoformat(text)
     except ValueError:
         raise AdminError(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
-    ms = codec.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
-    if not call.now_ms < ms <= LATEST_MS:
+    time_ms = codec.milliseconds(parsed_time if parsed_time.tzinfo is not None else parsed_time.replace(tzinfo=UTC))
+    if not call.now_ms < time_ms <= LATEST_MS:
         raise AdminError(f"{text} is not in the future")
-    return ms
+    return time_ms

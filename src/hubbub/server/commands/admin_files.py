@@ -47,17 +47,21 @@ def delete_file(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("set-quota")
 def set_quota(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Set the storage quota of an account or guild, or restore the default quota."""
-    quota = None if arguments.bytes == "default" else parse_id(arguments.bytes)
-    if quota is not None and quota > QUOTA_BYTES_MAX:
+    quota_bytes = None if arguments.bytes == "default" else parse_id(arguments.bytes)
+    if quota_bytes is not None and quota_bytes > QUOTA_BYTES_MAX:
         raise AdminError(f"the quota must be at most {QUOTA_BYTES_MAX} bytes")
     if arguments.user is not None:
         user = require_user(call, arguments.user)
-        kind, target_id, name = "user", int(user.id), user.username
+        target_kind, target_id, target_name = "user", int(user.id), user.username
     else:
         guild = require_guild(call, arguments.guild)
-        kind, target_id, name = "guild", guild.id, guild.name
-    file_administration.set_quota(call, kind, target_id, name, quota, reason=arguments.reason)
-    return [f"{name} has the default quota." if quota is None else f"{name} has a quota of {quota} bytes."]
+        target_kind, target_id, target_name = "guild", guild.id, guild.name
+    file_administration.set_quota(call, target_kind, target_id, target_name, quota_bytes, reason=arguments.reason)
+    return [
+        f"{target_name} has the default quota."
+        if quota_bytes is None
+        else f"{target_name} has a quota of {quota_bytes} bytes."
+    ]
 
 
 def _describe(owner: StorageOwner) -> str:

@@ -85,12 +85,12 @@ def read_values(arguments: argparse.Namespace) -> dict[str, Any]:
 
 async def perform(app: App, name: str, values: dict[str, Any]) -> list[str]:
     """Run an action in one transaction and return the lines to print, or raise AdminError."""
-    function = ACTIONS.get(name)
-    if function is None:
+    action_function = ACTIONS.get(name)
+    if action_function is None:
         raise AdminError(f"the running server does not know the command {name}; restart it after an update")
     arguments = argparse.Namespace(**values)
     try:
-        return await app.database.write(lambda tx: function(app.make_call(tx), arguments))
+        return await app.database.write(lambda tx: action_function(app.make_call(tx), arguments))
     except WorldError as error:
         raise AdminError(str(error)) from error
     except ApiError as error:
@@ -100,7 +100,7 @@ async def perform(app: App, name: str, values: dict[str, Any]) -> list[str]:
 # The command
 
 
-def send(data: Path, name: str, values: dict[str, Any]) -> list[str] | None:
+def send(data_folder: Path, name: str, values: dict[str, Any]) -> list[str] | None:
     """Run an action in the server of a data folder. Return its lines, or None if no server is listening.
 
     Raise AdminError if the action fails."""
@@ -109,13 +109,13 @@ def send(data: Path, name: str, values: dict[str, Any]) -> list[str] | None:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(RESPONSE_TIMEOUT_SECONDS)
         try:
-            connection.connect(str(data / SOCKET_FILE))
+            connection.connect(str(data_folder / SOCKET_FILE))
         except OSError:
             return None
         try:
             connection.sendall(msgspec.json.encode(_Request(name=name, values=values)) + b"\n")
-            received = b"".join(iter(lambda: connection.recv(REQUEST_BYTES_MAX), b""))
-            response = msgspec.json.decode(received, type=_Response)
+            response_bytes = b"".join(iter(lambda: connection.recv(REQUEST_BYTES_MAX), b""))
+            response = msgspec.json.decode(response_bytes, type=_Response)
         except (OSError, msgspec.DecodeError) as error:
             raise AdminError(f"the running server did not answer; look at its log ({error})") from error
     if response.error is not None:
@@ -124,7 +124,7 @@ def send(data: Path, name: str, values: dict[str, Any]) -> list[str] | None:
 
 
 def stream(
-    data: Path, name: str, values: dict[str, Any], progress: Callable[[str, int, int], None]
+    data_folder: Path, name: str, values: dict[str, Any], progress: Callable[[str, int, int], None]
 ) -> list[str] | None:
     """Run a long action in the server of a data folder, and report its progress.
 
@@ -134,7 +134,7 @@ def stream(
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(RESPONSE_TIMEOUT_SECONDS)
         try:
-            connection.connect(str(data / SOCKET_FILE))
+            connection.connect(str(data_folder / SOCKET_FILE))
         except OSError:
             return None
         try:
@@ -178,11 +178,11 @@ class AdminSocket:
         try:
             # The process holds the lock of the database, so a file of this name is left over from a killed process.
             path.unlink(missing_ok=True)
-            mask = os.umask(0o177)
+            previous_mask = os.umask(0o177)
             try:
                 listener.bind(str(path))
             finally:
-                os.umask(mask)
+                os.umask(previous_mask)
             self._server = await asyncio.start_unix_server(self._handle, sock=listener, limit=REQUEST_BYTES_MAX)
         except OSError as error:
             listener.close()
@@ -217,17 +217,17 @@ class AdminSocket:
             writer.write(msgspec.json.encode(_Response(progress=(name, count, total))) + b"\n")
 
         self._is_long_action_running = True
-        task = asyncio.ensure_future(action(self._app, values, report))
-        closed = asyncio.ensure_future(reader.read(1))
+        action_task = asyncio.ensure_future(action(self._app, values, report))
+        disconnect_task = asyncio.ensure_future(reader.read(1))
         try:
-            await asyncio.wait({task, closed}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
+            await asyncio.wait({action_task, disconnect_task}, return_when=asyncio.FIRST_COMPLETED)
+            if not action_task.done():
                 raise AdminError("the command was interrupted")
-            return task.result()
+            return action_task.result()
         finally:
-            for running in (task, closed):
-                running.cancel()
-            await asyncio.gather(task, closed, return_exceptions=True)
+            for unfinished_task in (action_task, disconnect_task):
+                unfinished_task.cancel()
+            await asyncio.gather(action_task, disconnect_task, return_exceptions=True)
             self._is_long_action_running = False
 
     async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _Response:

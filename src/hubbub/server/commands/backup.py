@@ -60,19 +60,19 @@ def _create(config: Config, arguments: argparse.Namespace) -> int:
             return print_error(f"{source} does not exist; set --data to the data folder")
     if destination.exists():
         return print_error(f"{destination} already exists; choose a new folder for the backup")
-    partial = destination.with_name(f"{destination.name}.partial")
-    if partial.exists():
-        shutil.rmtree(partial)
+    partial_folder = destination.with_name(f"{destination.name}.partial")
+    if partial_folder.exists():
+        shutil.rmtree(partial_folder)
     try:
-        partial.mkdir(parents=True, mode=0o700)
-        manifest = asyncio.run(_fill(config, arguments, partial))
-        manifests.write_manifest(partial, manifest)
-        os.replace(partial, destination)
+        partial_folder.mkdir(parents=True, mode=0o700)
+        manifest = asyncio.run(_fill(config, arguments, partial_folder))
+        manifests.write_manifest(partial_folder, manifest)
+        os.replace(partial_folder, destination)
     except _FAILURES as error:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(partial_folder, ignore_errors=True)
         return print_error(f"the backup failed: {_describe(error)}")
     except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(partial_folder, ignore_errors=True)
         raise
     file_count = 0 if manifest.files is None else manifest.files.count
     print(f"Backup created in {destination}: database {manifest.database.size} bytes, {file_count} files")
@@ -94,12 +94,12 @@ async def _fill(config: Config, arguments: argparse.Namespace, folder: Path) -> 
     """Copy database and files to the folder of a backup and return the manifest."""
     with ProgressBar() as progress:
         if config.database_url is not None:
-            copy = creation.dump_postgres(config.database_url, folder, progress.update, arguments.pg_bin)
+            database_copy = creation.dump_postgres(config.database_url, folder, progress.update, arguments.pg_bin)
         else:
-            copy = creation.copy_embedded(Path(config.data or "") / DATABASE_FILE, folder)
+            database_copy = creation.copy_embedded(Path(config.data or "") / DATABASE_FILE, folder)
         if arguments.without_files:
-            return copy.manifest
-        return await creation.copy_files(backends.open_files(config), folder, copy, progress.update)
+            return database_copy.manifest
+        return await creation.copy_files(backends.open_files(config), folder, database_copy, progress.update)
 
 
 def run_restore(config: Config, arguments: argparse.Namespace) -> int:
@@ -109,9 +109,9 @@ def run_restore(config: Config, arguments: argparse.Namespace) -> int:
         manifest = manifests.read_manifest(backup)
         restoration.require_usable(manifest)
         if (manifest.store == "postgresql") != (config.database_url is not None):
-            setting = "an empty database" if manifest.store == "postgresql" else "a new data folder"
-            name = "--database-url" if manifest.store == "postgresql" else "--data"
-            return print_error(f"the backup is of {manifest.store}; set {name} to {setting}")
+            target_description = "an empty database" if manifest.store == "postgresql" else "a new data folder"
+            flag = "--database-url" if manifest.store == "postgresql" else "--data"
+            return print_error(f"the backup is of {manifest.store}; set {flag} to {target_description}")
         with ProgressBar() as progress:
             damage = manifests.find_damage(backup, manifest, progress.update)
             if damage:

@@ -39,8 +39,8 @@ def issue(folder: Path, names: list[str]) -> Certificate:
     The certificate authority is read from the folder, or created there if it is missing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    files = Certificate(folder / "ca.pem", folder / "voice.pem", folder / "voice-key.pem")
-    authority, authority_key = _load_or_create_authority(files.authority, folder / "ca-key.pem")
+    certificate_files = Certificate(folder / "ca.pem", folder / "voice.pem", folder / "voice-key.pem")
+    authority, authority_key = _load_or_create_authority(certificate_files.authority, folder / "ca-key.pem")
     key = ec.generate_private_key(ec.SECP256R1())
     subject_names = [_general_name(name) for name in dict.fromkeys((*LOCAL_NAMES, *names))]
     certificate = (
@@ -51,9 +51,9 @@ def issue(folder: Path, names: list[str]) -> Certificate:
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
         .sign(authority_key, hashes.SHA256())
     )
-    _write_key(files.key, key)
-    files.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    return files
+    _write_key(certificate_files.key, key)
+    certificate_files.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    return certificate_files
 
 
 def _load_or_create_authority(path: Path, key_path: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
@@ -111,8 +111,8 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
-    data = key.private_bytes(
+    key_pem = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
-        stream.write(data)
+        stream.write(key_pem)

@@ -42,8 +42,10 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     print(f"Exported {summary.guild_name} to {output}:")
     for name, count in summary.counts.items():
         print(f"  {name}: {count}")
-    if summary.missing_files:
-        print(f"{summary.missing_files} files are missing in the file store, so the archive does not contain them.")
+    if summary.missing_file_count:
+        print(
+            f"{summary.missing_file_count} files are missing in the file store, so the archive does not contain them."
+        )
     print(f"To import it on another server: hubbub import {output} --owner USERNAME")
     return 0
 
@@ -70,14 +72,16 @@ async def _export(config: Config, guild_id: int, output: Path, with_invites: boo
             files = backends.open_files(config)
             with _open_snapshot(path) as tx:
 
-                async def read_snapshot(work: Callable[[Tx], Any]) -> Any:
-                    return work(tx)
+                async def read_snapshot(read_function: Callable[[Tx], Any]) -> Any:
+                    return read_function(tx)
 
                 return await export(read_snapshot, files)
         database = backends.open_database(config)
         await database.start()
         try:
-            return await export(lambda work: database.read(work, long=True), backends.open_files(config))
+            return await export(
+                lambda read_function: database.read(read_function, long=True), backends.open_files(config)
+            )
         finally:
             await database.close()
 

@@ -98,15 +98,15 @@ def _check(config: Config, file: str) -> list[str]:
         raise AdminError(f"{file} does not exist")
     source = open_source(path)
     try:
-        found = check(source, backends.new_clock(config).now_ms())
+        dry_run = check(source, backends.new_clock(config).now_ms())
     finally:
         source.close()
     lines = [f"{file} is valid ({source.format}). An import would create the guild {source.guild_name}:"]
-    lines += [f"  {name}: {count}" for name, count in found.counts.items()]
-    lines.append(f"  files: {found.files} ({found.file_bytes} bytes)")
-    if found.rejected_files:
-        lines.append(f"{found.rejected_files} files are too large and would be left out.")
-    return lines + found.notes
+    lines += [f"  {name}: {count}" for name, count in dry_run.counts.items()]
+    lines.append(f"  files: {dry_run.file_count} ({dry_run.file_bytes} bytes)")
+    if dry_run.rejected_file_count:
+        lines.append(f"{dry_run.rejected_file_count} files are too large and would be left out.")
+    return lines + dry_run.notes
 
 
 async def import_file(app: App, values: dict[str, Any], progress: Progress) -> list[str]:
@@ -145,10 +145,12 @@ def _describe(source: Source, summary: ImportSummary) -> list[str]:
         return [f"This file was imported before, as the guild {summary.guild_id}. Nothing changed."]
     lines = [f"Imported {source.guild_name} as the guild {summary.guild_id}:"]
     lines += [f"  {name}: {count}" for name, count in summary.counts.items()]
-    if summary.skipped:
-        lines.append(f"{summary.skipped} records refer to objects that the file does not contain, and were left out.")
-    if summary.missing_files:
-        lines.append(f"{summary.missing_files} files are damaged or too large, and were left out.")
+    if summary.skipped_count:
+        lines.append(
+            f"{summary.skipped_count} records refer to objects that the file does not contain, and were left out."
+        )
+    if summary.missing_file_count:
+        lines.append(f"{summary.missing_file_count} files are damaged or too large, and were left out.")
     lines += summary.notes
     if summary.counts.get("users"):
         lines.append(f"To hand accounts over to their users: hubbub import claims {summary.guild_id}")

@@ -34,8 +34,8 @@ class ProgressBar:
             return
         self._shown_at = now
         if total:
-            filled = WIDTH * min(count, total) // total
-            self._show(f"{subject:<12} [{'#' * filled}{'.' * (WIDTH - filled)}] {count}/{total}")
+            filled_width = WIDTH * min(count, total) // total
+            self._show(f"{subject:<12} [{'#' * filled_width}{'.' * (WIDTH - filled_width)}] {count}/{total}")
         else:
             self._show(f"{subject:<12} {count}")
 

@@ -112,11 +112,11 @@ async def _run_until_stopped(
     """Start the platform, announce it, wait for `stop_event`, and shut it down."""
     app = App(config, tls=tls)
     control = ControlApi(app) if config.control else None
-    code = 0
+    exit_code = 0
 
     def stop_after_failure() -> None:
-        nonlocal code
-        code = 1
+        nonlocal exit_code
+        exit_code = 1
         stop_event.set()
 
     app.on_fatal = stop_after_failure
@@ -125,20 +125,20 @@ async def _run_until_stopped(
         # Rehearsals are started often, and few of them show the chat client.
         load_static_files()[1].load()
     await app.start()
-    compression = None if is_rehearsal else asyncio.ensure_future(_compress_client())
+    compression_task = None if is_rehearsal else asyncio.ensure_future(_compress_client())
     admin_socket = AdminSocket(app, {"import": _import_file})
     await admin_socket.start()
     stack = contextlib.ExitStack()
     try:
-        built = worlds.BuiltWorld()
+        built_world = worlds.BuiltWorld()
         if world is not None:
-            built = await worlds.load_initial(app, world, seed)
+            built_world = await worlds.load_initial(app, world, seed)
         if control is not None:
-            control.built_world = built
+            control.built_world = built_world
             if record is not None:
                 stack.callback(_start_recording(control, record, seed).close)
         control_token = control.token if control is not None else None
-        document = ready_document.build_document(app.config, built, control_token, tls=tls)
+        document = ready_document.build_document(app.config, built_world, control_token, tls=tls)
         if config.ready_file is not None:
             ready_document.write(config.ready_file, document)
         console_url = None if control is None else control.create_console_url()
@@ -149,9 +149,10 @@ async def _run_until_stopped(
             console_url=console_url,
             ready_file=config.ready_file,
         )
-        if "api" in config.roles and (missing := list_missing_features()):
+        if "api" in config.roles and (missing_features := list_missing_features()):
             log.warning(
-                "Third-party files are missing, so the chat client has no %s; see hubbub doctor", ", ".join(missing)
+                "Third-party files are missing, so the chat client has no %s; see hubbub doctor",
+                ", ".join(missing_features),
             )
         tune_garbage_collection()
         await stop_event.wait()
@@ -159,15 +160,15 @@ async def _run_until_stopped(
             print(format_report((await control.get_report()).findings), flush=True)
         log.info("Shutting down")
     finally:
-        if compression is not None:
-            await compression
+        if compression_task is not None:
+            await compression_task
         if control is not None:
             await control.close()
         await admin_socket.close()
         await app.stop()
         stack.close()
     log.info("Stopped")
-    return code
+    return exit_code
 
 
 async def _import_file(app: App, values: dict[str, Any], progress: Callable[[str, int, int], None]) -> list[str]:
@@ -204,12 +205,12 @@ def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Conf
 
     The files are in the data folder, or in a temporary folder if there is none. Return the configuration with the voice
     certificate, and the certificate of the HTTP server or None."""
-    names = [urlsplit(config.web_url).hostname or "localhost"]
+    host_names = [urlsplit(config.web_url).hostname or "localhost"]
     voice = config.voice
     needs_voice = "voice" in config.roles and voice.certificate_file is None and voice.endpoint is None
     if needs_voice:
         try:
-            names.append(sockets.resolve_public_address(config))
+            host_names.append(sockets.resolve_public_address(config))
         except ConfigError as error:
             log.warning("Voice is disabled: %s", error)
             needs_voice = False
@@ -222,17 +223,20 @@ def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Conf
         with contextlib.suppress(OSError):
             # Create the folder with the mode that the store uses; if this fails, the store reports the error.
             Path(config.data).mkdir(mode=0o700, parents=True, exist_ok=True)
-    files = certificates.issue(folder, names)
-    authority = str(files.authority.absolute())
+    certificate_files = certificates.issue(folder, host_names)
+    authority = str(certificate_files.authority.absolute())
     if needs_voice:
         voice = msgspec.structs.replace(
-            voice, certificate_file=str(files.certificate), key_file=str(files.key), ca_file=authority
+            voice,
+            certificate_file=str(certificate_files.certificate),
+            key_file=str(certificate_files.key),
+            ca_file=authority,
         )
     config = msgspec.structs.replace(config, voice=voice)
     if not config.tls:
         return config, None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(files.certificate, files.key)
+    context.load_cert_chain(certificate_files.certificate, certificate_files.key)
     return config, ServerTls(context, authority)
 
 
@@ -304,8 +308,8 @@ def _announce_ready(
         summary = startup_summary(document, is_rehearsal=is_rehearsal, has_pages=has_pages, console_url=console_url)
         print(summary, flush=True)
     elif is_rehearsal:
-        place = "run it in a terminal or set --ready-file FILE" if ready_file is None else f"see {ready_file}"
-        print(f"hubbub dev is ready at {document.web}\nUsers, passwords and tokens: {place}", flush=True)
+        location_text = "run it in a terminal or set --ready-file FILE" if ready_file is None else f"see {ready_file}"
+        print(f"hubbub dev is ready at {document.web}\nUsers, passwords and tokens: {location_text}", flush=True)
 
 
 def startup_summary(

@@ -43,7 +43,7 @@ Labels = frozenset[tuple[str, str]]
 class Sample(NamedTuple):
     """The metrics of a server at one time."""
 
-    at: float
+    sampled_at: float
     """Monotonic time in seconds."""
     values: Mapping[str, Mapping[Labels, float]]
     """Values by metric name and labels."""
@@ -54,13 +54,13 @@ class Sample(NamedTuple):
         return sum(value for labels, value in values.items() if matches is None or matches(dict(labels)))
 
 
-def parse(text: str, at: float) -> Sample:
+def parse(text: str, sampled_at: float) -> Sample:
     """Parse metrics in the Prometheus text format."""
     values: dict[str, dict[Labels, float]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             values.setdefault(sample.name, {})[frozenset(sample.labels.items())] = sample.value
-    return Sample(at, values)
+    return Sample(sampled_at, values)
 
 
 class Rates:
@@ -70,7 +70,7 @@ class Rates:
         """Create the rates since `first`; None stands for the start of the server."""
         self._first = first
         self._last = last
-        self._seconds = last.at - first.at if first is not None else 0.0
+        self._seconds = last.sampled_at - first.sampled_at if first is not None else 0.0
 
     def rate(self, name: str, matches: Callable[[dict[str, str]], bool] | None = None) -> float:
         """Return the increase of a counter per second; 0 without a first sample."""
@@ -80,30 +80,32 @@ class Rates:
         return max(0.0, self._last.total(name, matches) - self._first.total(name, matches)) / self._seconds
 
     def quantile(
-        self, share: float, name: str, matches: Callable[[dict[str, str]], bool] | None = None
+        self, fraction: float, name: str, matches: Callable[[dict[str, str]], bool] | None = None
     ) -> float | None:
         """Return a quantile of a histogram in seconds, interpolated in its bucket; None without an observation."""
         counts: dict[float, float] = {}
         for sample, sign in ((self._last, 1), (self._first, -1)):
             if sample is not None:
                 for labels, value in sample.values.get(f"{name}_bucket", {}).items():
-                    names = dict(labels)
-                    if matches is None or matches(names):
-                        bound = float(names["le"])
+                    label_values = dict(labels)
+                    if matches is None or matches(label_values):
+                        bound = float(label_values["le"])
                         counts[bound] = counts.get(bound, 0.0) + sign * value
         bounds = sorted(counts)
         if not bounds or counts[bounds[-1]] <= 0:
             return None
-        rank = share * counts[bounds[-1]]
-        lower, lower_count = 0.0, 0.0
+        rank = fraction * counts[bounds[-1]]
+        lower_bound, lower_count = 0.0, 0.0
         for bound in bounds:
             if counts[bound] >= rank:
                 if bound == float("inf"):
-                    return lower
-                inside = counts[bound] - lower_count
-                return lower + (bound - lower) * ((rank - lower_count) / inside if inside else 1.0)
-            lower, lower_count = bound, counts[bound]
-        return lower
+                    return lower_bound
+                bucket_count = counts[bound] - lower_count
+                return lower_bound + (bound - lower_bound) * (
+                    (rank - lower_count) / bucket_count if bucket_count else 1.0
+                )
+            lower_bound, lower_count = bound, counts[bound]
+        return lower_bound
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
@@ -136,10 +138,10 @@ def _resolve_url(config: Config, arguments: argparse.Namespace) -> str:
 async def _show(url: str, interval_seconds: float, *, is_live: bool) -> None:
     timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout) as client:
-        samples = deque([await _read(client, url)])
+        samples = deque([await _read_sample(client, url)])
         if not is_live:
             await asyncio.sleep(interval_seconds)
-            samples.append(await _read(client, url))
+            samples.append(await _read_sample(client, url))
             print(render(url, samples[0], samples[1], is_since_start=True, operations_max=OPERATIONS_MAX))
             return
         print(_HIDE_CURSOR, end="")
@@ -148,21 +150,25 @@ async def _show(url: str, interval_seconds: float, *, is_live: bool) -> None:
                 await asyncio.sleep(interval_seconds)
                 problem = ""
                 try:
-                    samples.append(await _read(client, url))
+                    samples.append(await _read_sample(client, url))
                 except TopError as error:
                     problem = f"\n{error}"
-                while len(samples) > 2 and samples[-1].at - samples[1].at >= WINDOW_SECONDS:
+                while len(samples) > 2 and samples[-1].sampled_at - samples[1].sampled_at >= WINDOW_SECONDS:
                     samples.popleft()
-                rows = max(1, shutil.get_terminal_size().lines - FIXED_LINES)
+                operation_rows = max(1, shutil.get_terminal_size().lines - FIXED_LINES)
                 text = render(
-                    url, samples[0], samples[-1], is_since_start=False, operations_max=min(rows, OPERATIONS_MAX)
+                    url,
+                    samples[0],
+                    samples[-1],
+                    is_since_start=False,
+                    operations_max=min(operation_rows, OPERATIONS_MAX),
                 )
                 print(f"{_CLEAR}{text}{problem}\n\nPress Ctrl-C to stop.", end="", flush=True)
         finally:
             print(_SHOW_CURSOR, flush=True)
 
 
-async def _read(client: aiohttp.ClientSession, url: str) -> Sample:
+async def _read_sample(client: aiohttp.ClientSession, url: str) -> Sample:
     """Read the metrics of a server. Raise TopError if that fails."""
     try:
         async with client.get(f"{url}/metrics") as response:
@@ -186,9 +192,11 @@ def render(url: str, first: Sample, last: Sample, *, is_since_start: bool, opera
     """Return the view as text: rates between both samples, and latencies between them or since the start."""
     rates = Rates(first, last)
     latencies = Rates(None, last) if is_since_start else rates
-    period = "since the start" if is_since_start else f"in the last {max(1, round(last.at - first.at))} s"
-    requests = rates.rate("hubbub_http_requests_total")
-    errors = rates.rate("hubbub_http_requests_total", _is_server_error)
+    period = (
+        "since the start" if is_since_start else f"in the last {max(1, round(last.sampled_at - first.sampled_at))} s"
+    )
+    request_rate = rates.rate("hubbub_http_requests_total")
+    error_rate = rates.rate("hubbub_http_requests_total", _is_server_error)
     version = next((dict(labels).get("version", "") for labels in last.values.get("hubbub_build_info", {})), "")
     lines = [
         f"hubbub {version} at {url}, latencies {period}",
@@ -201,9 +209,9 @@ def render(url: str, first: Sample, last: Sample, *, is_since_start: bool, opera
         ),
         _line(
             "Requests",
-            f"{requests:.1f}/s",
+            f"{request_rate:.1f}/s",
             f"{last.total('hubbub_http_requests_active'):.0f} in progress",
-            f"{_percent(errors, requests)} server errors",
+            f"{_percent(error_rate, request_rate)} server errors",
             f"{rates.rate('hubbub_rate_limited_total'):.1f}/s rate limited",
         ),
         _line(
@@ -250,8 +258,8 @@ def _operation_lines(last: Sample, rates: Rates, latencies: Rates, operations_ma
     """Return a line for each of the most frequent operations."""
     counts: dict[tuple[str, str], float] = {}
     for labels, count in last.values.get("hubbub_http_request_seconds_count", {}).items():
-        names = dict(labels)
-        counts[names["method"], names["route"]] = count
+        label_values = dict(labels)
+        counts[label_values["method"], label_values["route"]] = count
 
     def matcher(method: str, route: str) -> Callable[[dict[str, str]], bool]:
         return lambda labels: labels["method"] == method and labels["route"] == route
@@ -260,18 +268,18 @@ def _operation_lines(last: Sample, rates: Rates, latencies: Rates, operations_ma
         matches = matcher(method, route)
         return lambda labels: matches(labels) and _is_server_error(labels)
 
-    ranked = []
+    ranked_operations = []
     for (method, route), count in counts.items():
         matches = matcher(method, route)
-        ranked.append((rates.rate("hubbub_http_requests_total", matches), count, method, route, matches))
-    ranked.sort(key=lambda entry: entry[:4], reverse=True)
+        ranked_operations.append((rates.rate("hubbub_http_requests_total", matches), count, method, route, matches))
+    ranked_operations.sort(key=lambda entry: entry[:4], reverse=True)
     lines = []
-    for rate, _, method, route, matches in ranked[:operations_max]:
-        errors = rates.rate("hubbub_http_requests_total", failure_matcher(method, route))
-        p50, p99 = (latencies.quantile(share, "hubbub_http_request_seconds", matches) for share in (0.5, 0.99))
+    for rate, _, method, route, matches in ranked_operations[:operations_max]:
+        error_rate = rates.rate("hubbub_http_requests_total", failure_matcher(method, route))
+        p50, p99 = (latencies.quantile(fraction, "hubbub_http_request_seconds", matches) for fraction in (0.5, 0.99))
         name = f"{method} {route}"
         name = name if len(name) <= 60 else f"{name[:59]}…"
-        lines.append(f"{name:<60} {rate:>8.1f} {_percent(errors, rate):>7} {_duration(p50):>9} {_duration(p99):>9}")
+        lines.append(f"{name:<60} {rate:>8.1f} {_percent(error_rate, rate):>7} {_duration(p50):>9} {_duration(p99):>9}")
     return lines or ["no requests yet"]
 
 
@@ -290,7 +298,7 @@ def _connections(last: Sample) -> list[str]:
 
 
 def _latency(rates: Rates, name: str) -> str:
-    p50, p99 = (rates.quantile(share, name) for share in (0.5, 0.99))
+    p50, p99 = (rates.quantile(fraction, name) for fraction in (0.5, 0.99))
     return f"p50 {_duration(p50)}, p99 {_duration(p99)}"
 
 

@@ -138,9 +138,9 @@ class Printer:
 def _describe_result(entry: Mapping[str, Any]) -> str:
     if entry["delivered"] is not None:
         return f"to {entry['delivered']}" + (f", not to {entry['missed']}" if entry["missed"] else "")
-    parts = [
+    texts = [
         "" if entry["status"] is None else str(entry["status"]),
         "" if entry["milliseconds"] is None else f"{entry['milliseconds']} ms",
         entry["note"] or "",
     ]
-    return ", ".join(part for part in parts if part)
+    return ", ".join(text for text in texts if text)

@@ -57,15 +57,15 @@ def _write_world(arguments: argparse.Namespace) -> int:
     """Write or print a world file with the roles and channels of a template."""
     source = Path(arguments.source)
     if source.exists():
-        data = source.read_bytes()
+        template_json = source.read_bytes()
     else:
-        code = _CODE.fullmatch(arguments.source)
-        if code is None or arguments.api is None:
+        code_match = _CODE.fullmatch(arguments.source)
+        if code_match is None or arguments.api is None:
             raise WorldCommandError(
                 f"{arguments.source} is not a file; to fetch a template, pass its code and --api URL"
             )
-        data = _fetch("GET", f"{arguments.api.rstrip('/')}/guilds/templates/{code[1]}", {})
-    text = build_world_text(read_template(data), arguments.application)
+        template_json = _fetch("GET", f"{arguments.api.rstrip('/')}/guilds/templates/{code_match[1]}", {})
+    text = build_world_text(read_template(template_json), arguments.application)
     if arguments.output is None:
         print(text, end="")
     else:
@@ -76,30 +76,30 @@ def _write_world(arguments: argparse.Namespace) -> int:
 
 def _copy_commands(arguments: argparse.Namespace) -> int:
     """Register the commands of a file or of an application elsewhere for an application of a rehearsal."""
-    ready = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])
-    application = ready["applications"].get(arguments.application)
+    document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])
+    application = document["applications"].get(arguments.application)
     if application is None or application["bot"] is None:
-        names = ", ".join(ready["applications"])
+        names = ", ".join(document["applications"])
         raise WorldCommandError(f"the world has no bot {arguments.application!r}; it has: {names}")
     if arguments.api is None:
-        data = Path(arguments.source).read_bytes()
+        commands_json = Path(arguments.source).read_bytes()
     else:
         token = os.environ.get(TOKEN_VARIABLE, "")
         if not token:
             raise WorldCommandError(f"set {TOKEN_VARIABLE} to the bot token of the application")
         url = f"{arguments.api.rstrip('/')}/applications/{arguments.source}/commands?with_localizations=true"
-        data = _fetch("GET", url, {"Authorization": f"Bot {token}"})
-    commands = _read_commands(data)
-    url = f"{ready['api']}/applications/{application['id']}/commands"
+        commands_json = _fetch("GET", url, {"Authorization": f"Bot {token}"})
+    commands = _read_commands(commands_json)
+    url = f"{document['api']}/applications/{application['id']}/commands"
     headers = {"Authorization": f"Bot {application['bot']['token']}", "Content-Type": "application/json"}
     _fetch("PUT", url, headers, codec.encode(commands))
     print(f"Registered {len(commands)} commands of {arguments.application}.")
     return 0
 
 
-def _read_commands(data: bytes) -> list[dict[str, Any]]:
+def _read_commands(commands_json: bytes) -> list[dict[str, Any]]:
     try:
-        commands = codec.decode(data, list[dict[str, Any]])
+        commands = codec.decode(commands_json, list[dict[str, Any]])
     except ValueError as error:
         raise WorldCommandError(f"this is not a list of commands: {error}") from error
     return [
@@ -111,13 +111,13 @@ def _read_commands(data: bytes) -> list[dict[str, Any]]:
 def _fetch(method: str, url: str, headers: dict[str, str], body: bytes | None = None) -> bytes:
     """Send a request and return the body of a successful response. Raise WorldCommandError for any other result."""
     try:
-        status, data = asyncio.run(_send(method, url, headers, body))
+        status, response_body = asyncio.run(_send(method, url, headers, body))
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         raise WorldCommandError(f"cannot reach {url}: {error or type(error).__name__}") from error
     if status >= 300:
-        detail = data[:500].decode("utf-8", "replace")
+        detail = response_body[:500].decode("utf-8", "replace")
         raise WorldCommandError(f"{method} {url} responded with {status}: {detail}")
-    return data
+    return response_body
 
 
 async def _send(method: str, url: str, headers: dict[str, str], body: bytes | None) -> tuple[int, bytes]:
@@ -127,12 +127,12 @@ async def _send(method: str, url: str, headers: dict[str, str], body: bytes | No
         aiohttp.ClientSession(timeout=timeout) as client,
         client.request(method, url, headers=headers, data=body, allow_redirects=False) as response,
     ):
-        data = b""
+        response_body = b""
         async for chunk in response.content.iter_chunked(65536):
-            data += chunk
-            if len(data) > RESPONSE_BYTES_MAX:
+            response_body += chunk
+            if len(response_body) > RESPONSE_BYTES_MAX:
                 raise ValueError("the response is too large")
-        return response.status, data
+        return response.status, response_body
 
 
 ACTIONS: Final = {"from-template": _write_world, "copy-commands": _copy_commands}

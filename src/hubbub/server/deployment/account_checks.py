@@ -21,9 +21,9 @@ from hubbub.server.deployment.target import (
 )
 from hubbub.server.terminal import Finding
 
-FILE_BYTES: Final = 3 * 1024**2
+TEST_FILE_BYTES: Final = 3 * 1024**2
 """Size of the uploaded file in bytes: above the usual default limit of a proxy, below the default limit of Hubbub."""
-RANGE: Final = (1_000_000, 1_000_999)
+TEST_RANGE: Final = (1_000_000, 1_000_999)
 """First and last byte of the range request."""
 PACKET_TRIES_MAX: Final = 5
 PACKET_TIMEOUT_SECONDS: Final = 1.0
@@ -47,7 +47,7 @@ class AccountChecks:
             yield Finding(
                 "problem",
                 "account",
-                f"a guild could not be created: {status} {_message(guild)}",
+                f"a guild could not be created: {status} {_error_message(guild)}",
                 "use the token of a user who may create guilds; bots cannot",
             )
             return
@@ -58,27 +58,30 @@ class AccountChecks:
             status, body = await self._target.request("DELETE", f"/guilds/{guild['id']}")
         if status != 204:
             yield Finding(
-                "note", "account", f"the guild {guild['id']} was not deleted: {_message(body)}", "delete this guild"
+                "note",
+                "account",
+                f"the guild {guild['id']} was not deleted: {_error_message(body)}",
+                "delete this guild",
             )
 
     async def _check_in_guild(self, guild_id: str) -> AsyncIterator[Finding]:
         _, channels = await self._target.request("GET", f"/guilds/{guild_id}/channels")
-        text_id, voice_id = (
+        text_channel_id, voice_channel_id = (
             next(channel["id"] for channel in channels if channel["type"] == channel_type)
             for channel_type in (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE)
         )
         try:
-            async for finding in self._check_file(text_id):
+            async for finding in self._check_file(text_channel_id):
                 yield finding
         except CONNECTION_ERRORS as error:
             yield connection_problem("upload", self._target.url, error)
         try:
-            yield await self._check_voice(guild_id, voice_id)
+            yield await self._check_voice(guild_id, voice_channel_id)
         except CONNECTION_ERRORS as error:
             yield connection_problem("voice", self._target.url, error)
 
     async def _check_file(self, channel_id: str) -> AsyncIterator[Finding]:
-        content = secrets.token_bytes(FILE_BYTES)
+        content = secrets.token_bytes(TEST_FILE_BYTES)
         form = aiohttp.FormData()
         form.add_field("files[0]", content, filename="probe.bin")
         async with self._target.client.post(
@@ -93,7 +96,7 @@ class AccountChecks:
             yield Finding(
                 "problem",
                 "upload",
-                f"a file of 3 MiB was rejected: {status} {_message(message)}",
+                f"a file of 3 MiB was rejected: {status} {_error_message(message)}",
                 "check the size limits",
             )
             return
@@ -105,10 +108,10 @@ class AccountChecks:
             return Finding(
                 "problem", "cdn range", f"files are at {url.partition('?')[0]}", f"set --public-url {self._target.url}"
             )
-        first, last = RANGE
-        async with self._target.client.get(url, headers={"Range": f"bytes={first}-{last}"}) as response:
+        first_byte, last_byte = TEST_RANGE
+        async with self._target.client.get(url, headers={"Range": f"bytes={first_byte}-{last_byte}"}) as response:
             body = await response.read()
-            if response.status == 206 and body == content[first : last + 1]:
+            if response.status == 206 and body == content[first_byte : last_byte + 1]:
                 return Finding("ok", "cdn range", "serves parts of files")
             return Finding(
                 "problem",
@@ -128,11 +131,11 @@ class AccountChecks:
             # A voice state that the snapshot of GUILD_CREATE contains is not sent as an event.
             while (await _receive_events(gateway, "GUILD_CREATE"))["GUILD_CREATE"]["id"] != guild_id:
                 pass
-            state = {"guild_id": guild_id, "channel_id": channel_id, "self_mute": True, "self_deaf": True}
-            await gateway.send_json({"op": GatewayOpcode.VOICE_STATE_UPDATE, "d": state})
+            voice_state = {"guild_id": guild_id, "channel_id": channel_id, "self_mute": True, "self_deaf": True}
+            await gateway.send_json({"op": GatewayOpcode.VOICE_STATE_UPDATE, "d": voice_state})
             events = await _receive_events(gateway, "VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
-            server = events["VOICE_SERVER_UPDATE"]
-            if server["endpoint"] is None:
+            voice_server = events["VOICE_SERVER_UPDATE"]
+            if voice_server["endpoint"] is None:
                 return Finding(
                     "note",
                     "voice",
@@ -143,10 +146,10 @@ class AccountChecks:
                 "server_id": guild_id,
                 "user_id": ready["user"]["id"],
                 "session_id": events["VOICE_STATE_UPDATE"]["session_id"],
-                "token": server["token"],
+                "token": voice_server["token"],
                 "max_dave_protocol_version": 1,
             }
-            return await self._check_call(str(server["endpoint"]), voice_identify)
+            return await self._check_call(str(voice_server["endpoint"]), voice_identify)
 
     async def _check_call(self, endpoint: str, identify: dict[str, Any]) -> Finding:
         """Start a voice session and check that packets arrive."""
@@ -175,15 +178,15 @@ class AccountChecks:
 async def check_packets(ip: str, port: int, ssrc: int) -> Finding:
     """Send up to `PACKET_TRIES_MAX` address discovery packets to a voice server, and return the finding about its response."""
     loop = asyncio.get_running_loop()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-        udp.setblocking(False)
-        udp.connect((ip, port))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp_socket:
+        udp_socket.setblocking(False)
+        udp_socket.connect((ip, port))
         for _ in range(PACKET_TRIES_MAX):
             try:
-                udp.send(discovery_request(ssrc))
+                udp_socket.send(discovery_request(ssrc))
                 async with asyncio.timeout(PACKET_TIMEOUT_SECONDS):
                     while True:
-                        address = parse_discovery_response(await loop.sock_recv(udp, PACKET_BYTES_MAX), ssrc)
+                        address = parse_discovery_response(await loop.sock_recv(udp_socket, PACKET_BYTES_MAX), ssrc)
                         if address is not None:
                             return Finding("ok", "voice", f"packets to {ip}:{port} arrive, from {address[0]}")
             except TimeoutError:
@@ -225,6 +228,6 @@ async def _receive(voice_gateway: aiohttp.ClientWebSocketResponse, opcode: Voice
             return payload["d"]
 
 
-def _message(body: Any) -> str:
+def _error_message(body: Any) -> str:
     """Return the message of an error body, or an empty string."""
     return str(body.get("message", "")) if isinstance(body, dict) else ""

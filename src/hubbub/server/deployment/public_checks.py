@@ -19,7 +19,7 @@ from hubbub.server.terminal import Finding
 
 UPLOAD_BYTES: Final = ATTACHMENT_BYTES_MAX_BY_TIER[0]
 """Size of the request that must pass the proxy: the default limit of one file."""
-ORIGIN: Final = "https://origin.example"
+TEST_ORIGIN: Final = "https://origin.example"
 """Origin of another website, which may use the API from a browser."""
 PNG_SIGNATURE: Final = b"\x89PNG"
 REQUEST_ID_HEADER: Final = "X-Request-Id"
@@ -65,12 +65,12 @@ class PublicChecks:
             yield status_problem("api", 200)
             return
         if 300 <= status < 400:
-            parts = urlsplit(headers.get("Location", ""))
+            url_parts = urlsplit(headers.get("Location", ""))
             yield Finding(
                 "problem",
                 "api",
-                f"{self._target.url} redirects to {parts.scheme}://{parts.netloc}",
-                f"check that URL: hubbub doctor --url {parts.scheme}://{parts.netloc}",
+                f"{self._target.url} redirects to {url_parts.scheme}://{url_parts.netloc}",
+                f"check that URL: hubbub doctor --url {url_parts.scheme}://{url_parts.netloc}",
             )
         elif REQUEST_ID_HEADER not in headers or not isinstance(document, dict):
             yield status_problem("api", status)
@@ -112,8 +112,8 @@ class PublicChecks:
     async def _check_gateway(self) -> Finding:
         url = f"{self._target.gateway}?v=10&encoding=json"
         try:
-            async with self._target.client.ws_connect(url) as socket:
-                hello = await socket.receive_json()
+            async with self._target.client.ws_connect(url) as websocket:
+                hello = await websocket.receive_json()
         except aiohttp.WSServerHandshakeError as error:
             if error.status in (400, 426):
                 return Finding(
@@ -133,7 +133,7 @@ class PublicChecks:
 
     async def _check_body_size(self) -> Finding:
         """Send a request that Hubbub rejects for its missing token, and a proxy for its size."""
-        size = f"{UPLOAD_BYTES // 1024**2} MiB"
+        size_text = f"{UPLOAD_BYTES // 1024**2} MiB"
         form = aiohttp.FormData()
         form.add_field("files[0]", bytes(UPLOAD_BYTES), filename="probe.bin")
         try:
@@ -147,12 +147,12 @@ class PublicChecks:
             # The connection was closed while the body was sent.
             status, is_hubbub = 413, False
         if is_hubbub:
-            return Finding("ok", "body size", f"a request of {size} passes the proxy")
+            return Finding("ok", "body size", f"a request of {size_text} passes the proxy")
         if status == 413:
             return Finding(
                 "problem",
                 "body size",
-                f"the proxy rejects a request of {size}",
+                f"the proxy rejects a request of {size_text}",
                 "raise its limit above http.upload_bytes_max, for example client_max_body_size 110m in nginx",
             )
         return status_problem("body size", status)
@@ -165,26 +165,31 @@ class PublicChecks:
 
     async def _check_cors(self) -> Finding:
         url = f"{self._target.api}/users/@me"
-        preflight = {
-            "Origin": ORIGIN,
+        preflight_headers = {
+            "Origin": TEST_ORIGIN,
             "Access-Control-Request-Method": "PATCH",
             "Access-Control-Request-Headers": "authorization",
         }
-        async with self._target.client.options(url, headers=preflight) as response:
-            status, allowed = response.status, response.headers.getall("Access-Control-Allow-Origin", [])
-            headers = response.headers.get("Access-Control-Allow-Headers", "").lower()
+        async with self._target.client.options(url, headers=preflight_headers) as response:
+            status, preflight_origins = response.status, response.headers.getall("Access-Control-Allow-Origin", [])
+            allowed_headers = response.headers.get("Access-Control-Allow-Headers", "").lower()
         # `hubbub dev` accepts other websites only with a bearer token (decisions/0077); this one is not valid.
-        page_headers = {"Origin": ORIGIN, "Authorization": "Bearer doctor"}
+        page_headers = {"Origin": TEST_ORIGIN, "Authorization": "Bearer doctor"}
         async with self._target.client.get(url, headers=page_headers) as response:
-            allowed_by_response = response.headers.getall("Access-Control-Allow-Origin", [])
-        if len(allowed) > 1 or len(allowed_by_response) > 1:
+            response_origins = response.headers.getall("Access-Control-Allow-Origin", [])
+        if len(preflight_origins) > 1 or len(response_origins) > 1:
             return Finding(
                 "problem",
                 "cors",
                 "responses have two Access-Control-Allow-Origin headers, which browsers reject",
                 "remove the header from the proxy's configuration; Hubbub sends it",
             )
-        if status >= 300 or allowed != ["*"] or allowed_by_response != ["*"] or "authorization" not in headers:
+        if (
+            status >= 300
+            or preflight_origins != ["*"]
+            or response_origins != ["*"]
+            or "authorization" not in allowed_headers
+        ):
             return Finding(
                 "problem",
                 "cors",

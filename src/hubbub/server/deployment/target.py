@@ -50,8 +50,8 @@ class DeploymentTarget:
     @property
     def gateway(self) -> str:
         """The gateway URL that belongs to the public URL."""
-        scheme, _, rest = self.url.partition("://")
-        return f"{'wss' if scheme == 'https' else 'ws'}://{rest}/gateway"
+        scheme, _, host_and_path = self.url.partition("://")
+        return f"{'wss' if scheme == 'https' else 'ws'}://{host_and_path}/gateway"
 
     @property
     def is_local(self) -> bool:
@@ -67,12 +67,12 @@ class DeploymentTarget:
 
 def parse_url(text: str) -> str:
     """Return a public URL without its trailing slash; raise ValueError if it is not the root of a website."""
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    url_parts = urlsplit(text)
+    if url_parts.scheme not in ("http", "https") or not url_parts.hostname:
         raise ValueError(f"--url {text} is not a URL; use the form https://chat.example.org")
-    if parts.path.rstrip("/") or parts.query or parts.fragment:
-        raise ValueError(f"--url {text} contains a path; use {parts.scheme}://{parts.netloc}")
-    return f"{parts.scheme}://{parts.netloc}"
+    if url_parts.path.rstrip("/") or url_parts.query or url_parts.fragment:
+        raise ValueError(f"--url {text} contains a path; use {url_parts.scheme}://{url_parts.netloc}")
+    return f"{url_parts.scheme}://{url_parts.netloc}"
 
 
 def read_token(path: Path) -> str:

@@ -26,26 +26,33 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_actions(
-    recorded: Sequence[RecordedInput], replayed: Sequence[RecordedInput], mapping: IdMapping
+    recorded_inputs: Sequence[RecordedInput], replayed_inputs: Sequence[RecordedInput], mapping: IdMapping
 ) -> list[Difference]:
     """Return the differences of the writes of a program in one step. Pairs of equal actions extend the mapping."""
-    before = [action for action in recorded if action.is_write]
-    after = [action for action in replayed if action.is_write]
+    recorded_writes = [action for action in recorded_inputs if action.is_write]
+    replayed_writes = [action for action in replayed_inputs if action.is_write]
     matcher = difflib.SequenceMatcher(
-        None, [describe(action) for action in before], [describe(action) for action in after]
+        None, [describe(action) for action in recorded_writes], [describe(action) for action in replayed_writes]
     )
     differences = []
-    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+    for tag, recorded_start, recorded_end, replayed_start, replayed_end in matcher.get_opcodes():
         if tag == "equal":
-            for old, new in zip(before[start:end], after[other_start:other_end], strict=True):
-                mapping.learn(old.response, new.response)
-                mapping.learn_custom_ids(old.body, new.body)
-                details = list(_compare_action(old, new, mapping))
+            for recorded_write, replayed_write in zip(
+                recorded_writes[recorded_start:recorded_end], replayed_writes[replayed_start:replayed_end], strict=True
+            ):
+                mapping.learn(recorded_write.response, replayed_write.response)
+                mapping.learn_custom_ids(recorded_write.body, replayed_write.body)
+                details = list(_compare_action(recorded_write, replayed_write, mapping))
                 if details:
-                    differences.append(Difference(kind="changed", action=describe(new), details=details))
+                    differences.append(Difference(kind="changed", action=describe(replayed_write), details=details))
             continue
-        differences += [Difference(kind="missing", action=describe(action)) for action in before[start:end]]
-        differences += [Difference(kind="added", action=describe(action)) for action in after[other_start:other_end]]
+        differences += [
+            Difference(kind="missing", action=describe(action))
+            for action in recorded_writes[recorded_start:recorded_end]
+        ]
+        differences += [
+            Difference(kind="added", action=describe(action)) for action in replayed_writes[replayed_start:replayed_end]
+        ]
     return differences
 
 
@@ -55,32 +62,36 @@ def describe(action: RecordedInput) -> str:
     return f"{action.actor} {name}".strip()
 
 
-def _compare_action(old: RecordedInput, new: RecordedInput, mapping: IdMapping) -> Iterator[str]:
-    if old.status != new.status:
-        yield f"status: {old.status} -> {new.status}"
+def _compare_action(recorded_write: RecordedInput, replayed_write: RecordedInput, mapping: IdMapping) -> Iterator[str]:
+    if recorded_write.status != replayed_write.status:
+        yield f"status: {recorded_write.status} -> {replayed_write.status}"
     # The path of a response to an interaction has the ID and the token of the interaction.
-    if not old.route.startswith(("/interactions/", "/webhooks/")):
-        old_path = mapping.translate(old.path)
-        if old_path != new.path:
-            yield f"path: {old_path} -> {new.path}"
-    old_value, new_value = decode_json(mapping.translate(old.body)), decode_json(new.body)
-    if old_value is None and new_value is None:
-        if old.content_type.partition(";")[0] != new.content_type.partition(";")[0]:
-            yield f"content type: {old.content_type} -> {new.content_type}"
+    if not recorded_write.route.startswith(("/interactions/", "/webhooks/")):
+        recorded_path = mapping.translate(recorded_write.path)
+        if recorded_path != replayed_write.path:
+            yield f"path: {recorded_path} -> {replayed_write.path}"
+    recorded_body, replayed_body = decode_json(mapping.translate(recorded_write.body)), decode_json(replayed_write.body)
+    if recorded_body is None and replayed_body is None:
+        if recorded_write.content_type.partition(";")[0] != replayed_write.content_type.partition(";")[0]:
+            yield f"content type: {recorded_write.content_type} -> {replayed_write.content_type}"
         return
-    yield from _compare_values(old_value, new_value, ())
+    yield from _compare_values(recorded_body, replayed_body, ())
 
 
-def _compare_values(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[str]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
+def _compare_values(recorded_value: Any, replayed_value: Any, path: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(recorded_value, dict) and isinstance(replayed_value, dict):
+        for key in [*recorded_value, *(key for key in replayed_value if key not in recorded_value)]:
             if key not in IGNORED_KEYS:
-                yield from _compare_values(old.get(key), new.get(key), (*path, key))
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, (first, second) in enumerate(zip(old, new, strict=True)):
-            yield from _compare_values(first, second, (*path, str(index)))
-    elif old != new:
-        yield f"{'.'.join(path) or 'body'}: {_shorten(old)} -> {_shorten(new)}"
+                yield from _compare_values(recorded_value.get(key), replayed_value.get(key), (*path, key))
+    elif (
+        isinstance(recorded_value, list)
+        and isinstance(replayed_value, list)
+        and len(recorded_value) == len(replayed_value)
+    ):
+        for index, (recorded_item, replayed_item) in enumerate(zip(recorded_value, replayed_value, strict=True)):
+            yield from _compare_values(recorded_item, replayed_item, (*path, str(index)))
+    elif recorded_value != replayed_value:
+        yield f"{'.'.join(path) or 'body'}: {_shorten(recorded_value)} -> {_shorten(replayed_value)}"
 
 
 def _shorten(value: Any) -> str:

@@ -16,7 +16,7 @@ from hubbub.server.recordings.recording_file import RecordedInput, Recording
 from hubbub.server.recordings.replayer import Step, split_steps
 
 _API_PREFIX: Final = re.compile(r"^/api(?:/v\d+)?")
-_ID: Final = re.compile(r"\b\d{15,20}\b")
+_ID_PATTERN: Final = re.compile(r"\b\d{15,20}\b")
 _PERSON_ROUTE: Final = re.compile(r"/control/people/([^/]+)/(\w+)")
 _MESSAGE_ROUTE: Final = "/channels/{channel_id}/messages"
 _FIXTURE: Final = '''\
@@ -42,11 +42,11 @@ class GeneratedTestWriter:
 
     def render(self) -> str:
         """Return the text of the file."""
-        body: list[str] = []
+        step_lines: list[str] = []
         for step in self._steps:
-            body += self._step_lines(step)
-        people = [f"    {variable} = hubbub.users[{_quote(name)}]" for name, variable in self._people.items()]
-        connect = [f"    {variable}.connect()" for variable in self._people.values()]
+            step_lines += self._step_lines(step)
+        people_lines = [f"    {variable} = hubbub.users[{_quote(name)}]" for name, variable in self._people.items()]
+        connect_lines = [f"    {variable}.connect()" for variable in self._people.values()]
         header = self._recording.header
         lines = [
             '"""A rehearsal that was generated from a recording. Edit it like any other test."""',
@@ -63,10 +63,14 @@ class GeneratedTestWriter:
             "",
             f"@pytest.mark.hubbub(seed=SEED, now=NOW{'' if header.world is None else ', world=WORLD'})",
             "def test_the_recorded_session(hubbub, program):",
-            *people,
-            *connect,
-            *body,
-            *([] if any(line and not line.lstrip().startswith("#") for line in (*people, *body)) else ["    pass"]),
+            *people_lines,
+            *connect_lines,
+            *step_lines,
+            *(
+                []
+                if any(line and not line.lstrip().startswith("#") for line in (*people_lines, *step_lines))
+                else ["    pass"]
+            ),
         ]
         return "\n".join(lines) + "\n"
 
@@ -78,45 +82,45 @@ class GeneratedTestWriter:
         for action in step.actions:
             message = _sent_message(action)
             if message is not None and observer is not None:
-                assign = self._keep_result(f"message_{action.id}", message) if message.get("components") else ""
-                expected = f'"MESSAGE_CREATE", content={_quote(message["content"])}'
-                lines.append(f"    {assign}{observer}.expect({expected})")
+                assignment = self._keep_result(f"message_{action.id}", message) if message.get("components") else ""
+                expected_event = f'"MESSAGE_CREATE", content={_quote(message["content"])}'
+                lines.append(f"    {assignment}{observer}.expect({expected_event})")
             elif action.is_write and action.kind == "http":
                 lines.append(f"    # The program sent {action.method} {action.route}.")
         return lines
 
     def _cause_lines(self, step: Step) -> list[str]:
-        recorded = step.cause
-        assert recorded is not None
-        if recorded.kind == "frame":
-            return [f"    # {recorded.actor or 'A client'} sent {recorded.frame} over the gateway."]
-        if recorded.status >= HTTPStatus.BAD_REQUEST:
-            return [f"    # {_describe_request(recorded)} was rejected with {recorded.status}."]
-        if recorded.kind == "control":
-            return self._control_lines(recorded, step.number)
-        if not recorded.actor:
-            return [f"    # A client without a token sent {recorded.method} {recorded.route}."]
-        person, body = self._person(recorded.actor), decode_json(recorded.body)
+        recorded_input = step.cause
+        assert recorded_input is not None
+        if recorded_input.kind == "frame":
+            return [f"    # {recorded_input.actor or 'A client'} sent {recorded_input.frame} over the gateway."]
+        if recorded_input.status >= HTTPStatus.BAD_REQUEST:
+            return [f"    # {_describe_request(recorded_input)} was rejected with {recorded_input.status}."]
+        if recorded_input.kind == "control":
+            return self._control_lines(recorded_input, step.number)
+        if not recorded_input.actor:
+            return [f"    # A client without a token sent {recorded_input.method} {recorded_input.route}."]
+        person, body = self._person(recorded_input.actor), decode_json(recorded_input.body)
         argument = "" if body is None else f", json={self._python(body)}"
-        path = self._text(_API_PREFIX.sub("", recorded.path))
-        call = f"{person}.request({_quote(recorded.method)}, {path}{argument})"
-        return [f"    {self._assign(recorded, step.number)}{call}"]
+        path = self._text(_API_PREFIX.sub("", recorded_input.path))
+        call_text = f"{person}.request({_quote(recorded_input.method)}, {path}{argument})"
+        return [f"    {self._assign(recorded_input, step.number)}{call_text}"]
 
-    def _control_lines(self, recorded: RecordedInput, number: int) -> list[str]:
-        body = decode_json(recorded.body) or {}
-        if recorded.path.startswith("/control/clock/"):
-            name = recorded.path.rpartition("/")[2]
+    def _control_lines(self, recorded_input: RecordedInput, step_number: int) -> list[str]:
+        body = decode_json(recorded_input.body) or {}
+        if recorded_input.path.startswith("/control/clock/"):
+            name = recorded_input.path.rpartition("/")[2]
             argument = {"set": _quote(str(body.get("now"))), "advance": f"milliseconds={body.get('ms')}"}.get(name, "")
             return [f"    hubbub.clock.{name}({argument})"]
-        match = _PERSON_ROUTE.match(recorded.path)
+        match = _PERSON_ROUTE.match(recorded_input.path)
         if match is not None and match[2] == "say":
             person, channel = self._person(match[1]), self._text(body["channel"])
-            assign = self._assign(recorded, number)
-            return [f"    {assign}{person}.send_message({channel}, {self._text(body.get('content', ''))})"]
+            assignment = self._assign(recorded_input, step_number)
+            return [f"    {assignment}{person}.send_message({channel}, {self._text(body.get('content', ''))})"]
         arguments = None if match is None else self._interaction_arguments(match[2], body)
         if match is None or arguments is None:
-            return [f"    # {_describe_request(recorded)}"]
-        return self._interaction_lines(f"{self._person(match[1])}.{match[2]}({arguments})", recorded, number)
+            return [f"    # {_describe_request(recorded_input)}"]
+        return self._interaction_lines(f"{self._person(match[1])}.{match[2]}({arguments})", recorded_input, step_number)
 
     def _interaction_arguments(self, action: str, body: dict[str, Any]) -> str | None:
         """Return the arguments of a call that uses an application; None if the test cannot repeat the action."""
@@ -132,13 +136,15 @@ class GeneratedTestWriter:
                 arguments.append(f"application={_quote(application)}")
         elif action in ("click", "choose"):
             identifier = body["button" if action == "click" else "select"]
-            types = (ComponentType.BUTTON,) if action == "click" else forms.SELECT_TYPES
-            message = self._find_result(body.get("message"), lambda item: forms.has_component(item, identifier, types))
+            component_types = (ComponentType.BUTTON,) if action == "click" else forms.SELECT_TYPES
+            message = self._find_result(
+                body.get("message"), lambda candidate: forms.has_component(candidate, identifier, component_types)
+            )
             if message is None:
                 return None
             arguments = [message, _quote(identifier), *map(self._text, body.get("values") or [])]
         elif action == "submit":
-            modal = self._find_result(body.get("modal"), lambda item: "title" in item)
+            modal = self._find_result(body.get("modal"), lambda candidate: "title" in candidate)
             if modal is None:
                 return None
             arguments = [modal, self._python(values)]
@@ -146,16 +152,16 @@ class GeneratedTestWriter:
             return None
         return ", ".join([*arguments, *([] if body.get("wait_for_answer", True) else ["wait_for_answer=False"])])
 
-    def _interaction_lines(self, call: str, recorded: RecordedInput, number: int) -> list[str]:
+    def _interaction_lines(self, call_text: str, recorded_input: RecordedInput, step_number: int) -> list[str]:
         """Return a call that uses an application, and the expected text of the response."""
-        response = decode_json(recorded.response) or {}
+        response = decode_json(recorded_input.response) or {}
         result = response.get("message") or response.get("modal")
         if result is None:
-            return [f"    {call}"]
-        lines = [f"    {self._keep_result(f'result_{number}', result)}{call}"]
-        key = "title" if response.get("modal") else "content"
-        if result.get(key):
-            lines.append(f'    assert result_{number}["{key}"] == {self._text(result[key])}')
+            return [f"    {call_text}"]
+        lines = [f"    {self._keep_result(f'result_{step_number}', result)}{call_text}"]
+        field = "title" if response.get("modal") else "content"
+        if result.get(field):
+            lines.append(f'    assert result_{step_number}["{field}"] == {self._text(result[field])}')
         return lines
 
     def _keep_result(self, variable: str, result: dict[str, Any]) -> str:
@@ -175,25 +181,27 @@ class GeneratedTestWriter:
     def _person(self, name: str) -> str:
         return self._people.setdefault(name, re.sub(r"\W", "_", name) or "person")
 
-    def _assign(self, recorded: RecordedInput, number: int) -> str:
+    def _assign(self, recorded_input: RecordedInput, step_number: int) -> str:
         """Return the assignment of a result whose ID a later input uses, or an empty string."""
-        response = decode_json(recorded.response)
+        response = decode_json(recorded_input.response)
         object_id = response.get("id") if isinstance(response, dict) else None
-        later = [step.cause for step in self._steps[number + 1 :] if step.cause is not None]
-        if not isinstance(object_id, str) or not any(object_id in other.path + other.body for other in later):
+        later_inputs = [step.cause for step in self._steps[step_number + 1 :] if step.cause is not None]
+        if not isinstance(object_id, str) or not any(
+            object_id in later_input.path + later_input.body for later_input in later_inputs
+        ):
             return ""
-        self._variables[object_id] = f'result_{number}["id"]'
-        return f"result_{number} = "
+        self._variables[object_id] = f'result_{step_number}["id"]'
+        return f"result_{step_number} = "
 
     def _text(self, text: str) -> str:
         """Return the literal of a text, in which IDs of results are expressions."""
-        if not any(object_id in self._variables for object_id in _ID.findall(text)):
+        if not any(object_id in self._variables for object_id in _ID_PATTERN.findall(text)):
             return _quote(text)
-        escaped = text.replace("{", "{{").replace("}", "}}")
-        replaced = _ID.sub(
-            lambda match: f"{{{self._variables[match[0]]}}}" if match[0] in self._variables else match[0], escaped
+        escaped_text = text.replace("{", "{{").replace("}", "}}")
+        replaced_text = _ID_PATTERN.sub(
+            lambda match: f"{{{self._variables[match[0]]}}}" if match[0] in self._variables else match[0], escaped_text
         )
-        return "f'" + replaced.replace("'", "\\'") + "'"
+        return "f'" + replaced_text.replace("'", "\\'") + "'"
 
     def _python(self, value: Any) -> str:
         text = pprint.pformat(value, width=100, sort_dicts=False).replace("\n", "\n        ")
@@ -210,9 +218,9 @@ def _sent_message(action: RecordedInput) -> dict[str, Any] | None:
     return message if isinstance(message, dict) and message.get("content") else None
 
 
-def _describe_request(recorded: RecordedInput) -> str:
+def _describe_request(recorded_input: RecordedInput) -> str:
     """Return a request in one line."""
-    return " ".join([recorded.method, recorded.path, *recorded.body.split()])
+    return " ".join([recorded_input.method, recorded_input.path, *recorded_input.body.split()])
 
 
 def _iso_time(ms: int) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from hubbub.protocol import codec
 
-_ID: Final = re.compile(r"\b\d{15,20}\b")
+_ID_PATTERN: Final = re.compile(r"\b\d{15,20}\b")
 _TOKEN_KEYS: Final = frozenset({"code", "token"})
 _GENERATED_CUSTOM_ID: Final = re.compile(r"[0-9a-f]{32}")
 """A custom_id that a library such as discord.py generates at random."""
@@ -20,46 +20,51 @@ class IdMapping:
         self._ids: dict[str, str] = {}
         self._tokens: dict[str, str] = {}
 
-    def learn(self, recorded: str, replayed: str) -> None:
+    def learn(self, recorded_json: str, replayed_json: str) -> None:
         """Compare two responses to the same request; values at the same place correspond to each other."""
-        before, after = decode_json(recorded), decode_json(replayed)
-        if before is not None and after is not None:
-            self._learn(before, after, "")
+        recorded_value, replayed_value = decode_json(recorded_json), decode_json(replayed_json)
+        if recorded_value is not None and replayed_value is not None:
+            self._learn(recorded_value, replayed_value, "")
 
-    def learn_custom_ids(self, recorded: str, replayed: str) -> None:
+    def learn_custom_ids(self, recorded_json: str, replayed_json: str) -> None:
         """Compare two bodies of the same request; generated custom_ids at the same place correspond to each other."""
-        self._learn_custom_ids(decode_json(recorded), decode_json(replayed), "")
+        self._learn_custom_ids(decode_json(recorded_json), decode_json(replayed_json), "")
 
-    def _learn_custom_ids(self, before: Any, after: Any, key: str) -> None:
-        if isinstance(before, dict) and isinstance(after, dict):
-            for name in before.keys() & after.keys():
-                self._learn_custom_ids(before[name], after[name], name)
-        elif isinstance(before, list) and isinstance(after, list):
-            for first, second in zip(before, after, strict=False):
-                self._learn_custom_ids(first, second, key)
-        elif key == "custom_id" and isinstance(before, str) and isinstance(after, str) and before != after:
-            if _GENERATED_CUSTOM_ID.fullmatch(before) and _GENERATED_CUSTOM_ID.fullmatch(after):
-                self._tokens.setdefault(before, after)
+    def _learn_custom_ids(self, recorded_value: Any, replayed_value: Any, key: str) -> None:
+        if isinstance(recorded_value, dict) and isinstance(replayed_value, dict):
+            for name in recorded_value.keys() & replayed_value.keys():
+                self._learn_custom_ids(recorded_value[name], replayed_value[name], name)
+        elif isinstance(recorded_value, list) and isinstance(replayed_value, list):
+            for recorded_item, replayed_item in zip(recorded_value, replayed_value, strict=False):
+                self._learn_custom_ids(recorded_item, replayed_item, key)
+        elif (
+            key == "custom_id"
+            and isinstance(recorded_value, str)
+            and isinstance(replayed_value, str)
+            and recorded_value != replayed_value
+        ):
+            if _GENERATED_CUSTOM_ID.fullmatch(recorded_value) and _GENERATED_CUSTOM_ID.fullmatch(replayed_value):
+                self._tokens.setdefault(recorded_value, replayed_value)
 
-    def _learn(self, before: Any, after: Any, key: str) -> None:
-        if isinstance(before, dict) and isinstance(after, dict):
-            for name in before.keys() & after.keys():
-                self._learn(before[name], after[name], name)
-        elif isinstance(before, list) and isinstance(after, list):
-            for first, second in zip(before, after, strict=False):
-                self._learn(first, second, key)
-        elif isinstance(before, str) and isinstance(after, str) and before != after:
-            if _ID.fullmatch(before) and _ID.fullmatch(after):
-                self._ids.setdefault(before, after)
+    def _learn(self, recorded_value: Any, replayed_value: Any, key: str) -> None:
+        if isinstance(recorded_value, dict) and isinstance(replayed_value, dict):
+            for name in recorded_value.keys() & replayed_value.keys():
+                self._learn(recorded_value[name], replayed_value[name], name)
+        elif isinstance(recorded_value, list) and isinstance(replayed_value, list):
+            for recorded_item, replayed_item in zip(recorded_value, replayed_value, strict=False):
+                self._learn(recorded_item, replayed_item, key)
+        elif isinstance(recorded_value, str) and isinstance(replayed_value, str) and recorded_value != replayed_value:
+            if _ID_PATTERN.fullmatch(recorded_value) and _ID_PATTERN.fullmatch(replayed_value):
+                self._ids.setdefault(recorded_value, replayed_value)
             elif key in _TOKEN_KEYS:
-                self._tokens.setdefault(before, after)
+                self._tokens.setdefault(recorded_value, replayed_value)
 
     def translate(self, text: str) -> str:
         """Replace the recorded IDs and tokens in a path or body."""
-        text = _ID.sub(lambda match: self._ids.get(match[0], match[0]), text)
-        for before, after in self._tokens.items():
-            if before in text:
-                text = text.replace(before, after)
+        text = _ID_PATTERN.sub(lambda match: self._ids.get(match[0], match[0]), text)
+        for recorded_token, replayed_token in self._tokens.items():
+            if recorded_token in text:
+                text = text.replace(recorded_token, replayed_token)
         return text
 
 

@@ -31,9 +31,9 @@ class Recorder:
 
     def record(self, record: TrafficRecord) -> None:
         """Write an entry of the traffic, if it is an input."""
-        recorded = convert_record(record, self._get_built_world())
-        if recorded is not None:
-            self._write(codec.encode(recorded))
+        recorded_input = convert_record(record, self._get_built_world())
+        if recorded_input is not None:
+            self._write(codec.encode(recorded_input))
 
     def _write(self, line: bytes) -> None:
         self._file.write(line + b"\n")
@@ -44,13 +44,13 @@ class Recorder:
         self._file.close()
 
 
-def convert_record(record: TrafficRecord, built: BuiltWorld) -> RecordedInput | None:
+def convert_record(record: TrafficRecord, built_world: BuiltWorld) -> RecordedInput | None:
     """Return an entry of the traffic as an input, or None for any other entry.
 
     Events, voice frames, requests that an input causes and `UNRECORDED_CONTROL_ROUTES` are not inputs."""
     entry, content = record.entry, record.content
-    start = content.start
-    if entry.direction != "in" or content.is_person or start is None:
+    traffic_start = content.start
+    if entry.direction != "in" or content.is_person or traffic_start is None:
         return None
     kind: Literal["http", "frame", "control"] = (
         "control" if entry.kind == "control" else "http" if content.method else "frame"
@@ -59,16 +59,16 @@ def convert_record(record: TrafficRecord, built: BuiltWorld) -> RecordedInput | 
         return None
     if kind == "frame" and entry.summary.startswith("VOICE "):
         return None
-    is_start = entry.summary in ("IDENTIFY", "RESUME")
-    actor, is_bot = _find_actor(built, entry.user_id, _read_token(content.body) if is_start else "")
+    is_session_start = entry.summary in ("IDENTIFY", "RESUME")
+    actor, is_bot = _find_actor(built_world, entry.user_id, _read_token(content.body) if is_session_start else "")
     is_json = content.response_headers.get("Content-Type") == "application/json" or kind == "control"
     return RecordedInput(
         id=entry.id,
-        after=start.after,
-        now_ms=start.now_ms,
+        after=traffic_start.after,
+        now_ms=traffic_start.now_ms,
         kind=kind,
         actor=actor,
-        is_program=is_bot or _is_program_route(content, built),
+        is_program=is_bot or _is_program_route(content, built_world),
         method=content.method,
         path=content.path,
         route=content.route,
@@ -78,16 +78,16 @@ def convert_record(record: TrafficRecord, built: BuiltWorld) -> RecordedInput | 
         frame="" if content.method else entry.summary,
         connection=content.connection,
         # The token of an Identify is that of the actor.
-        **encode_body(b"" if is_start else content.body),
+        **encode_body(b"" if is_session_start else content.body),
     )
 
 
-def _find_actor(built: BuiltWorld, user_id: int | None, token: str) -> tuple[str, bool]:
+def _find_actor(built_world: BuiltWorld, user_id: int | None, token: str) -> tuple[str, bool]:
     """Return the name of the user or application with this ID or token, or an empty string, and whether it is a bot."""
-    for name, user in built.users.items():
+    for name, user in built_world.users.items():
         if user.id == user_id or user.token == token:
             return name, False
-    for name, application in built.applications.items():
+    for name, application in built_world.applications.items():
         if application.bot is not None and (application.bot.id == user_id or application.bot.token == token):
             return name, True
     return "", False
@@ -95,16 +95,16 @@ def _find_actor(built: BuiltWorld, user_id: int | None, token: str) -> tuple[str
 
 def _read_token(body: bytes) -> str:
     """Return the token of an Identify or Resume, or an empty string."""
-    data = decode_json(body.decode("utf-8", "replace"))
-    token = data.get("token") if isinstance(data, dict) else None
+    identification = decode_json(body.decode("utf-8", "replace"))
+    token = identification.get("token") if isinstance(identification, dict) else None
     return token.removeprefix("Bot ") if isinstance(token, str) else ""
 
 
-def _is_program_route(content: TrafficContent, built: BuiltWorld) -> bool:
+def _is_program_route(content: TrafficContent, built_world: BuiltWorld) -> bool:
     """Return whether an application sent a request with the token of an interaction in its path."""
     if "Authorization" in content.headers or not content.route.startswith(("/interactions/", "/webhooks/")):
         return False
     if content.route.startswith("/interactions/"):
         return True
     segments = content.path.partition("/webhooks/")[2].split("/")
-    return segments[0] in {str(int(application.id)) for application in built.applications.values()}
+    return segments[0] in {str(int(application.id)) for application in built_world.applications.values()}

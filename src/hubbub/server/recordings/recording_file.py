@@ -80,12 +80,12 @@ class Recording(msgspec.Struct, frozen=True):
     """The inputs in the order of their arrival."""
 
 
-def encode_body(data: bytes) -> dict[str, Any]:
+def encode_body(body: bytes) -> dict[str, Any]:
     """Return the fields `body` and `encoding` of a body."""
     try:
-        return {"body": data.decode(), "encoding": "text"}
+        return {"body": body.decode(), "encoding": "text"}
     except UnicodeDecodeError:
-        return {"body": base64.b64encode(data).decode(), "encoding": "base64"}
+        return {"body": base64.b64encode(body).decode(), "encoding": "base64"}
 
 
 def read_recording(path: str | Path) -> Recording:
@@ -103,4 +103,4 @@ def read_recording(path: str | Path) -> Recording:
         raise RecordingError(f"{path} is not a recording: {error}") from error
     if header.version != FORMAT_VERSION:
         raise RecordingError(f"{path} has the format version {header.version}; this version reads {FORMAT_VERSION}")
-    return Recording(header, sorted(inputs, key=lambda recorded: recorded.order))
+    return Recording(header, sorted(inputs, key=lambda recorded_input: recorded_input.order))

@@ -75,11 +75,11 @@ class ReplayReport(msgspec.Struct, frozen=True):
 def split_steps(recording: Recording) -> list[Step]:
     """Return the writes of people, each with the inputs of the program that followed; the first step is the start."""
     steps = [Step(0, None, [])]
-    for recorded in recording.inputs:
-        if recorded.is_program:
-            steps[-1].actions.append(recorded)
-        elif recorded.kind == "frame" or recorded.is_write:
-            steps.append(Step(len(steps), recorded, []))
+    for recorded_input in recording.inputs:
+        if recorded_input.is_program:
+            steps[-1].actions.append(recorded_input)
+        elif recorded_input.kind == "frame" or recorded_input.is_write:
+            steps.append(Step(len(steps), recorded_input, []))
     return steps
 
 
@@ -130,9 +130,9 @@ class Replayer:
             await app.stop()
 
     def _observe(self, record: TrafficRecord) -> None:
-        recorded = convert_record(record, self._control.built_world)
-        if recorded is not None and recorded.is_program:
-            self._actions.append(recorded)
+        program_input = convert_record(record, self._control.built_world)
+        if program_input is not None and program_input.is_program:
+            self._actions.append(program_input)
             self._changed.set()
 
     async def _replay(self, process: asyncio.subprocess.Process | None) -> ReplayReport:
@@ -154,12 +154,14 @@ class Replayer:
         """Wait until the program has sent the recorded number of writes and is quiet, for a limited time.
 
         Raise RecordingError if the program ends at the start."""
-        expected = sum(action.is_write for action in step.actions)
+        expected_write_count = sum(action.is_write for action in step.actions)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + (START_TIMEOUT_SECONDS if step.cause is None else self._wait_seconds)
         while True:
             self._changed.clear()
-            is_complete = sum(action.is_write for action in self._actions) >= expected and self._has_sessions(step)
+            is_complete = sum(
+                action.is_write for action in self._actions
+            ) >= expected_write_count and self._has_sessions(step)
             timeout_seconds = QUIET_SECONDS if is_complete else min(deadline - loop.time(), POLL_SECONDS)
             try:
                 await asyncio.wait_for(self._changed.wait(), max(timeout_seconds, 0.001))
@@ -173,55 +175,63 @@ class Replayer:
 
     def _has_sessions(self, step: Step) -> bool:
         """Return whether the bots that identified in a step have sessions; an Identify arrives before its session."""
-        names = {action.actor for action in step.actions if action.frame == "IDENTIFY"}
-        if not names or self._app.gateway is None:
+        bot_names = {action.actor for action in step.actions if action.frame == "IDENTIFY"}
+        if not bot_names or self._app.gateway is None:
             return True
-        connected = {session.user_id for session in self._app.gateway.sessions if session.connection is not None}
+        connected_user_ids = {
+            session.user_id for session in self._app.gateway.sessions if session.connection is not None
+        }
         applications = self._control.built_world.applications
-        bots = [applications[name].bot for name in names if name in applications]
-        return all(bot is None or int(bot.id) in connected for bot in bots)
+        bots = [applications[name].bot for name in bot_names if name in applications]
+        return all(bot is None or int(bot.id) in connected_user_ids for bot in bots)
 
-    async def _repeat(self, recorded: RecordedInput) -> str | None:
+    async def _repeat(self, recorded_input: RecordedInput) -> str | None:
         """Perform an input of people; return why it failed, or None."""
-        if recorded.now_ms > self._control.clock.now_ms():
-            await self._control.clock.run_until(recorded.now_ms)
-        if recorded.kind == "frame":
-            return await self._repeat_frame(recorded)
+        if recorded_input.now_ms > self._control.clock.now_ms():
+            await self._control.clock.run_until(recorded_input.now_ms)
+        if recorded_input.kind == "frame":
+            return await self._repeat_frame(recorded_input)
         headers = {PERSON_HEADER: "1"}
-        if recorded.content_type:
-            headers["Content-Type"] = recorded.content_type
-        if recorded.kind == "control":
+        if recorded_input.content_type:
+            headers["Content-Type"] = recorded_input.content_type
+        if recorded_input.kind == "control":
             headers["Authorization"] = f"Bearer {self._control.token}"
-        elif recorded.actor:
-            headers["Authorization"] = self._control.built_world.users[recorded.actor].token
-        data = recorded.data if recorded.encoding == "base64" else self._mapping.translate(recorded.body).encode()
-        url = f"{self._app.config.web_url}{self._mapping.translate(recorded.path)}"
+        elif recorded_input.actor:
+            headers["Authorization"] = self._control.built_world.users[recorded_input.actor].token
+        request_body = (
+            recorded_input.data
+            if recorded_input.encoding == "base64"
+            else self._mapping.translate(recorded_input.body).encode()
+        )
+        url = f"{self._app.config.web_url}{self._mapping.translate(recorded_input.path)}"
         async with self._http.request(
-            recorded.method, url, headers=headers, data=data or None, allow_redirects=False
+            recorded_input.method, url, headers=headers, data=request_body or None, allow_redirects=False
         ) as response:
-            body = (await response.read()).decode("utf-8", "replace")
-        self._mapping.learn(recorded.response, body)
-        if response.status != recorded.status:
-            return f"the response was {recorded.status} in the recording and is {response.status} now"
+            response_text = (await response.read()).decode("utf-8", "replace")
+        self._mapping.learn(recorded_input.response, response_text)
+        if response.status != recorded_input.status:
+            return f"the response was {recorded_input.status} in the recording and is {response.status} now"
         return None
 
-    async def _repeat_frame(self, recorded: RecordedInput) -> str | None:
+    async def _repeat_frame(self, recorded_input: RecordedInput) -> str | None:
         """Repeat a frame of a person's gateway client, for which Identify and Resume open a new session.
 
         Return why it failed, or None."""
-        session = self._sessions.get(recorded.connection)
-        if recorded.frame in ("IDENTIFY", "RESUME"):
+        session = self._sessions.get(recorded_input.connection)
+        if recorded_input.frame in ("IDENTIFY", "RESUME"):
             if session is not None:
                 await session.close()
-            user = self._control.built_world.users.get(recorded.actor)
+            user = self._control.built_world.users.get(recorded_input.actor)
             if user is None:
                 return "the user is not part of the world"
-            gateway = f"ws{self._app.config.web_url.removeprefix('http')}/gateway"
-            self._sessions[recorded.connection] = await ActorSession.open(
-                self._http, gateway, recorded.actor, user.token, None
+            gateway_url = f"ws{self._app.config.web_url.removeprefix('http')}/gateway"
+            self._sessions[recorded_input.connection] = await ActorSession.open(
+                self._http, gateway_url, recorded_input.actor, user.token, None
             )
         elif session is not None:
-            await session.send(GatewayOpcode[recorded.frame], decode_json(self._mapping.translate(recorded.body)))
+            await session.send(
+                GatewayOpcode[recorded_input.frame], decode_json(self._mapping.translate(recorded_input.body))
+            )
             await session.wait_for_sent_events()
         return None
 
@@ -248,8 +258,14 @@ async def _stop_program(process: asyncio.subprocess.Process) -> None:
 
 def format_report(report: ReplayReport, name: str) -> str:
     """Return a summary of the report and the steps with differences or problems as text."""
-    count = report.difference_count
-    summary = "no differences" if not count else "1 difference" if count == 1 else f"{count} differences"
+    difference_count = report.difference_count
+    summary = (
+        "no differences"
+        if not difference_count
+        else "1 difference"
+        if difference_count == 1
+        else f"{difference_count} differences"
+    )
     lines = [
         f"Replay of {name}: {len(report.results) - 1} steps, {report.action_count} actions of the program, {summary}."
     ]

@@ -213,11 +213,11 @@ class ChatExportSource:
         if self._is_scanned:
             return
         unknown_types: set[str] = set()
-        count = 0
+        message_count = 0
         for file in self._files:
-            number, first_ms = 0, 0
+            file_message_count, first_ms = 0, 0
             for line, message in self._iter_messages(file):
-                number += 1
+                file_message_count += 1
                 first_ms = first_ms or codec.milliseconds(message.timestamp)
                 self._add_user(message.author, file, line, "author.id")
                 for user in message.mentions:
@@ -233,18 +233,18 @@ class ChatExportSource:
                     unknown_types.add(message.type)
             # An export may split a channel into several files.
             channel_id = int(file.header.channel.id)
-            earlier_number, earlier_ms = self._channel_stats.get(channel_id, (0, 0))
+            earlier_message_count, earlier_ms = self._channel_stats.get(channel_id, (0, 0))
             self._channel_stats[channel_id] = (
-                earlier_number + number,
+                earlier_message_count + file_message_count,
                 min(earlier_ms, first_ms) if earlier_ms and first_ms else earlier_ms or first_ms,
             )
-            count += number
+            message_count += file_message_count
         self.totals = {
             "users": len(self._users),
             "members": len(self._users),
             "roles": len(self._roles) + 1,
             "channels": len(self._channel_stats),
-            "messages": count,
+            "messages": message_count,
         }
         self.notes += [f"Messages of type {name} are imported as plain messages." for name in sorted(unknown_types)]
         self.notes.append("The export contains no permissions; check the roles and channels after the import.")
@@ -252,9 +252,9 @@ class ChatExportSource:
 
     def _add_user(self, user: _User, file: _File, line: int, field: str) -> None:
         user_id = _require_id(user.id, file.name, line, field)
-        known = self._users.get(user_id)
+        known_user = self._users.get(user_id)
         # Reactions contain users without roles.
-        if known is None or (user.roles and not known.roles):
+        if known_user is None or (user.roles and not known_user.roles):
             self._users[user_id] = user
         for role in user.roles:
             self._roles.setdefault(_require_id(role.id, file.name, line, "roles.id"), role)
@@ -287,8 +287,8 @@ class ChatExportSource:
             file=file,
             icon=self._find_image(self._guild.iconUrl),
         )
-        ranks = sorted(self._roles.items(), key=lambda item: (item[1].position, item[0]))
-        for position, (role_id, role) in enumerate(ranks, start=1):
+        ranked_roles = sorted(self._roles.items(), key=lambda item: (item[1].position, item[0]))
+        for position, (role_id, role) in enumerate(ranked_roles, start=1):
             if role_id != guild_id:
                 values = {
                     "id": str(role_id),
@@ -326,47 +326,53 @@ class ChatExportSource:
 
     def _channel_records(self) -> Iterator[Record]:
         """Yield categories, then channels and threads; a parent that was not exported is created with its name."""
-        exported = {int(file.header.channel.id) for file in self._files}
-        parents: dict[int, tuple[str, bool]] = {}
+        exported_channel_ids = {int(file.header.channel.id) for file in self._files}
+        parents_by_id: dict[int, tuple[str, bool]] = {}
         for file in self._files:
             channel = file.header.channel
-            if channel.categoryId and _is_id(channel.categoryId) and int(channel.categoryId) not in exported:
+            if (
+                channel.categoryId
+                and _is_id(channel.categoryId)
+                and int(channel.categoryId) not in exported_channel_ids
+            ):
                 is_thread = _CHANNEL_TYPES.get(channel.type) in _THREAD_TYPES
-                parents.setdefault(int(channel.categoryId), (channel.category or "category", is_thread))
-        for position, (parent_id, (name, has_threads)) in enumerate(sorted(parents.items())):
+                parents_by_id.setdefault(int(channel.categoryId), (channel.category or "category", is_thread))
+        for position, (parent_id, (name, has_threads)) in enumerate(sorted(parents_by_id.items())):
             # The parent of a thread is a channel, that of a channel is a category.
-            kind = ChannelType.GUILD_TEXT if has_threads else ChannelType.GUILD_CATEGORY
-            values = {"id": str(parent_id), "type": int(kind), "name": name[:100], "position": position}
+            channel_type = ChannelType.GUILD_TEXT if has_threads else ChannelType.GUILD_CATEGORY
+            values = {"id": str(parent_id), "type": int(channel_type), "name": name[:100], "position": position}
             yield make_record("channels", values, file=self._files[0].name)
-        seen: set[int] = set()
-        ordered = sorted(self._files, key=lambda file: _CHANNEL_TYPES.get(file.header.channel.type) in _THREAD_TYPES)
-        for position, file in enumerate(ordered):
+        written_channel_ids: set[int] = set()
+        ordered_files = sorted(
+            self._files, key=lambda file: _CHANNEL_TYPES.get(file.header.channel.type) in _THREAD_TYPES
+        )
+        for position, file in enumerate(ordered_files):
             channel = file.header.channel
-            if int(channel.id) in seen:  # A large channel may be exported in several parts.
+            if int(channel.id) in written_channel_ids:  # A large channel may be exported in several parts.
                 continue
-            seen.add(int(channel.id))
+            written_channel_ids.add(int(channel.id))
             yield make_record("channels", self._channel_values(channel, position), file=file.name, line=1)
 
     def _channel_values(self, channel: _Channel, position: int) -> dict[str, Any]:
-        kind = _CHANNEL_TYPES.get(channel.type, ChannelType.GUILD_TEXT)
+        channel_type = _CHANNEL_TYPES.get(channel.type, ChannelType.GUILD_TEXT)
         values: dict[str, Any] = {
             "id": channel.id,
-            "type": int(kind),
+            "type": int(channel_type),
             "name": channel.name[:100] or "channel",
             "topic": channel.topic[:4096] if channel.topic else None,
             "position": position,
             "parent_id": channel.categoryId if channel.categoryId and _is_id(channel.categoryId) else None,
         }
-        if kind in _THREAD_TYPES:
-            count, first_ms = self._channel_stats.get(int(channel.id), (0, 0))
+        if channel_type in _THREAD_TYPES:
+            message_count, first_ms = self._channel_stats.get(int(channel.id), (0, 0))
             values |= {
                 "owner_id": str(OWNER_ID),
                 "archived": 1,
                 "archive_changed_ms": first_ms,
                 "auto_archive_duration": 4320,
                 "created_ms": first_ms,
-                "message_count": count,
-                "total_message_sent": count,
+                "message_count": message_count,
+                "total_message_sent": message_count,
             }
         return values
 
@@ -376,8 +382,12 @@ class ChatExportSource:
 
     def _message_values(self, message: _Message, file: _File, line: int) -> dict[str, Any]:
         timestamp_ms = codec.milliseconds(message.timestamp)
-        kind = _MESSAGE_TYPES.get(message.type)
-        number = int(message.type) if kind is None and message.type.isdigit() and len(message.type) < 4 else kind
+        message_type = _MESSAGE_TYPES.get(message.type)
+        type_number = (
+            int(message.type)
+            if message_type is None and message.type.isdigit() and len(message.type) < 4
+            else message_type
+        )
         attachments = [
             self._convert_attachment(attachment, file, line)
             for attachment in message.attachments
@@ -391,7 +401,7 @@ class ChatExportSource:
             "channel_id": file.header.channel.id,
             "id": message.id,
             "author_id": message.author.id,
-            "type": min(int(number or 0), 255),
+            "type": min(int(type_number or 0), 255),
             "content": message.content[:6000],
             "edited_ms": None if message.timestampEdited is None else codec.milliseconds(message.timestampEdited),
             "pinned_ms": timestamp_ms if message.isPinned else None,
@@ -437,18 +447,18 @@ class ChatExportSource:
         }
         if path is not None:
             with path.open("rb") as stream:
-                info = media.inspect_file(stream.read(1 << 16), attachment.fileName)
+                media_info = media.inspect_file(stream.read(1 << 16), attachment.fileName)
             values["size"] = path.stat().st_size
-            values |= {"content_type": info.content_type, "width": info.width, "height": info.height}
+            values |= {"content_type": media_info.content_type, "width": media_info.width, "height": media_info.height}
         return {name: value for name, value in values.items() if value is not None}
 
     def _find_file(self, url: str | None) -> Path | None:
         """Return the downloaded file that a relative URL names, or None. It must be inside the folder of the export."""
         if not url or "://" in url:
             return None
-        for base in {file.path.parent for file in self._files}:
+        for folder in {file.path.parent for file in self._files}:
             try:
-                path = (base / unquote(url)).resolve()
+                path = (folder / unquote(url)).resolve()
             except (OSError, ValueError):
                 continue
             if path.is_relative_to(self._root) and path.is_file():
@@ -469,28 +479,28 @@ class ChatExportSource:
 
         Add a note if attachments are missing."""
         self._scan()
-        seen: set[str] = set()
+        yielded_images: set[str] = set()
         urls = [self._guild.iconUrl]
         urls += [user.avatarUrl for _, user in sorted(self._users.items())]
         urls += [emoji.imageUrl for _, emoji in sorted(self._emojis.items())]
         for url in urls:
             image, path = self._find_image(url), self._find_file(url)
-            if image is not None and path is not None and image not in seen:
-                seen.add(image)
+            if image is not None and path is not None and image not in yielded_images:
+                yielded_images.add(image)
                 yield SourceFile(cdn_urls.image_key(image), path.stat().st_size, None, str(path))
-        missing = 0
+        missing_count = 0
         for file in self._files if self._has_attachments else ():
             for _, message in self._iter_messages(file):
                 for attachment in message.attachments:
                     path = self._find_file(attachment.url)
                     if path is None:
-                        missing += 1
+                        missing_count += 1
                     elif _is_id(attachment.id):
                         yield SourceFile(
                             cdn_urls.attachment_key(int(attachment.id)), path.stat().st_size, None, str(path)
                         )
-        note = f"{missing} attachments are not in the export; export again with its media option to include them."
-        if missing and note not in self.notes:
+        note = f"{missing_count} attachments are not in the export; export again with its media option to include them."
+        if missing_count and note not in self.notes:
             self.notes.append(note)
 
     def open_file(self, file: SourceFile) -> IO[bytes]:
@@ -507,53 +517,53 @@ _EARLIEST: Final = datetime.fromisoformat("2015-01-01T00:00:00+00:00")
 def _hash_image(path: Path) -> str | None:
     if path.stat().st_size > min(IMAGE_BYTES_MAX, FILE_BYTES_MAX):
         return None
-    data = path.read_bytes()
-    if detect_image_type(data) is None:
+    image_bytes = path.read_bytes()
+    if detect_image_type(image_bytes) is None:
         return None
-    prefix = "a_" if media.inspect_file(data).is_animated else ""
-    return prefix + hashlib.sha256(data).hexdigest()[:32]
+    prefix = "a_" if media.inspect_file(image_bytes).is_animated else ""
+    return prefix + hashlib.sha256(image_bytes).hexdigest()[:32]
 
 
 def _convert_embed(embed: dict[str, Any]) -> dict[str, Any]:
     """Return an embed in the form of the API; fields of an unexpected type are left out."""
 
-    def text(value: Any, maximum: int) -> str | None:
-        return value[:maximum] if isinstance(value, str) and value else None
+    def limit_text(value: Any, length_max: int) -> str | None:
+        return value[:length_max] if isinstance(value, str) and value else None
 
-    def url(value: Any) -> str | None:
+    def limit_url(value: Any) -> str | None:
         return value[:2048] if isinstance(value, str) and value.startswith(("http://", "https://")) else None
 
     def picture(value: Any) -> dict[str, Any] | None:
-        address = url(value.get("url")) if isinstance(value, dict) else None
-        return None if address is None else {"url": address}
+        image_url = limit_url(value.get("url")) if isinstance(value, dict) else None
+        return None if image_url is None else {"url": image_url}
 
-    result: dict[str, Any] = {
+    api_embed: dict[str, Any] = {
         "type": "rich",
-        "title": text(embed.get("title"), 256),
-        "description": text(embed.get("description"), 4096),
-        "url": url(embed.get("url")),
+        "title": limit_text(embed.get("title"), 256),
+        "description": limit_text(embed.get("description"), 4096),
+        "url": limit_url(embed.get("url")),
         "color": _parse_color(embed.get("color")) or None,
-        "timestamp": text(embed.get("timestamp"), 64),
+        "timestamp": limit_text(embed.get("timestamp"), 64),
         "image": picture(embed.get("image")),
         "thumbnail": picture(embed.get("thumbnail")),
     }
     author, footer, fields = embed.get("author"), embed.get("footer"), embed.get("fields")
-    if isinstance(author, dict) and text(author.get("name"), 256):
-        parts = {"name": text(author.get("name"), 256), "url": url(author.get("url"))}
-        result["author"] = {name: value for name, value in parts.items() if value is not None}
-    if isinstance(footer, dict) and text(footer.get("text"), 2048):
-        result["footer"] = {"text": text(footer.get("text"), 2048)}
+    if isinstance(author, dict) and limit_text(author.get("name"), 256):
+        author_fields = {"name": limit_text(author.get("name"), 256), "url": limit_url(author.get("url"))}
+        api_embed["author"] = {name: value for name, value in author_fields.items() if value is not None}
+    if isinstance(footer, dict) and limit_text(footer.get("text"), 2048):
+        api_embed["footer"] = {"text": limit_text(footer.get("text"), 2048)}
     if isinstance(fields, list):
-        result["fields"] = [
+        api_embed["fields"] = [
             {
-                "name": text(field.get("name"), 256) or "\u200b",
-                "value": text(field.get("value"), 1024) or "\u200b",
+                "name": limit_text(field.get("name"), 256) or "\u200b",
+                "value": limit_text(field.get("value"), 1024) or "\u200b",
                 "inline": bool(field.get("isInline")),
             }
             for field in fields[:25]
             if isinstance(field, dict)
         ]
-    return {name: value for name, value in result.items() if value is not None}
+    return {name: value for name, value in api_embed.items() if value is not None}
 
 
 def _parse_color(color: Any) -> int:

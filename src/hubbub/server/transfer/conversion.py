@@ -14,8 +14,8 @@ OWNER_ID: Final = 1
 
 def make_record(table: str, values: Mapping[str, Any], *, file: str, line: int = 0) -> Record:
     """Return a record from built-in values; None and UNSET are left out. Raise InvalidArchive if it is invalid."""
-    present = {name: value for name, value in values.items() if value is not None and value is not UNSET}
-    return CODECS[table].from_values(present, file=file, number=line)
+    present_values = {name: value for name, value in values.items() if value is not None and value is not UNSET}
+    return CODECS[table].from_values(present_values, file=file, line_number=line)
 
 
 def guild_records(
@@ -28,6 +28,6 @@ def guild_records(
     yield make_record("roles", everyone, file=file)
 
 
-def make_snowflake(ms: int, number: int) -> int:
+def make_snowflake(created_ms: int, number: int) -> int:
     """Return an ID for an object without an ID of its own; `number` distinguishes objects of the same time."""
-    return max(0, ms - EPOCH_MS) << 22 | number
+    return max(0, created_ms - EPOCH_MS) << 22 | number

@@ -19,10 +19,12 @@ def open_source(path: Path) -> Source:
     if is_archive(path):
         return ArchiveSource(path)
     with path.open("rb") as stream:
-        head = stream.read(_DETECTION_BYTES)
-    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        first_bytes = stream.read(_DETECTION_BYTES)
+    if not first_bytes.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         raise InvalidArchive("neither an archive of Hubbub, a guild template nor a JSON export", file=path.name)
-    if b'"serialized_source_guild"' in head or (b'"messages"' not in head and b'"verification_level"' in head):
+    if b'"serialized_source_guild"' in first_bytes or (
+        b'"messages"' not in first_bytes and b'"verification_level"' in first_bytes
+    ):
         if path.stat().st_size > TEMPLATE_BYTES_MAX:
             raise InvalidArchive(f"a template has at most {TEMPLATE_BYTES_MAX} bytes", file=path.name)
         # Use the modification time of the file, because a template need not contain a time.

@@ -37,7 +37,7 @@ class ExportSummary(NamedTuple):
     guild_name: str
     counts: dict[str, int]
     """Number of records by file."""
-    missing_files: int
+    missing_file_count: int
     """Number of files that the rows name, but that the file store does not contain."""
 
 
@@ -55,15 +55,18 @@ async def export_guild(
 
     `read` runs a function over one snapshot of the store. The archive gets its name when it is complete, so an interrupted
     export leaves no file of that name. Raise ExportError if the guild does not exist."""
-    partial = output.with_name(f"{output.name}.partial")
-    partial.unlink(missing_ok=True)
+    partial_path = output.with_name(f"{output.name}.partial")
+    partial_path.unlink(missing_ok=True)
     # Only the owner may read the messages.
-    os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    os.close(os.open(partial_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
-        with tempfile.TemporaryFile("w+") as keys, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, True) as archive:
-            writer = _Writer(archive, keys, progress, with_invites)
+        with (
+            tempfile.TemporaryFile("w+") as key_file,
+            zipfile.ZipFile(partial_path, "w", zipfile.ZIP_DEFLATED, True) as archive,
+        ):
+            writer = _Writer(archive, key_file, progress, with_invites)
             guild_name = await read(lambda tx: writer.write_tables(tx, guild_id))
-            missing = await _write_files(writer, files)
+            missing_file_count = await _write_files(writer, files)
             manifest = {
                 "format": FORMAT,
                 "version": VERSION,
@@ -73,20 +76,20 @@ async def export_guild(
                 "records": writer.counts,
             }
             archive.writestr("manifest.json", msgspec.json.format(msgspec.json.encode(manifest), indent=2))
-        with partial.open("rb+") as stream:
+        with partial_path.open("rb+") as stream:
             os.fsync(stream.fileno())
-        partial.replace(output)
+        partial_path.replace(output)
     finally:
-        partial.unlink(missing_ok=True)
-    return ExportSummary(guild_name, writer.counts, missing)
+        partial_path.unlink(missing_ok=True)
+    return ExportSummary(guild_name, writer.counts, missing_file_count)
 
 
 class _Writer:
     """Writes tables to an open archive and collects the keys of the files that their rows name."""
 
-    def __init__(self, archive: zipfile.ZipFile, keys: IO[str], progress: Progress, with_invites: bool) -> None:
+    def __init__(self, archive: zipfile.ZipFile, key_file: IO[str], progress: Progress, with_invites: bool) -> None:
         self.archive = archive
-        self.keys = keys
+        self.key_file = key_file
         self.progress = progress
         self.counts: dict[str, int] = {}
         self._with_invites = with_invites
@@ -139,15 +142,17 @@ class _Writer:
         self, tx: Tx, table_codec: TableCodec, page: Sequence[Sequence[Any]]
     ) -> dict[int, dict[str, list[dict[str, Any]]]]:
         """Return the records of the child tables by ID of the parent and name of the table."""
-        found: dict[int, dict[str, list[dict[str, Any]]]] = {}
+        children_by_parent: dict[int, dict[str, list[dict[str, Any]]]] = {}
         for child in table_codec.children:
             table = child.table
-            index = list(table.columns).index(table.parent_column)
+            parent_index = list(table.columns).index(table.parent_column)
             for batch in batches([_row_id(table_codec, row) for row in page]):
                 for row in list_archived_children(tx, table, batch):
                     self._collect(child, row)
-                    found.setdefault(row[index], {}).setdefault(table.name, []).append(child.encode(row))
-        return found
+                    children_by_parent.setdefault(row[parent_index], {}).setdefault(table.name, []).append(
+                        child.encode(row)
+                    )
+        return children_by_parent
 
     def _message_rows(self, tx: Tx, table_codec: TableCodec, guild_id: int) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the messages of all channels of a guild in the order of channels and messages."""
@@ -168,24 +173,24 @@ class _Writer:
 
     def _collect(self, table_codec: TableCodec, row: Sequence[Any]) -> None:
         """Record the users and files that a row names."""
-        for index, name, kind in _COLLECTED[table_codec.table.name]:
+        for index, name, kind in _COLLECTED_COLUMNS[table_codec.table.name]:
             value = row[index]
             if value is None:
                 continue
             if kind is ColumnKind.IMAGE:
-                self.keys.write(cdn_urls.image_key(value) + "\n")
+                self.key_file.write(cdn_urls.image_key(value) + "\n")
             elif kind is ColumnKind.SOUND:
-                self.keys.write(cdn_urls.sound_key(value) + "\n")
+                self.key_file.write(cdn_urls.sound_key(value) + "\n")
             elif name == "mentions":
                 self._user_ids.update(map(int, codec.decode(value, list[str])))
             elif name in ("attachments", "snapshots"):
                 for item in codec.decode_any(value):
                     for file in item.get("attachments", ()) if name == "snapshots" else (item,):
-                        self.keys.write(cdn_urls.attachment_key(int(file["id"])) + "\n")
+                        self.key_file.write(cdn_urls.attachment_key(int(file["id"])) + "\n")
             elif name == "extra":
                 avatar = (codec.decode_any(value).get("author") or {}).get("avatar") if '"author":' in value else None
                 if avatar:
-                    self.keys.write(cdn_urls.image_key(avatar) + "\n")
+                    self.key_file.write(cdn_urls.image_key(avatar) + "\n")
             else:
                 self._user_ids.add(value)
 
@@ -200,7 +205,7 @@ def _collected_columns(table: ArchiveTable) -> list[tuple[int, str, ColumnKind]]
     ]
 
 
-_COLLECTED: Final = {
+_COLLECTED_COLUMNS: Final = {
     member.table.name: _collected_columns(member.table)
     for table_codec in CODECS.values()
     for member in (table_codec, *table_codec.children)
@@ -215,40 +220,40 @@ def _row_id(table_codec: TableCodec, row: Sequence[Any]) -> int:
 
 async def _write_files(writer: _Writer, files: Files) -> int:
     """Write the files that the rows name, with their hashes, and return the number of missing files."""
-    writer.keys.seek(0)
-    seen: set[str] = set()
-    missing = 0
-    with tempfile.TemporaryFile() as index:
-        for line in writer.keys:
+    writer.key_file.seek(0)
+    written_keys: set[str] = set()
+    missing_file_count = 0
+    with tempfile.TemporaryFile() as index_file:
+        for line in writer.key_file:
             key = line.rstrip("\n")
-            if key in seen:
+            if key in written_keys:
                 continue
-            seen.add(key)
+            written_keys.add(key)
             try:
                 stream = await files.stream(key)
             except FileNotFoundError:
-                missing += 1
-                index.write(codec.encode({"path": key, "missing": True}) + b"\n")
+                missing_file_count += 1
+                index_file.write(codec.encode({"path": key, "missing": True}) + b"\n")
                 continue
             size, digest = await _write_file(writer.archive, key, stream)
-            index.write(codec.encode({"path": key, "size": size, "sha256": digest}) + b"\n")
-            writer.progress("files", len(seen) - missing)
-        if seen:
-            writer.counts["files"] = len(seen)
-            index.seek(0)
+            index_file.write(codec.encode({"path": key, "size": size, "sha256": digest}) + b"\n")
+            writer.progress("files", len(written_keys) - missing_file_count)
+        if written_keys:
+            writer.counts["files"] = len(written_keys)
+            index_file.seek(0)
             with writer.archive.open("files.jsonl", "w", force_zip64=True) as target:
-                while chunk := index.read(CHUNK_BYTES):
+                while chunk := index_file.read(CHUNK_BYTES):
                     target.write(chunk)
-    return missing
+    return missing_file_count
 
 
 async def _write_file(archive: zipfile.ZipFile, key: str, stream: AsyncIterator[bytes]) -> tuple[int, str]:
     """Write a file to an archive, without compression, and return its size and SHA-256."""
-    size, digest = 0, hashlib.sha256()
-    info = zipfile.ZipInfo(f"files/{key}")
-    with archive.open(info, "w", force_zip64=True) as target:
+    byte_count, digest = 0, hashlib.sha256()
+    zip_info = zipfile.ZipInfo(f"files/{key}")
+    with archive.open(zip_info, "w", force_zip64=True) as target:
         async for chunk in stream:
-            size += len(chunk)
+            byte_count += len(chunk)
             digest.update(chunk)
             target.write(chunk)
-    return size, digest.hexdigest()
+    return byte_count, digest.hexdigest()

@@ -29,7 +29,7 @@ from hubbub.server.talk import messages
 from hubbub.server.transfer.records import CODECS, USERS, InvalidArchive, Record
 from hubbub.server.transfer.sources import FILE_BYTES_MAX, Source, SourceFile
 
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 ID_BATCH_SIZE: Final = 2000
 """Number of records whose IDs are assigned in one transaction."""
@@ -39,7 +39,7 @@ FILE_BATCH_SIZE: Final = 50
 """Number of files after which the progress is stored."""
 CACHED_IDS_MAX: Final = 100_000
 """Maximum number of IDs in memory."""
-FUTURE_MS: Final = 24 * 60 * 60 * 1000
+FUTURE_TOLERANCE_MS: Final = 24 * 60 * 60 * 1000
 """Maximum time in milliseconds by which an imported object may be in the future, because clocks differ."""
 
 STAGES: Final = ("ids", "files", "records", "completion")
@@ -65,9 +65,9 @@ class ImportSummary(NamedTuple):
     """False if the file was imported before."""
     counts: dict[str, int]
     """Number of records by table that this run processed; empty if the file was imported before."""
-    skipped: int
+    skipped_count: int
     """Number of records and rows that refer to objects that the source does not contain."""
-    missing_files: int
+    missing_file_count: int
     """Number of files that could not be imported."""
     notes: list[str]
 
@@ -76,9 +76,9 @@ class DryRun(NamedTuple):
     """The numbers of objects that an import would store, and notes for the operator."""
 
     counts: dict[str, int]
-    files: int
+    file_count: int
     file_bytes: int
-    rejected_files: int
+    rejected_file_count: int
     notes: list[str]
 
 
@@ -92,13 +92,13 @@ def check(source: Source, now_ms: int, *, with_files: bool = True) -> DryRun:
         counts[record.table.name] = counts.get(record.table.name, 0) + 1
         for name, rows in record.children.items():
             counts[name] = counts.get(name, 0) + len(rows)
-    file_count = file_bytes = rejected = 0
+    file_count = file_bytes = rejected_file_count = 0
     for file in source.files() if with_files else ():
         if file.size > FILE_BYTES_MAX:
-            rejected += 1
+            rejected_file_count += 1
         else:
             file_count, file_bytes = file_count + 1, file_bytes + file.size
-    return DryRun(counts, file_count, file_bytes, rejected, source.notes)
+    return DryRun(counts, file_count, file_bytes, rejected_file_count, source.notes)
 
 
 class Importer:
@@ -112,11 +112,11 @@ class Importer:
         self._owner_id = owner_id
         self._progress = progress
         self._counts: dict[str, int] = {}
-        self._skipped = 0
-        self._missing_files = 0
+        self._skipped_count = 0
+        self._missing_file_count = 0
         self._import_id = 0
         self._guild_id = 0
-        self._cache: dict[int, int] = {}
+        self._new_id_cache: dict[int, int] = {}
         self._stored_progress = (0, 0)
         self._total = sum(source.totals.values())
 
@@ -137,7 +137,9 @@ class Importer:
         steps = (self._assign_ids, self._store_files, self._store_records, self._complete)
         for stage in range(row.stage, len(steps)):
             await steps[stage](row.position if stage == row.stage else 0)
-        return ImportSummary(self._guild_id, True, self._counts, self._skipped, self._missing_files, self._source.notes)
+        return ImportSummary(
+            self._guild_id, True, self._counts, self._skipped_count, self._missing_file_count, self._source.notes
+        )
 
     def _start(self, call: Call, digest: str) -> imports.progress.ImportRow:
         row = imports.progress.find_import(call.tx, digest, self._owner_id)
@@ -156,19 +158,19 @@ class Importer:
             imports.progress.insert_import(call.tx, row)
         return row
 
-    async def _write(self, stage: int, position: int, unit: Callable[[Call], T]) -> T:
+    async def _write(self, stage: int, position: int, unit: Callable[[Call], ResultT]) -> ResultT:
         """Run a unit of work and store the progress in the same transaction.
 
         Raise ImportInUse if another process has changed the progress."""
 
-        expected = self._stored_progress
+        expected_progress = self._stored_progress
 
-        def work(tx: Tx) -> T:
-            if not imports.progress.set_progress(tx, self._import_id, expected, (stage, position)):
+        def run_unit(tx: Tx) -> ResultT:
+            if not imports.progress.set_progress(tx, self._import_id, expected_progress, (stage, position)):
                 raise ImportInUse("another process runs the same import; wait until it ends")
             return unit(self._app.make_call(tx))
 
-        result = await self._app.database.write(work)
+        result = await self._app.database.write(run_unit)
         self._stored_progress = (stage, position)
         return result
 
@@ -183,8 +185,8 @@ class Importer:
         yield from takewhile(lambda record: record.table.name != "messages", self._source.records())
 
     async def _assign_ids(self, position: int) -> None:
-        iterator = islice(self._records_for_ids(), position, None)
-        while batch := await asyncio.to_thread(lambda: list(islice(iterator, ID_BATCH_SIZE))):
+        records = islice(self._records_for_ids(), position, None)
+        while batch := await asyncio.to_thread(lambda: list(islice(records, ID_BATCH_SIZE))):
             old_ids = {old_id for record in batch for old_id in _iter_created_ids(record)} - {self._source.owner_id}
             guild = next((record for record in batch if record.table.name == "guilds"), None)
             position += len(batch)
@@ -199,7 +201,7 @@ class Importer:
         imports.assignment.assign(call.tx, self._import_id, old_ids)
         if guild is None:
             return self._guild_id
-        old_id = _value(guild, "id")
+        old_id = _column_value(guild, "id")
         guild_id = imports.progress.find_new_ids(call.tx, self._import_id, [old_id])[old_id]
         imports.progress.set_guild(call.tx, self._import_id, guild_id)
         return guild_id
@@ -207,40 +209,40 @@ class Importer:
     # Files
 
     async def _store_files(self, position: int) -> None:
-        stored = position
+        stored_count = position
         for file in islice(self._source.files(), position, None):
             if not await self._store_file(file):
-                self._missing_files += 1
-            stored += 1
-            if stored % FILE_BATCH_SIZE == 0:
-                await self._write(1, stored, lambda call: None)
-            self._progress("files", stored, 0)
+                self._missing_file_count += 1
+            stored_count += 1
+            if stored_count % FILE_BATCH_SIZE == 0:
+                await self._write(1, stored_count, lambda call: None)
+            self._progress("files", stored_count, 0)
         await self._write(2, 0, lambda call: None)
 
     async def _store_file(self, file: SourceFile) -> bool:
         """Store a file under its new key; return False if it is too large, damaged or not of the expected type."""
         folder, _, name = file.key.partition("/")
-        data = await asyncio.to_thread(self._read_file, file)
-        if data is None:
+        content = await asyncio.to_thread(self._read_file, file)
+        if content is None:
             return False
         if folder == "attachments":
             new_ids = await self._app.database.read(lambda tx: self._find_ids(tx, [int(name)]))
             if int(name) not in new_ids:
                 return False
-            content_type = media.inspect_file(data).content_type
+            content_type = media.inspect_file(content).content_type
             key = cdn_urls.attachment_key(new_ids[int(name)])
         else:
             # Images and sounds are stored under their hash, so a file cannot replace another one.
-            if hashlib.sha256(data).hexdigest()[:32] != name.removeprefix("a_"):
+            if hashlib.sha256(content).hexdigest()[:32] != name.removeprefix("a_"):
                 return False
             if folder == "images":
-                content_type, key = detect_image_type(data), cdn_urls.image_key(name)
+                content_type, key = detect_image_type(content), cdn_urls.image_key(name)
             else:
-                content_type, key = media.inspect_file(data).content_type, cdn_urls.sound_key(name)
+                content_type, key = media.inspect_file(content).content_type, cdn_urls.sound_key(name)
             # The type is None for other files than images and sounds, such as the JSON of a Lottie sticker.
             if content_type is None:
                 return False
-        await self._app.files.put(key, data, content_type or "application/octet-stream")
+        await self._app.files.put(key, content, content_type or "application/octet-stream")
         return True
 
     def _read_file(self, file: SourceFile) -> bytes | None:
@@ -248,20 +250,20 @@ class Importer:
             return None
         try:
             with self._source.open_file(file) as stream:
-                data = stream.read(FILE_BYTES_MAX + 1)
+                content = stream.read(FILE_BYTES_MAX + 1)
         except (InvalidArchive, zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError):
             return None
-        if len(data) > FILE_BYTES_MAX or (file.sha256 and hashlib.sha256(data).hexdigest() != file.sha256):
+        if len(content) > FILE_BYTES_MAX or (file.sha256 and hashlib.sha256(content).hexdigest() != file.sha256):
             return None
-        return data
+        return content
 
     # Records
 
     async def _store_records(self, position: int) -> None:
-        iterator = islice(self._source.records(), position, None)
-        while batch := await asyncio.to_thread(lambda: list(islice(iterator, ROW_BATCH_SIZE))):
+        records = islice(self._source.records(), position, None)
+        while batch := await asyncio.to_thread(lambda: list(islice(records, ROW_BATCH_SIZE))):
             position += len(batch)
-            self._skipped += await self._write(2, position, functools.partial(self._store_batch, batch=batch))
+            self._skipped_count += await self._write(2, position, functools.partial(self._store_batch, batch=batch))
             for record in batch:
                 self._counts[record.table.name] = self._counts.get(record.table.name, 0) + 1
             self._progress("records", position, self._total)
@@ -270,107 +272,109 @@ class Importer:
     def _store_batch(self, call: Call, batch: list[Record], *, with_owner: bool = False) -> int:
         """Store a batch of records and return the number of rows that were skipped."""
         new_ids = self._find_ids(call.tx, _mentioned_ids(batch))
-        rows: dict[str, tuple[ArchiveTable, list[list[Any]]]] = {}
+        rows_by_table: dict[str, tuple[ArchiveTable, list[list[Any]]]] = {}
         placeholder_rows: list[users.UserRow] = []
-        skipped = 0
+        skipped_count = 0
         for record in batch:
             if record.table is USERS:
-                if _value(record, "id") != self._source.owner_id:
+                if _column_value(record, "id") != self._source.owner_id:
                     placeholder_rows.append(_user_row(record, new_ids))
                 continue
             if record.table.name == "members" and not with_owner and self._is_owner(record):
                 continue  # The guild appears to its owner when it is complete.
             row = self._convert(record.table, record.values, new_ids)
             if row is None:
-                skipped += 1
+                skipped_count += 1
                 continue
-            rows.setdefault(record.table.name, (record.table, []))[1].append(row)
+            rows_by_table.setdefault(record.table.name, (record.table, []))[1].append(row)
             for name, child_rows in record.children.items():
                 table = _CHILDREN[name]
-                converted = [self._convert(table, values, new_ids) for values in child_rows]
-                skipped += converted.count(None)
-                rows.setdefault(name, (table, []))[1].extend(row for row in converted if row is not None)
+                converted_rows = [self._convert(table, values, new_ids) for values in child_rows]
+                skipped_count += converted_rows.count(None)
+                rows_by_table.setdefault(name, (table, []))[1].extend(row for row in converted_rows if row is not None)
         if placeholder_rows:
             imports.placeholder_accounts.create(call.tx, self._guild_id, placeholder_rows)
-        for table, table_rows in rows.values():
+        for table, table_rows in rows_by_table.values():
             if table_rows:
                 insert_archived(call.tx, table, table_rows)
-        self._record_user_references(call, rows)
-        self._notify_messages(call, rows)
-        return skipped
+        self._record_user_references(call, rows_by_table)
+        self._notify_messages(call, rows_by_table)
+        return skipped_count
 
-    def _record_user_references(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
+    def _record_user_references(
+        self, call: Call, rows_by_table: dict[str, tuple[ArchiveTable, list[list[Any]]]]
+    ) -> None:
         """Record the users in mentions, reactions and poll votes of messages, so that a claim finds these messages."""
-        table, table_rows = rows.get("messages", (None, []))
+        table, table_rows = rows_by_table.get("messages", (None, []))
         if table is None:
             return
-        channels = {row[_ID_INDEX]: row[_CHANNEL_INDEX] for row in table_rows}
+        channels_by_message = {row[_MESSAGE_ID_INDEX]: row[_MESSAGE_CHANNEL_INDEX] for row in table_rows}
         references = {
-            (int(user_id), row[_ID_INDEX])
+            (int(user_id), row[_MESSAGE_ID_INDEX])
             for row in table_rows
             if row[_MENTIONS_INDEX] is not None
             for user_id in codec.decode(row[_MENTIONS_INDEX], list[str])
         }
         for name in ("reactions", "poll_votes"):
-            child, child_rows = rows.get(name, (None, []))
-            if child is not None:
-                names = list(child.columns)
-                user_index, message_index = names.index("user_id"), names.index("message_id")
+            child_table, child_rows = rows_by_table.get(name, (None, []))
+            if child_table is not None:
+                column_names = list(child_table.columns)
+                user_index, message_index = column_names.index("user_id"), column_names.index("message_id")
                 references |= {(row[user_index], row[message_index]) for row in child_rows}
         imports.progress.insert_message_references(
             call.tx,
             [
-                (user_id, message_id, channels[message_id])
+                (user_id, message_id, channels_by_message[message_id])
                 for user_id, message_id in sorted(references)
                 if user_id != self._owner_id
             ],
         )
 
-    def _notify_messages(self, call: Call, rows: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
+    def _notify_messages(self, call: Call, rows_by_table: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
         """Notify the slices that store rows for messages with mentions, polls or files."""
-        if "messages" not in rows:
+        if "messages" not in rows_by_table:
             return
-        table, table_rows = rows["messages"]
-        found = [
+        table, table_rows = rows_by_table["messages"]
+        message_rows = [
             messages.MessageRow(**dict(zip(table.columns, row, strict=True)))
             for row in table_rows
             if row[_MENTIONS_INDEX] is not None
             or row[_ATTACHMENTS_INDEX] is not None
             or (row[_EXTRA_INDEX] is not None and '"poll":' in row[_EXTRA_INDEX])
         ]
-        if found:
-            call.notify(messages.signals.MessagesImported(guild_id=GuildId(self._guild_id), rows=tuple(found)))
+        if message_rows:
+            call.notify(messages.signals.MessagesImported(guild_id=GuildId(self._guild_id), rows=tuple(message_rows)))
 
     def _is_owner(self, record: Record) -> bool:
-        return bool(_value(record, "user_id") == self._source.owner_id)
+        return bool(_column_value(record, "user_id") == self._source.owner_id)
 
     def _find_ids(self, tx: Tx, old_ids: Iterable[int]) -> dict[int, int]:
         """Return the new IDs of objects by their old ID."""
-        cache, missing = self._cache, []
-        found: dict[int, int] = {self._source.owner_id: self._owner_id}
+        cache, uncached_ids = self._new_id_cache, []
+        new_ids: dict[int, int] = {self._source.owner_id: self._owner_id}
         for old_id in old_ids:
             if old_id in cache:
-                found[old_id] = cache[old_id]
-            elif old_id not in found:
-                missing.append(old_id)
-        read = imports.progress.find_new_ids(tx, self._import_id, missing)
-        if len(cache) + len(read) > CACHED_IDS_MAX:
+                new_ids[old_id] = cache[old_id]
+            elif old_id not in new_ids:
+                uncached_ids.append(old_id)
+        read_ids = imports.progress.find_new_ids(tx, self._import_id, uncached_ids)
+        if len(cache) + len(read_ids) > CACHED_IDS_MAX:
             cache.clear()
-        cache.update(read)
-        return found | read
+        cache.update(read_ids)
+        return new_ids | read_ids
 
     def _convert(self, table: ArchiveTable, values: Iterable[Any], new_ids: dict[int, int]) -> list[Any] | None:
         """Return a row with new IDs, or None if it refers to an object that does not exist."""
-        plan = _PLANS[table.name]
+        column_indexes = _INDEXES_BY_TABLE[table.name]
         row = list(values)
-        for index in plan.guilds:
+        for index in column_indexes.guild_indexes:
             row[index] = self._guild_id
-        for index, is_nullable in plan.ids:
+        for index, is_nullable in column_indexes.id_indexes:
             if row[index] is not None:
                 row[index] = new_ids.get(row[index])
                 if row[index] is None and not is_nullable:
                     return None
-        for index in plan.texts:
+        for index in column_indexes.text_indexes:
             if row[index]:
                 row[index] = _replace_ids(row[index], new_ids)
         return row
@@ -404,22 +408,22 @@ class Importer:
 _CHILDREN: Final = {child.table.name: child.table for table_codec in CODECS.values() for child in table_codec.children}
 
 
-class _Plan(NamedTuple):
-    """Positions of the columns of a table that an import changes; loops over them are faster than over all columns."""
+class _ColumnIndexes(NamedTuple):
+    """Indexes of the columns of a table that an import changes; loops over them are faster than over all columns."""
 
-    created: tuple[int, ...]
+    created_id_indexes: tuple[int, ...]
     """Columns with IDs of objects that a record creates."""
-    ids: tuple[tuple[int, bool], ...]
+    id_indexes: tuple[tuple[int, bool], ...]
     """Columns with IDs, and whether they may be null."""
-    texts: tuple[int, ...]
+    text_indexes: tuple[int, ...]
     """Columns with texts and JSON that contain IDs."""
-    guilds: tuple[int, ...]
+    guild_indexes: tuple[int, ...]
     """Columns with the ID of the guild."""
 
 
-def _build_plan(table: ArchiveTable) -> _Plan:
+def _compute_column_indexes(table: ArchiveTable) -> _ColumnIndexes:
     columns = list(enumerate(table.columns.values()))
-    return _Plan(
+    return _ColumnIndexes(
         tuple(index for index, column in columns if column.kind is ColumnKind.ID),
         tuple((index, column.is_nullable) for index, column in columns if column.kind in _ID_KINDS),
         tuple(index for index, column in columns if column.kind in _TEXT_KINDS),
@@ -427,18 +431,18 @@ def _build_plan(table: ArchiveTable) -> _Plan:
     )
 
 
-_PLANS: Final = {
-    table.name: _build_plan(table)
+_INDEXES_BY_TABLE: Final = {
+    table.name: _compute_column_indexes(table)
     for table in (*(table_codec.table for table_codec in CODECS.values()), *_CHILDREN.values())
 }
-_ID_INDEX: Final = list(CODECS["messages"].table.columns).index("id")
-_CHANNEL_INDEX: Final = list(CODECS["messages"].table.columns).index("channel_id")
+_MESSAGE_ID_INDEX: Final = list(CODECS["messages"].table.columns).index("id")
+_MESSAGE_CHANNEL_INDEX: Final = list(CODECS["messages"].table.columns).index("channel_id")
 _MENTIONS_INDEX: Final = list(CODECS["messages"].table.columns).index("mentions")
 _ATTACHMENTS_INDEX: Final = list(CODECS["messages"].table.columns).index("attachments")
 _EXTRA_INDEX: Final = list(CODECS["messages"].table.columns).index("extra")
 
 
-def _value(record: Record, column: str) -> Any:
+def _column_value(record: Record, column: str) -> Any:
     return record.values[list(record.table.columns).index(column)]
 
 
@@ -451,43 +455,47 @@ def _check_record(record: Record, now_ms: int) -> None:
     """Raise InvalidArchive if a record is well formed, but must not be stored."""
     file = f"{record.table.name}.jsonl"
     for old_id in _iter_created_ids(record):
-        if not old_id > 0 or (old_id >> 22) + EPOCH_MS > now_ms + FUTURE_MS:
+        if not old_id > 0 or (old_id >> 22) + EPOCH_MS > now_ms + FUTURE_TOLERANCE_MS:
             raise InvalidArchive(f"the time of the ID {old_id} is in the future", file=file)
-    if record.table.name == "channels" and _value(record, "type") not in _OWN_CHANNEL_TYPES:
-        raise InvalidArchive(f"{_value(record, 'type')} is not the type of a guild channel", file=file, field="type")
+    if record.table.name == "channels" and _column_value(record, "type") not in _OWN_CHANNEL_TYPES:
+        raise InvalidArchive(
+            f"{_column_value(record, 'type')} is not the type of a guild channel", file=file, field="type"
+        )
 
 
 def _iter_created_ids(record: Record) -> Iterator[int]:
     """Yield the IDs, in the archive, of the objects that a record creates."""
     yield from record.attachment_ids
     values = record.values
-    for index in _PLANS[record.table.name].created:
+    for index in _INDEXES_BY_TABLE[record.table.name].created_id_indexes:
         if values[index] is not None:
             yield values[index]
     for name, rows in record.children.items():
-        for index in _PLANS[name].created:
+        for index in _INDEXES_BY_TABLE[name].created_id_indexes:
             yield from (row[index] for row in rows if row[index] is not None)
 
 
 def _mentioned_ids(batch: Iterable[Record]) -> set[int]:
     """Return all IDs that records contain, in columns, texts and JSON."""
-    found: set[int] = set()
+    contained_ids: set[int] = set()
     for record in batch:
-        _add_ids(found, _PLANS[record.table.name], record.values)
+        _add_ids(contained_ids, _INDEXES_BY_TABLE[record.table.name], record.values)
         for name, rows in record.children.items():
             for values in rows:
-                _add_ids(found, _PLANS[name], values)
-    return found
+                _add_ids(contained_ids, _INDEXES_BY_TABLE[name], values)
+    return contained_ids
 
 
-def _add_ids(found: set[int], plan: _Plan, values: Sequence[Any]) -> None:
-    for index, _ in plan.ids:
+def _add_ids(contained_ids: set[int], column_indexes: _ColumnIndexes, values: Sequence[Any]) -> None:
+    for index, _ in column_indexes.id_indexes:
         if values[index] is not None:
-            found.add(values[index])
-    for index in plan.texts:
+            contained_ids.add(values[index])
+    for index in column_indexes.text_indexes:
         if values[index]:
             # IDs have 63 bits.
-            found.update(number for text in _ID_IN_TEXT.findall(values[index]) if (number := int(text)) < 1 << 63)
+            contained_ids.update(
+                contained_id for text in _ID_IN_TEXT.findall(values[index]) if (contained_id := int(text)) < 1 << 63
+            )
 
 
 def _replace_ids(text: str, new_ids: dict[int, int]) -> str:

@@ -44,22 +44,22 @@ class JsonStream:
         while (match := pattern.search(self._text)) is None:
             if not self._read_more():
                 raise InvalidArchive(f"the file has no list of {field}", file=self._name, field=field)
-        header = self._text[: match.start()].rstrip().rstrip(",") + "}"
+        header_json = self._text[: match.start()].rstrip().rstrip(",") + "}"
         self._advance(match.end())
         try:
-            value = self._decoder.decode(header)
+            header_fields = self._decoder.decode(header_json)
         except (ValueError, RecursionError) as error:
             raise InvalidArchive(f"not valid JSON ({error})", file=self._name) from None
-        if not isinstance(value, dict):
+        if not isinstance(header_fields, dict):
             raise InvalidArchive("not an object", file=self._name)
-        return value
+        return header_fields
 
     def items(self) -> Iterator[tuple[int, Any]]:
         """Yield the items of the list, with the line at which each begins. Raise InvalidArchive at an invalid one."""
         while True:
-            blank = _BLANK.match(self._text, self._position)
-            assert blank is not None
-            self._advance(blank.end())
+            blank_match = _BLANK.match(self._text, self._position)
+            assert blank_match is not None
+            self._advance(blank_match.end())
             if self._position == len(self._text):
                 if not self._read_more():
                     raise InvalidArchive("the file ends in the list", file=self._name, line=self._line)
@@ -67,15 +67,15 @@ class JsonStream:
             if self._text[self._position] == "]":
                 return
             try:
-                value, end = self._decoder.raw_decode(self._text, self._position)
+                item, item_end = self._decoder.raw_decode(self._text, self._position)
             except (ValueError, RecursionError) as error:
                 # The item may continue in the next chunk.
                 if isinstance(error, RecursionError) or not self._read_more():
                     raise InvalidArchive(f"not valid JSON ({error})", file=self._name, line=self._line) from None
                 continue
             line = self._line
-            self._advance(end)
-            yield line, value
+            self._advance(item_end)
+            yield line, item
 
     def _advance(self, position: int) -> None:
         self._line += self._text.count("\n", self._position, position)
@@ -88,12 +88,12 @@ class JsonStream:
         if len(self._text) - self._position > ITEM_CHARACTERS_MAX:
             raise InvalidArchive(f"longer than {ITEM_CHARACTERS_MAX} characters", file=self._name, line=self._line)
         # Doubling the chunk keeps the number of attempts to decode a long item small.
-        size = max(CHUNK_CHARACTERS, len(self._text) - self._position)
+        chunk_size = max(CHUNK_CHARACTERS, len(self._text) - self._position)
         try:
-            chunk = self._stream.read(size)
+            chunk = self._stream.read(chunk_size)
         except UnicodeDecodeError as error:
             raise InvalidArchive(f"not valid UTF-8 ({error.reason})", file=self._name, line=self._line) from None
         self._text = self._text[self._position :] + chunk
         self._position = 0
-        self._is_at_end = len(chunk) < size
+        self._is_at_end = len(chunk) < chunk_size
         return bool(chunk)

@@ -49,7 +49,7 @@ USERS: Final = ArchiveTable(
 
 _ID_KINDS: Final = frozenset({ColumnKind.ID, ColumnKind.REFERENCE, ColumnKind.USER})
 
-ORDER: Final = (
+TABLE_ORDER: Final = (
     "guilds",
     "roles",
     "members",
@@ -79,8 +79,8 @@ class InvalidArchive(Exception):
     """An import file is invalid; the message is shown to the operator."""
 
     def __init__(self, problem: str, *, file: str = "", line: int = 0, field: str = "") -> None:
-        place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
-        super().__init__(f"{place}: {problem}" if place else problem)
+        location = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
+        super().__init__(f"{location}: {problem}" if location else problem)
 
 
 class Record(NamedTuple):
@@ -127,7 +127,7 @@ class TableCodec:
             for position, (_, column) in enumerate(self.columns)
             if column.kind in _ID_KINDS or (column.kind is ColumnKind.NUMBER and column.max > SAFE_INTEGER_MAX)
         ]
-        self._plan = [
+        self._encoding_plan = [
             (
                 name,
                 column.default,
@@ -141,7 +141,7 @@ class TableCodec:
     def encode(self, row: Sequence[Any], children: Mapping[str, list[dict[str, Any]]] | None = None) -> dict[str, Any]:
         """Return the JSON form of a row, whose values are in the order of the columns of the table."""
         record: dict[str, Any] = {}
-        for (name, default, is_json, is_wide, is_contained), value in zip(self._plan, row, strict=True):
+        for (name, default, is_json, is_wide, is_contained), value in zip(self._encoding_plan, row, strict=True):
             if value is None or not is_contained or value == default:
                 continue
             if is_json:
@@ -151,40 +151,42 @@ class TableCodec:
             record[name] = value
         return {**record, **(children or {})}
 
-    def decode(self, line: bytes, *, file: str, number: int) -> Record:
+    def decode(self, line: bytes, *, file: str, line_number: int) -> Record:
         """Decode and validate a line of an archive, or raise InvalidArchive."""
         try:
-            decoded = self._decoder.decode(line)
+            decoded_record = self._decoder.decode(line)
         except msgspec.DecodeError as error:
             problem, _, path = str(error).partition(" - at `")
             field = path.rstrip("`").removeprefix("$").removeprefix(".")
-            raise InvalidArchive(problem, file=file, line=number, field=field) from None
+            raise InvalidArchive(problem, file=file, line=line_number, field=field) from None
         except (RecursionError, UnicodeError, ValueError) as error:
-            raise InvalidArchive(f"not a valid record ({error})", file=file, line=number) from None
-        return self.convert(decoded)
+            raise InvalidArchive(f"not a valid record ({error})", file=file, line=line_number) from None
+        return self.convert(decoded_record)
 
-    def from_values(self, values: Mapping[str, Any], *, file: str, number: int = 0) -> Record:
+    def from_values(self, values: Mapping[str, Any], *, file: str, line_number: int = 0) -> Record:
         """Return the record of built-in values, or raise InvalidArchive."""
         try:
-            decoded = codec.convert(values, self.struct)
+            decoded_record = codec.convert(values, self.struct)
         except msgspec.ValidationError as error:
             problem, _, path = str(error).partition(" - at `")
             field = path.rstrip("`").removeprefix("$").removeprefix(".")
-            raise InvalidArchive(problem, file=file, line=number, field=field) from None
-        return self.convert(decoded)
+            raise InvalidArchive(problem, file=file, line=line_number, field=field) from None
+        return self.convert(decoded_record)
 
-    def convert(self, decoded: Any) -> Record:
+    def convert(self, decoded_record: Any) -> Record:
         """Return the record of a decoded struct."""
         attachment_ids: list[int] = []
-        values = self._values(decoded, attachment_ids)
+        values = self._values(decoded_record, attachment_ids)
         children: dict[str, list[tuple[Any, ...]]] = {}
         for child in self.children:
-            if entries := getattr(decoded, child.table.name):
-                children[child.table.name] = [child._values(entry, attachment_ids, decoded.id) for entry in entries]
+            if child_structs := getattr(decoded_record, child.table.name):
+                children[child.table.name] = [
+                    child._values(child_struct, attachment_ids, decoded_record.id) for child_struct in child_structs
+                ]
         return Record(self.table, values, children, tuple(attachment_ids))
 
-    def _values(self, decoded: Any, attachment_ids: list[int], parent_id: int | None = None) -> tuple[Any, ...]:
-        values = list(msgspec.structs.astuple(decoded))
+    def _values(self, decoded_record: Any, attachment_ids: list[int], parent_id: int | None = None) -> tuple[Any, ...]:
+        values = list(msgspec.structs.astuple(decoded_record))
         for position in self._wide_positions:
             if values[position] is not None:
                 values[position] = int(values[position])
@@ -209,37 +211,37 @@ def _collect_attachment_ids(value: Any, attachment_ids: list[int]) -> None:
 
 
 def _struct_field(name: str, column: ArchiveColumn) -> tuple[Any, ...]:
-    kind: Any
+    field_type: Any
     match column.kind:
         case ColumnKind.ID | ColumnKind.REFERENCE | ColumnKind.USER:
-            kind = Snowflake
+            field_type = Snowflake
         case ColumnKind.NUMBER if column.max > SAFE_INTEGER_MAX:
-            kind = WideInt
+            field_type = WideInt
         case ColumnKind.NUMBER:
-            kind = Annotated[int, msgspec.Meta(ge=0, le=column.max)]
+            field_type = Annotated[int, msgspec.Meta(ge=0, le=column.max)]
         case ColumnKind.REAL:
-            kind = Annotated[float, msgspec.Meta(ge=0, le=1)]
+            field_type = Annotated[float, msgspec.Meta(ge=0, le=1)]
         case ColumnKind.IMAGE | ColumnKind.SOUND:
-            kind = Annotated[str, msgspec.Meta(pattern=r"^(a_)?[0-9a-f]{32}$")]
+            field_type = Annotated[str, msgspec.Meta(pattern=r"^(a_)?[0-9a-f]{32}$")]
         case ColumnKind.JSON:
-            kind = column.type
+            field_type = column.type
         case _:
-            kind = Annotated[str, msgspec.Meta(max_length=column.max)]
+            field_type = Annotated[str, msgspec.Meta(max_length=column.max)]
     if column.is_nullable:
-        return name, kind | None if isinstance(kind, type) else _optional(kind), None
+        return name, field_type | None if isinstance(field_type, type) else _optional(field_type), None
     if column.default is not None:
-        return name, kind, column.default
-    return name, kind
+        return name, field_type, column.default
+    return name, field_type
 
 
-def _optional(kind: Any) -> Any:
-    return kind | None
+def _optional(field_type: Any) -> Any:
+    return field_type | None
 
 
 def _build_codecs() -> dict[str, TableCodec]:
     tables = {table.name: table for resource in SLICES for table in resource.archive}
     codecs = {USERS.name: TableCodec(USERS)}
-    for name in ORDER:
+    for name in TABLE_ORDER:
         children = [table for table in tables.values() if table.parent == name]
         codecs[name] = TableCodec(tables[name], children)
     return codecs

@@ -102,23 +102,23 @@ class ArchiveSource:
 
     def _check_entries(self) -> set[str]:
         """Return the names of all files; raise InvalidArchive if the archive cannot come from an export."""
-        entries = self._archive.infolist()
-        if len(entries) > ENTRIES_MAX:
+        zip_entries = self._archive.infolist()
+        if len(zip_entries) > ENTRIES_MAX:
             raise InvalidArchive(f"the archive has more than {ENTRIES_MAX} files", file=self._path.name)
-        known = {"manifest.json", "files.jsonl", *(f"{name}.jsonl" for name in CODECS)}
+        known_names = {"manifest.json", "files.jsonl", *(f"{name}.jsonl" for name in CODECS)}
         names: set[str] = set()
-        for entry in entries:
-            if entry.filename not in known and not _FILE_NAME.fullmatch(entry.filename):
-                raise InvalidArchive("an archive of Hubbub has no such file", file=entry.filename[:200])
-            if entry.filename in names:
-                raise InvalidArchive("the archive contains the file twice", file=entry.filename)
-            if entry.flag_bits & 1:
-                raise InvalidArchive("the file is encrypted", file=entry.filename)
-            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise InvalidArchive("the file has an unknown compression", file=entry.filename)
-            names.add(entry.filename)
-        total = sum(entry.file_size for entry in entries)
-        if total > self._path.stat().st_size * EXPANSION_MAX + EXPANSION_BASE_BYTES:
+        for zip_entry in zip_entries:
+            if zip_entry.filename not in known_names and not _FILE_NAME.fullmatch(zip_entry.filename):
+                raise InvalidArchive("an archive of Hubbub has no such file", file=zip_entry.filename[:200])
+            if zip_entry.filename in names:
+                raise InvalidArchive("the archive contains the file twice", file=zip_entry.filename)
+            if zip_entry.flag_bits & 1:
+                raise InvalidArchive("the file is encrypted", file=zip_entry.filename)
+            if zip_entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise InvalidArchive("the file has an unknown compression", file=zip_entry.filename)
+            names.add(zip_entry.filename)
+        total_bytes = sum(zip_entry.file_size for zip_entry in zip_entries)
+        if total_bytes > self._path.stat().st_size * EXPANSION_MAX + EXPANSION_BASE_BYTES:
             raise InvalidArchive(
                 "the contents are suspiciously large for the size of the archive", file=self._path.name
             )
@@ -129,9 +129,9 @@ class ArchiveSource:
         if "manifest.json" not in self._names:
             raise InvalidArchive("manifest.json is missing, so this is not an archive of Hubbub", file=self._path.name)
         with self._open("manifest.json") as stream:
-            data = stream.read(MANIFEST_BYTES_MAX)
+            manifest_json = stream.read(MANIFEST_BYTES_MAX)
         try:
-            manifest = msgspec.json.decode(data, type=_Manifest)
+            manifest = msgspec.json.decode(manifest_json, type=_Manifest)
         except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
             raise InvalidArchive(str(error), file="manifest.json") from None
         if manifest.format != FORMAT:
@@ -156,26 +156,26 @@ class ArchiveSource:
 
     def _table_records(self, name: str) -> Iterator[Record]:
         file, table_codec = f"{name}.jsonl", CODECS[name]
-        for number, line in self._lines(file):
-            yield table_codec.decode(line, file=file, number=number)
+        for line_number, line in self._lines(file):
+            yield table_codec.decode(line, file=file, line_number=line_number)
 
     def _lines(self, file: str) -> Iterator[tuple[int, bytes]]:
         """Yield the lines of a file that are not empty, with their numbers."""
         if file not in self._names:
             return
         with closing(self._open(file)) as stream:
-            number = 0
+            line_number = 0
             try:
                 while line := stream.readline(LINE_BYTES_MAX + 1):
-                    number += 1
+                    line_number += 1
                     if len(line) > LINE_BYTES_MAX:
-                        raise InvalidArchive(f"longer than {LINE_BYTES_MAX} bytes", file=file, line=number)
+                        raise InvalidArchive(f"longer than {LINE_BYTES_MAX} bytes", file=file, line=line_number)
                     if not line.isspace():
-                        yield number, line
+                        yield line_number, line
             except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as error:
                 if isinstance(error, InvalidArchive):
                     raise
-                raise InvalidArchive(f"damaged ({error})", file=file, line=number + 1) from None
+                raise InvalidArchive(f"damaged ({error})", file=file, line=line_number + 1) from None
 
     def _open(self, name: str) -> IO[bytes]:
         try:
@@ -185,20 +185,25 @@ class ArchiveSource:
 
     def files(self) -> Iterator[SourceFile]:
         """Yield all files that the archive contains; raise InvalidArchive at an invalid entry of the list."""
-        for number, line in self._lines("files.jsonl"):
+        for line_number, line in self._lines("files.jsonl"):
             try:
-                entry = msgspec.json.decode(line, type=_FileEntry)
+                file_entry = msgspec.json.decode(line, type=_FileEntry)
             except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-                raise InvalidArchive(str(error), file="files.jsonl", line=number) from None
-            if entry.missing:
+                raise InvalidArchive(str(error), file="files.jsonl", line=line_number) from None
+            if file_entry.missing:
                 continue
-            if not _FILE_NAME.fullmatch(f"files/{entry.path}"):
-                raise InvalidArchive("not the path of a file", file="files.jsonl", line=number, field="path")
-            if f"files/{entry.path}" not in self._names:
+            if not _FILE_NAME.fullmatch(f"files/{file_entry.path}"):
+                raise InvalidArchive("not the path of a file", file="files.jsonl", line=line_number, field="path")
+            if f"files/{file_entry.path}" not in self._names:
                 raise InvalidArchive(
-                    f"the archive does not contain {entry.path}", file="files.jsonl", line=number, field="path"
+                    f"the archive does not contain {file_entry.path}",
+                    file="files.jsonl",
+                    line=line_number,
+                    field="path",
                 )
-            yield SourceFile(entry.path, self._archive.getinfo(f"files/{entry.path}").file_size, entry.sha256)
+            yield SourceFile(
+                file_entry.path, self._archive.getinfo(f"files/{file_entry.path}").file_size, file_entry.sha256
+            )
 
     def open_file(self, file: SourceFile) -> IO[bytes]:
         """Open a file. Raise InvalidArchive if it cannot be read."""

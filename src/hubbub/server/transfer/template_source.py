@@ -27,21 +27,21 @@ class TemplateSource:
 
     format = "template"
 
-    def __init__(self, data: bytes, *, file: str, created_ms: int) -> None:
+    def __init__(self, template_json: bytes, *, file: str, created_ms: int) -> None:
         """Decode a template, or only its guild; raise InvalidArchive if it is invalid.
 
         `created_ms` is the time of the objects in Unix milliseconds if the template has none."""
         self._file = file
-        self._digest = hashlib.sha256(data).hexdigest()
+        self._digest = hashlib.sha256(template_json).hexdigest()
         self._created_ms = created_ms
         try:
-            if b'"serialized_source_guild"' in data:
-                template = codec.decode(data, _PublicTemplate)
+            if b'"serialized_source_guild"' in template_json:
+                template = codec.decode(template_json, _PublicTemplate)
                 self._guild = template.serialized_source_guild
                 if template.updated_at is not None:
                     self._created_ms = codec.milliseconds(template.updated_at)
             else:
-                self._guild = codec.decode(data, TemplateGuild)
+                self._guild = codec.decode(template_json, TemplateGuild)
         except msgspec.DecodeError as error:
             problem, _, path = str(error).partition(" - at `")
             raise InvalidArchive(problem, file=file, field=path.rstrip("`").removeprefix("$.")) from None
@@ -54,20 +54,20 @@ class TemplateSource:
         """Return the SHA-256 of the template."""
         return self._digest
 
-    def _make_id(self, kind: int, number: int) -> int:
+    def _make_id(self, kind_number: int, template_number: int) -> int:
         # Templates number their roles and channels from 0; each kind has its own range.
-        return make_snowflake(self._created_ms, kind << 18 | number & 0x3FFFF)
+        return make_snowflake(self._created_ms, kind_number << 18 | template_number & 0x3FFFF)
 
     def records(self) -> Iterator[Record]:
         """Yield the guild, its roles and its channels."""
         guild = self._guild
-        roles = {int(role.id): role for role in guild.roles}
-        everyone = roles.get(0)
+        roles_by_number = {int(role.id): role for role in guild.roles}
+        everyone_role = roles_by_number.get(0)
         guild_id = self._make_id(0, 0)
         yield from guild_records(
             guild_id,
             guild.name,
-            everyone_permissions=0 if everyone is None else int(everyone.permissions),
+            everyone_permissions=0 if everyone_role is None else int(everyone_role.permissions),
             file=self._file,
             description=guild.description,
             verification_level=guild.verification_level,
@@ -95,8 +95,8 @@ class TemplateSource:
         for channel in guild.channels:
             yield make_record("channels", self._channel_values(channel, guild_id), file=self._file)
 
-    def _optional_id(self, number: Any) -> str | None:
-        return None if number is None else str(self._make_id(2, int(number)))
+    def _optional_id(self, template_number: Any) -> str | None:
+        return None if template_number is None else str(self._make_id(2, int(template_number)))
 
     def _channel_values(self, channel: TemplateChannel, guild_id: int) -> dict[str, Any]:
         overwrites = [

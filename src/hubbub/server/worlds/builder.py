@@ -50,7 +50,7 @@ WORLD_CREATED_MS: Final = 1_704_067_200_000
 MESSAGE_INTERVAL_MS: Final = 60_000
 """Default time between two messages of a channel, in milliseconds."""
 
-S = TypeVar("S", bound=Snowflake)
+SnowflakeT = TypeVar("SnowflakeT", bound=Snowflake)
 
 _CREATION_ORDER: Final[tuple[type[Snowflake], ...]] = (
     LobbyId,
@@ -110,35 +110,37 @@ class BuiltWorld(msgspec.Struct, kw_only=True):
     guilds: dict[str, BuiltGuild] = {}
     lobbies: dict[str, BuiltLobby] = {}
 
-    def merge(self, other: "BuiltWorld") -> "BuiltWorld":
-        """Return the objects of both worlds; on equal names those of `other`."""
+    def merge(self, other_world: "BuiltWorld") -> "BuiltWorld":
+        """Return the objects of both worlds; on equal names those of `other_world`."""
         return BuiltWorld(
-            users=self.users | other.users,
-            applications=self.applications | other.applications,
-            guilds=self.guilds | other.guilds,
-            lobbies=self.lobbies | other.lobbies,
+            users=self.users | other_world.users,
+            applications=self.applications | other_world.applications,
+            guilds=self.guilds | other_world.guilds,
+            lobbies=self.lobbies | other_world.lobbies,
         )
 
 
 class Seed:
     """The source of a world's IDs and secrets."""
 
-    def __init__(self, number: int) -> None:
-        self._key = hashlib.sha256(f"hubbub world {number}".encode()).digest()
+    def __init__(self, seed_number: int) -> None:
+        self._key = hashlib.sha256(f"hubbub world {seed_number}".encode()).digest()
 
-    def _derive_bytes(self, purpose: str, count: int) -> bytes:
+    def _derive_bytes(self, purpose: str, byte_count: int) -> bytes:
         """Return bytes that depend only on the seed and the purpose."""
-        data = b""
-        while len(data) < count:
-            data += hmac.digest(self._key, f"{len(data)} {purpose}".encode(), "sha256")
-        return data[:count]
+        derived_bytes = b""
+        while len(derived_bytes) < byte_count:
+            derived_bytes += hmac.digest(self._key, f"{len(derived_bytes)} {purpose}".encode(), "sha256")
+        return derived_bytes[:byte_count]
 
-    def new_id(self, kind: type[S], *names: str) -> S:
+    def new_id(self, id_type: type[SnowflakeT], *names: str) -> SnowflakeT:
         """Return the ID of the object with these names: the names of the objects that contain it, then its own name."""
-        number = int.from_bytes(self._derive_bytes(f"id {kind.__name__} {names!r}", 16), "big")
-        time_bits, low_bits = divmod(number, 1 << 22)
-        ms = WORLD_CREATED_MS - DAY_MS * (len(_CREATION_ORDER) - _CREATION_ORDER.index(kind)) + time_bits % DAY_MS
-        return kind(int(Snowflake.at(ms)) | low_bits)
+        derived_number = int.from_bytes(self._derive_bytes(f"id {id_type.__name__} {names!r}", 16), "big")
+        time_bits, low_bits = divmod(derived_number, 1 << 22)
+        created_ms = (
+            WORLD_CREATED_MS - DAY_MS * (len(_CREATION_ORDER) - _CREATION_ORDER.index(id_type)) + time_bits % DAY_MS
+        )
+        return id_type(int(Snowflake.at(created_ms)) | low_bits)
 
     def new_message_id(self, at_ms: int, *names: str) -> MessageId:
         """Return the ID of a message that was sent at a time."""
@@ -148,7 +150,7 @@ class Seed:
     def entropy(self, *names: str) -> Entropy:
         """Return a source of random bytes for the secrets of an object; each call of it returns other bytes."""
         call_numbers = itertools.count()
-        return lambda count: self._derive_bytes(f"secret {next(call_numbers)} {names!r}", count)
+        return lambda byte_count: self._derive_bytes(f"secret {next(call_numbers)} {names!r}", byte_count)
 
 
 async def load(app: "App", world: schema.World, seed: int) -> BuiltWorld:
@@ -170,20 +172,20 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
             raise WorldError(
                 (), "the store contains another world or seed; use the same world and seed, or an empty --data folder"
             )
-        built = build(app.make_call(tx), world, seed)
+        built_world = build(app.make_call(tx), world, seed)
         meta.insert(tx, "world", fingerprint)
-        return built
+        return built_world
 
-    built = await app.database.write(build_once)
-    if built is not None:
-        return built
+    built_world = await app.database.write(build_once)
+    if built_world is not None:
+        return built_world
     # Secrets are only stored as hashes. Building the same world again in a scratch database reproduces them.
-    scratch = SqliteDatabase(None)
-    await scratch.start()
+    scratch_database = SqliteDatabase(None)
+    await scratch_database.start()
     try:
-        return await scratch.write(lambda tx: build(app.make_call(tx), world, seed))
+        return await scratch_database.write(lambda tx: build(app.make_call(tx), world, seed))
     finally:
-        await scratch.close()
+        await scratch_database.close()
 
 
 def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
@@ -202,7 +204,7 @@ class _Builder:
         self._now_ms = now_ms
         self._world = world
         self._seed = seed
-        self._built = BuiltWorld()
+        self._built_world = BuiltWorld()
 
     def build(self) -> BuiltWorld:
         for name, user in self._world.users.items():
@@ -217,7 +219,7 @@ class _Builder:
         for name, guild in self._world.guilds.items():
             self._run_step(("guilds", name), self._build_guild, name, guild)
         for friendship in self._world.friendships or ():
-            user_id, friend_id = (self._built.users[name].id for name in friendship.between)
+            user_id, friend_id = (self._built_world.users[name].id for name in friendship.between)
             relationships.befriend(self._call, user_id, friend_id)
         # Lobbies end after being idle, so they are created at the current time.
         self._call.now_ms = self._now_ms
@@ -227,7 +229,7 @@ class _Builder:
                 str(index): member for index, member in enumerate(lobby.members)
             }
             self._run_step(("lobbies", name), self._build_lobby, name, lobby, keys_by_field=keys_by_field)
-        return self._built
+        return self._built_world
 
     def _run_step(
         self,
@@ -255,16 +257,16 @@ class _Builder:
         token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now_ms, ids=call.ids, entropy=entropy)
         password = user.password if user.password is not None else f"{name}-{entropy(6).hex()}"
         accounts.set_password(call, row.id, accounts.passwords.hash_password_weakly(password, salt=entropy(16)))
-        self._built.users[name] = BuiltUser(id=row.id, token=token, password=password)
+        self._built_world.users[name] = BuiltUser(id=row.id, token=token, password=password)
 
     def _build_application(self, name: str, application: schema.Application) -> None:
         path = ("applications", name)
-        owner = self._built.users[application.owner or next(iter(self._built.users))]
+        owner = self._built_world.users[application.owner or next(iter(self._built_world.users))]
         flags = schema.parse_flags(application.intents, schema.PRIVILEGED_INTENT_FLAGS, path, "intent")
         flags |= schema.parse_flags(application.flags, schema.APPLICATION_FLAGS, path, "flag")
         if application.url_map:
             flags |= ApplicationFlags.EMBEDDED
-        created = applications.management.create(
+        created_application = applications.management.create(
             self._call,
             name,
             owner.id,
@@ -275,25 +277,33 @@ class _Builder:
             entropy=self._seed.entropy("application", name),
         )
         if flags & ApplicationFlags.EMBEDDED:
-            self._call.notify(applications.signals.ActivitiesToggled(created.row))
+            self._call.notify(applications.signals.ActivitiesToggled(created_application.row))
         url_map = [UrlMapping(prefix=prefix, target=target) for prefix, target in application.url_map.items()]
-        activity_proxies.save_url_map(self._call, created.row.id, url_map)
-        oauth2.approve_scopes(self._call, created.row.id, application.scopes)
+        activity_proxies.save_url_map(self._call, created_application.row.id, url_map)
+        oauth2.approve_scopes(self._call, created_application.row.id, application.scopes)
         for provider_type, provider in application.providers.items():
             clients = [ProviderClient(id=client_id) for client_id in provider.clients]
             settings = identity_providers.ProviderSettings(clients=clients, oidc_issuer_url=provider.issuer)
             validation = identity_providers.IssuerValidation.choose(self._call.now_ms, allows_any_host=True)
-            identity_providers.save_provider(self._call, created.row.id, provider_type, settings, validation)
+            identity_providers.save_provider(
+                self._call, created_application.row.id, provider_type, settings, validation
+            )
         bot = None
-        if created.row.bot_id is not None and created.bot_token is not None:
-            bot = BuiltBot(id=created.row.bot_id, token=created.bot_token)
-        self._built.applications[name] = BuiltApplication(
-            id=created.row.id, client_secret=created.client_secret, public_key=created.row.verify_key, bot=bot
+        if created_application.row.bot_id is not None and created_application.bot_token is not None:
+            bot = BuiltBot(id=created_application.row.bot_id, token=created_application.bot_token)
+        self._built_world.applications[name] = BuiltApplication(
+            id=created_application.row.id,
+            client_secret=created_application.client_secret,
+            public_key=created_application.row.verify_key,
+            bot=bot,
         )
 
     def _link_publisher(self, name: str, parent_name: str) -> None:
-        tx, built = self._call.tx, self._built.applications
-        child, parent = applications.find(tx, built[name].id), applications.find(tx, built[parent_name].id)
+        tx, built_applications = self._call.tx, self._built_world.applications
+        child, parent = (
+            applications.find(tx, built_applications[name].id),
+            applications.find(tx, built_applications[parent_name].id),
+        )
         assert child is not None
         assert parent is not None
         problem = identities.find_publisher_problem(self._call, child, parent)
@@ -307,7 +317,7 @@ class _Builder:
             flags = SkuFlags.GUILD_SUBSCRIPTION if sku.sold_to == "guilds" else SkuFlags.USER_SUBSCRIPTION
         skus.create(
             self._call,
-            self._built.applications[sku.application].id,
+            self._built_world.applications[sku.application].id,
             CreateSku(
                 type=sku_type,
                 name=name,
@@ -326,12 +336,12 @@ class _Builder:
         guild_id = self._seed.new_id(GuildId, name)
         if guilds.find(self._call.tx, guild_id) is not None:
             raise WorldError(path, "a guild with this name and seed already exists")
-        built = BuiltGuild(
+        built_guild = BuiltGuild(
             id=guild_id,
             channels={channel: self._seed.new_id(ChannelId, name, channel) for channel in guild.channels},
             roles={role: self._seed.new_id(RoleId, name, role) for role in guild.roles},
         )
-        bot_roles = {
+        bot_role_ids = {
             bot: self._seed.new_id(RoleId, name, "bot", bot)
             for bot in guild.bots
             if guild.bots[bot].permissions is not None
@@ -344,21 +354,21 @@ class _Builder:
             default_channel = schema.default_community_channel(guild)
         guilds.creation.create(
             self._call,
-            owner_id=self._built.users[guild.owner].id,
+            owner_id=self._built_world.users[guild.owner].id,
             name=name,
             guild_id=guild_id,
             contents=guilds.creation.InitialContents(
                 everyone_permissions,
-                self._role_rows(guild, built, bot_roles),
+                self._role_rows(guild, built_guild, bot_role_ids),
                 channels=[],
                 overwrites=[],
-                system_channel_id=built.channels.get(guild.system_channel or ""),
+                system_channel_id=built_guild.channels.get(guild.system_channel or ""),
             ),
             features=guild.features,
             description=guild.description,
             premium_tier=guild.premium_tier or 0,
-            rules_channel_id=built.channels.get(guild.rules_channel or default_channel or ""),
-            public_updates_channel_id=built.channels.get(guild.public_updates_channel or default_channel or ""),
+            rules_channel_id=built_guild.channels.get(guild.rules_channel or default_channel or ""),
+            public_updates_channel_id=built_guild.channels.get(guild.public_updates_channel or default_channel or ""),
         )
         # Channels inherit the overwrites of their category, so categories are created first.
         for channel_name, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):
@@ -366,49 +376,55 @@ class _Builder:
                 (*path, "channels", channel_name),
                 self._build_channel,
                 guild,
-                built,
+                built_guild,
                 channel_name,
                 channel,
                 keys_by_field={"parent_id": "parent"},
             )
         for username, member in guild.members.items():
-            role_ids = [built.roles[role] for role in member.roles]
+            role_ids = [built_guild.roles[role] for role in member.roles]
             self._run_step(
-                (*path, "members", username), self._build_member, guild, built, username, member.nick, role_ids
+                (*path, "members", username), self._build_member, guild, built_guild, username, member.nick, role_ids
             )
         for bot_name, bot in guild.bots.items():
-            role_ids = [built.roles[role] for role in bot.roles] + (
-                [bot_roles[bot_name]] if bot_name in bot_roles else []
+            role_ids = [built_guild.roles[role] for role in bot.roles] + (
+                [bot_role_ids[bot_name]] if bot_name in bot_role_ids else []
             )
-            self._run_step((*path, "bots", bot_name), self._build_member, guild, built, bot_name, bot.nick, role_ids)
+            self._run_step(
+                (*path, "bots", bot_name), self._build_member, guild, built_guild, bot_name, bot.nick, role_ids
+            )
         for channel_name, channel in guild.channels.items():
             at_ms = WORLD_CREATED_MS
             for index, message in enumerate(channel.messages or ()):
                 at_ms = at_ms + MESSAGE_INTERVAL_MS if message.at is None else codec.milliseconds(message.at)
                 message_id = self._seed.new_message_id(at_ms, name, channel_name, str(index))
                 message_path = (*path, "channels", channel_name, "messages", str(index))
-                self._run_step(message_path, self._build_message, built.channels[channel_name], message_id, message)
-        self._built.guilds[name] = built
+                self._run_step(
+                    message_path, self._build_message, built_guild.channels[channel_name], message_id, message
+                )
+        self._built_world.guilds[name] = built_guild
 
-    def _role_rows(self, guild: schema.Guild, built: BuiltGuild, bot_roles: dict[str, RoleId]) -> list[roles.RoleRow]:
+    def _role_rows(
+        self, guild: schema.Guild, built_guild: BuiltGuild, bot_role_ids: dict[str, RoleId]
+    ) -> list[roles.RoleRow]:
         """Return the roles of a guild from the lowest to the highest: those of bots, then those of the file."""
         rows = [
             roles.RoleRow(
-                id=bot_roles[bot],
-                guild_id=built.id,
+                id=bot_role_ids[bot],
+                guild_id=built_guild.id,
                 name=bot,
                 permissions=schema.parse_permissions(guild.bots[bot].permissions or (), ()),
                 managed=1,
                 tags=codec.encode(RoleTags(bot_id=self._get_user_id(bot))).decode(),
             )
-            for bot in bot_roles
+            for bot in bot_role_ids
         ]
         # The file lists the highest role first.
         for name, role in reversed(guild.roles.items()):
             rows.append(
                 roles.RoleRow(
-                    id=built.roles[name],
-                    guild_id=built.id,
+                    id=built_guild.roles[name],
+                    guild_id=built_guild.id,
                     name=name,
                     permissions=schema.parse_permissions(role.permissions, ()),
                     color=role.color,
@@ -418,64 +434,66 @@ class _Builder:
             )
         return [row._replace(position=position) for position, row in enumerate(rows, 1)]
 
-    def _build_channel(self, guild: schema.Guild, built: BuiltGuild, name: str, channel: schema.Channel) -> None:
+    def _build_channel(self, guild: schema.Guild, built_guild: BuiltGuild, name: str, channel: schema.Channel) -> None:
         overwrites = None
         if channel.overwrites is not UNSET:
             overwrites = [
-                self._overwrite_row(guild, built, built.channels[name], target, overwrite)
+                self._overwrite_row(guild, built_guild, built_guild.channels[name], target, overwrite)
                 for target, overwrite in channel.overwrites.items()
             ]
         channels.creation.create(
             self._call,
-            built.id,
+            built_guild.id,
             CreateGuildChannel(
                 name=name,
                 type=channel.channel_type,
                 topic=channel.topic if channel.topic is not None else UNSET,
-                parent_id=built.channels[channel.parent] if channel.parent is not None else UNSET,
+                parent_id=built_guild.channels[channel.parent] if channel.parent is not None else UNSET,
                 nsfw=channel.nsfw or UNSET,
                 rate_limit_per_user=channel.rate_limit_per_user or UNSET,
                 user_limit=channel.user_limit if channel.user_limit is not None else UNSET,
                 bitrate=channel.bitrate if channel.bitrate is not None else UNSET,
             ),
-            channel_id=built.channels[name],
+            channel_id=built_guild.channels[name],
             overwrites=overwrites,
             is_published=False,
         )
 
     def _overwrite_row(
-        self, guild: schema.Guild, built: BuiltGuild, channel_id: int, target: str, overwrite: schema.Overwrite
+        self, guild: schema.Guild, built_guild: BuiltGuild, channel_id: int, target: str, overwrite: schema.Overwrite
     ) -> channels.overwrites.OverwriteRow:
         allow, deny = schema.parse_permissions(overwrite.allow, ()), schema.parse_permissions(overwrite.deny, ())
         if target == schema.EVERYONE or target in guild.roles:
-            role_id: int = built.id if target == schema.EVERYONE else built.roles[target]
+            role_id: int = built_guild.id if target == schema.EVERYONE else built_guild.roles[target]
             return channels.overwrites.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
         return channels.overwrites.OverwriteRow(
             channel_id, self._get_user_id(target), OverwriteType.MEMBER, allow, deny
         )
 
     def _build_member(
-        self, guild: schema.Guild, built: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
+        self, guild: schema.Guild, built_guild: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
     ) -> None:
         user_id = self._get_user_id(name)
         if name == guild.owner:
-            roles.assignments.assign(self._call.tx, built.id, user_id, role_ids)
+            roles.assignments.assign(self._call.tx, built_guild.id, user_id, role_ids)
         else:
-            members.membership.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, is_announced=False)
+            members.membership.add(
+                self._call, built_guild.id, user_id, role_ids=role_ids, nick=nick, is_announced=False
+            )
 
     def _build_message(self, channel_id: ChannelId, message_id: MessageId, message: schema.Message) -> None:
-        kind = "user" if message.author in self._built.users else "bot"
-        call = self._call.acting_as(Actor(user_id=self._get_user_id(message.author), kind=kind))
+        actor_kind = "user" if message.author in self._built_world.users else "bot"
+        call = self._call.acting_as(Actor(user_id=self._get_user_id(message.author), kind=actor_kind))
         channel_access = access.require_channel(call, channel_id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)
         messages.creation.create(call, channel_access, CreateMessage(content=message.content), message_id=message_id)
 
     def _build_lobby(self, name: str, lobby: schema.Lobby) -> None:
-        application = applications.find(self._call.tx, self._built.applications[lobby.application].id)
+        application = applications.find(self._call.tx, self._built_world.applications[lobby.application].id)
         assert application is not None
         lobby_id = self._seed.new_id(LobbyId, name)
         member_requests = []
         for username, member in lobby.members.items():
-            user_id = self._built.users[username].id
+            user_id = self._built_world.users[username].id
             oauth2.authorizations.authorize(self._call, application, user_id, (Scope.OPENID, Scope.SDK_SOCIAL_LAYER))
             flags = schema.parse_flags(member.flags, schema.LOBBY_MEMBER_FLAGS, (), "flag")
             member_requests.append(LobbyMemberRequest(id=user_id, metadata=member.metadata or UNSET, flags=flags))
@@ -487,17 +505,17 @@ class _Builder:
         )
         link = None
         if lobby.guild is not None and lobby.channel is not None:
-            owner_id = self._built.users[self._world.guilds[lobby.guild].owner].id
-            link = lobbies.ChannelLink(self._built.guilds[lobby.guild].channels[lobby.channel], owner_id)
+            owner_id = self._built_world.users[self._world.guilds[lobby.guild].owner].id
+            link = lobbies.ChannelLink(self._built_world.guilds[lobby.guild].channels[lobby.channel], owner_id)
         lobbies.create_world_lobby(self._call, application.id, lobby_id, body, secret=lobby.secret, link=link)
-        self._built.lobbies[name] = BuiltLobby(id=lobby_id)
+        self._built_world.lobbies[name] = BuiltLobby(id=lobby_id)
 
     def _get_user_id(self, name: str) -> UserId:
         """Return the ID of a user, or of the bot of an application. Raise WorldError if the application has no bot."""
-        user = self._built.users.get(name)
+        user = self._built_world.users.get(name)
         if user is not None:
             return user.id
-        bot = self._built.applications[name].bot
+        bot = self._built_world.applications[name].bot
         if bot is None:
             raise WorldError(("applications", name), "has no bot that could join a guild")
         return bot.id

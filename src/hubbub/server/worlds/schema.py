@@ -317,9 +317,9 @@ def _read_friendships(world: World) -> list[Friendship]:
     if not isinstance(world.friendships, list):
         raise WorldError(("friendships",), "expected a list of tables: [[friendships]]")
     friendships = []
-    for index, value in enumerate(world.friendships):
+    for index, friendship_table in enumerate(world.friendships):
         path = ("friendships", str(index))
-        friendship = _convert(value, Friendship, path)
+        friendship = _convert(friendship_table, Friendship, path)
         for name in friendship.between:
             _require_known(name, world.users, (*path, "between"), "user")
         if len(set(friendship.between)) < 2:
@@ -457,10 +457,10 @@ def _read_messages(guild: Guild, channel: Channel, path: tuple[str, ...]) -> lis
     if channel.messages and channel.type not in MESSAGE_CHANNEL_TYPES:
         raise WorldError(path, f"a {channel.type} channel of a world has no messages")
     messages = []
-    for index, value in enumerate(channel.messages):
-        message = _convert(value, Message, (*path, str(index)))
-        members = [guild.owner, *guild.members, *guild.bots]
-        _require_known(message.author, members, (*path, str(index), "author"), "member of the guild")
+    for index, message_table in enumerate(channel.messages):
+        message = _convert(message_table, Message, (*path, str(index)))
+        member_names = [guild.owner, *guild.members, *guild.bots]
+        _require_known(message.author, member_names, (*path, str(index), "author"), "member of the guild")
         if message.at is not None and message.at.tzinfo is None:
             raise WorldError((*path, str(index), "at"), "a time needs a time zone, such as 2026-01-01T12:00:00Z")
         messages.append(message)
@@ -487,34 +487,35 @@ TableT = TypeVar("TableT", bound=msgspec.Struct)
 
 def _convert_table(table: Mapping[str, Any], table_type: type[TableT], path: tuple[str, ...]) -> dict[str, TableT]:
     """Convert the values of a table, which are tables too, to a type."""
-    converted: dict[str, TableT] = {}
-    for name, value in table.items():
+    converted_tables: dict[str, TableT] = {}
+    for name, inner_table in table.items():
         if not 1 <= len(name) <= NAME_LENGTH_MAX:
             raise WorldError((*path, name[:NAME_LENGTH_MAX]), f"a name must have 1 to {NAME_LENGTH_MAX} characters")
-        converted[name] = _convert(value, table_type, (*path, name))
-    return converted
+        converted_tables[name] = _convert(inner_table, table_type, (*path, name))
+    return converted_tables
 
 
 _ERROR_PATH: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
 _UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`")
 
 
-def _convert(value: Any, table_type: type[TableT], path: tuple[str, ...]) -> TableT:
+def _convert(table: Any, table_type: type[TableT], path: tuple[str, ...]) -> TableT:
     """Convert a table to a type. Raise WorldError with the path of the invalid key."""
-    if isinstance(value, table_type):
-        return value
+    if isinstance(table, table_type):
+        return table
     try:
-        return msgspec.convert(value, table_type, strict=True)
+        return msgspec.convert(table, table_type, strict=True)
     except msgspec.ValidationError as error:
         text = str(error)
         path_match = _ERROR_PATH.search(text)
         inner_path = tuple(re.findall(r"[^.\[\]]+", path_match[1])) if path_match else ()
         problem = _ERROR_PATH.sub("", text)
-        unknown = _UNKNOWN_FIELD.search(problem)
-        if unknown is not None:
+        unknown_field_match = _UNKNOWN_FIELD.search(problem)
+        if unknown_field_match is not None:
             field_names = [field.name for field in msgspec.structs.fields(table_type)]
             raise WorldError(
-                (*path, *inner_path, unknown[1]), _suggest("no such key", unknown[1], field_names)
+                (*path, *inner_path, unknown_field_match[1]),
+                _suggest("no such key", unknown_field_match[1], field_names),
             ) from None
         if problem.startswith("Invalid enum value") and inner_path == ("type",):
             problem += f"; choose one of: {', '.join(CHANNEL_TYPES)}"
@@ -530,9 +531,9 @@ def _require_known(name: str, known_names: Iterable[str], path: tuple[str, ...],
 
 def _suggest(problem: str, name: str, known_names: list[str]) -> str:
     """Return the problem with the most similar known name, or with all known names if they are few."""
-    matches = difflib.get_close_matches(name, known_names, n=1, cutoff=0.6)
-    if matches:
-        return f"{problem}; did you mean {matches[0]}?"
+    similar_names = difflib.get_close_matches(name, known_names, n=1, cutoff=0.6)
+    if similar_names:
+        return f"{problem}; did you mean {similar_names[0]}?"
     return (
         f"{problem}; choose one of: {', '.join(known_names)}" if 0 < len(known_names) <= LISTED_NAMES_MAX else problem
     )

@@ -24,12 +24,12 @@ class _PublicTemplate(msgspec.Struct):
     serialized_source_guild: TemplateGuild
 
 
-def read_template(data: bytes) -> TemplateGuild:
+def read_template(template_json: bytes) -> TemplateGuild:
     """Decode a template, or only its guild. Raise WorldError if it is invalid."""
     try:
-        if b'"serialized_source_guild"' in data:
-            return codec.decode(data, _PublicTemplate).serialized_source_guild
-        return codec.decode(data, TemplateGuild)
+        if b'"serialized_source_guild"' in template_json:
+            return codec.decode(template_json, _PublicTemplate).serialized_source_guild
+        return codec.decode(template_json, TemplateGuild)
     except msgspec.MsgspecError as error:
         raise WorldError((), f"this is not a guild template: {error}") from error
 
@@ -48,19 +48,19 @@ def build_world_text(template: TemplateGuild, application: str) -> str:
 
 
 def _build_guild(template: TemplateGuild, application: str) -> dict[str, Any]:
-    role_names = _unique({role.id: role.name for role in template.roles if role.id})
-    channel_names = _unique({channel.id or 0: channel.name or "channel" for channel in template.channels})
-    everyone = next((role for role in template.roles if role.id == 0), None)
-    guild: dict[str, Any] = {"owner": PEOPLE[0]}
+    role_names = _make_names_unique({role.id: role.name for role in template.roles if role.id})
+    channel_names = _make_names_unique({channel.id or 0: channel.name or "channel" for channel in template.channels})
+    everyone_role = next((role for role in template.roles if role.id == 0), None)
+    guild_table: dict[str, Any] = {"owner": PEOPLE[0]}
     if template.description:
-        guild["description"] = template.description
-    if everyone is not None:
-        guild["everyone"] = permission_names(int(everyone.permissions))
+        guild_table["description"] = template.description
+    if everyone_role is not None:
+        guild_table["everyone"] = permission_names(int(everyone_role.permissions))
     system_channel = channel_names.get(int(template.system_channel_id)) if template.system_channel_id else None
     if system_channel is not None:
-        guild["system_channel"] = system_channel
+        guild_table["system_channel"] = system_channel
     # Templates list roles from the lowest to the highest.
-    guild["roles"] = {
+    guild_table["roles"] = {
         role_names[role.id]: {
             "permissions": permission_names(int(role.permissions)),
             "color": role.color,
@@ -70,33 +70,33 @@ def _build_guild(template: TemplateGuild, application: str) -> dict[str, Any]:
         for role in reversed(template.roles)
         if role.id
     }
-    guild["channels"] = {
+    guild_table["channels"] = {
         channel_names[channel.id or 0]: _build_channel(channel, role_names, channel_names)
         for channel in template.channels
         if channel.type in _TYPE_NAMES
     }
-    guild["members"] = {name: {} for name in PEOPLE[1:]}
-    guild["bots"] = {application: {"permissions": ["ADMINISTRATOR"]}}
-    return guild
+    guild_table["members"] = {name: {} for name in PEOPLE[1:]}
+    guild_table["bots"] = {application: {"permissions": ["ADMINISTRATOR"]}}
+    return guild_table
 
 
 def _build_channel(
     channel: TemplateChannel, role_names: Mapping[int, str], channel_names: Mapping[int, str]
 ) -> dict[str, Any]:
-    built: dict[str, Any] = {"type": _TYPE_NAMES[channel.type]}
+    channel_table: dict[str, Any] = {"type": _TYPE_NAMES[channel.type]}
     if channel.topic:
-        built["topic"] = channel.topic
+        channel_table["topic"] = channel.topic
     if channel.parent_id is not None and int(channel.parent_id) in channel_names:
-        built["parent"] = channel_names[int(channel.parent_id)]
+        channel_table["parent"] = channel_names[int(channel.parent_id)]
     if channel.nsfw:
-        built["nsfw"] = True
+        channel_table["nsfw"] = True
     if channel.rate_limit_per_user:
-        built["rate_limit_per_user"] = channel.rate_limit_per_user
-    if built["type"] in ("voice", "stage"):
+        channel_table["rate_limit_per_user"] = channel.rate_limit_per_user
+    if channel_table["type"] in ("voice", "stage"):
         if channel.user_limit:
-            built["user_limit"] = channel.user_limit
+            channel_table["user_limit"] = channel.user_limit
         if channel.bitrate != BITRATE_DEFAULT:
-            built["bitrate"] = channel.bitrate
+            channel_table["bitrate"] = channel.bitrate
     overwrites = {
         role_names.get(int(overwrite.id), EVERYONE): {
             "allow": permission_names(int(overwrite.allow)),
@@ -106,21 +106,21 @@ def _build_channel(
         if int(overwrite.id) in role_names or int(overwrite.id) == 0
     }
     if overwrites:
-        built["overwrites"] = overwrites
-    return built
+        channel_table["overwrites"] = overwrites
+    return channel_table
 
 
-def _unique(names: Mapping[int, str]) -> dict[int, str]:
-    """Return names by number, in which equal names get a suffix: tables of a world file have different names."""
-    used: set[str] = set()
-    unique = {}
-    for number, name in names.items():
+def _make_names_unique(names: Mapping[int, str]) -> dict[int, str]:
+    """Return names by object ID, in which equal names get a suffix: tables of a world file have different names."""
+    used_names: set[str] = set()
+    unique_names = {}
+    for object_id, name in names.items():
         candidate, suffix = name, 2
-        while candidate in used:
+        while candidate in used_names:
             candidate, suffix = f"{name}-{suffix}", suffix + 1
-        used.add(candidate)
-        unique[number] = candidate
-    return unique
+        used_names.add(candidate)
+        unique_names[object_id] = candidate
+    return unique_names
 
 
 def _write_toml(content: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
@@ -129,8 +129,8 @@ def _write_toml(content: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
     values = {key: value for key, value in content.items() if key not in tables}
     lines = []
     if path and (values or not tables):
-        lines.append(f"[{'.'.join(_key(part) for part in path)}]")
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in values.items()]
+        lines.append(f"[{'.'.join(_toml_key(path_part) for path_part in path)}]")
+    lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in values.items()]
     text = "\n".join(lines) + "\n\n" if lines else ""
     return text + "".join(_write_toml(table, (*path, key)) for key, table in tables.items())
 
@@ -140,17 +140,21 @@ def _is_inline(path: tuple[str, ...], key: str) -> bool:
     return key == "overwrites" or (len(path) == 2 and path[0] == "guilds" and key in ("members", "bots"))
 
 
-def _key(text: str) -> str:
-    return text if text.isascii() and text.replace("_", "").replace("-", "").isalnum() else _value(text)
+def _toml_key(text: str) -> str:
+    return text if text.isascii() and text.replace("_", "").replace("-", "").isalnum() else _toml_value(text)
 
 
-def _value(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     if isinstance(value, dict):
         return (
-            "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }" if value else "{}"
+            "{ "
+            + ", ".join(f"{_toml_key(key)} = {_toml_value(inner_value)}" for key, inner_value in value.items())
+            + " }"
+            if value
+            else "{}"
         )
     if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
     # A JSON string is a TOML string, except for the delete character.
