@@ -58,14 +58,22 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
     await guild.overwrite(paintings_channel_id, role_id, target_type=OverwriteType.ROLE, allow=1 << 11)
     forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "big"}])
     emoji = (await owner.post(f"{api}/emojis", json={"name": "brush", "image": data_uri(png())})).ok()
-    first = await guild.send_message(owner, f"Welcome <@{bob.id}> to <#{paintings_channel_id}> <:brush:{emoji['id']}>")
-    reply = await guild.send_message(bob, "thanks", message_reference={"message_id": first["id"]})
+    first_message = await guild.send_message(
+        owner, f"Welcome <@{bob.id}> to <#{paintings_channel_id}> <:brush:{emoji['id']}>"
+    )
+    reply = await guild.send_message(bob, "thanks", message_reference={"message_id": first_message["id"]})
     await owner.put(f"/channels/{guild.general}/messages/{reply['id']}/reactions/brush:{emoji['id']}/@me")
-    await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")
-    (await owner.put(f"/channels/{guild.general}/messages/pins/{first['id']}")).ok()
-    (await owner.patch(f"/channels/{guild.general}/messages/{first['id']}", json={"embeds": [{"title": "Hi"}]})).ok()
+    await bob.put(f"/channels/{guild.general}/messages/{first_message['id']}/reactions/%F0%9F%91%8D/@me")
+    (await owner.put(f"/channels/{guild.general}/messages/pins/{first_message['id']}")).ok()
+    (
+        await owner.patch(
+            f"/channels/{guild.general}/messages/{first_message['id']}", json={"embeds": [{"title": "Hi"}]}
+        )
+    ).ok()
     file = await send_message_with_file(bob, paintings_channel_id, "a painting")
-    thread = (await owner.post(f"/channels/{guild.general}/messages/{first['id']}/threads", json={"name": "talk"})).ok()
+    thread = (
+        await owner.post(f"/channels/{guild.general}/messages/{first_message['id']}/threads", json={"name": "talk"})
+    ).ok()
     await guild.send_message(bob, "in the thread", channel_id=int(thread["id"]))
     poll = {"question": {"text": "Which?"}, "answers": [{"poll_media": {"text": text}} for text in ("a", "b")]}
     poll_message = (await owner.post(f"/channels/{guild.general}/messages", json={"poll": poll})).ok()
@@ -103,7 +111,7 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
         "role": role_id,
         "paintings": paintings_channel_id,
         "thread": int(thread["id"]),
-        "first": int(first["id"]),
+        "first": int(first_message["id"]),
         "reply": int(reply["id"]),
         "emoji": int(emoji["id"]),
         "attachment": int(file["attachments"][0]["id"]),
@@ -135,5 +143,8 @@ def replace_ids(records: dict[str, list[Any]]) -> Any:
         for entry in sorted(records.get(name, ()), key=sort_key):
             for text in ID.findall(json.dumps(entry)) if "id" in entry else ():
                 numbers.setdefault(text, f"#{len(numbers)}")
-    replaced = json.loads(ID.sub(lambda match: numbers.get(match[0], "?"), json.dumps(records)))
-    return {name: sorted(json.dumps(entry, sort_keys=True) for entry in entries) for name, entries in replaced.items()}
+    replaced_records = json.loads(ID.sub(lambda match: numbers.get(match[0], "?"), json.dumps(records)))
+    return {
+        name: sorted(json.dumps(entry, sort_keys=True) for entry in entries)
+        for name, entries in replaced_records.items()
+    }

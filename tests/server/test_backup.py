@@ -52,7 +52,7 @@ async def fill_platform(client: aiohttp.ClientSession, server: Server) -> tuple[
     return alice, channel_id, f"attachments/{message['attachments'][0]['id']}"
 
 
-def modes(folder: Path) -> set[tuple[bool, int]]:
+def file_modes(folder: Path) -> set[tuple[bool, int]]:
     """Return whether the entries of a folder, and the folder itself, are folders, with their modes."""
     return {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in [folder, *folder.rglob("*")]}
 
@@ -107,7 +107,7 @@ async def test_a_backup_of_postgres_beside_a_running_server_is_restored_into_an_
     assert manifest["files"]["count"] == 2
     assert len((backup / "checksums.sha256").read_text().splitlines()) == 3
     assert (backup / "files" / file_key).read_bytes() == FILE_CONTENT
-    assert modes(backup) == {(True, 0o700), (False, 0o600)}
+    assert file_modes(backup) == {(True, 0o700), (False, 0o600)}
     assert not backup.with_name("monday.partial").exists()
 
     # Restore into the empty database, but not into one with tables.
@@ -119,17 +119,17 @@ async def test_a_backup_of_postgres_beside_a_running_server_is_restored_into_an_
     assert "2 files" in capsys.readouterr().out
     flags = ["--database-url", empty_database, "--data", str(tmp_path / "restored")]
     async with running_server(tmp_path, "serve", *flags) as server, aiohttp.ClientSession() as client:
-        restored = ApiUser(client, server.url, alice.id, alice.token)
-        messages = (await restored.get(f"/channels/{channel_id}/messages?limit=100")).ok()
+        restored_user = ApiUser(client, server.url, alice.id, alice.token)
+        messages = (await restored_user.get(f"/channels/{channel_id}/messages?limit=100")).ok()
         assert min(manifest["tables"]["messages"], 100) == len(messages)
         [with_file] = (
-            await restored.get(f"/channels/{channel_id}/messages?around={file_key.rpartition('/')[2]}&limit=1")
+            await restored_user.get(f"/channels/{channel_id}/messages?around={file_key.rpartition('/')[2]}&limit=1")
         ).ok()
         async with client.get(with_file["attachments"][0]["url"]) as response:
             assert await response.read() == FILE_CONTENT
 
     # The drill restores the same backup into a database of its own.
-    before = database_names(postgres_connection)
+    names_before = database_names(postgres_connection)
     assert await run("backup", "drill", str(backup), "--database-url", postgres_database, "--pg-bin", PG_BIN) == 0
     report = capsys.readouterr().out
     assert report.endswith("No problems found.\n")
@@ -146,7 +146,7 @@ async def test_a_backup_of_postgres_beside_a_running_server_is_restored_into_an_
     (backup / "manifest.json").write_text(json.dumps(manifest))
     assert await run("backup", "drill", str(backup), "--database-url", postgres_database, "--pg-bin", PG_BIN) == 1
     assert "pg_restore failed: " in capsys.readouterr().out
-    assert database_names(postgres_connection) == before
+    assert database_names(postgres_connection) == names_before
 
 
 async def test_the_password_of_the_database_is_not_an_argument_of_pg_dump(
@@ -232,7 +232,7 @@ def backup(stored_backup: Path, tmp_path: Path) -> Path:
 
 
 def test_a_backup_of_the_embedded_database_passes_the_drill(backup: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert modes(backup) == {(True, 0o700), (False, 0o600)}
+    assert file_modes(backup) == {(True, 0o700), (False, 0o600)}
     assert cli.main(["backup", "drill", str(backup)]) == 0
 
     lines = capsys.readouterr().out.splitlines()
@@ -249,20 +249,24 @@ def update_manifest(backup: Path, change: Callable[[dict[str, Any]], None]) -> N
 
 def update_database_checksum(backup: Path) -> None:
     """Store size and checksum of a changed database in the manifest."""
-    data = (backup / "hubbub.sqlite3").read_bytes()
-    entry = {"name": "hubbub.sqlite3", "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    database_bytes = (backup / "hubbub.sqlite3").read_bytes()
+    entry = {
+        "name": "hubbub.sqlite3",
+        "size": len(database_bytes),
+        "sha256": hashlib.sha256(database_bytes).hexdigest(),
+    }
     update_manifest(backup, lambda manifest: manifest.update(database=entry))
 
 
 def truncate_database(backup: Path) -> None:
-    data = (backup / "hubbub.sqlite3").read_bytes()
-    (backup / "hubbub.sqlite3").write_bytes(data[: len(data) // 2])
+    database_bytes = (backup / "hubbub.sqlite3").read_bytes()
+    (backup / "hubbub.sqlite3").write_bytes(database_bytes[: len(database_bytes) // 2])
 
 
 def damage_pages(backup: Path) -> None:
-    data = bytearray((backup / "hubbub.sqlite3").read_bytes())
-    data[8192 : len(data) // 2] = bytes(len(data) // 2 - 8192)
-    (backup / "hubbub.sqlite3").write_bytes(data)
+    database_bytes = bytearray((backup / "hubbub.sqlite3").read_bytes())
+    database_bytes[8192 : len(database_bytes) // 2] = bytes(len(database_bytes) // 2 - 8192)
+    (backup / "hubbub.sqlite3").write_bytes(database_bytes)
     update_database_checksum(backup)
 
 
@@ -279,9 +283,9 @@ def omit_attachment(backup: Path) -> None:
         for line in (backup / "checksums.sha256").read_text().splitlines(keepends=True)
         if "attachments" not in line
     ]
-    data = "".join(lines).encode()
-    (backup / "checksums.sha256").write_bytes(data)
-    entry = {"name": "checksums.sha256", "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    checksums = "".join(lines).encode()
+    (backup / "checksums.sha256").write_bytes(checksums)
+    entry = {"name": "checksums.sha256", "size": len(checksums), "sha256": hashlib.sha256(checksums).hexdigest()}
     update_manifest(backup, lambda manifest: manifest["files"].update(list=entry, count=len(lines) - 1))
 
 
@@ -344,7 +348,7 @@ def test_a_backup_of_the_embedded_database_is_restored_into_a_new_data_folder(
     assert cli.main(["restore", str(backup), "--data", str(target)]) == 0
     assert "and 2 files" in capsys.readouterr().out
     assert (target / "hubbub.sqlite3").read_bytes() == (backup / "hubbub.sqlite3").read_bytes()
-    assert modes(target) <= {(True, 0o700), (False, 0o600), (False, 0o644), (True, 0o755)}
+    assert file_modes(target) <= {(True, 0o700), (False, 0o600), (False, 0o644), (True, 0o755)}
     assert stat.S_IMODE(target.stat().st_mode) == 0o700
     assert stat.S_IMODE((target / "hubbub.sqlite3").stat().st_mode) == 0o600
 
@@ -364,24 +368,29 @@ def test_a_backup_of_the_embedded_database_is_restored_into_a_new_data_folder(
 async def test_files_in_s3_are_backed_up_and_restored_into_another_bucket_folder(
     s3_bucket: Bucket, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data, backup, restored = tmp_path / "data", tmp_path / "backup", tmp_path / "restored"
-    flags = ["--data", str(data), "--files-url", s3_bucket.files_url("first")]
+    data_path, backup_path, restored_path = tmp_path / "data", tmp_path / "backup", tmp_path / "restored"
+    flags = ["--data", str(data_path), "--files-url", s3_bucket.files_url("first")]
     async with (
         running_server(tmp_path, "serve", *flags, "--rate-limits", "off") as server,
         aiohttp.ClientSession() as client,
     ):
         alice, channel_id, file_key = await fill_platform(client, server)
         assert s3_bucket.read(f"first/{file_key}") == FILE_CONTENT
-        assert await run("backup", str(backup), *flags) == 0, capsys.readouterr().err
+        assert await run("backup", str(backup_path), *flags) == 0, capsys.readouterr().err
     assert "2 files" in capsys.readouterr().out
-    assert (backup / "files" / file_key).read_bytes() == FILE_CONTENT
-    assert await run("backup", "drill", str(backup)) == 0
+    assert (backup_path / "files" / file_key).read_bytes() == FILE_CONTENT
+    assert await run("backup", "drill", str(backup_path)) == 0
     assert "2 referenced files, 2 files in the backup" in capsys.readouterr().out
 
-    assert await run("restore", str(backup), "--data", str(restored), "--files-url", s3_bucket.files_url("first")) == 1
+    assert (
+        await run(
+            "restore", str(backup_path), "--data", str(restored_path), "--files-url", s3_bucket.files_url("first")
+        )
+        == 1
+    )
     assert "the file store is not empty" in capsys.readouterr().err
-    flags = ["--data", str(restored), "--files-url", s3_bucket.files_url("second")]
-    assert await run("restore", str(backup), *flags) == 0
+    flags = ["--data", str(restored_path), "--files-url", s3_bucket.files_url("second")]
+    assert await run("restore", str(backup_path), *flags) == 0
     assert "2 files" in capsys.readouterr().out
     assert s3_bucket.read(f"second/{file_key}") == FILE_CONTENT
     async with running_server(tmp_path, "serve", *flags) as server, aiohttp.ClientSession() as client:

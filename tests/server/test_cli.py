@@ -35,12 +35,12 @@ TIMEOUT_SECONDS = 60.0
 
 def start_process(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
     """Start a `hubbub` process with these environment variables; it inherits no HUBBUB_ variables."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
+    inherited_environment = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
     return subprocess.Popen(
         [sys.executable, "-m", "hubbub.server.cli", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=inherited | environ,
+        env=inherited_environment | environ,
     )
 
 
@@ -430,9 +430,9 @@ def test_an_invalid_setting_is_reported_with_its_name(
 
 @pytest.mark.parametrize("arguments", [["serve", "--seed", "1"], ["agent", "--moon"], ["admin"]])
 def test_an_unknown_command_or_flag_is_rejected(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
+    with pytest.raises(SystemExit) as caught_exit:
         cli.main(arguments)
-    assert caught.value.code == 2
+    assert caught_exit.value.code == 2
     assert "usage: hubbub" in capsys.readouterr().err
 
 
@@ -632,10 +632,10 @@ def test_a_backup_of_a_running_server_is_a_usable_data_folder(
         assert "already exists" in capsys.readouterr().err
         assert stop_process(process) == 0
     assert (destination / "files" / "attachments" / "1").read_bytes() == b"picture"
-    with running_server(tmp_path, "serve", "--data", str(destination)) as (_, restored):
+    with running_server(tmp_path, "serve", "--data", str(destination)) as (_, restored_server):
         assert [
             guild_view["id"]
-            for guild_view in send_request("GET", f"{restored['api']}/users/@me/guilds", user["token"])[1]
+            for guild_view in send_request("GET", f"{restored_server['api']}/users/@me/guilds", user["token"])[1]
         ] == [guild_id]
 
 
@@ -657,8 +657,8 @@ def test_the_summary_names_urls_users_and_bots() -> None:
         users=built.users, applications=built.applications, guilds={},
     )  # fmt: skip
     text = startup_summary(document)
-    for value in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
-        assert value in text
+    for expected_text in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
+        assert expected_text in text
     for page in ("login", "developers", "docs"):
         assert f"http://W/{page}" in text
 

@@ -24,9 +24,9 @@ from tests.world import Actor, ApiResponse, Guild, World
 async def request_before_and_after(world: World, change: Change, request: Any) -> tuple[ApiResponse, ApiResponse]:
     """Return the responses to a request one millisecond before a change and at the change."""
     world.clock.set(change.at_ms - 1)
-    before = await request()
+    response_before = await request()
     world.clock.set(change.at_ms)
-    return before, await request()
+    return response_before, await request()
 
 
 @pytest.mark.dated(changes.ENFORCE_NONCE)
@@ -35,10 +35,12 @@ async def test_nonces_are_enforced_since_the_change(world: World) -> None:
     body = {"content": "once", "nonce": "n1", "enforce_nonce": True}
 
     async def send_twice() -> ApiResponse:
-        first = (await guild.owner.post(f"/channels/{guild.general}/messages", json=body)).ok()
-        second = await guild.owner.post(f"/channels/{guild.general}/messages", json=body)
-        assert (second.ok()["id"] == first["id"]) is changes.ENFORCE_NONCE.is_active(world.clock.now_ms())
-        return second
+        first_message = (await guild.owner.post(f"/channels/{guild.general}/messages", json=body)).ok()
+        second_response = await guild.owner.post(f"/channels/{guild.general}/messages", json=body)
+        assert (second_response.ok()["id"] == first_message["id"]) is changes.ENFORCE_NONCE.is_active(
+            world.clock.now_ms()
+        )
+        return second_response
 
     await request_before_and_after(world, changes.ENFORCE_NONCE, send_twice)
 
@@ -217,10 +219,10 @@ async def create_expression(actor: Actor, guild: Guild, kind: str) -> ApiRespons
     return await actor.post(f"/guilds/{guild.id}/{kind}", json=body)
 
 
-EXPRESSIONS = pytest.mark.parametrize("kind", ["emojis", "stickers", "soundboard-sounds"])
+FOR_EACH_EXPRESSION_KIND = pytest.mark.parametrize("kind", ["emojis", "stickers", "soundboard-sounds"])
 
 
-@EXPRESSIONS
+@FOR_EACH_EXPRESSION_KIND
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
 async def test_manage_expressions_permits_creation_until_the_split(world: World, kind: str) -> None:
     guild = await world.guild()
@@ -234,7 +236,7 @@ async def test_manage_expressions_permits_creation_until_the_split(world: World,
     after.rejected(403, 50013)
 
 
-@EXPRESSIONS
+@FOR_EACH_EXPRESSION_KIND
 @pytest.mark.dated(changes.CREATE_PERMISSIONS_FOR_BOTS)
 async def test_bots_create_and_change_own_expressions_since_the_change(world: World, kind: str) -> None:
     guild = await world.guild()
@@ -246,8 +248,8 @@ async def test_bots_create_and_change_own_expressions_since_the_change(world: Wo
     )
 
     before.rejected(403, 50013)
-    created = after.ok()
-    path = f"/guilds/{guild.id}/{kind}/{created.get('id') or created['sound_id']}"
+    created_expression = after.ok()
+    path = f"/guilds/{guild.id}/{kind}/{created_expression.get('id') or created_expression['sound_id']}"
     before, after = await request_before_and_after(
         world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.patch(path, json={"name": "other"})
     )
@@ -291,10 +293,10 @@ async def test_file_sizes_of_apps_are_checked_per_file_since_the_change(world: W
     path = f"/channels/{guild.general}/messages"
 
     def create_form() -> aiohttp.FormData:
-        data = aiohttp.FormData()
+        form = aiohttp.FormData()
         for number in range(2):
-            data.add_field(f"files[{number}]", b"x" * (6 << 20), filename=f"{number}.bin")
-        return data
+            form.add_field(f"files[{number}]", b"x" * (6 << 20), filename=f"{number}.bin")
+        return form
 
     before, after = await request_before_and_after(
         world,

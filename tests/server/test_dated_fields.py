@@ -37,10 +37,10 @@ async def test_excess_embed_fields_are_dropped_before_the_change_and_rejected_si
     world.clock.set(changes.EMBED_FIELDS_REJECTED.at_ms - 1)
     message = (await guild.owner.post(path, json=body)).ok()
     world.clock.set(changes.EMBED_FIELDS_REJECTED.at_ms)
-    rejected = await guild.owner.post(path, json=body)
+    rejected_response = await guild.owner.post(path, json=body)
 
     assert [field["name"] for field in message["embeds"][0]["fields"]] == [str(number) for number in range(25)]
-    assert rejected.errors("embeds.0.fields") == ["BASE_TYPE_BAD_LENGTH"]
+    assert rejected_response.errors("embeds.0.fields") == ["BASE_TYPE_BAD_LENGTH"]
 
 
 @pytest.mark.dated(changes.MEMBER_FLAGS_PERMISSIONS)

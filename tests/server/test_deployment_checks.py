@@ -26,8 +26,8 @@ async def check_deployment(url: str, token: str | None = None) -> dict[str, Find
 
 async def test_a_server_without_a_proxy_has_no_problems(tmp_path: Path) -> None:
     async with running_server(tmp_path, "dev") as server:
-        found = await check_deployment(server.url)
-        assert {subject: each.level for subject, each in found.items() if each.level != "ok"} == {
+        findings = await check_deployment(server.url)
+        assert {subject: each.level for subject, each in findings.items() if each.level != "ok"} == {
             "metrics": "note",
             "account": "note",
         }
@@ -41,10 +41,10 @@ async def test_a_server_without_a_proxy_has_no_problems(tmp_path: Path) -> None:
 
 
 async def test_an_address_without_a_server_is_a_problem() -> None:
-    [found] = (await check_deployment(f"http://127.0.0.1:{choose_free_port()}")).values()
-    assert (found.level, found.subject) == ("problem", "api")
-    assert found.message.startswith("cannot connect to 127.0.0.1:")
-    assert found.fix == "check the firewall, and that the proxy is running"
+    [finding] = (await check_deployment(f"http://127.0.0.1:{choose_free_port()}")).values()
+    assert (finding.level, finding.subject) == ("problem", "api")
+    assert finding.message.startswith("cannot connect to 127.0.0.1:")
+    assert finding.fix == "check the firewall, and that the proxy is running"
 
 
 @contextlib.asynccontextmanager
@@ -71,24 +71,24 @@ async def test_a_certificate_that_is_not_trusted_is_a_problem(tmp_path: Path) ->
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(files.certificate, files.key)
     async with run_website(tls) as url:
-        [found] = (await check_deployment(url)).values()
-    assert (found.level, found.message.partition(":")[0]) == ("problem", "TLS with 127.0.0.1"), found
-    assert "fullchain.pem" in found.fix
+        [finding] = (await check_deployment(url)).values()
+    assert (finding.level, finding.message.partition(":")[0]) == ("problem", "TLS with 127.0.0.1"), finding
+    assert "fullchain.pem" in finding.fix
 
 
 async def test_another_program_at_the_url_is_a_problem() -> None:
     async with run_website() as url:
-        [found] = (await check_deployment(url)).values()
-    assert found.message == "the response with status 200 does not come from Hubbub"
+        [finding] = (await check_deployment(url)).values()
+    assert finding.message == "the response with status 200 does not come from Hubbub"
 
 
 async def test_a_closed_voice_port_is_a_problem() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-    found = await check_packets("127.0.0.1", port, 1)
-    assert (found.level, found.message) == ("problem", f"no response from UDP 127.0.0.1:{port}")
-    assert "--voice-public-address" in found.fix
+    finding = await check_packets("127.0.0.1", port, 1)
+    assert (finding.level, finding.message) == ("problem", f"no response from UDP 127.0.0.1:{port}")
+    assert "--voice-public-address" in finding.fix
 
 
 @pytest.mark.parametrize(

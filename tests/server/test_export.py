@@ -14,7 +14,7 @@ from tests.world import World
 
 async def test_an_archive_contains_the_guild_with_its_messages_and_files(world: World, tmp_path: Path) -> None:
     guild = await world.guild()
-    ids = await fill_guild(world, guild)
+    ids_by_name = await fill_guild(world, guild)
 
     summary = await export_archive(world, guild.id, tmp_path / "guild.zip")
 
@@ -23,23 +23,23 @@ async def test_an_archive_contains_the_guild_with_its_messages_and_files(world: 
     assert records["guilds"][0] | {"id": str(guild.id), "name": "Guild"} == records["guilds"][0]
     assert {channel["name"] for channel in records["channels"]} >= {"paintings", "Studio", "ideas", "talk", "An idea"}
     messages = {int(message["id"]): message for message in records["messages"]}
-    first = messages[ids["first"]]
-    assert first["embeds"][0]["title"] == "Hi"
-    assert first["pinned_ms"] == world.clock.now_ms()
-    assert [reaction["emoji"] for reaction in first["reactions"]] == ["👍"]
-    assert messages[ids["reply"]]["reference"]["message_id"] == str(ids["first"])
-    assert messages[ids["poll_message"]]["poll_votes"] == [{"user_id": str(ids["bob"]), "answer_id": 1}]
+    first_message = messages[ids_by_name["first"]]
+    assert first_message["embeds"][0]["title"] == "Hi"
+    assert first_message["pinned_ms"] == world.clock.now_ms()
+    assert [reaction["emoji"] for reaction in first_message["reactions"]] == ["👍"]
+    assert messages[ids_by_name["reply"]]["reference"]["message_id"] == str(ids_by_name["first"])
+    assert messages[ids_by_name["poll_message"]]["poll_votes"] == [{"user_id": str(ids_by_name["bob"]), "answer_id": 1}]
     assert {"auto_moderation_rules", "bans", "emojis", "member_roles", "scheduled_events", "webhooks"} <= set(records)
 
 
 async def test_files_have_their_size_and_hash(world: World, tmp_path: Path) -> None:
     guild = await world.guild()
-    ids = await fill_guild(world, guild)
+    ids_by_name = await fill_guild(world, guild)
 
     await export_archive(world, guild.id, tmp_path / "guild.zip")
 
     index = {entry["path"]: entry for entry in read_archive(tmp_path / "guild.zip")["files"]}
-    path = f"attachments/{ids['attachment']}"
+    path = f"attachments/{ids_by_name['attachment']}"
     assert index[path]["sha256"] == hashlib.sha256(b"some text").hexdigest()
     with zipfile.ZipFile(tmp_path / "guild.zip") as archive:
         assert archive.read(f"files/{path}") == b"some text"
@@ -60,14 +60,14 @@ async def test_tokens_of_webhooks_and_invites_are_not_exported_by_default(world:
 
 async def test_a_missing_file_is_listed_and_does_not_stop_the_export(world: World, tmp_path: Path) -> None:
     guild = await world.guild()
-    ids = await fill_guild(world, guild)
-    await world.app.files.delete(f"attachments/{ids['attachment']}")
+    ids_by_name = await fill_guild(world, guild)
+    await world.app.files.delete(f"attachments/{ids_by_name['attachment']}")
 
     summary = await export_archive(world, guild.id, tmp_path / "guild.zip")
 
     assert summary.missing_file_count == 1
     entries = read_archive(tmp_path / "guild.zip")["files"]
-    assert {"path": f"attachments/{ids['attachment']}", "missing": True} in entries
+    assert {"path": f"attachments/{ids_by_name['attachment']}", "missing": True} in entries
 
 
 async def test_an_unknown_guild_leaves_no_file(world: World, tmp_path: Path) -> None:

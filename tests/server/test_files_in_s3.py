@@ -52,9 +52,9 @@ async def test_an_outage_of_the_store_affects_files_only_and_ends_without_a_rest
 
         s3_server.stop()
         try:
-            rejected = await upload_file(alice, channel_id)
-            assert rejected.status == 503
-            assert json.loads(rejected.body) == {
+            rejected_response = await upload_file(alice, channel_id)
+            assert rejected_response.status == 503
+            assert json.loads(rejected_response.body) == {
                 "message": "Files cannot be stored at the moment. Try again later.",
                 "code": 0,
             }

@@ -32,17 +32,19 @@ async def test_an_imported_guild_shows_the_same_content_to_its_owner(world: Worl
 
     summary = await import_archive(world, tmp_path / "guild.zip", owner)
 
-    created = await session.next("GUILD_CREATE")
-    assert created["id"] == str(summary.guild_id)
+    guild_event = await session.next("GUILD_CREATE")
+    assert guild_event["id"] == str(summary.guild_id)
     assert summary.skipped_count == 0
-    original = (await guild.owner.get(f"/guilds/{guild.id}/channels")).ok()
-    imported = (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()
-    assert [channel["name"] for channel in imported] == [channel["name"] for channel in original]
-    for before, after in zip(original, imported, strict=True):
-        old = (await guild.owner.get(f"/channels/{before['id']}/messages?limit=100")).json
-        new = (await owner.get(f"/channels/{after['id']}/messages?limit=100")).json
-        if isinstance(old, list):
-            assert [describe_message(message) for message in new] == [describe_message(message) for message in old]
+    original_channels = (await guild.owner.get(f"/guilds/{guild.id}/channels")).ok()
+    imported_channels = (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()
+    assert [channel["name"] for channel in imported_channels] == [channel["name"] for channel in original_channels]
+    for original_channel, imported_channel in zip(original_channels, imported_channels, strict=True):
+        original_messages = (await guild.owner.get(f"/channels/{original_channel['id']}/messages?limit=100")).json
+        imported_messages = (await owner.get(f"/channels/{imported_channel['id']}/messages?limit=100")).json
+        if isinstance(original_messages, list):
+            assert [describe_message(message) for message in imported_messages] == [
+                describe_message(message) for message in original_messages
+            ]
 
 
 def describe_message(message: dict[str, Any]) -> Any:
@@ -66,10 +68,10 @@ async def test_the_files_of_an_imported_guild_count_as_its_storage(world: World,
 
     summary = await import_archive(world, tmp_path / "guild.zip", await world.user("mover"))
 
-    original = (await operator.get(f"/admin/guilds/{guild.id}/storage")).ok()
+    original_storage = (await operator.get(f"/admin/guilds/{guild.id}/storage")).ok()
     imported = (await operator.get(f"/admin/guilds/{summary.guild_id}/storage")).ok()
-    assert original["file_count"] > 0
-    assert imported["file_count"] == original["file_count"]
+    assert original_storage["file_count"] > 0
+    assert imported["file_count"] == original_storage["file_count"]
 
 
 async def test_exporting_an_imported_guild_gives_an_equal_archive(world: World, tmp_path: Path) -> None:
@@ -91,11 +93,11 @@ async def test_importing_an_archive_again_changes_nothing(world: World, tmp_path
     await export_archive(world, guild.id, tmp_path / "guild.zip")
     owner = await world.user("mover")
 
-    first = await import_archive(world, tmp_path / "guild.zip", owner)
-    again = await import_archive(world, tmp_path / "guild.zip", owner)
+    first_summary = await import_archive(world, tmp_path / "guild.zip", owner)
+    second_summary = await import_archive(world, tmp_path / "guild.zip", owner)
 
-    assert (again.guild_id, again.is_new) == (first.guild_id, False)
-    assert [entry["id"] for entry in (await owner.get("/users/@me/guilds")).ok()] == [str(first.guild_id)]
+    assert (second_summary.guild_id, second_summary.is_new) == (first_summary.guild_id, False)
+    assert [entry["id"] for entry in (await owner.get("/users/@me/guilds")).ok()] == [str(first_summary.guild_id)]
 
 
 @pytest.mark.parametrize("failures", range(1, 12))
@@ -142,13 +144,13 @@ async def test_history_pages_by_message_id_in_the_original_order(world: World, t
     channels = (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()
     (general_channel_id,) = (channel["id"] for channel in channels if channel["name"] == "general")
 
-    found: list[str] = []
+    paged_ids: list[str] = []
     last_message_id = "0"
     while page := (await owner.get(f"/channels/{general_channel_id}/messages?limit=10&after={last_message_id}")).ok():
-        found += [message["content"] for message in reversed(page)]
+        paged_ids += [message["content"] for message in reversed(page)]
         last_message_id = page[0]["id"]
 
-    assert found == sent
+    assert paged_ids == sent
 
 
 async def test_an_imported_guild_is_read_and_searchable(world: World, tmp_path: Path) -> None:

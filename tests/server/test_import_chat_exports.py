@@ -75,7 +75,7 @@ def write_export(folder: Path) -> Path:
     media.mkdir(parents=True)
     (media / "avatar.png").write_bytes(png())
     (media / "plan.txt").write_text("the plan")
-    first = message(
+    first_message = message(
         1,
         alice,
         f"see <@{bob['id']}>",
@@ -92,14 +92,16 @@ def write_export(folder: Path) -> Path:
         bob,
         "ok",
         type="Reply",
-        reference={"messageId": first["id"], "channelId": "400000000000000100", "guildId": str(GUILD_ID)},
+        reference={"messageId": first_message["id"], "channelId": "400000000000000100", "guildId": str(GUILD_ID)},
         timestampEdited="2018-10-12T00:00:00+00:00",
         reactions=[
             {"emoji": {"id": "", "name": "👍", "code": "thumbsup"}, "count": 2, "users": [alice, bob]},
             {"emoji": custom, "count": 1, "users": [alice]},
         ],
     )
-    (folder / "lobby.json").write_text(json.dumps(export_document(400_000_000_000_000_100, [first, reply]), indent=2))
+    (folder / "lobby.json").write_text(
+        json.dumps(export_document(400_000_000_000_000_100, [first_message, reply]), indent=2)
+    )
     thread = export_document(
         500_000_000_004_194_304,
         [message(7, bob, "in the thread")],
@@ -127,17 +129,17 @@ async def test_an_export_becomes_a_guild_with_placeholders(world: World, tmp_pat
     assert [(emoji["name"], bool(emoji["id"])) for emoji in guild["emojis"]] == [("wave", True)]
     channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
     assert channels["lobby"]["parent_id"] == channels["Rooms"]["id"]
-    reply, first = (await owner.get(f"/channels/{channels['lobby']['id']}/messages")).ok()
-    assert first["author"]["global_name"] == "Alice"
-    assert first["timestamp"].startswith("2018-10-")
-    assert first["content"] == f"see <@{first['mentions'][0]['id']}>"
-    assert first["mentions"][0]["global_name"] == "Bob"
-    assert (first["embeds"][0]["title"], first["embeds"][0]["color"]) == ("T", 0x123456)
-    assert reply["referenced_message"]["id"] == first["id"]
+    reply, first_message = (await owner.get(f"/channels/{channels['lobby']['id']}/messages")).ok()
+    assert first_message["author"]["global_name"] == "Alice"
+    assert first_message["timestamp"].startswith("2018-10-")
+    assert first_message["content"] == f"see <@{first_message['mentions'][0]['id']}>"
+    assert first_message["mentions"][0]["global_name"] == "Bob"
+    assert (first_message["embeds"][0]["title"], first_message["embeds"][0]["color"]) == ("T", 0x123456)
+    assert reply["referenced_message"]["id"] == first_message["id"]
     assert reply["edited_timestamp"] is not None
     assert [(entry["emoji"]["name"], entry["count"]) for entry in reply["reactions"]] == [("wave", 1), ("👍", 2)]
-    assert [pin["message"]["id"] for pin in (await fetch_pins(owner, channels["lobby"]["id"]))] == [first["id"]]
-    async with world.client.get(first["attachments"][0]["url"]) as response:
+    assert [pin["message"]["id"] for pin in (await fetch_pins(owner, channels["lobby"]["id"]))] == [first_message["id"]]
+    async with world.client.get(first_message["attachments"][0]["url"]) as response:
         assert await response.text() == "the plan"
 
 
@@ -163,9 +165,9 @@ async def test_a_thread_is_below_its_channel(world: World, tmp_path: Path) -> No
 async def test_a_thread_in_several_files_counts_all_messages(world: World, tmp_path: Path) -> None:
     owner = await world.user("mover")
     folder = write_export(tmp_path / "export")
-    part = json.loads((folder / "details.json").read_text())
-    part["messages"] = [message(8, user(1, "alice"), "second part"), message(9, user(1, "alice"), "more")]
-    (folder / "details [part 2].json").write_text(json.dumps(part))
+    second_file = json.loads((folder / "details.json").read_text())
+    second_file["messages"] = [message(8, user(1, "alice"), "second part"), message(9, user(1, "alice"), "more")]
+    (folder / "details [part 2].json").write_text(json.dumps(second_file))
     source = ChatExportSource(folder)
 
     summary = await Importer(world.app, source, owner.id).run()
@@ -181,10 +183,10 @@ async def test_importing_an_export_again_changes_nothing(world: World, tmp_path:
     owner = await world.user("mover")
     folder = write_export(tmp_path / "export")
 
-    first = await import_export(world, folder, owner)
-    again = await import_export(world, folder, owner)
+    first_summary = await import_export(world, folder, owner)
+    second_summary = await import_export(world, folder, owner)
 
-    assert (again.guild_id, again.is_new) == (first.guild_id, False)
+    assert (second_summary.guild_id, second_summary.is_new) == (first_summary.guild_id, False)
     assert len((await owner.get("/users/@me/guilds")).ok()) == 1
 
 

@@ -21,14 +21,14 @@ from tests.world import NOW_MS, small_config
 
 USER_IDS = [f"30000000000000000{number}" for number in range(1, 5)]
 CHANNEL_IDS = [f"40000000000000010{number}" for number in range(1, 4)]
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60)
-EMOJI = st.sampled_from(["👍", "🎉"])
+TEXT_STRATEGY = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60)
+EMOJI_STRATEGY = st.sampled_from(["👍", "🎉"])
 
 
 @st.composite
 def messages(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Generate messages of several channels, some of them in the same millisecond."""
-    found: dict[str, dict[str, Any]] = {}
+    messages_by_id: dict[str, dict[str, Any]] = {}
     for number in range(draw(st.integers(0, 12))):
         ms = draw(st.integers(95_367_431_640, 95_367_431_643))
         author = draw(st.sampled_from(USER_IDS))
@@ -36,30 +36,34 @@ def messages(draw: st.DrawFn) -> list[dict[str, Any]]:
             "channel_id": draw(st.sampled_from(CHANNEL_IDS)),
             "id": str(ms << 22 | number),
             "author_id": author,
-            "content": draw(TEXTS) + draw(st.sampled_from(["", f" <@{USER_IDS[0]}>", f" <#{CHANNEL_IDS[0]}>"])),
+            "content": draw(TEXT_STRATEGY) + draw(st.sampled_from(["", f" <@{USER_IDS[0]}>", f" <#{CHANNEL_IDS[0]}>"])),
         }
         if draw(st.booleans()):
-            message["embeds"] = [{"type": "rich", "title": draw(TEXTS)}]
+            message["embeds"] = [{"type": "rich", "title": draw(TEXT_STRATEGY)}]
         if draw(st.booleans()):
             message["pinned_ms"] = NOW_MS
         if draw(st.booleans()):
             message["mentions"] = [USER_IDS[0]]
-        if found and draw(st.booleans()):
-            other = draw(st.sampled_from(sorted(found)))
-            message["reference"] = {"message_id": other, "channel_id": found[other]["channel_id"], "type": 0}
-        reactions = draw(st.lists(st.tuples(EMOJI, st.sampled_from(USER_IDS)), unique=True, max_size=3))
+        if messages_by_id and draw(st.booleans()):
+            referenced_id = draw(st.sampled_from(sorted(messages_by_id)))
+            message["reference"] = {
+                "message_id": referenced_id,
+                "channel_id": messages_by_id[referenced_id]["channel_id"],
+                "type": 0,
+            }
+        reactions = draw(st.lists(st.tuples(EMOJI_STRATEGY, st.sampled_from(USER_IDS)), unique=True, max_size=3))
         if reactions:
             message["reacted"] = 1
             message["reactions"] = [
                 {"emoji": emoji, "emoji_name": emoji, "user_id": user, "created_ms": NOW_MS}
                 for emoji, user in reactions
             ]
-        found[message["id"]] = message
-    return sorted(found.values(), key=lambda entry: (entry["channel_id"], int(entry["id"])))
+        messages_by_id[message["id"]] = message
+    return sorted(messages_by_id.values(), key=lambda entry: (entry["channel_id"], int(entry["id"])))
 
 
 @settings(max_examples=12)
-@given(messages=messages(), names=st.lists(TEXTS.filter(str.strip), min_size=3, max_size=3))
+@given(messages=messages(), names=st.lists(TEXT_STRATEGY.filter(str.strip), min_size=3, max_size=3))
 def test_an_export_of_an_import_is_equal_to_the_archive(messages: list[dict[str, Any]], names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         archive = write_archive(
@@ -76,20 +80,20 @@ def test_an_export_of_an_import_is_equal_to_the_archive(messages: list[dict[str,
             ],
             messages=messages,
         )
-        first = asyncio.run(import_and_export(archive, Path(folder) / "first.zip"))
-        second = asyncio.run(import_and_export(Path(folder) / "first.zip", Path(folder) / "second.zip"))
+        first_export = asyncio.run(import_and_export(archive, Path(folder) / "first.zip"))
+        second_export = asyncio.run(import_and_export(Path(folder) / "first.zip", Path(folder) / "second.zip"))
 
-        original = read_archive(archive)
+        original_records = read_archive(archive)
 
-    assert replace_ids(second) == replace_ids(first)
-    assert describe_messages(first) == describe_messages(original)
+    assert replace_ids(second_export) == replace_ids(first_export)
+    assert describe_messages(first_export) == describe_messages(original_records)
 
 
 def describe_messages(records: dict[str, list[Any]]) -> list[Any]:
     """Return the messages of an archive in the order of their channels, without IDs."""
     names = {channel["id"]: channel["name"] for channel in records["channels"]}
-    stored = records.get("messages", [])
-    contents = {message["id"]: ID.sub("#", message["content"]) for message in stored}
+    message_records = records.get("messages", [])
+    contents = {message["id"]: ID.sub("#", message["content"]) for message in message_records}
     return [
         (
             names[message["channel_id"]],
@@ -100,7 +104,7 @@ def describe_messages(records: dict[str, list[Any]]) -> list[Any]:
             Counter(reaction["emoji"] for reaction in message.get("reactions", [])),
             contents.get(message["reference"]["message_id"]) if "reference" in message else None,
         )
-        for message in sorted(stored, key=lambda message: (names[message["channel_id"]], int(message["id"])))
+        for message in sorted(message_records, key=lambda message: (names[message["channel_id"]], int(message["id"])))
     ]
 
 

@@ -18,9 +18,11 @@ async def create_harbor_template(world: World) -> tuple[Guild, dict[str, Any]]:
     guild = await world.guild(name="Harbor")
     category_id = await guild.channel("Boats", type=ChannelType.GUILD_CATEGORY)
     role_id = await guild.role("crew", int(Permissions.MANAGE_MESSAGES))
-    hidden = {"id": str(guild.id), "type": 0, "deny": str(int(Permissions.VIEW_CHANNEL))}
-    visible = {"id": str(role_id), "type": 0, "allow": str(int(Permissions.VIEW_CHANNEL))}
-    await guild.channel("deck", parent_id=str(category_id), permission_overwrites=[hidden, visible])
+    denying_overwrite = {"id": str(guild.id), "type": 0, "deny": str(int(Permissions.VIEW_CHANNEL))}
+    allowing_overwrite = {"id": str(role_id), "type": 0, "allow": str(int(Permissions.VIEW_CHANNEL))}
+    await guild.channel(
+        "deck", parent_id=str(category_id), permission_overwrites=[denying_overwrite, allowing_overwrite]
+    )
     await guild.send_message(guild.owner, "not in a template")
     body = {"name": "harbors", "description": "For harbors"}
     return guild, (await guild.owner.post(f"/guilds/{guild.id}/templates", json=body)).ok()
@@ -28,11 +30,13 @@ async def create_harbor_template(world: World) -> tuple[Guild, dict[str, Any]]:
 
 async def import_template(world: World, source: str, owner: Actor) -> dict[str, Any]:
     """Import a template and return the guild that the import created."""
-    before = {guild["id"] for guild in (await owner.get("/users/@me/guilds")).ok()}
+    guild_ids_before = {guild["id"] for guild in (await owner.get("/users/@me/guilds")).ok()}
     await import_file(world.app, {"file": source, "owner": owner.name}, lambda name, done, total: None)
-    [created] = [guild for guild in (await owner.get("/users/@me/guilds")).ok() if guild["id"] not in before]
-    found: dict[str, Any] = (await owner.get(f"/guilds/{created['id']}")).ok()
-    return found
+    [created_guild] = [
+        guild for guild in (await owner.get("/users/@me/guilds")).ok() if guild["id"] not in guild_ids_before
+    ]
+    imported_guild: dict[str, Any] = (await owner.get(f"/guilds/{created_guild['id']}")).ok()
+    return imported_guild
 
 
 async def assert_has_contents(owner: Actor, guild: dict[str, Any]) -> None:

@@ -17,13 +17,13 @@ from tests.world import NOW_MS, World
 
 GUILD_ID = "400000000000000000"
 MANIFEST = {"format": "hubbub-guild", "version": 1}
-TABLES: dict[str, list[Any]] = {
+RECORDS_BY_TABLE: dict[str, list[Any]] = {
     "guilds": [{"id": GUILD_ID, "name": "G", "owner_id": "300000000000000001", "features": []}],
     "roles": [{"id": GUILD_ID, "name": "@everyone", "permissions": "0"}],
     "users": [{"id": "300000000000000001", "username": "owner"}, {"id": "300000000000000002", "username": "bob"}],
     "channels": [{"id": "400000000000000005", "type": 0, "name": "general"}],
 }
-MESSAGE = {
+MESSAGE_RECORD = {
     "channel_id": "400000000000000005",
     "id": "400000000000000009",
     "author_id": "300000000000000002",
@@ -35,10 +35,10 @@ def write_archive(path: Path, contents: dict[str, bytes] | None = None, **tables
     """Write an archive of a minimal guild. `tables` adds or replaces files with records, and `contents` adds other files."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("manifest.json", json.dumps(MANIFEST))
-        for name, records in (TABLES | tables).items():
+        for name, records in (RECORDS_BY_TABLE | tables).items():
             archive.writestr(f"{name}.jsonl", "".join(json.dumps(record) + "\n" for record in records))
-        for name, data in (contents or {}).items():
-            archive.writestr(name, data)
+        for name, content in (contents or {}).items():
+            archive.writestr(name, content)
     return path
 
 
@@ -47,7 +47,7 @@ def check_file(path: Path) -> Any:
 
 
 def test_a_minimal_archive_is_valid(tmp_path: Path) -> None:
-    report = check_file(write_archive(tmp_path / "a.zip", messages=[MESSAGE]))
+    report = check_file(write_archive(tmp_path / "a.zip", messages=[MESSAGE_RECORD]))
 
     assert report.counts == {"users": 2, "guilds": 1, "roles": 1, "channels": 1, "messages": 1}
 
@@ -68,12 +68,15 @@ def test_contents_that_are_too_large_for_their_archive_are_rejected(tmp_path: Pa
 @pytest.mark.parametrize(
     ("tables", "problem"),
     [
-        ({"messages": [MESSAGE | {"content": 5}]}, "messages.jsonl, line 1, field content: Expected `str`, got `int`"),
-        ({"messages": [MESSAGE, MESSAGE | {"id": "x"}]}, "messages.jsonl, line 2, field id"),
-        ({"messages": [MESSAGE | {"content": "x" * 6001}]}, "field content: Expected `str` of length <= 6000"),
-        ({"messages": [MESSAGE | {"embeds": [{"title": 1}]}]}, r"field embeds\[0\].title"),
-        ({"messages": [MESSAGE | {"id": "9000000000000000000"}]}, "in the future"),
-        ({"messages": [MESSAGE | {"reactions": [{"user_id": "1"}]}]}, r"field reactions\[0\]"),
+        (
+            {"messages": [MESSAGE_RECORD | {"content": 5}]},
+            "messages.jsonl, line 1, field content: Expected `str`, got `int`",
+        ),
+        ({"messages": [MESSAGE_RECORD, MESSAGE_RECORD | {"id": "x"}]}, "messages.jsonl, line 2, field id"),
+        ({"messages": [MESSAGE_RECORD | {"content": "x" * 6001}]}, "field content: Expected `str` of length <= 6000"),
+        ({"messages": [MESSAGE_RECORD | {"embeds": [{"title": 1}]}]}, r"field embeds\[0\].title"),
+        ({"messages": [MESSAGE_RECORD | {"id": "9000000000000000000"}]}, "in the future"),
+        ({"messages": [MESSAGE_RECORD | {"reactions": [{"user_id": "1"}]}]}, r"field reactions\[0\]"),
         ({"roles": [{"id": GUILD_ID, "name": "r", "permissions": "-1"}]}, "roles.jsonl, line 1, field permissions"),
         ({"channels": [{"id": "5", "type": 1, "name": "dm"}]}, "field type: 1 is not the type of a guild channel"),
         ({"guilds": []}, "contains no guild"),
@@ -105,11 +108,11 @@ def test_an_unknown_format_is_rejected(tmp_path: Path, manifest: bytes, problem:
 
 
 def test_a_damaged_archive_is_rejected(tmp_path: Path) -> None:
-    path = write_archive(tmp_path / "a.zip", messages=[MESSAGE] * 500)
-    data = bytearray(path.read_bytes())
-    position = data.index(b"messages.jsonl") + 40
-    data[position : position + 20] = bytes(20)
-    path.write_bytes(data)
+    path = write_archive(tmp_path / "a.zip", messages=[MESSAGE_RECORD] * 500)
+    archive_bytes = bytearray(path.read_bytes())
+    position = archive_bytes.index(b"messages.jsonl") + 40
+    archive_bytes[position : position + 20] = bytes(20)
+    path.write_bytes(archive_bytes)
 
     with pytest.raises(InvalidArchive):
         check_file(path)
@@ -140,9 +143,9 @@ async def test_a_file_cannot_replace_another_one(world: World, tmp_path: Path) -
 async def test_records_cannot_refer_to_objects_of_the_server(world: World, tmp_path: Path) -> None:
     guild = await world.guild()
     owner = await world.user("mover")
-    foreign = MESSAGE | {"channel_id": str(guild.general)}
+    foreign = MESSAGE_RECORD | {"channel_id": str(guild.general)}
     member_role = {"user_id": str(guild.owner.id), "role_id": str(guild.id)}
-    path = write_archive(tmp_path / "a.zip", messages=[foreign, MESSAGE], member_roles=[member_role])
+    path = write_archive(tmp_path / "a.zip", messages=[foreign, MESSAGE_RECORD], member_roles=[member_role])
 
     summary = await Importer(world.app, ArchiveSource(path), owner.id).run()
 
@@ -152,7 +155,7 @@ async def test_records_cannot_refer_to_objects_of_the_server(world: World, tmp_p
 
 async def test_an_invalid_archive_stores_nothing(world: World, tmp_path: Path) -> None:
     owner = await world.user("mover")
-    path = write_archive(tmp_path / "a.zip", messages=[MESSAGE, MESSAGE | {"content": 5}])
+    path = write_archive(tmp_path / "a.zip", messages=[MESSAGE_RECORD, MESSAGE_RECORD | {"content": 5}])
 
     with pytest.raises(InvalidArchive):
         await Importer(world.app, ArchiveSource(path), owner.id).run()

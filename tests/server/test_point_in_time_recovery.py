@@ -79,19 +79,19 @@ def wait_archived(connection: psycopg.Connection) -> None:
 
 def start_recovered_server(folder: Path, target_time: datetime) -> str:
     """Recover the database of a time, and return the URL of the server once it accepts writes."""
-    data = folder / "recovered" / "data"
+    data_folder = folder / "recovered" / "data"
     settings = documented_block("restore_command").replace("/archive/", f"{folder}/archive/")
     settings = settings.replace("2026-11-02 14:59:00+00", target_time.isoformat(sep=" "))
-    with (data / "postgresql.auto.conf").open("a") as file:
+    with (data_folder / "postgresql.auto.conf").open("a") as file:
         file.write(settings)
-    (data / "recovery.signal").touch()
+    (data_folder / "recovery.signal").touch()
     # The server of the tests has its socket in the data folder, so the base backup contains the lock of the socket.
-    for path in data.glob(".s.PGSQL.*"):
+    for path in data_folder.glob(".s.PGSQL.*"):
         path.unlink()
     owner = (folder / "original" / "data").stat()
-    for path in (data, *data.rglob("*")):
+    for path in (data_folder, *data_folder.rglob("*")):
         os.chown(path, owner.st_uid, owner.st_gid)
-    get_server(data, cleanup_mode=None, start=False).ensure_pgdata_inited()
+    get_server(data_folder, cleanup_mode=None, start=False).ensure_pgdata_inited()
     url = start_postgres(folder / "recovered", is_durable=True)
     deadline = time.monotonic() + TIMEOUT_SECONDS
     with psycopg.connect(url, autocommit=True) as connection:

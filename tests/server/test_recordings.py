@@ -208,8 +208,10 @@ async def test_rejected_inputs_become_comments_of_a_test_file(rehearsal: Rehears
 
     text = test_file.read_text()
     compile(text, str(test_file), "exec")
-    rejected = '# POST /control/people/alice/run {"chanel": "general", "command": "broken"} was rejected with 400.'
-    assert rejected in text
+    rejection_comment = (
+        '# POST /control/people/alice/run {"chanel": "general", "command": "broken"} was rejected with 400.'
+    )
+    assert rejection_comment in text
     assert "# POST /api/v10/channels/1/messages" in text
 
 
@@ -247,13 +249,19 @@ def bot_request(body: Any, **fields: Any) -> RecordedInput:
 
 
 def test_changed_missing_and_added_actions_are_found() -> None:
-    before = [bot_request({"content": "a", "nonce": "1"}), bot_request({}, method="DELETE")]
-    after = [bot_request({"content": "b", "nonce": "2"}, status=403), bot_request({}, method="GET")]
+    recorded_inputs = [bot_request({"content": "a", "nonce": "1"}), bot_request({}, method="DELETE")]
+    replayed_inputs = [bot_request({"content": "b", "nonce": "2"}, status=403), bot_request({}, method="GET")]
 
-    changed, missing = compare_actions(before, after, IdMapping())
+    changed_difference, missing_difference = compare_actions(recorded_inputs, replayed_inputs, IdMapping())
 
-    assert (changed.kind, changed.details) == ("changed", ["status: 200 -> 403", 'content: "a" -> "b"'])
-    assert (missing.kind, missing.action) == ("missing", "bot DELETE /channels/{channel_id}/messages")
+    assert (changed_difference.kind, changed_difference.details) == (
+        "changed",
+        ["status: 200 -> 403", 'content: "a" -> "b"'],
+    )
+    assert (missing_difference.kind, missing_difference.action) == (
+        "missing",
+        "bot DELETE /channels/{channel_id}/messages",
+    )
 
 
 def test_ids_of_new_objects_correspond_by_their_place_in_responses() -> None:
@@ -269,5 +277,5 @@ def test_generated_custom_ids_correspond_by_their_place() -> None:
     mapping = IdMapping()
     assert compare_actions([bot_request(modal("ab" * 16))], [bot_request(modal("cd" * 16))], mapping) == []
     assert mapping.translate(f'{{"button": "{"ab" * 16}"}}') == f'{{"button": "{"cd" * 16}"}}'
-    [changed] = compare_actions([bot_request(modal("form"))], [bot_request(modal("survey"))], mapping)
-    assert changed.details == ['data.custom_id: "form" -> "survey"']
+    [changed_difference] = compare_actions([bot_request(modal("form"))], [bot_request(modal("survey"))], mapping)
+    assert changed_difference.details == ['data.custom_id: "form" -> "survey"']

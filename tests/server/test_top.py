@@ -15,7 +15,7 @@ from tests.rehearsal import Rehearsal
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "TERM": "xterm"}
-COMMAND = (sys.executable, "-m", "hubbub.server.cli", "top")
+TOP_COMMAND = (sys.executable, "-m", "hubbub.server.cli", "top")
 
 FIRST_SAMPLE = """# TYPE hubbub_http_requests counter
 hubbub_http_requests_total{method="GET",route="/users/@me",status="200"} 100
@@ -40,7 +40,7 @@ hubbub_http_request_seconds_count{method="GET",route="/users/@me"} 120
 async def run_once(*arguments: str) -> tuple[int | None, str, str]:
     """Run `hubbub top --once` as a process; return its exit code and output."""
     process = await asyncio.create_subprocess_exec(
-        *COMMAND,
+        *TOP_COMMAND,
         *("--once", "--interval", "0.2", *arguments),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -87,7 +87,7 @@ async def test_the_server_of_the_settings_is_found(rehearsal: Rehearsal) -> None
 async def test_a_terminal_is_refreshed_in_place_until_interrupted(rehearsal: Rehearsal) -> None:
     controller, terminal = pty.openpty()
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, "--url", rehearsal.url, "--interval", "0.2", stdout=terminal, stderr=terminal, env=ENVIRONMENT
+        *TOP_COMMAND, "--url", rehearsal.url, "--interval", "0.2", stdout=terminal, stderr=terminal, env=ENVIRONMENT
     )
     os.close(terminal)
     output = b""
@@ -104,14 +104,14 @@ async def test_a_terminal_is_refreshed_in_place_until_interrupted(rehearsal: Reh
 
 
 def test_rates_and_latencies_are_computed_between_two_samples() -> None:
-    first, last = parse(FIRST_SAMPLE, 10.0), parse(LAST_SAMPLE, 15.0)
-    rates = Rates(first, last)
+    first_sample, last_sample = parse(FIRST_SAMPLE, 10.0), parse(LAST_SAMPLE, 15.0)
+    rates = Rates(first_sample, last_sample)
     assert rates.rate("hubbub_http_requests_total") == 4.0
     # All 20 requests since the first sample are in the second bucket.
     assert rates.quantile(0.5, "hubbub_http_request_seconds") == pytest.approx(0.055)
-    assert Rates(None, last).quantile(0.5, "hubbub_http_request_seconds") == pytest.approx(0.006)
+    assert Rates(None, last_sample).quantile(0.5, "hubbub_http_request_seconds") == pytest.approx(0.006)
     assert rates.quantile(0.5, "hubbub_db_seconds") is None
-    line = render("http://x", first, last, is_since_start=False, operations_max=5).splitlines()[-1]
+    line = render("http://x", first_sample, last_sample, is_since_start=False, operations_max=5).splitlines()[-1]
     assert line.split() == ["GET", "/users/@me", "4.0", "25.0", "%", "55.0", "ms", "99.1", "ms"]
 
 

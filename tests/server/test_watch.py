@@ -13,7 +13,7 @@ from hubbub.server.commands.watch import Printer
 from tests.rehearsal import Rehearsal
 from tests.world import WAIT_TIMEOUT_SECONDS
 
-ENTRY = {
+TRAFFIC_ENTRY = {
     "at": "2026-11-18T11:06:40.000000+00:00",
     "kind": "http",
     "direction": "in",
@@ -68,13 +68,13 @@ async def test_entries_are_printed_as_json(rehearsal: Rehearsal) -> None:
 def test_a_terminal_gets_colors(capsys: pytest.CaptureFixture[str]) -> None:
     printer = Printer(is_json=False, has_colors=True)
     printer.names = {"1": "alice"}
-    event = {**ENTRY, "direction": "out", "status": None, "milliseconds": None, "delivered": 2, "missed": 1}
+    event = {**TRAFFIC_ENTRY, "direction": "out", "status": None, "milliseconds": None, "delivered": 2, "missed": 1}
 
-    printer.print_batch({"entries": [ENTRY, event]})
+    printer.print_batch({"entries": [TRAFFIC_ENTRY, event]})
 
-    rejected, missed = capsys.readouterr().out.splitlines()
-    assert "\x1b[31m403, 1.5 ms\x1b[0m" in rejected
-    assert "to 2, not to 1" in missed
+    rejected_line, missed_line = capsys.readouterr().out.splitlines()
+    assert "\x1b[31m403, 1.5 ms\x1b[0m" in rejected_line
+    assert "to 2, not to 1" in missed_line
 
 
 def test_a_missing_token_and_an_unreachable_server_are_explained(

@@ -112,8 +112,8 @@ async def test_a_world_file_defines_activities(app: App) -> None:
     assert built == world_without_addition
     query = "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position"
     application_id = built.applications["helper"].id
-    stored = await app.database.read(lambda tx: tx.all(query, application_id))
-    assert stored == [("/api", "b.example.org/x"), ("/", "a.example.org")]
+    stored_mappings = await app.database.read(lambda tx: tx.all(query, application_id))
+    assert stored_mappings == [("/api", "b.example.org/x"), ("/", "a.example.org")]
     flags = await app.database.read(lambda tx: tx.value("SELECT flags FROM applications WHERE id = ?", application_id))
     assert flags & ApplicationFlags.EMBEDDED
 
@@ -138,11 +138,11 @@ async def test_a_world_file_defines_premium_of_users_and_guilds(app: App) -> Non
     assert built == world_without_addition
     query = "SELECT username, premium_type FROM users WHERE bot = 0 ORDER BY username"
     assert await app.database.read(lambda tx: tx.all(query)) == [("ann", 0), ("ben", 3)]
-    stored = await app.database.read(lambda tx: tx.all("SELECT premium_tier, features FROM guilds"))
-    assert stored == [(2, '["VANITY_URL"]')]
-    for invalid, key in (('premium = "gold"', "users.ben.premium"), ("premium = 2", "users.ben.premium")):
+    stored_guilds = await app.database.read(lambda tx: tx.all("SELECT premium_tier, features FROM guilds"))
+    assert stored_guilds == [(2, '["VANITY_URL"]')]
+    for invalid_line, key in (('premium = "gold"', "users.ben.premium"), ("premium = 2", "users.ben.premium")):
         with pytest.raises(WorldError, match=key):
-            worlds.read_text(text.replace('premium = "tier_0"', invalid))
+            worlds.read_text(text.replace('premium = "tier_0"', invalid_line))
     with pytest.raises(WorldError, match=r"guilds\.Home\.premium_tier"):
         worlds.read_text(text.replace("premium_tier = 2", "premium_tier = 4"))
 
@@ -174,7 +174,7 @@ async def test_a_community_guild_has_the_channels_that_it_requires(world: World)
     )
 
 
-LOBBIES = """
+LOBBY_TABLES = """
 [lobbies.Table]
 application = "helper"
 metadata = { mode = "chess" }
@@ -190,7 +190,7 @@ idle_timeout_seconds = 60
 
 
 async def test_a_world_file_defines_lobbies(app: App) -> None:
-    built = await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBIES), 1)
+    built = await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBY_TABLES), 1)
     bot = built.applications["helper"].bot
     assert bot is not None
     ann_id, ben_id = built.users["ann"].id, built.users["ben"].id
@@ -222,7 +222,7 @@ async def test_a_world_file_defines_lobbies(app: App) -> None:
 async def test_lobbies_change_no_other_id() -> None:
     world_without_addition = await build_world(SMALL_WORLD, 1)
 
-    built = await build_world(SMALL_WORLD + LOBBIES, 1)
+    built = await build_world(SMALL_WORLD + LOBBY_TABLES, 1)
 
     assert built.lobbies
     assert msgspec.structs.replace(built, lobbies={}) == world_without_addition
@@ -257,7 +257,7 @@ async def test_lobbies_change_no_other_id() -> None:
 )
 async def test_an_invalid_lobby_is_rejected(app: App, text: str, problem: str) -> None:
     with pytest.raises(WorldError, match=re.escape(problem)):
-        await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBIES + text), 1)
+        await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBY_TABLES + text), 1)
 
 
 async def test_an_invalid_sku_is_rejected_with_the_key_of_the_file(app: App) -> None:
@@ -271,14 +271,14 @@ async def test_an_invalid_sku_is_rejected_with_the_key_of_the_file(app: App) -> 
 
 
 async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
-    original = await build_world(SMALL_WORLD, 1)
+    original_world = await build_world(SMALL_WORLD, 1)
     extended = await build_world(SMALL_WORLD + "\n[guilds.Home.channels.cellar]\n", 1)
 
-    assert extended.users == original.users
-    assert extended.applications == original.applications
+    assert extended.users == original_world.users
+    assert extended.applications == original_world.applications
     guild = extended.guilds["Home"]
     assert guild.channels.pop("cellar")
-    assert guild == original.guilds["Home"]
+    assert guild == original_world.guilds["Home"]
 
 
 async def test_the_demo_world_has_the_documented_contents() -> None:
@@ -505,9 +505,9 @@ GUILD_WORLD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
     ],
 )
 def test_an_invalid_file_is_rejected_with_the_path_of_the_key(text: str, message: str) -> None:
-    with pytest.raises(WorldError) as caught:
+    with pytest.raises(WorldError) as caught_error:
         worlds.read_text(text)
-    assert message in str(caught.value)
+    assert message in str(caught_error.value)
 
 
 @pytest.mark.parametrize(
@@ -527,9 +527,9 @@ def test_an_invalid_file_is_rejected_with_the_path_of_the_key(text: str, message
 async def test_an_error_of_an_action_contains_the_path_of_the_key(
     app: App, content: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(WorldError) as caught:
+    with pytest.raises(WorldError) as caught_error:
         await worlds.load(app, worlds.read_mapping(content), 0)
-    assert message in str(caught.value)
+    assert message in str(caught_error.value)
 
 
 def test_a_missing_file_is_named() -> None:
@@ -537,7 +537,7 @@ def test_a_missing_file_is_named() -> None:
         worlds.read_file("nowhere.toml")
 
 
-MESSAGES = """
+MESSAGE_TABLES = """
 [[guilds.Home.channels.hall.messages]]
 author = "ann"
 content = "hello <@1>"
@@ -551,7 +551,7 @@ author = "helper"
 content = "later"
 at = 2026-01-02T03:04:05Z
 """
-WORLD_WITH_MESSAGES = SMALL_WORLD.replace('deny = ["SEND_MESSAGES"]', 'deny = ["ADD_REACTIONS"]') + MESSAGES
+WORLD_WITH_MESSAGES = SMALL_WORLD.replace('deny = ["SEND_MESSAGES"]', 'deny = ["ADD_REACTIONS"]') + MESSAGE_TABLES
 
 
 async def test_a_world_has_messages(world: World) -> None:
@@ -574,12 +574,12 @@ async def test_a_world_has_messages(world: World) -> None:
 
 
 async def test_messages_do_not_change_the_ids_of_other_objects(app: App) -> None:
-    first = await worlds.load(app, worlds.read_text(WORLD_WITH_MESSAGES), 1)
-    assert first == await build_world(SMALL_WORLD, 1)
+    first_world = await worlds.load(app, worlds.read_text(WORLD_WITH_MESSAGES), 1)
+    assert first_world == await build_world(SMALL_WORLD, 1)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "problem"),
+    ("valid_text", "invalid_text", "problem"),
     [
         ('"ben"\ncontent', '"zoe"\ncontent', 'channels.hall.messages.1.author: "zoe" is not a member of the guild'),
         ('content = "hi"', 'content = ""', "guilds.Home.channels.hall.messages.1.content"),
@@ -589,7 +589,9 @@ async def test_messages_do_not_change_the_ids_of_other_objects(app: App) -> None
         ('content = "hi"', f'content = "{"x" * 2001}"', "guilds.Home.channels.hall.messages.1.content: expected"),
     ],
 )
-async def test_an_invalid_message_is_rejected_with_its_path(app: App, old: str, new: str, problem: str) -> None:
-    with pytest.raises(WorldError) as caught:
-        await worlds.load(app, worlds.read_text(WORLD_WITH_MESSAGES.replace(old, new)), 1)
-    assert problem in str(caught.value)
+async def test_an_invalid_message_is_rejected_with_its_path(
+    app: App, valid_text: str, invalid_text: str, problem: str
+) -> None:
+    with pytest.raises(WorldError) as caught_error:
+        await worlds.load(app, worlds.read_text(WORLD_WITH_MESSAGES.replace(valid_text, invalid_text)), 1)
+    assert problem in str(caught_error.value)

@@ -53,12 +53,12 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
         path, json=chat_command(options=[option(required=True), option(CommandOptionType.INTEGER, "b", min_value=1)])
     )
 
-    created = response.ok()
+    created_command = response.ok()
     assert response.status == 201
-    assert created == {
-        "id": created["id"],
+    assert created_command == {
+        "id": created_command["id"],
         "application_id": str(bot.application_id),
-        "version": created["version"],
+        "version": created_command["version"],
         "default_member_permissions": None,
         "type": CommandType.CHAT_INPUT,
         "name": "greet",
@@ -74,22 +74,22 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
         ],
         "nsfw": False,
     }
-    assert (await bot.get(f"{path}/{created['id']}")).ok() == created
-    replaced = await bot.post(path, json=chat_command(description="new"))
-    assert replaced.status == 200
-    assert replaced.json["id"] == created["id"]
-    assert int(replaced.json["version"]) > int(created["version"])
-    assert "options" not in replaced.json
+    assert (await bot.get(f"{path}/{created_command['id']}")).ok() == created_command
+    replaced_response = await bot.post(path, json=chat_command(description="new"))
+    assert replaced_response.status == 200
+    assert replaced_response.json["id"] == created_command["id"]
+    assert int(replaced_response.json["version"]) > int(created_command["version"])
+    assert "options" not in replaced_response.json
     unchanged = (await bot.post(path, json=chat_command(description="new"))).ok()
-    assert unchanged["version"] == replaced.json["version"]
-    updated = (await bot.patch(f"{path}/{created['id']}", json={"nsfw": True, "name": "hello"})).ok()
-    assert (updated["name"], updated["nsfw"], updated["description"]) == ("hello", True, "new")
+    assert unchanged["version"] == replaced_response.json["version"]
+    updated_command = (await bot.patch(f"{path}/{created_command['id']}", json={"nsfw": True, "name": "hello"})).ok()
+    assert (updated_command["name"], updated_command["nsfw"], updated_command["description"]) == ("hello", True, "new")
     (await bot.post(path, json=chat_command("taken"))).ok()
-    (await bot.patch(f"{path}/{created['id']}", json={"name": "taken"})).rejected(400, 40041)
-    assert (await bot.delete(f"{path}/{created['id']}")).status == 204
-    (await bot.get(f"{path}/{created['id']}")).rejected(404, 10063)
-    (await bot.patch(f"{path}/{created['id']}", json={})).rejected(404, 10063)
-    (await bot.delete(f"{path}/{created['id']}")).rejected(404, 10063)
+    (await bot.patch(f"{path}/{created_command['id']}", json={"name": "taken"})).rejected(400, 40041)
+    assert (await bot.delete(f"{path}/{created_command['id']}")).status == 204
+    (await bot.get(f"{path}/{created_command['id']}")).rejected(404, 10063)
+    (await bot.patch(f"{path}/{created_command['id']}", json={})).rejected(404, 10063)
+    (await bot.delete(f"{path}/{created_command['id']}")).rejected(404, 10063)
 
 
 async def test_a_guild_has_its_own_commands(world: World) -> None:
@@ -97,19 +97,19 @@ async def test_a_guild_has_its_own_commands(world: World) -> None:
     bot = await world.bot(guild)
     path = guild_path(bot, guild)
 
-    created = (await bot.post(path, json=chat_command(contexts=[1], integration_types=[1]))).ok()
+    created_command = (await bot.post(path, json=chat_command(contexts=[1], integration_types=[1]))).ok()
 
-    assert created["guild_id"] == str(guild.id)
-    assert (created["contexts"], created["integration_types"]) == (None, [0])
-    assert "dm_permission" not in created
-    assert [command["id"] for command in (await bot.get(path)).ok()] == [created["id"]]
+    assert created_command["guild_id"] == str(guild.id)
+    assert (created_command["contexts"], created_command["integration_types"]) == (None, [0])
+    assert "dm_permission" not in created_command
+    assert [command["id"] for command in (await bot.get(path)).ok()] == [created_command["id"]]
     assert (await bot.get(global_path(bot))).ok() == []
-    assert (await bot.get(f"{path}/{created['id']}")).ok() == created
-    assert (await bot.patch(f"{path}/{created['id']}", json={"description": "y"})).ok()["description"] == "y"
-    (await bot.get(f"{global_path(bot)}/{created['id']}")).rejected(404, 10063)
+    assert (await bot.get(f"{path}/{created_command['id']}")).ok() == created_command
+    assert (await bot.patch(f"{path}/{created_command['id']}", json={"description": "y"})).ok()["description"] == "y"
+    (await bot.get(f"{global_path(bot)}/{created_command['id']}")).rejected(404, 10063)
     (await bot.get(guild_path(bot, other_guild))).rejected(403, 50001)
     (await bot.post(f"/applications/{bot.application_id}/guilds/1/commands", json=chat_command())).rejected(404, 10004)
-    assert (await bot.delete(f"{path}/{created['id']}")).status == 204
+    assert (await bot.delete(f"{path}/{created_command['id']}")).status == 204
     (await bot.post(path, json=chat_command())).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     command_count = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM commands"))
@@ -118,11 +118,11 @@ async def test_a_guild_has_its_own_commands(world: World) -> None:
 
 async def test_commands_belong_to_their_application(world: World) -> None:
     guild = await world.guild()
-    bot, other = await world.bot(guild), await world.bot(guild)
+    bot, other_bot = await world.bot(guild), await world.bot(guild)
 
-    (await other.get(global_path(bot))).rejected(403, 20012)
-    (await other.post(guild_path(bot, guild), json=chat_command())).rejected(403, 20012)
-    (await other.get("/applications/1/commands")).rejected(404, 10002)
+    (await other_bot.get(global_path(bot))).rejected(403, 20012)
+    (await other_bot.post(guild_path(bot, guild), json=chat_command())).rejected(403, 20012)
+    (await other_bot.get("/applications/1/commands")).rejected(404, 10002)
     (await guild.owner.get(global_path(bot))).rejected(403, 20002)
     scoped_bearer = await world.bearer(guild.owner, bot.application_id, "applications.commands.update")
     assert (await scoped_bearer.post(global_path(bot), json=chat_command())).status == 201
@@ -153,12 +153,12 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
     assert (commands[1]["id"], commands[2]["id"]) == (renamed["id"], unchanged["id"])
     assert commands[2]["version"] == unchanged["version"]
     assert commands[1]["version"] != renamed["version"]
-    stored = (await bot.get(f"{path}?with_localizations=true")).ok()
-    assert stored == commands
+    stored_commands = (await bot.get(f"{path}?with_localizations=true")).ok()
+    assert stored_commands == commands
     duplicate = await bot.put(path, json=[chat_command("a"), chat_command("b"), chat_command("a")])
     assert duplicate.errors("2") == ["APPLICATION_COMMANDS_DUPLICATE_NAME"]
-    invalid = await bot.put(path, json=[chat_command("a"), chat_command("B")])
-    assert invalid.errors("1.name") == ["APPLICATION_COMMAND_INVALID_NAME"]
+    invalid_response = await bot.put(path, json=[chat_command("a"), chat_command("B")])
+    assert invalid_response.errors("1.name") == ["APPLICATION_COMMAND_INVALID_NAME"]
     assert len((await bot.get(path)).ok()) == 4
     assert (await bot.put(path, json=[])).ok() == []
     assert (await bot.get(path)).ok() == []
@@ -195,18 +195,20 @@ async def test_ids_in_a_bulk_overwrite_rename_commands(
     commands = (await bot.put(global_path(bot), json=bodies)).ok()
 
     assert [command["name"] for command in commands] == [name for _, name in requested]
-    numbers_by_id: dict[str, int | None] = {value: number for number, value in ids_by_number.items()}
+    numbers_by_id: dict[str, int | None] = {command_id: number for number, command_id in ids_by_number.items()}
     assert [numbers_by_id.get(command["id"]) for command in commands] == expected
     assert (await bot.get(f"{global_path(bot)}?with_localizations=true")).ok() == commands
 
 
 async def test_an_id_of_a_command_of_another_type_is_ignored(world: World) -> None:
     bot = await world.bot()
-    [created] = (await bot.put(global_path(bot), json=[chat_command("a")])).ok()
+    [created_command] = (await bot.put(global_path(bot), json=[chat_command("a")])).ok()
 
-    [menu] = (await bot.put(global_path(bot), json=[{"name": "a", "type": CommandType.USER, "id": created["id"]}])).ok()
+    [menu] = (
+        await bot.put(global_path(bot), json=[{"name": "a", "type": CommandType.USER, "id": created_command["id"]}])
+    ).ok()
 
-    assert menu["id"] != created["id"]
+    assert menu["id"] != created_command["id"]
 
 
 async def test_bulk_overwrite_replaces_all_guild_commands(world: World) -> None:
@@ -216,8 +218,10 @@ async def test_bulk_overwrite_replaces_all_guild_commands(world: World) -> None:
     commands = (await bot.put(guild_path(bot, guild), json=[chat_command("a"), chat_command("b")])).ok()
 
     assert {command["guild_id"] for command in commands} == {str(guild.id)}
-    rejected = await bot.put(guild_path(bot, guild), json=[{"name": "x", "type": CommandType.PRIMARY_ENTRY_POINT}])
-    assert rejected.errors("0.type") == ["BASE_TYPE_CHOICES"]
+    rejected_response = await bot.put(
+        guild_path(bot, guild), json=[{"name": "x", "type": CommandType.PRIMARY_ENTRY_POINT}]
+    )
+    assert rejected_response.errors("0.type") == ["BASE_TYPE_CHOICES"]
 
 
 async def test_the_number_of_commands_per_type_is_limited(world: World) -> None:
@@ -457,9 +461,9 @@ async def test_the_total_text_of_a_command_is_limited(world: World) -> None:
     choices = [{"name": f"{number}" * 10, "value": "x" * 90} for number in range(25)]
     large = chat_command(options=[option(name=f"o{number}", choices=choices) for number in range(4)])
 
-    rejected = await bot.post(global_path(bot), json=large)
+    rejected_response = await bot.post(global_path(bot), json=large)
 
-    assert rejected.errors("") == ["APPLICATION_COMMAND_TOO_LARGE"]
+    assert rejected_response.errors("") == ["APPLICATION_COMMAND_TOO_LARGE"]
     assert (await bot.put(global_path(bot), json=[large])).errors("0") == ["APPLICATION_COMMAND_TOO_LARGE"]
     large["options"] = large["options"][:2]
     (await bot.post(global_path(bot), json=large)).ok()
@@ -498,10 +502,10 @@ async def test_options_of_every_type_are_stored(world: World) -> None:
         option(CommandOptionType.ATTACHMENT, "j", file_types=[".png", "Audio"]),
     ]
 
-    created = (await bot.post(global_path(bot), json=chat_command(options=options))).ok()
+    created_command = (await bot.post(global_path(bot), json=chat_command(options=options))).ok()
 
     del options[3]["min_value"]
-    assert created["options"] == options
+    assert created_command["options"] == options
     nested = [
         option(
             CommandOptionType.SUB_COMMAND_GROUP,
@@ -510,9 +514,9 @@ async def test_options_of_every_type_are_stored(world: World) -> None:
         ),
         option(CommandOptionType.SUB_COMMAND, "t"),
     ]
-    created = (await bot.post(global_path(bot), json=chat_command("n", options=nested))).ok()
-    assert created["options"][0]["options"][0]["options"][0]["name"] == "a"
-    assert created["options"][1]["options"] == []
+    created_command = (await bot.post(global_path(bot), json=chat_command("n", options=nested))).ok()
+    assert created_command["options"][0]["options"][0]["options"][0]["name"] == "a"
+    assert created_command["options"][1]["options"] == []
 
 
 async def test_integers_are_stored_as_integers(world: World) -> None:
@@ -528,10 +532,10 @@ async def test_integers_are_stored_as_integers(world: World) -> None:
     assert b'"value":2}' in response_body
     assert b'"min_value":1,"max_value":9' in response_body
     assert b'"value":2.0}' in response_body
-    rejected = await bot.post(
+    rejected_response = await bot.post(
         global_path(bot), json=chat_command("n", options=[option(CommandOptionType.INTEGER, max_value=1e300)])
     )
-    assert rejected.errors("options.0.max_value") == ["NUMBER_TYPE_MAX"]
+    assert rejected_response.errors("options.0.max_value") == ["NUMBER_TYPE_MAX"]
 
 
 async def test_contexts_and_dm_permission_determine_each_other(world: World) -> None:
@@ -574,8 +578,8 @@ async def test_contexts_and_dm_permission_determine_each_other(world: World) -> 
     guild_only = (await bot.post(path, json=chat_command("d", dm_permission=False, integration_types=[0]))).ok()
     assert (guild_only["contexts"], guild_only["dm_permission"]) == ([0], False)
     (await bot.patch("/applications/@me", json={"integration_types_config": {"0": {}}})).ok()
-    rejected = await bot.post(path, json=chat_command("c", integration_types=[1]))
-    assert rejected.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]
+    rejected_response = await bot.post(path, json=chat_command("c", integration_types=[1]))
+    assert rejected_response.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]
     assert (await bot.post(path, json=chat_command("c"))).ok()["integration_types"] == [0]
 
 
@@ -584,11 +588,13 @@ async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
     bot = await world.bot(flags=PRIVILEGED_INTENT_FLAGS | ApplicationFlags.EMBEDDED)
     path = global_path(bot)
 
-    created = (await bot.post(path, json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT})).ok()
+    created_command = (await bot.post(path, json={"name": "launch", "type": CommandType.PRIMARY_ENTRY_POINT})).ok()
 
-    assert created["handler"] == CommandHandlerType.APP_HANDLER
+    assert created_command["handler"] == CommandHandlerType.APP_HANDLER
     assert (
-        await bot.patch(f"{path}/{created['id']}", json={"handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY})
+        await bot.patch(
+            f"{path}/{created_command['id']}", json={"handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY}
+        )
     ).ok()["handler"] == CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY
     (await bot.post(path, json={"name": "second", "type": CommandType.PRIMARY_ENTRY_POINT})).rejected(400, 30032)
     (await bot.put(path, json=[chat_command()])).ok()
@@ -612,9 +618,9 @@ async def test_a_list_is_localized_for_the_caller(world: World) -> None:
         description_localizations={"de": "sagt hallo"},
         options=[option(name_localizations={"de": "b"}, choices=[choice])],
     )
-    created = (await bot.post(path, json=body)).ok()
+    created_command = (await bot.post(path, json=body)).ok()
     # A localization equal to the default text is not stored.
-    assert created["name_localizations"] == {"de": "grüße"}
+    assert created_command["name_localizations"] == {"de": "grüße"}
 
     (with_localizations,) = (await bot.get(f"{path}?with_localizations=true")).ok()
     (without_locale,) = (await bot.get(path)).ok()
@@ -622,7 +628,7 @@ async def test_a_list_is_localized_for_the_caller(world: World) -> None:
     (in_french,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
     (in_austrian_german,) = (await bot.get(path, headers={"Accept-Language": "de-AT, en-US;q=0.9"})).ok()
 
-    assert with_localizations == created
+    assert with_localizations == created_command
     assert not {"name_localizations", "name_localized"} & set(without_locale)
     assert (in_german["name_localized"], in_german["description_localized"]) == ("grüße", "sagt hallo")
     german_option = in_german["options"][0]
@@ -630,8 +636,8 @@ async def test_a_list_is_localized_for_the_caller(world: World) -> None:
     assert not {"name_localizations", "description_localizations"} & set(in_german)
     assert in_french["options"][0]["choices"][0]["name_localized"] == "un"
     assert in_austrian_german["name_localized"] == "grüße"
-    cleared = (await bot.patch(f"{path}/{created['id']}", json={"name_localizations": None})).ok()
-    assert cleared["name_localizations"] is None
+    cleared_command = (await bot.patch(f"{path}/{created_command['id']}", json={"name_localizations": None})).ok()
+    assert cleared_command["name_localizations"] is None
 
 
 @pytest.mark.parametrize(
@@ -672,8 +678,8 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
-    created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
-    path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
+    created_command = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
+    path = f"{guild_path(bot, guild)}/{created_command['id']}/permissions"
     (await bot.get(path)).rejected(404, 10066)
     role_id = await guild.role("mods")
     entries = [
@@ -688,7 +694,7 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     response = await bearer.put(path, json={"permissions": entries})
 
     expected = {
-        "id": created["id"],
+        "id": created_command["id"],
         "application_id": str(bot.application_id),
         "guild_id": str(guild.id),
         "permissions": entries,
@@ -700,7 +706,7 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     application_path = f"{guild_path(bot, guild)}/{bot.application_id}/permissions"
     (await guild.owner.put(application_path, json={"permissions": entries[:1]})).ok()
     all_permissions = (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok()
-    assert {command["id"] for command in all_permissions} == {created["id"], str(bot.application_id)}
+    assert {command["id"] for command in all_permissions} == {created_command["id"], str(bot.application_id)}
     log = (
         await guild.owner.get(
             f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE:d}"
@@ -708,12 +714,12 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     ).ok()
     audit_entry = log["audit_log_entries"][-1]
     assert (audit_entry["target_id"], audit_entry["options"]) == (
-        created["id"],
+        created_command["id"],
         {"application_id": str(bot.application_id)},
     )
     assert {change["key"] for change in audit_entry["changes"]} == {permission["id"] for permission in entries}
     assert audit_entry["changes"][0]["new_value"] == entries[0]
-    assert [application_command["id"] for application_command in log["application_commands"]] == [created["id"]]
+    assert [application_command["id"] for application_command in log["application_commands"]] == [created_command["id"]]
     (await guild.owner.put(path, json={"permissions": []})).ok()
     (await bot.get(path)).rejected(404, 10066)
 
@@ -721,22 +727,29 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
 async def test_members_who_manage_a_guild_list_the_commands_and_permissions_of_an_integration(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    everywhere = (await bot.post(global_path(bot), json=chat_command("everywhere"))).ok()
+    global_command = (await bot.post(global_path(bot), json=chat_command("everywhere"))).ok()
     # A command for direct messages only is not a command of the guild.
     (await bot.post(global_path(bot), json=chat_command("private", contexts=[1, 2]))).ok()
-    here = (await bot.post(guild_path(bot, guild), json=chat_command("here"))).ok()
-    elsewhere = await world.guild(guild.owner)
+    guild_command = (await bot.post(guild_path(bot, guild), json=chat_command("here"))).ok()
+    other_guild = await world.guild(guild.owner)
     entries = [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]
-    (await guild.owner.put(f"{guild_path(bot, guild)}/{here['id']}/permissions", json={"permissions": entries})).ok()
+    (
+        await guild.owner.put(
+            f"{guild_path(bot, guild)}/{guild_command['id']}/permissions", json={"permissions": entries}
+        )
+    ).ok()
     path = f"/guilds/{guild.id}/integrations/{bot.application_id}/commands"
     manager, member = await guild.member(Permissions.MANAGE_GUILD), await guild.member(Permissions.MANAGE_ROLES)
 
-    listed = (await manager.get(path)).ok()
+    listed_commands = (await manager.get(path)).ok()
 
-    assert [command["id"] for command in listed["application_commands"]] == [everywhere["id"], here["id"]]
-    assert listed["permissions"] == [
+    assert [command["id"] for command in listed_commands["application_commands"]] == [
+        global_command["id"],
+        guild_command["id"],
+    ]
+    assert listed_commands["permissions"] == [
         {
-            "id": here["id"],
+            "id": guild_command["id"],
             "application_id": str(bot.application_id),
             "guild_id": str(guild.id),
             "permissions": entries,
@@ -744,22 +757,22 @@ async def test_members_who_manage_a_guild_list_the_commands_and_permissions_of_a
     ]
     (await member.get(path)).rejected(403, 50013)
     (await (await world.user()).get(path)).rejected(403, 50001)
-    unknown = (f"/guilds/{guild.id}/integrations/1/commands", path.replace(str(guild.id), str(elsewhere.id)))
-    for other_path in unknown:
+    unknown_paths = (f"/guilds/{guild.id}/integrations/1/commands", path.replace(str(guild.id), str(other_guild.id)))
+    for other_path in unknown_paths:
         (await guild.owner.get(other_path)).rejected(404, 10005)
 
 
 async def test_renaming_or_deleting_a_command_deletes_its_permissions(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    first = (await bot.post(guild_path(bot, guild), json=chat_command("a"))).ok()
-    second = (await bot.post(global_path(bot), json=chat_command("b"))).ok()
+    guild_command = (await bot.post(guild_path(bot, guild), json=chat_command("a"))).ok()
+    global_command = (await bot.post(global_path(bot), json=chat_command("b"))).ok()
     body = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": False}]}
-    for created in (first, second):
-        (await guild.owner.put(f"{guild_path(bot, guild)}/{created['id']}/permissions", json=body)).ok()
+    for created_command in (guild_command, global_command):
+        (await guild.owner.put(f"{guild_path(bot, guild)}/{created_command['id']}/permissions", json=body)).ok()
 
-    (await bot.patch(f"{guild_path(bot, guild)}/{first['id']}", json={"name": "c"})).ok()
-    (await bot.delete(f"{global_path(bot)}/{second['id']}")).ok()
+    (await bot.patch(f"{guild_path(bot, guild)}/{guild_command['id']}", json={"name": "c"})).ok()
+    (await bot.delete(f"{global_path(bot)}/{global_command['id']}")).ok()
 
     assert (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok() == []
 
@@ -767,15 +780,15 @@ async def test_renaming_or_deleting_a_command_deletes_its_permissions(world: Wor
 async def test_setting_permissions_requires_permissions_and_known_targets(world: World) -> None:
     member = await world.user()
     guild = await world.guild(None, member)
-    bot, other = await world.bot(guild), await world.bot(guild)
-    created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
-    path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
+    bot, other_bot = await world.bot(guild), await world.bot(guild)
+    created_command = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
+    path = f"{guild_path(bot, guild)}/{created_command['id']}/permissions"
     higher_role_id = await guild.role("above")
     body = {"permissions": [{"id": str(guild.id), "type": CommandPermissionType.ROLE, "permission": True}]}
 
     (await bot.put(path, json=body)).rejected(403, 20001)
     (await member.put(path, json=body)).rejected(403, 50013)
-    other_bearer = await world.bearer(guild.owner, other.application_id, "applications.commands.permissions.update")
+    other_bearer = await world.bearer(guild.owner, other_bot.application_id, "applications.commands.permissions.update")
     (await other_bearer.put(path, json=body)).rejected(403, 20012)
     await guild.allow_permissions(member, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await member.put(path, json=body)).ok()
@@ -791,11 +804,15 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[position_change])).ok()
     (await put_permissions(member, (higher_role_id, CommandPermissionType.ROLE))).rejected(403, 50013)
     (await put_permissions(member, (guild.owner.id, CommandPermissionType.USER))).rejected(403, 50013)
-    unknown = "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET"
-    assert (await put_permissions(guild.owner, (1, CommandPermissionType.ROLE))).errors("permissions.0.id") == [unknown]
-    assert (await put_permissions(guild.owner, (1, CommandPermissionType.USER))).errors("permissions.0.id") == [unknown]
+    unknown_target_code = "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET"
+    assert (await put_permissions(guild.owner, (1, CommandPermissionType.ROLE))).errors("permissions.0.id") == [
+        unknown_target_code
+    ]
+    assert (await put_permissions(guild.owner, (1, CommandPermissionType.USER))).errors("permissions.0.id") == [
+        unknown_target_code
+    ]
     assert (await put_permissions(guild.owner, (1, CommandPermissionType.CHANNEL))).errors("permissions.0.id") == [
-        unknown
+        unknown_target_code
     ]
     duplicate = await put_permissions(
         guild.owner, (guild.id, CommandPermissionType.ROLE), (guild.id, CommandPermissionType.ROLE)
@@ -803,7 +820,9 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
     assert duplicate.errors("permissions.1.id") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
     too_many = await put_permissions(guild.owner, *((guild.id, CommandPermissionType.ROLE) for _ in range(101)))
     assert too_many.errors("permissions") == ["BASE_TYPE_BAD_LENGTH"]
-    (await bot.patch(f"{guild_path(bot, guild)}/{created['id']}", json={"default_member_permissions": "0"})).ok()
+    (
+        await bot.patch(f"{guild_path(bot, guild)}/{created_command['id']}", json={"default_member_permissions": "0"})
+    ).ok()
     (await put_permissions(guild.owner)).ok()
     (await put_permissions(member, (member.id, CommandPermissionType.USER))).rejected(403, 50013)
     batch_path = f"{guild_path(bot, guild)}/permissions"
@@ -865,7 +884,7 @@ def test_permissions_decide_which_members_can_use_a_command(
     application_entries: list[CommandPermission],
     expected: bool,
 ) -> None:
-    allowed = commands.can_use(
+    is_allowed = commands.can_use(
         guild_id=GUILD_ID,
         user_id=USER_ID,
         role_ids={GUILD_ID, ROLE_ID, 8},
@@ -876,4 +895,4 @@ def test_permissions_decide_which_members_can_use_a_command(
         application_entries=application_entries,
     )
 
-    assert allowed is expected
+    assert is_allowed is expected

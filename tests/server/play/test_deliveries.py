@@ -14,8 +14,8 @@ from tests.world import Actor, World
 
 async def list_deliveries(owner: Actor, bot: Actor, query: str = "") -> list[Any]:
     """List the logged deliveries as the application's owner."""
-    found: list[Any] = (await owner.get(f"/applications/{bot.application_id}/deliveries{query}")).ok()
-    return found
+    deliveries: list[Any] = (await owner.get(f"/applications/{bot.application_id}/deliveries{query}")).ok()
+    return deliveries
 
 
 async def test_an_event_is_logged_with_its_attempts_and_sent_again(
@@ -30,12 +30,16 @@ async def test_an_event_is_logged_with_its_attempts_and_sent_again(
 
     await world.run_due_jobs()
 
-    [waiting] = await list_deliveries(owner, bot)
-    assert (waiting["kind"], waiting["name"], waiting["state"]) == ("event", "ENTITLEMENT_CREATE", "waiting")
-    assert (waiting["status"], waiting["attempts"]) == (500, 1)
-    assert waiting["error"] == "the endpoint returned status 500"
-    assert waiting["next_attempt_at"] > waiting["attempted_at"]
-    path = f"/applications/{bot.application_id}/deliveries/{waiting['id']}"
+    [waiting_delivery] = await list_deliveries(owner, bot)
+    assert (waiting_delivery["kind"], waiting_delivery["name"], waiting_delivery["state"]) == (
+        "event",
+        "ENTITLEMENT_CREATE",
+        "waiting",
+    )
+    assert (waiting_delivery["status"], waiting_delivery["attempts"]) == (500, 1)
+    assert waiting_delivery["error"] == "the endpoint returned status 500"
+    assert waiting_delivery["next_attempt_at"] > waiting_delivery["attempted_at"]
+    path = f"/applications/{bot.application_id}/deliveries/{waiting_delivery['id']}"
     assert (await owner.post(f"{path}/resend")).status == 204
     await world.run_due_jobs()
     details = (await owner.get(path)).ok()
@@ -48,9 +52,9 @@ async def test_an_event_is_logged_with_its_attempts_and_sent_again(
     assert (await owner.post(f"{path}/resend")).status == 204
     await world.run_due_jobs()
     assert [event["data"] for event in receiver.events] == [{"a": 1}] * 3
-    again, _ = await list_deliveries(owner, bot, "?state=delivered")
-    assert again["id"] != waiting["id"]
-    assert await list_deliveries(owner, bot, f"?before={waiting['id']}") == []
+    resent_delivery, _ = await list_deliveries(owner, bot, "?state=delivered")
+    assert resent_delivery["id"] != waiting_delivery["id"]
+    assert await list_deliveries(owner, bot, f"?before={waiting_delivery['id']}") == []
     assert await list_deliveries(owner, bot, "?kind=interaction") == []
 
 
@@ -65,16 +69,24 @@ async def test_a_failed_event_is_retried_by_its_job(private_targets_world: World
         await world.run_due_jobs()
         world.clock.advance(120_000)
     await world.run_due_jobs()
-    [failed] = await list_deliveries(owner, bot)
-    assert (failed["state"], failed["status"], failed["next_attempt_at"]) == ("failed", None, None)
-    assert failed["error"]
+    [failed_delivery] = await list_deliveries(owner, bot)
+    assert (failed_delivery["state"], failed_delivery["status"], failed_delivery["next_attempt_at"]) == (
+        "failed",
+        None,
+        None,
+    )
+    assert failed_delivery["error"]
 
     await receiver.open()
-    (await owner.post(f"/applications/{bot.application_id}/deliveries/{failed['id']}/resend")).ok()
+    (await owner.post(f"/applications/{bot.application_id}/deliveries/{failed_delivery['id']}/resend")).ok()
     await world.run_due_jobs()
 
-    [delivered] = await list_deliveries(owner, bot)
-    assert (delivered["id"], delivered["state"], delivered["error"]) == (failed["id"], "delivered", None)
+    [retried_delivery] = await list_deliveries(owner, bot)
+    assert (retried_delivery["id"], retried_delivery["state"], retried_delivery["error"]) == (
+        failed_delivery["id"],
+        "delivered",
+        None,
+    )
 
 
 async def test_an_interaction_is_logged_without_its_token_and_not_sent_again(
@@ -89,10 +101,14 @@ async def test_an_interaction_is_logged_without_its_token_and_not_sent_again(
     await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": command["name"]})
     await world.run_due_jobs()
 
-    [logged] = await list_deliveries(owner, setup.bot)
-    assert logged["name"] == f"APPLICATION_COMMAND {command['name']}"
-    assert (logged["kind"], logged["status"], logged["resendable"]) == ("interaction", 500, False)
-    path = f"/applications/{setup.bot.application_id}/deliveries/{logged['id']}"
+    [logged_delivery] = await list_deliveries(owner, setup.bot)
+    assert logged_delivery["name"] == f"APPLICATION_COMMAND {command['name']}"
+    assert (logged_delivery["kind"], logged_delivery["status"], logged_delivery["resendable"]) == (
+        "interaction",
+        500,
+        False,
+    )
+    path = f"/applications/{setup.bot.application_id}/deliveries/{logged_delivery['id']}"
     details = (await owner.get(path)).ok()
     [interaction] = receiver.interactions[:1]
     assert interaction["token"] not in details["body"]
@@ -101,7 +117,7 @@ async def test_an_interaction_is_logged_without_its_token_and_not_sent_again(
     assert response.errors("delivery_id") == ["DELIVERY_NOT_RESENDABLE"]
     browser = Browser(world)
     browser.sign_in_as(owner)
-    page = await browser.open(f"/developers/{setup.bot.application_id}/log/{logged['id']}")
+    page = await browser.open(f"/developers/{setup.bot.application_id}/log/{logged_delivery['id']}")
     assert "An interaction cannot be sent again" in page.text
     assert interaction["token"] not in page.body
 
@@ -113,12 +129,12 @@ async def test_only_developers_of_the_application_see_the_log(private_targets_wo
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     await send_event(world, bot, 1)
     await world.run_due_jobs()
-    [logged] = await list_deliveries(owner, bot)
+    [logged_delivery] = await list_deliveries(owner, bot)
     path = f"/applications/{bot.application_id}/deliveries"
 
     (await stranger.get(path)).rejected(403, 20012)
-    (await stranger.get(f"{path}/{logged['id']}")).rejected(403, 20012)
-    (await stranger.post(f"{path}/{logged['id']}/resend")).rejected(403, 20012)
+    (await stranger.get(f"{path}/{logged_delivery['id']}")).rejected(403, 20012)
+    (await stranger.post(f"{path}/{logged_delivery['id']}/resend")).rejected(403, 20012)
     (await owner.get(f"{path}/1")).rejected(404, 0)
     (await owner.post(f"{path}/1/resend")).rejected(404, 0)
 
@@ -156,10 +172,10 @@ async def test_the_portal_lists_opens_and_resends_deliveries(private_targets_wor
 
     assert "Delivered" in page.text
     assert "status 204" in page.text
-    opened = await browser.open(next(url for label, url in page.links if label == "ENTITLEMENT_CREATE"))
-    assert '"note": "<b>"' in opened.text
-    assert "X-Signature-Ed25519" in opened.text
-    page = await browser.submit(opened, "Resend")
+    delivery_page = await browser.open(next(url for label, url in page.links if label == "ENTITLEMENT_CREATE"))
+    assert '"note": "<b>"' in delivery_page.text
+    assert "X-Signature-Ed25519" in delivery_page.text
+    page = await browser.submit(delivery_page, "Resend")
     assert "The event is being sent again." in page.text
     await world.run_due_jobs()
     assert len(receiver.events) == 2

@@ -107,11 +107,11 @@ async def test_the_number_of_skus_is_limited(world: World) -> None:
 
 
 async def test_only_owner_and_bot_manage_skus(world: World) -> None:
-    bot, other, stranger = await world.bot(), await world.bot(), await world.user()
+    bot, other_bot, stranger = await world.bot(), await world.bot(), await world.user()
     sku_id = await publish_sku(bot)
     path = f"/applications/{bot.application_id}/skus"
 
-    for actor in (other, stranger):
+    for actor in (other_bot, stranger):
         (await actor.get(path)).rejected(403, 20012)
         (await actor.post(path, json={"type": SkuType.DURABLE, "name": "x"})).rejected(403, 20012)
         (await actor.patch(f"{path}/{sku_id}", json={"price": 0})).rejected(403, 20012)
@@ -125,7 +125,7 @@ async def test_only_owner_and_bot_manage_skus(world: World) -> None:
 
 
 async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -> None:
-    bot, other = await world.bot(name="shop"), await world.bot()
+    bot, other_bot = await world.bot(name="shop"), await world.bot()
     sku_id, hidden_id = await publish_sku(bot), await publish_sku(bot, SkuType.DURABLE, listed=False)
     path = f"/applications/{bot.application_id}"
 
@@ -135,12 +135,12 @@ async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -
         return result
 
     assert await is_active()
-    assert not await is_active(other)
+    assert not await is_active(other_bot)
     store = (await world.request("GET", f"{path}/store")).ok()
     assert store["application"]["name"] == "shop"
     assert [(sku["id"], sku["price"], sku["currency"]) for sku in store["skus"]] == [(str(sku_id), 499, "usd")]
     assert (await world.request("GET", f"{path}/store/{hidden_id}")).ok()["id"] == str(hidden_id)
-    (await world.request("GET", f"/applications/{other.application_id}/store/{sku_id}")).rejected(404, 10027)
+    (await world.request("GET", f"/applications/{other_bot.application_id}/store/{sku_id}")).rejected(404, 10027)
 
     (await bot.patch(f"{path}/skus/{sku_id}", json={"published": False})).ok()
     assert not await is_active()
@@ -159,10 +159,10 @@ async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> No
     sku_id = await publish_sku(bot, published=False)
     session = await bot.connect(intents=0)
 
-    created = await create_test_entitlement(bot, sku_id, alice.id)
+    created_entitlement = await create_test_entitlement(bot, sku_id, alice.id)
 
-    assert created == {
-        "id": created["id"],
+    assert created_entitlement == {
+        "id": created_entitlement["id"],
         "sku_id": str(sku_id),
         "application_id": str(bot.application_id),
         "user_id": str(alice.id),
@@ -174,10 +174,14 @@ async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> No
         "gift_code_flags": 0,
         "promotion_id": None,
     }
-    assert await session.next("ENTITLEMENT_CREATE") == created
-    assert (await bot.get(f"/applications/{bot.application_id}/entitlements/{created['id']}")).ok() == created
-    other = await world.bot()
-    (await other.get(f"/applications/{other.application_id}/entitlements/{created['id']}")).rejected(404, 10029)
+    assert await session.next("ENTITLEMENT_CREATE") == created_entitlement
+    assert (
+        await bot.get(f"/applications/{bot.application_id}/entitlements/{created_entitlement['id']}")
+    ).ok() == created_entitlement
+    other_bot = await world.bot()
+    (
+        await other_bot.get(f"/applications/{other_bot.application_id}/entitlements/{created_entitlement['id']}")
+    ).rejected(404, 10029)
 
 
 async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: World) -> None:
@@ -185,35 +189,35 @@ async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: Wo
     guild = await world.guild()
     sku_id = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
 
-    created = await create_test_entitlement(bot, sku_id, guild.id, EntitlementOwnerType.GUILD)
+    created_entitlement = await create_test_entitlement(bot, sku_id, guild.id, EntitlementOwnerType.GUILD)
 
-    assert created["guild_id"] == str(guild.id)
-    assert created["user_id"] == str((await sign_in_owner(world, bot)).id)
+    assert created_entitlement["guild_id"] == str(guild.id)
+    assert created_entitlement["user_id"] == str((await sign_in_owner(world, bot)).id)
 
 
 async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     sku_id = await publish_sku(bot)
     session = await bot.connect(intents=0)
-    created = await create_test_entitlement(bot, sku_id, alice.id)
+    created_entitlement = await create_test_entitlement(bot, sku_id, alice.id)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    (await bot.delete(f"{path}/{created['id']}")).ok()
+    (await bot.delete(f"{path}/{created_entitlement['id']}")).ok()
 
-    assert await session.next("ENTITLEMENT_DELETE") == created | {"deleted": True}
-    (await bot.delete(f"{path}/{created['id']}")).rejected(404, 10029)
+    assert await session.next("ENTITLEMENT_DELETE") == created_entitlement | {"deleted": True}
+    (await bot.delete(f"{path}/{created_entitlement['id']}")).rejected(404, 10029)
     assert (await bot.get(path)).ok() == []
     assert [entitlement["deleted"] for entitlement in (await bot.get(f"{path}?exclude_deleted=false")).ok()] == [True]
     await create_test_entitlement(bot, sku_id, alice.id)
 
 
 async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
-    bot, other, alice = await world.bot(), await world.bot(), await world.user()
+    bot, other_bot, alice = await world.bot(), await world.bot(), await world.user()
     guild = await world.guild()
     own_sku_id, hat_sku_id, other_sku_id = (
         await publish_sku(bot),
         await publish_sku(bot, SkuType.DURABLE),
-        await publish_sku(other),
+        await publish_sku(other_bot),
     )
     path = f"/applications/{bot.application_id}/entitlements"
 
@@ -228,7 +232,7 @@ async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     assert (await bot.post(path, json={})).errors("sku_id")
     await create_test_entitlement(bot, own_sku_id, alice.id)
     (await bot.post(path, json=body(own_sku_id, alice.id))).rejected(400, 40074)
-    (await other.post(path, json=body(own_sku_id, alice.id))).rejected(403, 20012)
+    (await other_bot.post(path, json=body(own_sku_id, alice.id))).rejected(403, 20012)
 
 
 # Lists
@@ -257,7 +261,7 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
     gold_sku_id, silver_sku_id = await publish_sku(bot), await publish_sku(bot, name="Silver")
     hat_sku_id, potion_sku_id = await publish_sku(bot, SkuType.DURABLE), await publish_sku(bot, SkuType.CONSUMABLE)
-    first, second, third = (
+    first_entitlement, second_entitlement, third_entitlement = (
         await create_test_entitlement(bot, gold_sku_id, alice.id),
         await create_test_entitlement(bot, silver_sku_id, alice.id),
         await create_test_entitlement(bot, gold_sku_id, bob.id),
@@ -270,23 +274,34 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
     async def entitlement_ids(query: str) -> list[str]:
         return [entitlement["id"] for entitlement in (await bot.get(f"{path}?{query}")).ok()]
 
-    assert await entitlement_ids(f"user_id={alice.id}") == [first["id"], second["id"], consumed["id"]]
-    assert await entitlement_ids(f"sku_ids={gold_sku_id},{hat_sku_id}") == [first["id"], third["id"], durable["id"]]
+    assert await entitlement_ids(f"user_id={alice.id}") == [
+        first_entitlement["id"],
+        second_entitlement["id"],
+        consumed["id"],
+    ]
+    assert await entitlement_ids(f"sku_ids={gold_sku_id},{hat_sku_id}") == [
+        first_entitlement["id"],
+        third_entitlement["id"],
+        durable["id"],
+    ]
     assert await entitlement_ids(f"sku_ids={silver_sku_id}&user_id={bob.id}") == []
-    assert await entitlement_ids(f"user_id={alice.id}&only_active=true") == [first["id"], second["id"]]
+    assert await entitlement_ids(f"user_id={alice.id}&only_active=true") == [
+        first_entitlement["id"],
+        second_entitlement["id"],
+    ]
     assert await entitlement_ids("guild_id=1") == []
 
     own_path = f"/users/@me/applications/{bot.application_id}/entitlements"
     headers = await bearer_headers(world, alice, bot, "identify")
     assert [entitlement["id"] for entitlement in (await world.request("GET", own_path, headers=headers)).ok()] == [
-        first["id"],
-        second["id"],
+        first_entitlement["id"],
+        second_entitlement["id"],
     ]
     assert len((await alice.get(f"{own_path}?exclude_consumed=false")).ok()) == 3
     assert len((await alice.get(f"{own_path}?sku_ids={gold_sku_id}")).ok()) == 1
     (await bot.get(own_path)).rejected(403, 20001)
-    other = await world.bot()
-    other_path = f"/users/@me/applications/{other.application_id}/entitlements"
+    other_bot = await world.bot()
+    other_path = f"/users/@me/applications/{other_bot.application_id}/entitlements"
     (await world.request("GET", other_path, headers=headers)).rejected(403, 20012)
     (await alice.get("/users/@me/applications/1/entitlements")).rejected(404, 10002)
 
@@ -329,10 +344,10 @@ async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) ->
 
 async def test_only_consumables_are_consumed(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
+    created_entitlement = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    (await bot.post(f"{path}/{created['id']}/consume")).rejected(400, 40018)
+    (await bot.post(f"{path}/{created_entitlement['id']}/consume")).rejected(400, 40018)
     (await bot.post(f"{path}/1/consume")).rejected(404, 10029)
 
 
@@ -396,13 +411,13 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
 async def test_entitlement_events_are_sent_as_webhook_events(private_targets_world: World, receiver: Receiver) -> None:
     bot, alice = await private_targets_world.bot(), await private_targets_world.user()
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
-    created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
+    created_entitlement = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
     purchase = (
         await alice.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(bot, SkuType.CONSUMABLE))})
     ).ok()
     path = f"/applications/{bot.application_id}/entitlements"
     (await bot.post(f"{path}/{purchase['entitlement']['id']}/consume")).ok()
-    (await bot.delete(f"{path}/{created['id']}")).ok()
+    (await bot.delete(f"{path}/{created_entitlement['id']}")).ok()
 
     events = await receiver.wait_for_events(4)
 
@@ -412,5 +427,5 @@ async def test_entitlement_events_are_sent_as_webhook_events(private_targets_wor
         "ENTITLEMENT_UPDATE",
         "ENTITLEMENT_DELETE",
     ]
-    assert events[0]["data"] == created
-    assert events[3]["data"] == created | {"deleted": True}
+    assert events[0]["data"] == created_entitlement
+    assert events[3]["data"] == created_entitlement | {"deleted": True}

@@ -64,8 +64,8 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: 
 
     async def is_ephemeral(member_count: int, *, denied: int = 0) -> bool:
         await guild.overwrite(guild.general, guild.id, deny=denied, target_type=OverwriteType.ROLE)
-        resize = "UPDATE guilds SET member_count = ? WHERE id = ?"
-        await setup.world.write(lambda call: call.tx.run(resize, member_count, guild.id))
+        resize_sql = "UPDATE guilds SET member_count = ? WHERE id = ?"
+        await setup.world.write(lambda call: call.tx.run(resize_sql, member_count, guild.id))
         message = await (await setup.run_command(command)).respond_with_message(content="hello")
         return bool(message["flags"] & EPHEMERAL)
 
@@ -81,10 +81,10 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: 
 async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
     channel = await select_dm_with_app(setup)
-    for offset_ms, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
+    for offset_ms, expected_zero in zip(OFFSETS_MS, (0, "0"), strict=True):
         set_clock(setup, changes.INTEGRATION_OWNER_STRINGS, offset_ms)
         interaction = await setup.run_command(command)
-        assert interaction.payload["authorizing_integration_owners"] == {"0": zero}
+        assert interaction.payload["authorizing_integration_owners"] == {"0": expected_zero}
 
         assert (
             await interaction.respond(
@@ -93,7 +93,7 @@ async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(setup: In
         ).status == 204
 
         message = await setup.user_session.next("MESSAGE_CREATE", lambda data: data["channel_id"] == str(channel))
-        assert message["interaction_metadata"]["authorizing_integration_owners"] == {"0": zero}
+        assert message["interaction_metadata"]["authorizing_integration_owners"] == {"0": expected_zero}
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
@@ -112,15 +112,15 @@ async def test_app_permissions_are_sent_in_dms_from_the_date(setup: InteractionS
 @pytest.mark.dated(changes.USER_INSTALLS)
 async def test_contexts_of_commands_are_stored_from_the_date(setup: InteractionSetup) -> None:
     body = {"name": "hi", "description": "x", "contexts": [1], "integration_types": [1]}
-    stored = []
+    stored_contexts = []
     for offset_ms in OFFSETS_MS:
         set_clock(setup, changes.USER_INSTALLS, offset_ms)
-        created = (await setup.bot.post(f"{setup.application_path}/commands", json=body)).ok()
+        created_command = (await setup.bot.post(f"{setup.application_path}/commands", json=body)).ok()
         set_clock(setup, changes.USER_INSTALLS, 0)
-        command = (await setup.bot.get(f"{setup.application_path}/commands/{created['id']}")).ok()
-        stored.append((command["contexts"], command["integration_types"]))
+        command = (await setup.bot.get(f"{setup.application_path}/commands/{created_command['id']}")).ok()
+        stored_contexts.append((command["contexts"], command["integration_types"]))
 
-    assert stored == [(None, [0, 1]), ([1], [1])]
+    assert stored_contexts == [(None, [0, 1]), ([1], [1])]
 
 
 @pytest.mark.dated(changes.ATTACHMENT_SIZE_LIMIT)
@@ -130,9 +130,9 @@ async def test_interactions_state_the_attachment_limit_from_the_date(setup: Inte
         set_clock(setup, changes.ATTACHMENT_SIZE_LIMIT, offset_ms)
         interaction = await setup.run_command(command)
         message = await interaction.respond_with_message(content="press", components=[BUTTON_ROW])
-        pressed = await setup.use_component(message["id"])
+        component_interaction = await setup.use_component(message["id"])
 
-        limits = [received.payload.get("attachment_size_limit") for received in (interaction, pressed)]
+        limits = [received.payload.get("attachment_size_limit") for received in (interaction, component_interaction)]
 
         assert limits == [None if offset_ms else 10 << 20] * 2
 
@@ -160,9 +160,9 @@ async def test_responses_accept_at_most_ten_mebibytes_from_the_date(setup: Inter
 async def test_a_response_can_launch_an_activity_from_the_date(setup: InteractionSetup) -> None:
     command = await setup.create_command()
     set_clock(setup, changes.ENTRY_POINT_COMMANDS, -1)
-    rejected = await (await setup.run_command(command)).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
+    rejected_response = await (await setup.run_command(command)).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
     set_clock(setup, changes.ENTRY_POINT_COMMANDS, 0)
     launched = await (await setup.run_command(command)).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
 
-    assert rejected.errors("type") == ["BASE_TYPE_CHOICES"]
+    assert rejected_response.errors("type") == ["BASE_TYPE_CHOICES"]
     assert launched.ok()["resource"]["activity_instance"]["id"]

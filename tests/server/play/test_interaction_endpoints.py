@@ -87,10 +87,10 @@ async def test_a_ping_has_the_common_fields_of_interactions(setup: InteractionSe
         (await setup.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
 
     [ping] = [body for body in receiver.requests if body["type"] == InteractionType.PING]
-    allowed = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
+    expected_permissions = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
     assert (ping["application_id"], ping["version"]) == (str(setup.bot.application_id), 1)
     assert (ping["entitlements"], ping["authorizing_integration_owners"]) == ([], {})
-    assert ping["app_permissions"] == str(allowed)
+    assert ping["app_permissions"] == str(expected_permissions)
     assert ping["id"].isdecimal()
     assert ping["token"]
 
@@ -156,8 +156,10 @@ async def test_commands_buttons_and_modals_are_answered_in_the_body(
     await run_command(setup)
     [interaction] = receiver.interactions
     assert (await setup.user_session.next("MESSAGE_CREATE"))["flags"] & MessageFlags.LOADING
-    original = f"/webhooks/{setup.bot.application_id}/{interaction['token']}/messages/@original"
-    edited = (await setup.world.request("PATCH", original, json={"content": "done", "components": [BUTTON_ROW]})).ok()
+    original_path = f"/webhooks/{setup.bot.application_id}/{interaction['token']}/messages/@original"
+    edited_message = (
+        await setup.world.request("PATCH", original_path, json={"content": "done", "components": [BUTTON_ROW]})
+    ).ok()
 
     text_input = {"type": ComponentType.TEXT_INPUT, "custom_id": "why", "style": 1}
     modal_body = {
@@ -170,20 +172,22 @@ async def test_commands_buttons_and_modals_are_answered_in_the_body(
         setup,
         InteractionType.MESSAGE_COMPONENT,
         {"component_type": ComponentType.BUTTON, "custom_id": "go"},
-        message_id=edited["id"],
+        message_id=edited_message["id"],
     )
     modal = await setup.user_session.next("INTERACTION_MODAL_CREATE")
     receiver.interaction_handler = respond_with(
         InteractionCallbackType.UPDATE_MESSAGE, {"content": "changed", "components": []}
     )
-    submitted = [
+    submitted_components = [
         {
             "type": ComponentType.LABEL,
             "component": {"type": ComponentType.TEXT_INPUT, "custom_id": "why", "value": "because"},
         }
     ]
     await send_interaction(
-        setup, InteractionType.MODAL_SUBMIT, {"id": modal["id"], "custom_id": "form", "components": submitted}
+        setup,
+        InteractionType.MODAL_SUBMIT,
+        {"id": modal["id"], "custom_id": "form", "components": submitted_components},
     )
 
     assert [interaction["type"] for interaction in receiver.interactions] == [
@@ -239,8 +243,8 @@ async def test_an_invalid_response_fails_immediately(
 
     await run_command(setup)
 
-    failed = await setup.user_session.next("INTERACTION_FAILURE")
-    assert (failed["nonce"], failed["reason_code"]) == ("n1", 1)
+    failure_event = await setup.user_session.next("INTERACTION_FAILURE")
+    assert (failure_event["nonce"], failure_event["reason_code"]) == ("n1", 1)
     [interaction] = receiver.interactions
     [failure] = await list_failures(setup)
     assert (failure["id"], failure["guild_id"]) == (interaction["id"], str(setup.guild.id))
@@ -375,8 +379,8 @@ async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
 
     assert receiver.invalid_signature_count == 2
     assert (await setup.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is None
-    received = await setup.run_command(await setup.create_command())
-    assert received.payload["data"]["name"] == "greet"
+    received_interaction = await setup.run_command(await setup.create_command())
+    assert received_interaction.payload["data"]["name"] == "greet"
 
 
 async def test_failures_are_visible_only_to_managers_of_the_application(setup: InteractionSetup) -> None:

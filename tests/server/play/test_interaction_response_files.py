@@ -76,14 +76,14 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
 ) -> None:
     setup = await create_setup(low_limit_world, premium)
     command = await setup.create_command()
-    interaction, deferred = await setup.run_command(command), await setup.run_command(command)
+    interaction, deferred_interaction = await setup.run_command(command), await setup.run_command(command)
     limit: int = interaction.payload["attachment_size_limit"]
     assert limit == (48 * KIB if premium else 10 * KIB)
-    (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
+    (await deferred_interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
 
     async def check_limit(send_file: Any) -> None:
-        rejected: ApiResponse = await send_file(limit + 1)
-        rejected.rejected(413, 50045)
+        rejected_response: ApiResponse = await send_file(limit + 1)
+        rejected_response.rejected(413, 50045)
         accepted: ApiResponse = await send_file(limit)
         message = accepted.ok()
         message = message.get("resource", {}).get("message", message)
@@ -96,7 +96,9 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
             "PATCH", "/messages/@original", data=file_form(size, '{"attachments":[{"id":0}]}')
         )
     )
-    await check_limit(lambda size: deferred.webhook_request("PATCH", "/messages/@original", data=file_form(size)))
+    await check_limit(
+        lambda size: deferred_interaction.webhook_request("PATCH", "/messages/@original", data=file_form(size))
+    )
 
 
 async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(low_limit_world: World) -> None:

@@ -44,11 +44,11 @@ async def test_a_bot_edits_its_response(setup: InteractionSetup) -> None:
         404, 10015
     )
 
-    changed = (await setup.bot.patch(path, json={"content": "after"})).ok()
+    edited_message = (await setup.bot.patch(path, json={"content": "after"})).ok()
 
-    assert (changed["content"], changed["author"]["id"]) == ("after", str(setup.bot.id))
-    assert changed["webhook_id"] == str(setup.application_id)
-    assert changed["edited_timestamp"] is not None
+    assert (edited_message["content"], edited_message["author"]["id"]) == ("after", str(setup.bot.id))
+    assert edited_message["webhook_id"] == str(setup.application_id)
+    assert edited_message["edited_timestamp"] is not None
     event = await setup.user_session.next("MESSAGE_UPDATE")
     assert (event["content"], event["interaction"]["name"]) == ("after", "hi")
     (await setup.user.patch(path, json={"content": "mine"})).rejected(403, 50005)
@@ -77,8 +77,10 @@ async def test_a_bot_ends_the_poll_of_its_response(setup: InteractionSetup) -> N
 
     (await end_poll(setup.user)).rejected(403, 50005)
     assert (await end_poll(setup.bot)).ok()["poll"]["results"]["is_finalized"]
-    result = await setup.user_session.next("MESSAGE_CREATE", lambda data: data["type"] == MessageType.POLL_RESULT)
-    assert result["author"]["id"] == str(setup.bot.id)
+    result_message = await setup.user_session.next(
+        "MESSAGE_CREATE", lambda data: data["type"] == MessageType.POLL_RESULT
+    )
+    assert result_message["author"]["id"] == str(setup.bot.id)
 
 
 async def test_a_bot_completes_a_deferred_response_after_the_token_expired(setup: InteractionSetup) -> None:
@@ -87,10 +89,14 @@ async def test_a_bot_completes_a_deferred_response_after_the_token_expired(setup
     )
     (await setup.bot.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).rejected(400, 50006)
 
-    edited = (await setup.bot.patch(path, json={"content": "at last"})).ok()
+    edited_message = (await setup.bot.patch(path, json={"content": "at last"})).ok()
 
     # The first edit completes the deferred message, so it is not marked as edited, as with the interaction token.
-    assert (edited["content"], edited["flags"], edited["edited_timestamp"]) == ("at last", 0, None)
+    assert (edited_message["content"], edited_message["flags"], edited_message["edited_timestamp"]) == (
+        "at last",
+        0,
+        None,
+    )
     assert (await setup.user_session.next("MESSAGE_UPDATE"))["flags"] == 0
     edited_again = (await setup.bot.patch(path, json={"content": "better"})).ok()
     assert edited_again["edited_timestamp"] is not None

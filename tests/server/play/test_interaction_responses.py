@@ -41,11 +41,11 @@ async def is_ephemeral(setup: InteractionSetup, command: dict[str, Any]) -> bool
 
 async def open_dm(setup: InteractionSetup) -> Actor:
     """Install the app for the user, and select a direct message channel with another user; return the other user."""
-    other = await setup.world.user("other")
+    other_user = await setup.world.user("other")
     await install_for_user(setup)
-    dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()
+    dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(other_user.id)})).ok()
     setup.channel_id = int(dm["id"])
-    return other
+    return other_user
 
 
 # Users who cannot send messages get ephemeral responses
@@ -53,10 +53,10 @@ async def open_dm(setup: InteractionSetup) -> Actor:
 
 async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    other = await open_dm(setup)
+    other_user = await open_dm(setup)
     assert not await is_ephemeral(setup, command)
-    other_session = await other.connect()
-    (await other.put(f"/users/@me/relationships/{setup.user.id}", json={"type": RelationshipType.BLOCKED})).ok()
+    other_session = await other_user.connect()
+    (await other_user.put(f"/users/@me/relationships/{setup.user.id}", json={"type": RelationshipType.BLOCKED})).ok()
 
     assert await is_ephemeral(setup, command)
 
@@ -65,11 +65,11 @@ async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(setup: Int
 
 async def test_followups_are_ephemeral_once_the_user_is_blocked(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
-    other = await open_dm(setup)
+    other_user = await open_dm(setup)
     interaction = await setup.run_command(command)
     assert not (await interaction.respond_with_message(content="hello"))["flags"] & EPHEMERAL
     assert not (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
-    (await other.put(f"/users/@me/relationships/{setup.user.id}", json={"type": RelationshipType.BLOCKED})).ok()
+    (await other_user.put(f"/users/@me/relationships/{setup.user.id}", json={"type": RelationshipType.BLOCKED})).ok()
 
     message = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
 
@@ -196,12 +196,12 @@ async def test_an_app_cannot_set_the_loading_flag(setup: InteractionSetup) -> No
     command = await create_global_command(setup)
     interaction = await setup.run_command(command)
 
-    first = await interaction.respond_with_message(content="first", flags=int(MessageFlags.LOADING))
-    second = (
+    first_message = await interaction.respond_with_message(content="first", flags=int(MessageFlags.LOADING))
+    second_message = (
         await interaction.webhook_request("POST", json={"content": "second", "flags": int(MessageFlags.LOADING)})
     ).ok()
 
-    assert (first["flags"], second["flags"]) == (0, 0)
+    assert (first_message["flags"], second_message["flags"]) == (0, 0)
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["content"] == "first"
 
 
@@ -260,8 +260,8 @@ async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup)
     message_with_button = await (await setup.run_command(command)).respond_with_message(
         content="press", components=[BUTTON_ROW]
     )
-    deferred = await setup.run_command(command)
-    (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
+    deferred_interaction = await setup.run_command(command)
+    (await deferred_interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
     await update_thread(setup, locked=True)
 
     for callback_type, data in (
@@ -274,14 +274,16 @@ async def test_public_responses_in_a_locked_thread_fail(setup: InteractionSetup)
             InteractionCallbackType.UPDATE_MESSAGE, {"content": "x"}
         )
     ).rejected(400, 160005)
-    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 160005)
-    (await deferred.webhook_request("POST", json={"content": "x"})).rejected(400, 160005)
+    (await deferred_interaction.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(
+        400, 160005
+    )
+    (await deferred_interaction.webhook_request("POST", json={"content": "x"})).rejected(400, 160005)
     ephemeral = await setup.run_command(command)
     assert (await ephemeral.respond_with_message(content="just you", flags=int(EPHEMERAL)))["content"] == "just you"
     (await ephemeral.webhook_request("POST", json={"content": "all of you"})).rejected(400, 160005)
     await setup.guild.allow_permissions(setup.bot, Permissions.MANAGE_THREADS)
     assert (await (await setup.run_command(command)).respond_with_message(content="a moderator's"))["content"]
-    assert (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).ok()[
+    assert (await deferred_interaction.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).ok()[
         "content"
     ] == "x"
 
@@ -306,11 +308,11 @@ async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(setup
     message_with_button = await (await setup.run_command(command)).respond_with_message(
         content="press", components=[BUTTON_ROW]
     )
-    interaction, deferred = await setup.run_command(command), await setup.run_command(command)
+    interaction, deferred_interaction = await setup.run_command(command), await setup.run_command(command)
     message = await interaction.respond_with_message(content="hello")
     ephemeral = await setup.run_command(command)
     await ephemeral.respond_with_message(content="just you", flags=int(EPHEMERAL))
-    (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
+    (await deferred_interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
     await update_thread(setup, archived=True)
 
     (
@@ -321,7 +323,9 @@ async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(setup
     for path in ("/messages/@original", f"/messages/{message['id']}"):
         (await interaction.webhook_request("PATCH", path, json={"content": "x"})).rejected(400, 50083)
         (await interaction.webhook_request("DELETE", path)).rejected(400, 50083)
-    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 50083)
+    (await deferred_interaction.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(
+        400, 50083
+    )
     assert (await ephemeral.webhook_request("PATCH", "/messages/@original", json={"content": "y"})).ok()[
         "content"
     ] == "y"

@@ -130,7 +130,7 @@ async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> No
     options = [{"type": option_type, "name": name, "description": "x"} for option_type, name in names_by_type.items()]
     command = await setup.create_command(options=options)
     role_id = await setup.guild.role("red")
-    values = {
+    option_values = {
         "text": "x",
         "whole": 4,
         "flag": True,
@@ -144,13 +144,14 @@ async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> No
     interaction = await setup.run_command(
         command,
         options=[
-            {"type": option_type, "name": name, "value": values[name]} for option_type, name in names_by_type.items()
+            {"type": option_type, "name": name, "value": option_values[name]}
+            for option_type, name in names_by_type.items()
         ],
     )
 
-    data = interaction.payload["data"]
-    assert {option["name"]: option["value"] for option in data["options"]} == values
-    resolved = data["resolved"]
+    interaction_data = interaction.payload["data"]
+    assert {option["name"]: option["value"] for option in interaction_data["options"]} == option_values
+    resolved = interaction_data["resolved"]
     assert resolved["users"][str(setup.user.id)]["username"] == "invoker"
     member = resolved["members"][str(setup.user.id)]
     assert not {"user", "deaf", "mute"} & set(member)
@@ -251,11 +252,11 @@ async def test_options_are_validated_against_the_command(
 ) -> None:
     command = await setup.create_command(options=[{"name": "a", "description": "x", **option} for option in options])
 
-    rejected = await setup.create_interaction(
+    rejected_response = await setup.create_interaction(
         InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "greet", "options": submitted}
     )
 
-    assert rejected.errors(path) == [code]
+    assert rejected_response.errors(path) == [code]
     await setup.app_session.assert_not_received("INTERACTION_CREATE")
 
 
@@ -270,7 +271,7 @@ async def test_a_response_names_the_subcommand(setup: InteractionSetup) -> None:
         "math",
         options=[{"type": CommandOptionType.SUB_COMMAND_GROUP, "name": "sums", "description": "x", "options": [inner]}],
     )
-    submitted = [
+    submitted_options = [
         {
             "type": CommandOptionType.SUB_COMMAND_GROUP,
             "name": "sums",
@@ -284,15 +285,15 @@ async def test_a_response_names_the_subcommand(setup: InteractionSetup) -> None:
         }
     ]
 
-    interaction = await setup.run_command(command, options=submitted)
+    interaction = await setup.run_command(command, options=submitted_options)
     message = await interaction.respond_with_message(content="1")
 
-    assert interaction.payload["data"]["options"] == submitted
+    assert interaction.payload["data"]["options"] == submitted_options
     assert message["interaction"]["name"] == "math sums add"
-    rejected = await setup.create_interaction(
+    rejected_response = await setup.create_interaction(
         InteractionType.APPLICATION_COMMAND, {"id": command["id"], "name": "math", "options": []}
     )
-    assert rejected.errors("data.options") == ["BASE_TYPE_BAD_LENGTH"]
+    assert rejected_response.errors("data.options") == ["BASE_TYPE_BAD_LENGTH"]
 
 
 async def test_a_command_can_have_attachments(setup: InteractionSetup) -> None:
@@ -362,10 +363,10 @@ async def test_context_menu_commands_name_their_target(setup: InteractionSetup) 
             InteractionType.APPLICATION_COMMAND, {"id": message_command["id"], "name": "x", "target_id": "1"}
         )
     ).rejected(404, 10008)
-    rejected = await setup.create_interaction(
+    rejected_response = await setup.create_interaction(
         InteractionType.APPLICATION_COMMAND, {"id": user_command["id"], "name": "x"}
     )
-    assert rejected.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
+    assert rejected_response.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
 
 
 async def test_a_target_message_must_be_readable_by_the_user(setup: InteractionSetup) -> None:
@@ -390,8 +391,8 @@ async def test_a_target_message_must_be_readable_by_the_user(setup: InteractionS
     (await run_on_message(voice_channel_id, voice_message)).rejected(403, 50013)
     await guild.overwrite(voice_channel_id, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
     (await run_on_message(voice_channel_id, voice_message)).rejected(404, 10008)
-    [first, second] = [await setup.app_session.next("INTERACTION_CREATE") for _ in range(2)]
-    assert [*first["data"]["resolved"]["messages"], *second["data"]["resolved"]["messages"]] == [
+    [first_event, second_event] = [await setup.app_session.next("INTERACTION_CREATE") for _ in range(2)]
+    assert [*first_event["data"]["resolved"]["messages"], *second_event["data"]["resolved"]["messages"]] == [
         text_message["id"],
         voice_message["id"],
     ]
@@ -423,65 +424,79 @@ async def test_running_a_command_requires_access_and_permissions(setup: Interact
     stranger = await world.user()
     hidden_channel_id = await guild.channel("hidden")
     await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    elsewhere = await world.guild(None, setup.user)
-    data = {"id": command["id"], "name": "greet"}
+    other_guild = await world.guild(None, setup.user)
+    command_data = {"id": command["id"], "name": "greet"}
 
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, actor=stranger)).rejected(403, 50001)
-    (
-        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(hidden_channel_id))
-    ).rejected(403, 50001)
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id="1")).rejected(404, 10003)
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, guild_id=str(elsewhere.id))).rejected(
-        404, 10004
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data, actor=stranger)).rejected(
+        403, 50001
     )
     (
-        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(elsewhere.general))
+        await setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND, command_data, channel_id=str(hidden_channel_id)
+        )
+    ).rejected(403, 50001)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data, channel_id="1")).rejected(
+        404, 10003
+    )
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data, guild_id=str(other_guild.id))
+    ).rejected(404, 10004)
+    (
+        await setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND, command_data, channel_id=str(other_guild.general)
+        )
     ).rejected(404, 10063)
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, application_id="1")).rejected(404, 10002)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data, application_id="1")).rejected(
+        404, 10002
+    )
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": "1", "name": "x"})).rejected(404, 10063)
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, actor=setup.bot)).rejected(403, 20001)
-    outdated = await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {**data, "version": "1"})
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data, actor=setup.bot)).rejected(
+        403, 20001
+    )
+    outdated = await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {**command_data, "version": "1"})
     assert outdated.errors("data") == ["INTERACTION_APPLICATION_COMMAND_INVALID_VERSION"]
     await guild.overwrite(
         guild.general, guild.id, deny=Permissions.USE_APPLICATION_COMMANDS, target_type=OverwriteType.ROLE
     )
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data)).rejected(403, 50013)
     await guild.overwrite(guild.general, guild.id, target_type=OverwriteType.ROLE)
     timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{setup.user.id}", json=timeout)).ok()
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data)).rejected(403, 50013)
 
 
 async def test_command_permissions_are_enforced(setup: InteractionSetup) -> None:
     command = await setup.create_command(default_member_permissions=str(Permissions.BAN_MEMBERS))
-    data = {"id": command["id"], "name": "greet"}
+    command_data = {"id": command["id"], "name": "greet"}
     path = f"{setup.application_path}/guilds/{setup.guild.id}/commands/{command['id']}/permissions"
 
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
-    allowed = {"permissions": [{"id": str(setup.user.id), "type": CommandPermissionType.USER, "permission": True}]}
-    (await setup.guild.owner.put(path, json=allowed)).ok()
-    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).status == 204
-    denied = {
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data)).rejected(403, 50013)
+    allowing_permissions = {
+        "permissions": [{"id": str(setup.user.id), "type": CommandPermissionType.USER, "permission": True}]
+    }
+    (await setup.guild.owner.put(path, json=allowing_permissions)).ok()
+    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data)).status == 204
+    denying_permissions = {
         "permissions": [
-            *allowed["permissions"],
+            *allowing_permissions["permissions"],
             {"id": str(setup.channel_id), "type": CommandPermissionType.CHANNEL, "permission": False},
         ]
     }
-    (await setup.guild.owner.put(path, json=denied)).ok()
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(403, 50013)
+    (await setup.guild.owner.put(path, json=denying_permissions)).ok()
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data)).rejected(403, 50013)
 
 
 async def test_age_restricted_commands_require_an_age_restricted_channel(setup: InteractionSetup) -> None:
     command = await setup.create_command(nsfw=True)
-    data = {"id": command["id"], "name": "greet"}
+    command_data = {"id": command["id"], "name": "greet"}
 
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).rejected(404, 10063)
+    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data)).rejected(404, 10063)
     (await setup.guild.owner.patch(f"/channels/{setup.channel_id}", json={"nsfw": True})).ok()
-    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).status == 204
+    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data)).status == 204
 
 
 async def test_age_restricted_commands_in_dms_require_a_user_installation(setup: InteractionSetup) -> None:
-    created = (
+    created_command = (
         await setup.bot.post(
             f"{setup.application_path}/commands", json={"name": "hi", "description": "x", "nsfw": True}
         )
@@ -489,22 +504,24 @@ async def test_age_restricted_commands_in_dms_require_a_user_installation(setup:
     dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
     setup.channel_id = int(dm["id"])
 
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
-        404, 10063
-    )
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created_command["id"], "name": "hi"})
+    ).rejected(404, 10063)
     assert await available_commands(setup) == {}
     await install_for_user(setup)
 
-    assert (await setup.run_command(created)).payload["context"] == 1
+    assert (await setup.run_command(created_command)).payload["context"] == 1
     assert await available_commands(setup) == {"responder": ["hi"]}
 
 
 async def test_global_commands_work_in_the_bots_dm(setup: InteractionSetup) -> None:
-    created = (await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
+    created_command = (
+        await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})
+    ).ok()
     dm = (await setup.user.post("/users/@me/channels", json={"recipient_id": str(setup.bot.id)})).ok()
     setup.channel_id = int(dm["id"])
 
-    interaction = await setup.run_command(created)
+    interaction = await setup.run_command(created_command)
     message = await interaction.respond_with_message(content="hello")
 
     event = interaction.payload
@@ -524,15 +541,17 @@ async def test_global_commands_work_in_the_bots_dm(setup: InteractionSetup) -> N
 
 
 async def test_user_installed_apps_work_in_other_guilds(setup: InteractionSetup) -> None:
-    created = (await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
+    created_command = (
+        await setup.bot.post(f"{setup.application_path}/commands", json={"name": "hi", "description": "x"})
+    ).ok()
     other_guild = await setup.world.guild(None, setup.user)
     setup.channel_id = other_guild.general
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
-        404, 10063
-    )
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created_command["id"], "name": "hi"})
+    ).rejected(404, 10063)
     await install_for_user(setup)
 
-    interaction = await setup.run_command(created)
+    interaction = await setup.run_command(created_command)
     message = await interaction.respond_with_message(content="hello @everyone")
 
     assert interaction.payload["authorizing_integration_owners"] == {"1": str(setup.user.id)}
@@ -545,14 +564,14 @@ async def test_user_installed_apps_work_in_other_guilds(setup: InteractionSetup)
     await other_guild.overwrite(
         other_guild.general, other_guild.id, deny=Permissions.USE_EXTERNAL_APPS, target_type=OverwriteType.ROLE
     )
-    ephemeral = await (await setup.run_command(created)).respond_with_message(content="just you")
+    ephemeral = await (await setup.run_command(created_command)).respond_with_message(content="just you")
     assert ephemeral["flags"] & EPHEMERAL
     await other_guild.overwrite(other_guild.general, other_guild.id, target_type=OverwriteType.ROLE)
     [grant] = (await setup.user.get("/oauth2/tokens")).ok()
     (await setup.user.delete(f"/oauth2/tokens/{grant['id']}")).ok()
-    (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "hi"})).rejected(
-        404, 10063
-    )
+    (
+        await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {"id": created_command["id"], "name": "hi"})
+    ).rejected(404, 10063)
 
 
 # Autocomplete
@@ -572,10 +591,10 @@ async def test_integers_are_sent_as_integers(setup: InteractionSetup) -> None:
         InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE,
         options=[{"type": CommandOptionType.INTEGER, "name": "n", "value": "2", "focused": True}],
     )
-    rejected = await interaction.respond(
+    rejected_response = await interaction.respond(
         InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": [{"name": "x", "value": 2.5}]}
     )
-    assert rejected.errors("data.choices.0.value") == ["NUMBER_TYPE_COERCE"]
+    assert rejected_response.errors("data.choices.0.value") == ["NUMBER_TYPE_COERCE"]
     (
         await interaction.respond(
             InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": [{"name": "x", "value": 2.0}]}
@@ -591,19 +610,21 @@ async def test_autocomplete_returns_choices(setup: InteractionSetup) -> None:
         {"type": CommandOptionType.INTEGER, "name": "n", "description": "x", "autocomplete": True},
     ]
     command = await setup.create_command(options=options)
-    submitted = [
+    submitted_options = [
         {"type": CommandOptionType.STRING, "name": "city", "value": "Be", "focused": True},
         {"type": CommandOptionType.INTEGER, "name": "n", "value": "4x"},
     ]
 
-    interaction = await setup.run_command(command, InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, options=submitted)
+    interaction = await setup.run_command(
+        command, InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, options=submitted_options
+    )
 
-    assert (interaction.payload["type"], interaction.payload["data"]["options"]) == (4, submitted)
+    assert (interaction.payload["type"], interaction.payload["data"]["options"]) == (4, submitted_options)
     choices = [{"name": "Berlin", "value": "berlin"}, {"name": "Bern", "value": "bern"}]
-    rejected = await interaction.respond(
+    rejected_response = await interaction.respond(
         InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": [{"name": "x", "value": 1}]}
     )
-    assert rejected.errors("data.choices.0.value") == ["STRING_TYPE_CONVERT"]
+    assert rejected_response.errors("data.choices.0.value") == ["STRING_TYPE_CONVERT"]
     too_many = await interaction.respond(
         InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT, {"choices": choices * 13}
     )
@@ -618,12 +639,12 @@ async def test_autocomplete_returns_choices(setup: InteractionSetup) -> None:
     assert "resource" not in response
     event = await setup.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
     assert event == {"id": interaction.payload["id"], "nonce": "n1", "choices": choices}
-    data = {
+    command_data = {
         "id": command["id"],
         "name": "greet",
         "options": [{"type": CommandOptionType.STRING, "name": "city", "value": "x"}],
     }
-    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, data)).errors(
+    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE, command_data)).errors(
         "data.options"
     ) == ["BASE_TYPE_REQUIRED"]
 
@@ -694,18 +715,22 @@ async def test_an_interaction_is_answered_once_within_three_seconds(setup: Inter
     (await interaction.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "again"})).rejected(
         400, 40060
     )
-    late = await setup.run_command(command)
+    late_interaction = await setup.run_command(command)
     setup.world.clock.advance(3_001)
-    (await late.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "late"})).rejected(404, 10062)
+    (await late_interaction.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "late"})).rejected(
+        404, 10062
+    )
     setup.world.clock.advance(250)
-    failed = await setup.user_session.next("INTERACTION_FAILURE")
-    assert failed == {"id": late.payload["id"], "nonce": "n1", "reason_code": 2}
-    (await late.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "late"})).rejected(404, 10062)
-    (await late.webhook_request("POST", json={"content": "x"})).rejected(404, 10015)
+    failure_event = await setup.user_session.next("INTERACTION_FAILURE")
+    assert failure_event == {"id": late_interaction.payload["id"], "nonce": "n1", "reason_code": 2}
+    (await late_interaction.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "late"})).rejected(
+        404, 10062
+    )
+    (await late_interaction.webhook_request("POST", json={"content": "x"})).rejected(404, 10015)
     deferred_response = {"type": InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE}
-    path = f"/interactions/{late.payload['id']}/wrong/callback"
+    path = f"/interactions/{late_interaction.payload['id']}/wrong/callback"
     (await setup.world.request("POST", path, json=deferred_response)).rejected(404, 10062)
-    path = f"/interactions/1/{late.payload['token']}/callback"
+    path = f"/interactions/1/{late_interaction.payload['token']}/callback"
     (await setup.world.request("POST", path, json=deferred_response)).rejected(404, 10062)
     await setup.user_session.wait_delivered()
     assert sum(frame["t"] == "INTERACTION_FAILURE" for frame in setup.user_session.dispatches) == 1
@@ -723,11 +748,11 @@ async def test_an_interaction_is_answered_once_within_three_seconds(setup: Inter
 )
 async def test_a_command_rejects_other_response_types(setup: InteractionSetup, callback_type: int) -> None:
     interaction = await setup.run_command(await setup.create_command())
-    data: dict[str, Any] = (
+    response_data: dict[str, Any] = (
         {"choices": []} if callback_type == InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT else {}
     )
 
-    assert (await interaction.respond(callback_type, data)).errors("type") == ["BASE_TYPE_CHOICES"]
+    assert (await interaction.respond(callback_type, response_data)).errors("type") == ["BASE_TYPE_CHOICES"]
     assert (await interaction.respond(2)).errors("type") == ["UNION_TYPE_CHOICES"]
     await interaction.respond_with_message(content="still there")
 
@@ -740,19 +765,21 @@ async def test_a_rejected_response_can_be_sent_again(setup: InteractionSetup) ->
     )
     (await interaction.respond(InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE)).rejected(400, 50006)
     row = {"type": ComponentType.ACTION_ROW, "components": [{"type": ComponentType.BUTTON, "style": 1, "label": "x"}]}
-    rejected = await interaction.respond(
+    rejected_response = await interaction.respond(
         InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, {"content": "x", "components": [row]}
     )
-    assert rejected.errors("data.components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
-    rejected = await interaction.respond(
+    assert rejected_response.errors("data.components.0.components.0.custom_id") == [
+        "BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"
+    ]
+    rejected_response = await interaction.respond(
         InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE,
         {"embeds": [{"url": "x"}], "attachments": [{"id": "0", "filename": "a.txt"}]},
     )
-    assert rejected.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
-    assert rejected.errors("data.attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
+    assert rejected_response.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+    assert rejected_response.errors("data.attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
     await interaction.respond_with_message(content="now")
-    rejected = await interaction.webhook_request("POST", json={"content": "x", "components": [row]})
-    assert rejected.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
+    rejected_response = await interaction.webhook_request("POST", json={"content": "x", "components": [row]})
+    assert rejected_response.errors("components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
 
 
 async def test_an_ephemeral_response_is_visible_to_user_and_app_only(setup: InteractionSetup) -> None:
@@ -781,12 +808,14 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(setup: Inte
     channel = (await setup.user.get(f"/channels/{setup.channel_id}")).ok()
     assert channel["last_message_id"] != message["id"]
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["content"] == "psst"
-    edited = (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "louder"})).ok()
-    assert (edited["content"], bool(edited["flags"] & EPHEMERAL)) == ("louder", True)
+    edited_message = (
+        await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "louder"})
+    ).ok()
+    assert (edited_message["content"], bool(edited_message["flags"] & EPHEMERAL)) == ("louder", True)
     assert (await setup.user_session.next("MESSAGE_UPDATE"))["content"] == "louder"
     assert (await interaction.webhook_request("DELETE", "/messages/@original")).status == 204
-    deleted = await setup.user_session.next("MESSAGE_DELETE")
-    assert deleted == {"id": message["id"], "channel_id": str(setup.channel_id)}
+    deleted_event = await setup.user_session.next("MESSAGE_DELETE")
+    assert deleted_event == {"id": message["id"], "channel_id": str(setup.channel_id)}
     await owner_session.assert_not_received("MESSAGE_UPDATE", "MESSAGE_DELETE")
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10008)
 
@@ -893,12 +922,16 @@ async def test_a_deferred_response_is_edited_later(setup: InteractionSetup) -> N
     assert (event["id"], event["flags"], event["content"]) == (message_id, LOADING, "")
     setup.world.clock.advance(14 * 60_000)
     row = {"type": ComponentType.TEXT_DISPLAY, "content": "done"}
-    completed = (
+    completed_message = (
         await interaction.webhook_request(
             "PATCH", "/messages/@original", json={"flags": COMPONENTS_V2, "components": [row]}
         )
     ).ok()
-    assert (completed["id"], completed["flags"], completed["edited_timestamp"]) == (message_id, COMPONENTS_V2, None)
+    assert (completed_message["id"], completed_message["flags"], completed_message["edited_timestamp"]) == (
+        message_id,
+        COMPONENTS_V2,
+        None,
+    )
     assert (await setup.user_session.next("MESSAGE_UPDATE"))["components"][0]["content"] == "done"
     edited_again = (
         await interaction.webhook_request(
@@ -913,45 +946,45 @@ async def test_a_deferred_response_can_become_a_poll(setup: InteractionSetup) ->
     await interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
 
-    completed = (await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})).ok()
+    completed_message = (await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})).ok()
 
-    assert completed["poll"]["question"]["text"] == "?"
+    assert completed_message["poll"]["question"]["text"] == "?"
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 520003)
     setup.world.clock.advance(3_600_001)
-    ended = await setup.user_session.next(
+    ended_event = await setup.user_session.next(
         "MESSAGE_UPDATE", lambda event: event.get("poll", {}).get("results", {})["is_finalized"]
     )
-    assert ended["id"] == completed["id"]
+    assert ended_event["id"] == completed_message["id"]
 
 
 async def test_the_first_followup_fills_a_deferred_response(setup: InteractionSetup) -> None:
     interaction = await setup.run_command(await setup.create_command())
     await interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE, {"flags": EPHEMERAL})
 
-    completed = (
+    completed_message = (
         await interaction.webhook_request("POST", json={"content": "here", "flags": MessageFlags.IS_VOICE_MESSAGE})
     ).ok()
     followup = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
 
-    assert completed["flags"] == EPHEMERAL
-    assert completed["type"] == MessageType.CHAT_INPUT_COMMAND
+    assert completed_message["flags"] == EPHEMERAL
+    assert completed_message["type"] == MessageType.CHAT_INPUT_COMMAND
     assert followup["flags"] == 0
-    assert followup["interaction_metadata"]["original_response_message_id"] == completed["id"]
+    assert followup["interaction_metadata"]["original_response_message_id"] == completed_message["id"]
 
 
 async def test_followups_are_created_edited_and_deleted(setup: InteractionSetup) -> None:
     interaction = await setup.run_command(await setup.create_command())
-    first = await interaction.respond_with_message(content="one")
+    first_message = await interaction.respond_with_message(content="one")
 
     public_followup = (await interaction.webhook_request("POST", json={"content": "two", "username": "ignored"})).ok()
     ephemeral_followup = (await interaction.webhook_request("POST", json={"content": "three", "flags": EPHEMERAL})).ok()
 
     assert public_followup["author"]["username"] == "responder"
-    assert public_followup["interaction_metadata"]["original_response_message_id"] == first["id"]
+    assert public_followup["interaction_metadata"]["original_response_message_id"] == first_message["id"]
     assert "interaction" not in public_followup
     assert (public_followup["type"], public_followup["message_reference"]["message_id"]) == (
         MessageType.REPLY,
-        first["id"],
+        first_message["id"],
     )
     assert ephemeral_followup["flags"] == EPHEMERAL
     voice_followup = (
@@ -967,13 +1000,13 @@ async def test_followups_are_created_edited_and_deleted(setup: InteractionSetup)
         assert (await interaction.webhook_request("PATCH", path, json={"content": "new"})).ok()["content"] == "new"
         assert (await interaction.webhook_request("DELETE", path)).status == 204
         (await interaction.webhook_request("GET", path)).rejected(404, 10008)
-    other = await (await setup.run_command(await setup.create_command("other"))).respond_with_message(
+    other_message = await (await setup.run_command(await setup.create_command("other"))).respond_with_message(
         content="not yours"
     )
-    (await interaction.webhook_request("GET", f"/messages/{other['id']}")).rejected(404, 10008)
+    (await interaction.webhook_request("GET", f"/messages/{other_message['id']}")).rejected(404, 10008)
     poll = {"question": {"text": "?"}, "answers": []}
-    rejected = await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})
-    assert rejected.errors("poll.answers") == ["BASE_TYPE_BAD_LENGTH"]
+    rejected_response = await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})
+    assert rejected_response.errors("poll.answers") == ["BASE_TYPE_BAD_LENGTH"]
     setup.world.clock.advance(15 * 60_000 + 1)
     (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10015)
     (await interaction.webhook_request("POST", json={"content": "late"})).rejected(404, 10015)
@@ -1009,33 +1042,33 @@ async def list_participants(setup: InteractionSetup, instance_id: str) -> list[s
 
 
 async def test_an_app_responds_by_launching_its_activity(activity_setup: InteractionSetup) -> None:
-    first = (
+    first_response = (
         await (await activity_setup.run_command(await activity_setup.create_command())).respond(
             InteractionCallbackType.LAUNCH_ACTIVITY
         )
     ).ok()
-    other = await activity_setup.world.user()
+    other_user = await activity_setup.world.user()
     await activity_setup.world.write(
-        lambda call: members.membership.add(call, activity_setup.guild.id, other.id),
+        lambda call: members.membership.add(call, activity_setup.guild.id, other_user.id),
         actor=activity_setup.guild.owner.id,
     )
     (
         await activity_setup.create_interaction(
             InteractionType.APPLICATION_COMMAND,
             {"id": (await activity_setup.create_command())["id"], "name": "greet"},
-            actor=other,
+            actor=other_user,
         )
     ).ok()
     interaction = ReceivedInteraction(activity_setup, await activity_setup.app_session.next("INTERACTION_CREATE"))
-    second = (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).ok()
+    second_response = (await interaction.respond(InteractionCallbackType.LAUNCH_ACTIVITY)).ok()
 
-    instance_id = first["interaction"]["activity_instance_id"]
-    assert first["resource"] == {
+    instance_id = first_response["interaction"]["activity_instance_id"]
+    assert first_response["resource"] == {
         "type": InteractionCallbackType.LAUNCH_ACTIVITY,
         "activity_instance": {"id": instance_id},
     }
-    assert second["interaction"]["activity_instance_id"] == instance_id
-    assert await list_participants(activity_setup, instance_id) == [str(activity_setup.user.id), str(other.id)]
+    assert second_response["interaction"]["activity_instance_id"] == instance_id
+    assert await list_participants(activity_setup, instance_id) == [str(activity_setup.user.id), str(other_user.id)]
     event = await activity_setup.user_session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
     assert event["application_id"] == str(activity_setup.application_id)
     await activity_setup.user_session.next("INTERACTION_SUCCESS")
@@ -1082,11 +1115,11 @@ async def test_the_platform_launches_the_activity_of_an_entry_point(activity_set
         "type": CommandType.PRIMARY_ENTRY_POINT,
         "handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
     }
-    created = (await activity_setup.bot.post(f"{activity_setup.application_path}/commands", json=entry)).ok()
+    created_command = (await activity_setup.bot.post(f"{activity_setup.application_path}/commands", json=entry)).ok()
 
     assert (
         await activity_setup.create_interaction(
-            InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "launch"}
+            InteractionType.APPLICATION_COMMAND, {"id": created_command["id"], "name": "launch"}
         )
     ).status == 204
 
@@ -1103,7 +1136,7 @@ async def test_the_platform_launches_the_activity_of_an_entry_point(activity_set
 
 
 async def test_a_failed_launch_without_permission_is_reported(activity_setup: InteractionSetup) -> None:
-    created = (
+    created_command = (
         await activity_setup.bot.post(
             f"{activity_setup.application_path}/commands",
             json={
@@ -1122,7 +1155,7 @@ async def test_a_failed_launch_without_permission_is_reported(activity_setup: In
 
     assert (
         await activity_setup.create_interaction(
-            InteractionType.APPLICATION_COMMAND, {"id": created["id"], "name": "launch"}
+            InteractionType.APPLICATION_COMMAND, {"id": created_command["id"], "name": "launch"}
         )
     ).status == 204
 
@@ -1145,7 +1178,7 @@ async def test_a_failed_launch_without_permission_is_reported(activity_setup: In
 async def test_a_failed_launch_has_a_specific_reason_code(
     activity_setup: InteractionSetup, problem: str, reason: int
 ) -> None:
-    created = (
+    created_command = (
         await activity_setup.bot.post(
             f"{activity_setup.application_path}/commands",
             json={
@@ -1174,9 +1207,11 @@ async def test_a_failed_launch_has_a_specific_reason_code(
         )
         await activity_setup.world.write(lambda call: activity_instances.launch(call, *launch_arguments))
 
-    data = {"id": created["id"], "name": "launch"}
+    command_data = {"id": created_command["id"], "name": "launch"}
     assert (
-        await activity_setup.create_interaction(InteractionType.APPLICATION_COMMAND, data, channel_id=str(channel))
+        await activity_setup.create_interaction(
+            InteractionType.APPLICATION_COMMAND, command_data, channel_id=str(channel)
+        )
     ).status == 204
 
     assert (await activity_setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == reason
@@ -1209,12 +1244,12 @@ async def test_pressing_a_button_can_update_its_message(setup: InteractionSetup)
 
     assert interaction.payload["data"] == {"id": 2, "custom_id": "go", "component_type": ComponentType.BUTTON}
     assert (interaction.payload["type"], interaction.payload["message"]["id"]) == (3, message["id"])
-    rejected = await interaction.respond(
+    rejected_response = await interaction.respond(
         InteractionCallbackType.UPDATE_MESSAGE,
         {"components": [{"type": ComponentType.ACTION_ROW, "components": []}], "embeds": [{}]},
     )
-    assert rejected.errors("data.components.0.components") == ["BASE_TYPE_BAD_LENGTH"]
-    assert rejected.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
+    assert rejected_response.errors("data.components.0.components") == ["BASE_TYPE_BAD_LENGTH"]
+    assert rejected_response.errors("data.embeds.0.description") == ["BASE_TYPE_REQUIRED"]
 
     response = (
         await interaction.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "pressed", "components": []})
@@ -1223,12 +1258,12 @@ async def test_pressing_a_button_can_update_its_message(setup: InteractionSetup)
     event = await setup.user_session.next("MESSAGE_UPDATE")
     assert (event["content"], event["components"]) == ("pressed", [])
     assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["id"] == message["id"]
-    rejected = await setup.create_interaction(
+    rejected_response = await setup.create_interaction(
         InteractionType.MESSAGE_COMPONENT,
         {"component_type": ComponentType.BUTTON, "custom_id": "go"},
         message_id=message["id"],
     )
-    assert rejected.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
+    assert rejected_response.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
 
 async def test_a_response_to_a_component_replies_to_its_message(setup: InteractionSetup) -> None:
@@ -1245,8 +1280,8 @@ async def test_a_response_to_a_component_replies_to_its_message(setup: Interacti
     assert reply["interaction_metadata"]["interacted_message_id"] == message["id"]
     assert "interaction" not in reply
     assert followup["message_reference"]["message_id"] == message["id"]
-    changed = (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "after"})).ok()
-    assert changed["id"] == message["id"]
+    edited_message = (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "after"})).ok()
+    assert edited_message["id"] == message["id"]
 
 
 async def test_only_enabled_components_can_be_used(setup: InteractionSetup) -> None:
@@ -1256,21 +1291,25 @@ async def test_only_enabled_components_can_be_used(setup: InteractionSetup) -> N
     }
     message = await send_components(setup, disabled_row)
     other_message = await setup.guild.send_message(setup.user, "no app")
-    data = {"component_type": ComponentType.BUTTON, "custom_id": "off"}
+    component_data = {"component_type": ComponentType.BUTTON, "custom_id": "off"}
 
-    assert (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"])).errors(
-        "data.custom_id"
-    ) == ["COMPONENT_TYPE_INVALID"]
-    (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=other_message["id"])).rejected(
+    assert (
+        await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, component_data, message_id=message["id"])
+    ).errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
+    (
+        await setup.create_interaction(
+            InteractionType.MESSAGE_COMPONENT, component_data, message_id=other_message["id"]
+        )
+    ).rejected(404, 10008)
+    (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, component_data, message_id="1")).rejected(
         404, 10008
     )
-    (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id="1")).rejected(404, 10008)
-    rejected = await setup.create_interaction(
+    rejected_response = await setup.create_interaction(
         InteractionType.MESSAGE_COMPONENT,
         {"component_type": ComponentType.STRING_SELECT, "custom_id": "off"},
         message_id=message["id"],
     )
-    assert rejected.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
+    assert rejected_response.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
 
 async def test_selects_contain_the_chosen_values(setup: InteractionSetup) -> None:
@@ -1310,8 +1349,10 @@ async def test_selects_contain_the_chosen_values(setup: InteractionSetup) -> Non
     voice_channel_id = await setup.guild.channel("voice", type=ChannelType.GUILD_VOICE)
 
     async def submit(custom_id: str, component_type: int, *values: str) -> ApiResponse:
-        data = {"component_type": component_type, "custom_id": custom_id, "values": list(values)}
-        return await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"])
+        component_data = {"component_type": component_type, "custom_id": custom_id, "values": list(values)}
+        return await setup.create_interaction(
+            InteractionType.MESSAGE_COMPONENT, component_data, message_id=message["id"]
+        )
 
     assert (await submit("w", ComponentType.STRING_SELECT, "d")).errors("data.values.0") == ["BASE_TYPE_CHOICES"]
     assert (await submit("w", ComponentType.STRING_SELECT)).errors("data.values") == ["BASE_TYPE_BAD_LENGTH"]
@@ -1332,24 +1373,24 @@ async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(setu
     message = await (await setup.run_command(await setup.create_command())).respond_with_message(
         content="x", flags=EPHEMERAL, components=[BUTTON_ROW]
     )
-    data = {"component_type": ComponentType.BUTTON, "custom_id": "go"}
+    component_data = {"component_type": ComponentType.BUTTON, "custom_id": "go"}
 
     (
         await setup.create_interaction(
-            InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"], actor=setup.guild.owner
+            InteractionType.MESSAGE_COMPONENT, component_data, message_id=message["id"], actor=setup.guild.owner
         )
     ).rejected(404, 10008)
     interaction = await setup.use_component(message["id"])
     assert interaction.payload["message"]["flags"] & EPHEMERAL
-    changed = (await interaction.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "y"})).ok()
-    assert changed["interaction"]["response_message_ephemeral"] is True
+    callback_response = (await interaction.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "y"})).ok()
+    assert callback_response["interaction"]["response_message_ephemeral"] is True
     assert (await setup.user_session.next("MESSAGE_UPDATE"))["content"] == "y"
     public_message = await (await setup.use_component(message["id"])).respond_with_message(content="public")
     assert (public_message["type"], "message_reference" in public_message) == (MessageType.DEFAULT, False)
     setup.world.clock.advance(15 * 60_000 + 1)
-    (await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, data, message_id=message["id"])).rejected(
-        404, 10008
-    )
+    (
+        await setup.create_interaction(InteractionType.MESSAGE_COMPONENT, component_data, message_id=message["id"])
+    ).rejected(404, 10008)
 
 
 # Modals
@@ -1420,10 +1461,10 @@ async def test_a_modal_is_shown_and_submitted(setup: InteractionSetup) -> None:
     )
     assert response.status == 204, response.body
 
-    submitted = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
-    data = submitted.payload["data"]
-    assert (submitted.payload["type"], data["custom_id"]) == (5, "form")
-    assert data["components"] == [
+    submitted_interaction = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
+    interaction_data = submitted_interaction.payload["data"]
+    assert (submitted_interaction.payload["type"], interaction_data["custom_id"]) == (5, "form")
+    assert interaction_data["components"] == [
         {"type": ComponentType.TEXT_DISPLAY, "id": 1},
         {
             "type": ComponentType.LABEL,
@@ -1451,12 +1492,14 @@ async def test_a_modal_is_shown_and_submitted(setup: InteractionSetup) -> None:
             "component": {"type": ComponentType.CHECKBOX, "id": 9, "custom_id": "sure", "value": True},
         },
     ]
-    assert str(setup.user.id) in data["resolved"]["users"]
-    assert (await submitted.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "x"})).errors("type") == [
+    assert str(setup.user.id) in interaction_data["resolved"]["users"]
+    assert (await submitted_interaction.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "x"})).errors(
+        "type"
+    ) == ["BASE_TYPE_CHOICES"]
+    assert (await submitted_interaction.respond(InteractionCallbackType.MODAL, MODAL)).errors("type") == [
         "BASE_TYPE_CHOICES"
     ]
-    assert (await submitted.respond(InteractionCallbackType.MODAL, MODAL)).errors("type") == ["BASE_TYPE_CHOICES"]
-    message = await submitted.respond_with_message(content="thanks")
+    message = await submitted_interaction.respond_with_message(content="thanks")
     metadata = message["interaction_metadata"]
     assert (metadata["type"], metadata["triggering_interaction_metadata"]["id"]) == (5, interaction.payload["id"])
 
@@ -1480,19 +1523,19 @@ async def test_a_modal_opened_from_a_component_can_update_its_message(setup: Int
     body = {"id": interaction.payload["id"], "custom_id": "old", "components": []}
     assert (await setup.create_interaction(InteractionType.MODAL_SUBMIT, body)).status == 204
 
-    submitted = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
+    submitted_interaction = ReceivedInteraction(setup, await setup.app_session.next("INTERACTION_CREATE"))
 
-    assert submitted.payload["message"]["id"] == message["id"]
+    assert submitted_interaction.payload["message"]["id"] == message["id"]
     row = {
         "type": ComponentType.ACTION_ROW,
         "id": 1,
         "components": [{"type": ComponentType.TEXT_INPUT, "id": 2, "custom_id": "t", "value": ""}],
     }
-    assert submitted.payload["data"]["components"] == [row]
-    changed = (await submitted.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "submitted"})).ok()[
-        "resource"
-    ]["message"]
-    assert (changed["id"], changed["content"]) == (message["id"], "submitted")
+    assert submitted_interaction.payload["data"]["components"] == [row]
+    callback_response = (
+        await submitted_interaction.respond(InteractionCallbackType.UPDATE_MESSAGE, {"content": "submitted"})
+    ).ok()["resource"]["message"]
+    assert (callback_response["id"], callback_response["content"]) == (message["id"], "submitted")
 
 
 async def test_submitted_values_are_validated_against_the_modal(setup: InteractionSetup) -> None:
@@ -1591,9 +1634,9 @@ async def test_an_invalid_modal_names_the_invalid_field(setup: InteractionSetup)
         "components": [{"type": ComponentType.LABEL, "label": "x", "component": {"type": ComponentType.BUTTON}}],
     }
 
-    rejected = await interaction.respond(InteractionCallbackType.MODAL, invalid_modal)
+    rejected_response = await interaction.respond(InteractionCallbackType.MODAL, invalid_modal)
 
-    assert rejected.errors("data.components.0.component.type") == ["COMPONENT_TYPE_INVALID"]
+    assert rejected_response.errors("data.components.0.component.type") == ["COMPONENT_TYPE_INVALID"]
     assert (await interaction.respond(InteractionCallbackType.MODAL, {**MODAL, "title": "x" * 46})).errors(
         "data.title"
     ) == ["BASE_TYPE_BAD_LENGTH"]
@@ -1632,11 +1675,11 @@ async def test_a_deferred_response_can_become_a_poll_from_the_date(setup: Intera
         interaction = await setup.run_command(command)
         await interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)
 
-        completed = await interaction.webhook_request(
+        completed_response = await interaction.webhook_request(
             "PATCH", "/messages/@original", json={"content": "ask", "poll": poll}
         )
 
-        assert ("poll" in completed.ok()) is (offset_ms == 0)
+        assert ("poll" in completed_response.ok()) is (offset_ms == 0)
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
@@ -1656,11 +1699,11 @@ async def test_commands_and_responses_contain_installation_data_from_the_date(se
 
 async def test_an_interaction_contains_the_users_entitlements(setup: InteractionSetup) -> None:
     command = await setup.create_command()
-    created = await setup.bot.post(
+    created_response = await setup.bot.post(
         f"{setup.application_path}/skus",
         json={"type": SkuType.SUBSCRIPTION, "name": "Gold", "flags": SkuFlags.USER_SUBSCRIPTION},
     )
-    sku_id = created.ok()["id"]
+    sku_id = created_response.ok()["id"]
     entitlement_body = {"sku_id": sku_id, "owner_id": str(setup.user.id), "owner_type": 2}
     entitlement = (await setup.bot.post(f"{setup.application_path}/entitlements", json=entitlement_body)).ok()
 
@@ -1694,7 +1737,7 @@ async def test_the_command_index_lists_the_usable_commands(setup: InteractionSet
     (await setup.bot.post(global_path, json={"name": "adult", "description": "x", "nsfw": True})).ok()
     await setup.create_command("staff", default_member_permissions="0")
     await setup.create_command("hello", name_localizations={"de": "hallo"})
-    other = await setup.world.bot(setup.guild, name="silent")
+    other_bot = await setup.world.bot(setup.guild, name="silent")
     uninstalled_bot = await setup.world.bot(name="elsewhere")
     (
         await uninstalled_bot.post(
@@ -1710,7 +1753,7 @@ async def test_the_command_index_lists_the_usable_commands(setup: InteractionSet
     assert [command.get("name_localized") for command in response.ok()["application_commands"]] == [None, "hallo"]
     stranger = await setup.world.user()
     (await stranger.get(f"/channels/{setup.channel_id}/application-command-index")).rejected(403, 50001)
-    (await other.get(f"/channels/{setup.channel_id}/application-command-index")).rejected(403, 20001)
+    (await other_bot.get(f"/channels/{setup.channel_id}/application-command-index")).rejected(403, 20001)
 
 
 async def test_the_command_index_lists_user_installed_and_dm_commands(setup: InteractionSetup) -> None:

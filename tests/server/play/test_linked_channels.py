@@ -72,14 +72,14 @@ async def test_linking_requires_the_member_flag_and_channel_permissions(world: W
     await game.backend.put(f"/lobbies/{lobby_id}/members/{bob.id}", json={"flags": LobbyMemberFlags.CAN_LINK_LOBBY})
     (await bob.patch(path, json={"channel_id": str(other_channel_id)})).rejected(403, 50001)
 
-    second = (
+    second_lobby = (
         await game.backend.post(
             "/lobbies", json={"members": [{"id": str(alice.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}]}
         )
     ).ok()
     body = {"channel_id": str(guild.general)}
-    rejected = await alice.patch(f"/lobbies/{second['id']}/channel-linking", json=body)
-    assert rejected.errors("channel_id") == ["CHANNEL_ALREADY_LINKED"]
+    rejected_response = await alice.patch(f"/lobbies/{second_lobby['id']}/channel-linking", json=body)
+    assert rejected_response.errors("channel_id") == ["CHANNEL_ALREADY_LINKED"]
 
 
 async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> None:
@@ -143,15 +143,15 @@ async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: 
     _game, guild, alice, bob, lobby_id = await create_linked_lobby(world)
     body = {"nonce": "n1", "enforce_nonce": True}
 
-    first = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one", **body})).ok()
+    first_message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one", **body})).ok()
     repeated = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "two", **body})).ok()
 
-    assert repeated == first
+    assert repeated == first_message
     assert [message["content"] for message in (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()] == ["one"]
     channel_messages = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()
-    assert [message["id"] for message in channel_messages] == [first["id"]]
+    assert [message["id"] for message in channel_messages] == [first_message["id"]]
     # A deleted message releases its nonce.
-    (await guild.owner.delete(f"/channels/{guild.general}/messages/{first['id']}")).ok()
+    (await guild.owner.delete(f"/channels/{guild.general}/messages/{first_message['id']}")).ok()
     recreated = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "three", **body})).ok()
     assert recreated["content"] == "three"
 
@@ -159,12 +159,14 @@ async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: 
 async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None:
     _game, _guild, alice, bob, lobby_id = await create_linked_lobby(world)
     path, session = f"/lobbies/{lobby_id}/messages", await alice.connect_sdk()
-    first = (await bob.post(path, json={"content": "one"})).ok()
+    first_message = (await bob.post(path, json={"content": "one"})).ok()
     await session.next("LOBBY_MESSAGE_CREATE")
 
-    message = (await alice.post(path, json={"content": "two", "message_reference": {"message_id": first["id"]}})).ok()
+    message = (
+        await alice.post(path, json={"content": "two", "message_reference": {"message_id": first_message["id"]}})
+    ).ok()
 
-    assert (first["type"], message["type"]) == (MessageType.DEFAULT, MessageType.REPLY)
+    assert (first_message["type"], message["type"]) == (MessageType.DEFAULT, MessageType.REPLY)
     assert (await session.next("LOBBY_MESSAGE_CREATE"))["type"] == MessageType.REPLY
     assert [message["type"] for message in (await bob.get(path)).ok()] == [MessageType.REPLY, MessageType.DEFAULT]
 
@@ -278,10 +280,10 @@ async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: Worl
         (code, 1, 3600, InviteTargetType.LOBBY)
     ]
     # Only lobbies create invites of this type.
-    rejected = await guild.owner.post(
+    rejected_response = await guild.owner.post(
         f"/channels/{guild.general}/invites", json={"target_type": InviteTargetType.LOBBY}
     )
-    assert rejected.errors("target_type")
+    assert rejected_response.errors("target_type")
     other_code = (await game.backend.post(f"/lobbies/{lobby_id}/members/{alice.id}/invites")).ok()["code"]
     assert other_code != code
     (await game.backend.post(f"/lobbies/{lobby_id}/members/1/invites")).rejected(404, 10007)
@@ -322,29 +324,37 @@ async def test_lobby_messages_are_delivered_to_event_webhooks(private_targets_wo
     assert private_targets_world.app.worker is not None
 
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one"})).ok()
-    edited = await guild.send_message(guild.owner, "two")
-    path = f"/channels/{guild.general}/messages/{edited['id']}"
+    edited_message = await guild.send_message(guild.owner, "two")
+    path = f"/channels/{guild.general}/messages/{edited_message['id']}"
     (await guild.owner.patch(path, json={"content": "three"})).ok()
     (await guild.owner.delete(path)).ok()
     await private_targets_world.app.worker.run_due()
 
-    first, second, changed, deleted = [event["data"] for event in receiver.events]
+    first_message, second_message, changed_message, deleted_message = [event["data"] for event in receiver.events]
     channel_id, owner_id = str(guild.general), str(guild.owner.id)
-    assert (first["channel_id"], first["author"]["id"], first["flags"]) == (
+    assert (first_message["channel_id"], first_message["author"]["id"], first_message["flags"]) == (
         channel_id,
         str(bob.id),
         MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
     )
-    assert (first["application_id"], first["lobby_id"], first["type"]) == (str(game.id), lobby_id, 0)
-    assert (second["channel_id"], second["author"]["id"], second["flags"]) == (channel_id, owner_id, 0)
-    assert "application_id" not in second
-    assert changed.keys() >= {"timestamp", "edited_timestamp"}
-    assert "moderation_metadata" not in changed
-    assert deleted == {"id": edited["id"], "lobby_id": lobby_id}
-    received = [(event["type"], event["data"]["id"], event["data"].get("content")) for event in receiver.events]
-    assert received == [
+    assert (first_message["application_id"], first_message["lobby_id"], first_message["type"]) == (
+        str(game.id),
+        lobby_id,
+        0,
+    )
+    assert (second_message["channel_id"], second_message["author"]["id"], second_message["flags"]) == (
+        channel_id,
+        owner_id,
+        0,
+    )
+    assert "application_id" not in second_message
+    assert changed_message.keys() >= {"timestamp", "edited_timestamp"}
+    assert "moderation_metadata" not in changed_message
+    assert deleted_message == {"id": edited_message["id"], "lobby_id": lobby_id}
+    received_events = [(event["type"], event["data"]["id"], event["data"].get("content")) for event in receiver.events]
+    assert received_events == [
         ("LOBBY_MESSAGE_CREATE", message["id"], "one"),
-        ("LOBBY_MESSAGE_CREATE", edited["id"], "two"),
-        ("LOBBY_MESSAGE_UPDATE", edited["id"], "three"),
-        ("LOBBY_MESSAGE_DELETE", edited["id"], None),
+        ("LOBBY_MESSAGE_CREATE", edited_message["id"], "two"),
+        ("LOBBY_MESSAGE_UPDATE", edited_message["id"], "three"),
+        ("LOBBY_MESSAGE_DELETE", edited_message["id"], None),
     ]

@@ -50,11 +50,11 @@ async def test_a_user_who_has_not_authorized_the_game_cannot_be_added(world: Wor
 
 
 async def test_a_lobby_of_another_application_is_inaccessible(world: World) -> None:
-    game, other = await create_game(world), await create_game(world, "Other")
+    game, other_game = await create_game(world), await create_game(world, "Other")
     lobby = await create_lobby(game.backend)
 
-    (await other.backend.get(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
-    (await other.backend.delete(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
+    (await other_game.backend.get(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
+    (await other_game.backend.delete(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
     (await game.backend.get("/lobbies/1")).rejected(404, 10031)
 
 
@@ -65,9 +65,9 @@ async def test_updating_members_replaces_the_whole_list(world: World) -> None:
     sessions = [await player.connect_sdk() for player in (alice, bob, carol)]
 
     body = {"members": [{"id": str(alice.id)}, {"id": str(carol.id)}], "metadata": None}
-    updated = (await game.backend.patch(f"/lobbies/{lobby['id']}", json=body)).ok()
+    updated_lobby = (await game.backend.patch(f"/lobbies/{lobby['id']}", json=body)).ok()
 
-    assert {member["id"] for member in updated["members"]} == {str(alice.id), str(carol.id)}
+    assert {member["id"] for member in updated_lobby["members"]} == {str(alice.id), str(carol.id)}
     assert (await sessions[1].next("LOBBY_DELETE")) == {"id": lobby["id"], "reason": "removed"}
     assert (await sessions[0].next("LOBBY_MEMBER_REMOVE"))["member"]["user_id"] == str(bob.id)
     assert (await sessions[0].next("LOBBY_MEMBER_ADD"))["member"]["user_id"] == str(carol.id)
@@ -195,10 +195,10 @@ async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> No
 
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "dust"}})).ok()
     assert (await session.next("LOBBY_CREATE"))["id"] == lobby["id"]
-    joined = (await bob.put("/lobbies", json={"secret": "xyzzy", "member_metadata": {"team": "red"}})).ok()
+    joined_lobby = (await bob.put("/lobbies", json={"secret": "xyzzy", "member_metadata": {"team": "red"}})).ok()
 
-    assert joined["id"] == lobby["id"]
-    assert joined["metadata"] == {"map": "dust"}
+    assert joined_lobby["id"] == lobby["id"]
+    assert joined_lobby["metadata"] == {"map": "dust"}
     assert (await session.next("LOBBY_MEMBER_ADD"))["member"]["metadata"] == {"team": "red"}
     rejoined = (await bob.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "sand"}})).ok()
     assert rejoined["metadata"] == {"map": "sand"}
@@ -206,13 +206,13 @@ async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> No
 
 
 async def test_the_same_secret_in_two_applications_is_two_lobbies(world: World) -> None:
-    game, other = await create_game(world), await create_game(world, "Other")
+    game, other_game = await create_game(world), await create_game(world, "Other")
     user = await world.user()
 
-    first = (await (await game.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
-    second = (await (await other.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
+    first_lobby = (await (await game.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
+    second_lobby = (await (await other_game.add_player(user)).put("/lobbies", json={"secret": "xyzzy"})).ok()
 
-    assert first["id"] != second["id"]
+    assert first_lobby["id"] != second_lobby["id"]
 
 
 async def test_a_secret_expires_after_thirty_days(world: World) -> None:
@@ -224,9 +224,9 @@ async def test_a_secret_expires_after_thirty_days(world: World) -> None:
 
     world.clock.advance(30 * 24 * 3_600_000)
     bob = await game.add_player()
-    other = (await bob.put("/lobbies", json={"secret": "xyzzy"})).ok()
+    other_lobby = (await bob.put("/lobbies", json={"secret": "xyzzy"})).ok()
 
-    assert other["id"] != lobby["id"]
+    assert other_lobby["id"] != lobby["id"]
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).status == 200
 
 
@@ -257,19 +257,19 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(
     assert "override_event_webhooks_url" not in (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
 
     receiver.accepts_invalid_signatures = True
-    rejected = [
+    rejected_responses = [
         await game.backend.post("/lobbies", json=body),
         await game.backend.patch(f"/lobbies/{plain['id']}", json={**body, "metadata": {"a": "b"}}),
     ]
     receiver.accepts_invalid_signatures = False
     await receiver.close()
-    rejected.append(await game.backend.post("/lobbies", json=body))
+    rejected_responses.append(await game.backend.post("/lobbies", json=body))
 
-    for response in rejected:
+    for response in rejected_responses:
         assert response.errors("override_event_webhooks_url") == ["APPLICATION_OVERRIDE_EVENT_WEBHOOKS_URL_INVALID"]
     assert (await game.backend.get(f"/lobbies/{plain['id']}")).ok() == plain
-    other = await create_game(private_targets_world, "Other")
-    (await other.backend.patch(f"/lobbies/{plain['id']}", json=body)).rejected(403, 50001)
+    other_game = await create_game(private_targets_world, "Other")
+    (await other_game.backend.patch(f"/lobbies/{plain['id']}", json=body)).rejected(403, 50001)
 
 
 async def test_players_can_leave_secret_lobbies_but_not_backend_lobbies(world: World) -> None:
@@ -329,9 +329,9 @@ async def test_members_receive_connect_and_disconnect_events(world: World) -> No
 
 
 async def test_lobby_events_stay_within_the_game(world: World) -> None:
-    game, other = await create_game(world), await create_game(world, "Other")
+    game, other_game = await create_game(world), await create_game(world, "Other")
     user = await world.user()
-    player, other_player = await game.add_player(user), await other.add_player(user)
+    player, other_player = await game.add_player(user), await other_game.add_player(user)
     other_session, user_session = await other_player.connect_sdk(), await user.connect()
     session = await player.connect_sdk()
 
@@ -429,19 +429,19 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     game = await create_game(world)
     alice, bob = await game.add_player(), await game.add_player()
     lobby = await create_lobby(game.backend, alice, bob)
-    other = await create_lobby(game.backend, alice)
+    other_lobby = await create_lobby(game.backend, alice)
     session = await bob.connect_sdk()
     path, body = f"/lobbies/{lobby['id']}/messages", {"nonce": "n1", "enforce_nonce": True}
 
-    first = await alice.post(path, json={"content": "one", **body})
+    first_response = await alice.post(path, json={"content": "one", **body})
     repeated = await alice.post(path, json={"content": "two", **body})
 
-    assert (repeated.status, repeated.ok()) == (first.status, first.ok())
+    assert (repeated.status, repeated.ok()) == (first_response.status, first_response.ok())
     assert [message["content"] for message in (await alice.get(path)).ok()] == ["one"]
     # Nonces are scoped by author and lobby, and count only when enforced.
     for sender, target, payload in (
         (bob, path, {"content": "bob", **body}),
-        (alice, f"/lobbies/{other['id']}/messages", {"content": "elsewhere", **body}),
+        (alice, f"/lobbies/{other_lobby['id']}/messages", {"content": "elsewhere", **body}),
         (alice, path, {"content": "loose", "nonce": "n1"}),
     ):
         assert (await sender.post(target, json=payload)).ok()["content"] == payload["content"]
@@ -458,13 +458,13 @@ async def test_a_nonce_of_a_process_whose_clock_is_ahead_counts_in_a_lobby(world
     path = f"/lobbies/{(await create_lobby(game.backend, alice))['id']}/messages"
     body = {"content": "one", "nonce": "n1", "enforce_nonce": True}
 
-    first = (await alice.post(path, json=body)).ok()
+    first_message = (await alice.post(path, json=body)).ok()
     world.clock.set(world.clock.now_ms() - 2_000)
 
-    assert (await alice.post(path, json=body)).ok() == first
+    assert (await alice.post(path, json=body)).ok() == first_message
     # The clock was set back by more than the window.
     world.clock.set(world.clock.now_ms() - 300_000)
-    assert (await alice.post(path, json=body)).ok()["id"] != first["id"]
+    assert (await alice.post(path, json=body)).ok()["id"] != first_message["id"]
 
 
 async def test_a_lobby_message_keeps_the_flags_valid_for_text(world: World) -> None:
@@ -499,7 +499,7 @@ async def test_messages_expire_after_72_hours_and_are_deleted(world: World) -> N
 
 
 async def test_moderation_metadata_reaches_players_and_is_replaced_as_a_whole(world: World) -> None:
-    game, other = await create_game(world), await create_game(world, "Other")
+    game, other_game = await create_game(world), await create_game(world, "Other")
     alice = await game.add_player()
     lobby = await create_lobby(game.backend, alice)
     message = (await alice.post(f"/lobbies/{lobby['id']}/messages", json={"content": "rude"})).ok()
@@ -513,9 +513,9 @@ async def test_moderation_metadata_reaches_players_and_is_replaced_as_a_whole(wo
     assert (await game.backend.put(path, json={})).status == 204
     assert (await session.next("LOBBY_MESSAGE_UPDATE"))["moderation_metadata"] == {}
 
-    (await other.backend.put(path, json={})).rejected(403, 50001)
-    unknown = f"/lobbies/{lobby['id']}/messages/1/moderation-metadata"
-    (await game.backend.put(unknown, json={})).rejected(404, 10008)
+    (await other_game.backend.put(path, json={})).rejected(403, 50001)
+    unknown_message_path = f"/lobbies/{lobby['id']}/messages/1/moderation-metadata"
+    (await game.backend.put(unknown_message_path, json={})).rejected(404, 10008)
     assert (await game.backend.put(path, json={str(number): "" for number in range(6)})).status == 400
     assert (await game.backend.put(path, json={"k": "v" * 2001})).status == 400
 

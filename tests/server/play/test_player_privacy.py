@@ -17,8 +17,8 @@ from tests.world import World, befriend
 DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{action}" for action in ("CREATE", "UPDATE", "DELETE"))
 
 
-async def block(player: Player, other: Player) -> None:
-    (await player.put(f"/users/@me/relationships/{other.id}", json={"type": RelationshipType.BLOCKED})).ok()
+async def block(player: Player, other_player: Player) -> None:
+    (await player.put(f"/users/@me/relationships/{other_player.id}", json={"type": RelationshipType.BLOCKED})).ok()
 
 
 async def create_strangers(world: World) -> tuple[Player, Player]:
@@ -91,8 +91,8 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
     if relation == "platform":
         await befriend(alice, bob)
     elif relation == "game":
-        for player, other in ((alice, bob), (bob, alice)):
-            (await player.put(f"/users/@me/game-relationships/{other.id}")).ok()
+        for player, other_player in ((alice, bob), (bob, alice)):
+            (await player.put(f"/users/@me/game-relationships/{other_player.id}")).ok()
     elif relation == "voice":
         guild = await world.guild(host_user, guest_user)
         lounge_id = await guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
@@ -185,9 +185,9 @@ async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
     private_targets_world: World, receiver: Receiver
 ) -> None:
     _, alice, _ = await create_game_with_friends(private_targets_world)
-    other = await create_game(private_targets_world, "Other")
-    await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
-    presence_only = await other.add_player(scope=PRESENCE_SCOPES)
+    other_game = await create_game(private_targets_world, "Other")
+    await subscribe_to_events(receiver, other_game.backend, *DIRECT_MESSAGE_EVENTS)
+    presence_only = await other_game.add_player(scope=PRESENCE_SCOPES)
     await befriend(alice, presence_only)
     await presence_only.connect_sdk()
 
@@ -200,9 +200,9 @@ async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
 
 async def test_message_webhooks_stay_within_the_game(private_targets_world: World, receiver: Receiver) -> None:
     alice, bob = await create_strangers(private_targets_world)
-    other = await create_game(private_targets_world, "Other")
-    await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
-    other_player = await private_targets_world.bearer(alice, other.id)
+    other_game = await create_game(private_targets_world, "Other")
+    await subscribe_to_events(receiver, other_game.backend, *DIRECT_MESSAGE_EVENTS)
+    other_player = await private_targets_world.bearer(alice, other_game.id)
     await other_player.connect(SDK_INTENTS)
     await alice.connect_sdk()
     await bob.connect_sdk()

@@ -120,9 +120,14 @@ async def test_the_provider_is_charged_once_per_payment(paid_world: World, provi
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(62 * DAY_MS)
 
-    first, second, third = provider.charges
-    assert (first.user_id, first.sku_id, first.amount, first.currency) == (alice.id, sku_id, 499, "eur")
-    assert second.subscription_id == third.subscription_id == int(purchase["subscription"]["id"])
+    first_charge, second_charge, third_charge = provider.charges
+    assert (first_charge.user_id, first_charge.sku_id, first_charge.amount, first_charge.currency) == (
+        alice.id,
+        sku_id,
+        499,
+        "eur",
+    )
+    assert second_charge.subscription_id == third_charge.subscription_id == int(purchase["subscription"]["id"])
     assert len({charge.key for charge in provider.charges}) == 3
 
 
@@ -197,9 +202,12 @@ async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, p
     assert len({charge.key for charge in provider.charges[1:]}) == 1
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
 
-    (name, ended), (_, over) = await received_events(session)
-    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", purchase["subscription"]["current_period_end"])
-    assert over["status"] == SubscriptionStatus.INACTIVE
+    (name, ended_entitlement), (_, ended_subscription) = await received_events(session)
+    assert (name, ended_entitlement["ends_at"]) == (
+        "ENTITLEMENT_UPDATE",
+        purchase["subscription"]["current_period_end"],
+    )
+    assert ended_subscription["status"] == SubscriptionStatus.INACTIVE
     await paid_world.clock.run_for(60 * DAY_MS)
     assert len(provider.charges) == 5
 
@@ -211,8 +219,8 @@ async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, provider:
     provider.is_declining = False
     await paid_world.clock.run_until(end_ms + DAY_MS)
 
-    ((_, renewed),) = await received_events(session)
-    assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
+    ((_, renewed_subscription),) = await received_events(session)
+    assert renewed_subscription["current_period_start"] == purchase["subscription"]["current_period_end"]
 
 
 async def test_a_server_without_a_provider_sells_nothing(paid_world: World, provider: FakePaymentProvider) -> None:
@@ -243,13 +251,13 @@ async def test_a_renewal_is_charged_once_after_a_two_day_outage(
     provider.is_down = False
     await paid_world.clock.run_for(DAY_MS // 24)
 
-    ((name, renewed),) = await received_events(session)
-    assert (name, renewed["status"]) == ("SUBSCRIPTION_UPDATE", SubscriptionStatus.ACTIVE)
-    assert renewed["current_period_start"] == purchase["subscription"]["current_period_end"]
+    ((name, renewed_subscription),) = await received_events(session)
+    assert (name, renewed_subscription["status"]) == ("SUBSCRIPTION_UPDATE", SubscriptionStatus.ACTIVE)
+    assert renewed_subscription["current_period_start"] == purchase["subscription"]["current_period_end"]
     assert len({(charge.key, charge.amount) for charge in provider.charges[1:]}) == 1
     assert list(provider.held_amounts.values()) == [499, 499]
     assert provider.refunds == []
-    await paid_world.clock.run_until(parse_timestamp_ms(renewed["current_period_end"][:19]))
+    await paid_world.clock.run_until(parse_timestamp_ms(renewed_subscription["current_period_end"][:19]))
     assert list(provider.held_amounts.values()) == [499, 499, 999]
 
 
@@ -263,9 +271,12 @@ async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, p
     assert await received_events(session) == []
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
 
-    (name, ended), (_, over) = await received_events(session)
-    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", purchase["subscription"]["current_period_end"])
-    assert over["status"] == SubscriptionStatus.INACTIVE
+    (name, ended_entitlement), (_, ended_subscription) = await received_events(session)
+    assert (name, ended_entitlement["ends_at"]) == (
+        "ENTITLEMENT_UPDATE",
+        purchase["subscription"]["current_period_end"],
+    )
+    assert ended_subscription["status"] == SubscriptionStatus.INACTIVE
     charge_count = len(provider.charges)
 
     # A payment without effect is refunded, however late.
@@ -352,7 +363,7 @@ async def test_a_refund_returns_the_last_payment_once(paid_world: World, provide
     purchase = await buy(alice, await publish_sku(bot, price=499, currency="eur"))
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(32 * DAY_MS)
-    first, second = provider.charges
+    first_charge, second_charge = provider.charges
     path = f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund"
     owner = await sign_in_owner(paid_world, bot)
 
@@ -362,12 +373,12 @@ async def test_a_refund_returns_the_last_payment_once(paid_world: World, provide
     (await owner.post(path)).rejected(404, 10029)
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(3 * DAY_MS)
-    assert list(provider.held_amounts) == [first.key, second.key]
+    assert list(provider.held_amounts) == [first_charge.key, second_charge.key]
     provider.is_down = False
     await paid_world.clock.run_for(DAY_MS)
 
-    assert list(provider.held_amounts) == [first.key]
-    assert set(provider.refunds) == {second}
+    assert list(provider.held_amounts) == [first_charge.key]
+    assert set(provider.refunds) == {second_charge}
     refund_count = len(provider.refunds)
     await paid_world.clock.run_for(40 * DAY_MS)
     assert (len(provider.charges), len(provider.refunds)) == (2, refund_count)
@@ -450,36 +461,38 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(
 
 
 async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, provider: FakePaymentProvider) -> None:
-    mary, bot, other, third = await register_user(paid_world), *[await paid_world.bot() for _ in range(3)]
+    mary, bot, other_bot, third_bot = await register_user(paid_world), *[await paid_world.bot() for _ in range(3)]
     guild = await paid_world.guild(None, mary)
     purchase = await buy(mary, await publish_sku(bot))
     guild_purchase = await buy(
-        mary, await publish_sku(other, flags=SkuFlags.GUILD_SUBSCRIPTION), guild_id=str(guild.id)
+        mary, await publish_sku(other_bot, flags=SkuFlags.GUILD_SUBSCRIPTION), guild_id=str(guild.id)
     )
     provider.loses_response = True
-    (await mary.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(third))})).rejected(503, 0)
+    (await mary.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(third_bot))})).rejected(503, 0)
     provider.loses_response = False
-    sessions = [await seller.connect(intents=0) for seller in (bot, other, third)]
+    sessions = [await seller.connect(intents=0) for seller in (bot, other_bot, third_bot)]
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(1000)
     await delete_account(mary)
 
-    (name, ended), deleted = await received_events(sessions[0])
+    (name, ended_entitlement), deleted_event = await received_events(sessions[0])
     assert name == "ENTITLEMENT_UPDATE"
-    assert ended["id"] == purchase["entitlement"]["id"]
-    assert parse_timestamp_ms(ended["ends_at"][:19]) == paid_world.clock.now_ms() // 1000 * 1000
-    assert deleted == ("SUBSCRIPTION_DELETE", purchase["subscription"])
+    assert ended_entitlement["id"] == purchase["entitlement"]["id"]
+    assert parse_timestamp_ms(ended_entitlement["ends_at"][:19]) == paid_world.clock.now_ms() // 1000 * 1000
+    assert deleted_event == ("SUBSCRIPTION_DELETE", purchase["subscription"])
     # The guild keeps its entitlement until the end of the paid period.
-    (name, ended), deleted = await received_events(sessions[1])
+    (name, ended_entitlement), deleted_event = await received_events(sessions[1])
     assert name == "ENTITLEMENT_UPDATE"
-    assert ended == guild_purchase["entitlement"] | {"ends_at": guild_purchase["subscription"]["current_period_end"]}
-    assert deleted == ("SUBSCRIPTION_DELETE", guild_purchase["subscription"])
-    entitlements_path = f"/applications/{other.application_id}/entitlements?guild_id={guild.id}&only_active=true"
-    assert len((await other.get(entitlements_path)).ok()) == 1
+    assert ended_entitlement == guild_purchase["entitlement"] | {
+        "ends_at": guild_purchase["subscription"]["current_period_end"]
+    }
+    assert deleted_event == ("SUBSCRIPTION_DELETE", guild_purchase["subscription"])
+    entitlements_path = f"/applications/{other_bot.application_id}/entitlements?guild_id={guild.id}&only_active=true"
+    assert len((await other_bot.get(entitlements_path)).ok()) == 1
 
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(40 * DAY_MS)
-    assert (await other.get(entitlements_path)).ok() == []
+    assert (await other_bot.get(entitlements_path)).ok() == []
     for session in sessions:
         assert await received_events(session) == []
     # No more charges are made, and the pending purchase is refunded.
@@ -504,8 +517,11 @@ async def test_prices_of_different_currencies_are_not_compared(
     path = f"/users/@me/subscriptions/{purchase['subscription']['id']}"
     (await alice.patch(path, json={"sku_id": str(yen_sku_id)})).ok()
 
-    ((_, changed),) = await received_events(session)
-    assert (changed["sku_ids"], changed["renewal_sku_ids"]) == ([str(dollars_sku_id)], [str(yen_sku_id)])
+    ((_, changed_subscription),) = await received_events(session)
+    assert (changed_subscription["sku_ids"], changed_subscription["renewal_sku_ids"]) == (
+        [str(dollars_sku_id)],
+        [str(yen_sku_id)],
+    )
     assert len(provider.charges) == 1
     await paid_world.run_due_jobs()
     await paid_world.clock.run_for(32 * DAY_MS)
@@ -536,8 +552,8 @@ async def test_the_store_page_explains_the_payment_result(paid_world: World, pro
     provider.enabled, provider.loses_response = True, True
     unconfirmed = await browser.submit(disabled, "Buy Hat")
     assert (unconfirmed.status, "still being processed" in unconfirmed.text) == (503, True)
-    pending = await browser.submit(page, "Buy Hat")
-    assert (pending.status, "payment is pending" in pending.text) == (400, True)
+    pending_page = await browser.submit(page, "Buy Hat")
+    assert (pending_page.status, "payment is pending" in pending_page.text) == (400, True)
 
     provider.loses_response = False
     await paid_world.run_due_jobs()

@@ -56,9 +56,9 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
 
     # January: purchase.
     purchase = await buy(alice, gold_sku_id)
-    created, granted, activated = await received_events(session)
+    subscription_created, entitlement_created, subscription_updated = await received_events(session)
     subscription_id = purchase["subscription"]["id"]
-    assert created == (
+    assert subscription_created == (
         "SUBSCRIPTION_CREATE",
         {
             "id": subscription_id,
@@ -72,18 +72,18 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
             "canceled_at": None,
         },
     )
-    first = purchase["entitlement"]
-    assert granted == ("ENTITLEMENT_CREATE", first)
-    assert first["type"] == EntitlementType.PURCHASE
-    assert first["ends_at"] is None
-    assert first["starts_at"] == "2027-01-31T10:00:00.000000+00:00"
-    assert first["subscription_id"] == subscription_id
-    subscription = created[1] | {
-        "entitlement_ids": [first["id"]],
+    first_entitlement = purchase["entitlement"]
+    assert entitlement_created == ("ENTITLEMENT_CREATE", first_entitlement)
+    assert first_entitlement["type"] == EntitlementType.PURCHASE
+    assert first_entitlement["ends_at"] is None
+    assert first_entitlement["starts_at"] == "2027-01-31T10:00:00.000000+00:00"
+    assert first_entitlement["subscription_id"] == subscription_id
+    subscription = subscription_created[1] | {
+        "entitlement_ids": [first_entitlement["id"]],
         "renewal_sku_ids": [str(gold_sku_id)],
         "status": SubscriptionStatus.ACTIVE,
     }
-    assert activated == ("SUBSCRIPTION_UPDATE", subscription)
+    assert subscription_updated == ("SUBSCRIPTION_UPDATE", subscription)
     assert purchase["subscription"] == subscription
 
     # February, March: renewals on the last day of short months.
@@ -108,40 +108,49 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
     subscription |= {"renewal_sku_ids": [str(silver_sku_id)]}
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2027-04-30T10:00:00")
-    ended, granted, changed = await received_events(session)
-    assert ended == ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"})
-    second = first | {
-        "id": granted[1]["id"],
+    entitlement_ended, entitlement_created, subscription_changed = await received_events(session)
+    assert entitlement_ended == (
+        "ENTITLEMENT_UPDATE",
+        first_entitlement | {"ends_at": "2027-04-30T10:00:00.000000+00:00"},
+    )
+    second_entitlement = first_entitlement | {
+        "id": entitlement_created[1]["id"],
         "sku_id": str(silver_sku_id),
         "starts_at": "2027-04-30T10:00:00.000000+00:00",
     }
-    assert second["id"] != first["id"]
-    assert granted == ("ENTITLEMENT_CREATE", second)
+    assert second_entitlement["id"] != first_entitlement["id"]
+    assert entitlement_created == ("ENTITLEMENT_CREATE", second_entitlement)
     subscription |= {
         "sku_ids": [str(silver_sku_id)],
-        "entitlement_ids": [second["id"]],
+        "entitlement_ids": [second_entitlement["id"]],
         "current_period_start": "2027-04-30T10:00:00.000000+00:00",
         "current_period_end": "2027-05-31T10:00:00.000000+00:00",
     }
-    assert changed == ("SUBSCRIPTION_UPDATE", subscription)
+    assert subscription_changed == ("SUBSCRIPTION_UPDATE", subscription)
 
     # June: an upgrade takes effect immediately and moves the billing day.
     await run_until(world, "2027-06-15T08:00:00")
     assert await received_events(session) == renewal_events(subscription, "10:00:00", "2027-05-31", "2027-06-30")
     (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(gold_sku_id)})).ok()
-    ended, granted, upgraded = await received_events(session)
-    assert ended == ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"})
-    third = first | {"id": granted[1]["id"], "starts_at": "2027-06-15T08:00:00.000000+00:00"}
-    assert third["id"] not in (first["id"], second["id"])
-    assert granted == ("ENTITLEMENT_CREATE", third)
+    entitlement_ended, entitlement_created, subscription_upgraded = await received_events(session)
+    assert entitlement_ended == (
+        "ENTITLEMENT_UPDATE",
+        second_entitlement | {"ends_at": "2027-06-15T08:00:00.000000+00:00"},
+    )
+    third_entitlement = first_entitlement | {
+        "id": entitlement_created[1]["id"],
+        "starts_at": "2027-06-15T08:00:00.000000+00:00",
+    }
+    assert third_entitlement["id"] not in (first_entitlement["id"], second_entitlement["id"])
+    assert entitlement_created == ("ENTITLEMENT_CREATE", third_entitlement)
     subscription |= {
         "sku_ids": [str(gold_sku_id)],
         "renewal_sku_ids": [str(gold_sku_id)],
-        "entitlement_ids": [third["id"]],
+        "entitlement_ids": [third_entitlement["id"]],
         "current_period_start": "2027-06-15T08:00:00.000000+00:00",
         "current_period_end": "2027-07-15T08:00:00.000000+00:00",
     }
-    assert upgraded == ("SUBSCRIPTION_UPDATE", subscription)
+    assert subscription_upgraded == ("SUBSCRIPTION_UPDATE", subscription)
 
     # September: canceled, then resumed before the period ends.
     await run_until(world, "2027-09-01T00:00:00")
@@ -149,12 +158,12 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
         subscription, "08:00:00", "2027-07-15", "2027-08-15", "2027-09-15"
     )
     (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
-    canceled = {
+    subscription_canceled = {
         "status": SubscriptionStatus.ENDING,
         "canceled_at": "2027-09-01T00:00:00.000000+00:00",
         "renewal_sku_ids": None,
     }
-    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription | canceled)]
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription | subscription_canceled)]
     (await alice.post(f"{path}/{subscription_id}/resume")).ok()
     assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
 
@@ -172,21 +181,24 @@ async def test_a_subscription_is_renewed_changed_and_canceled_over_a_year(
     await run_until(world, "2028-01-15T07:59:59")
     assert await received_events(session) == []
     await run_until(world, "2028-01-15T08:00:00")
-    ended, expired = await received_events(session)
-    assert ended == ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"})
-    assert expired == ("SUBSCRIPTION_UPDATE", subscription | {"status": SubscriptionStatus.INACTIVE})
+    entitlement_ended, subscription_expired = await received_events(session)
+    assert entitlement_ended == (
+        "ENTITLEMENT_UPDATE",
+        third_entitlement | {"ends_at": "2028-01-15T08:00:00.000000+00:00"},
+    )
+    assert subscription_expired == ("SUBSCRIPTION_UPDATE", subscription | {"status": SubscriptionStatus.INACTIVE})
     await run_until(world, "2028-06-01T00:00:00")
     assert await received_events(session) == []
 
     # The webhook received only the entitlement events, in the same order.
     await world.run_due_jobs()
     assert [(event["type"], event["data"]) for event in receiver.events] == [
-        ("ENTITLEMENT_CREATE", first),
-        ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"}),
-        ("ENTITLEMENT_CREATE", second),
-        ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"}),
-        ("ENTITLEMENT_CREATE", third),
-        ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"}),
+        ("ENTITLEMENT_CREATE", first_entitlement),
+        ("ENTITLEMENT_UPDATE", first_entitlement | {"ends_at": "2027-04-30T10:00:00.000000+00:00"}),
+        ("ENTITLEMENT_CREATE", second_entitlement),
+        ("ENTITLEMENT_UPDATE", second_entitlement | {"ends_at": "2027-06-15T08:00:00.000000+00:00"}),
+        ("ENTITLEMENT_CREATE", third_entitlement),
+        ("ENTITLEMENT_UPDATE", third_entitlement | {"ends_at": "2028-01-15T08:00:00.000000+00:00"}),
     ]
     entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements?exclude_ended=true")).ok()
     assert entitlements == []
@@ -213,7 +225,7 @@ async def test_a_subscription_lasts_through_the_entitlement_migration(
 
     # August: an entitlement of the old type, which ends with the paid month.
     purchase = await buy(alice, gold_sku_id)
-    created, granted, activated = await received_events(session)
+    created_event, granted_event, activated_event = await received_events(session)
     subscription = {
         "id": purchase["subscription"]["id"],
         "user_id": str(alice.id),
@@ -223,12 +235,12 @@ async def test_a_subscription_lasts_through_the_entitlement_migration(
         "status": SubscriptionStatus.INACTIVE,
         "canceled_at": None,
     }
-    assert created == ("SUBSCRIPTION_CREATE", subscription)
+    assert created_event == ("SUBSCRIPTION_CREATE", subscription)
     old_entitlement = purchase["entitlement"]
     assert (old_entitlement["type"], old_entitlement["ends_at"]) == (8, "2024-09-05T10:00:00.000000+00:00")
-    assert granted == ("ENTITLEMENT_CREATE", old_entitlement)
+    assert granted_event == ("ENTITLEMENT_CREATE", old_entitlement)
     subscription |= {"entitlement_ids": [old_entitlement["id"]], "status": SubscriptionStatus.ACTIVE}
-    assert activated == ("SUBSCRIPTION_UPDATE", subscription)
+    assert activated_event == ("SUBSCRIPTION_UPDATE", subscription)
 
     # September: the renewal moves the end of the entitlement.
     await run_until(world, "2024-09-05T10:00:00")
@@ -240,10 +252,10 @@ async def test_a_subscription_lasts_through_the_entitlement_migration(
 
     # October: the renewal migrates the entitlement, which gets the new type and loses its end.
     await run_until(world, "2024-10-05T10:00:00")
-    migrated, changed = await received_events(session)
+    migrated_event, changed_event = await received_events(session)
     entitlement = old_entitlement | {"type": EntitlementType.PURCHASE, "ends_at": None}
-    assert migrated == ("ENTITLEMENT_CREATE", entitlement)
-    assert [changed] == renewal_events(subscription, renewal_time, "2024-10-05", "2024-11-05")
+    assert migrated_event == ("ENTITLEMENT_CREATE", entitlement)
+    assert [changed_event] == renewal_events(subscription, renewal_time, "2024-10-05", "2024-11-05")
     assert (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok() == [entitlement]
 
     # November, December: only the subscription is renewed.
@@ -313,8 +325,8 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
     assert (purchase["entitlement"]["guild_id"], purchase["entitlement"]["user_id"]) == (str(guild.id), str(alice.id))
     (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
 
-    other = await world.bot()
-    plain_sku_id = await publish_sku(other)
+    other_bot = await world.bot()
+    plain_sku_id = await publish_sku(other_bot)
     assert (await alice.post("/users/@me/purchases", json=body | {"sku_id": str(plain_sku_id)})).errors("guild_id")
 
     (await alice.delete(f"/guilds/{guild.id}")).ok()
@@ -357,9 +369,9 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{purchase['entitlement']['id']}/refund")).ok()
 
-    (_, deleted), (_, expired) = await received_events(session)
-    assert deleted["deleted"] is True
-    assert expired["status"] == SubscriptionStatus.INACTIVE
+    (_, deleted_entitlement), (_, expired_subscription) = await received_events(session)
+    assert deleted_entitlement["deleted"] is True
+    assert expired_subscription["status"] == SubscriptionStatus.INACTIVE
     await world.run_due_jobs()
     await world.clock.run_for(40 * DAY_MS)
     assert await received_events(session) == []
@@ -369,11 +381,11 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
 
 
 async def test_only_the_subscriber_changes_a_subscription(world: World) -> None:
-    bot, other, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
+    bot, other_bot, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
     gold_sku_id, hat_sku_id, foreign_sku_id = (
         await publish_sku(bot),
         await publish_sku(bot, SkuType.DURABLE),
-        await publish_sku(other),
+        await publish_sku(other_bot),
     )
     path = f"/users/@me/subscriptions/{(await buy(alice, gold_sku_id))['subscription']['id']}"
 
@@ -408,7 +420,7 @@ async def test_requests_without_a_change_publish_nothing(world: World) -> None:
 
 
 async def test_an_application_lists_its_users_subscriptions(world: World) -> None:
-    bot, other, alice = await world.bot(), await world.bot(), await world.user()
+    bot, other_bot, alice = await world.bot(), await world.bot(), await world.user()
     sku_id = await publish_sku(bot)
     path = f"/skus/{sku_id}/subscriptions"
     created_ids = []
@@ -434,8 +446,8 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     assert (await bot.get(f"{path}?user_id=1")).ok() == []
     assert (await bot.get(f"{path}/{created_ids[0]}")).ok()["id"] == created_ids[0]
     (await bot.get(f"{path}/1")).rejected(404, 0)
-    (await other.get(f"{path}?user_id={alice.id}")).rejected(403, 20012)
-    (await other.get(f"{path}/{created_ids[0]}")).rejected(403, 20012)
+    (await other_bot.get(f"{path}?user_id={alice.id}")).rejected(403, 20012)
+    (await other_bot.get(f"{path}/{created_ids[0]}")).rejected(403, 20012)
     (await bot.get("/skus/1/subscriptions?user_id=1")).rejected(404, 10027)
 
     # A request with the user's access token needs no user ID, and lists no subscriptions of other users.
@@ -465,10 +477,12 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
 
     # Before the migration window each renewal moves the end.
     await run_until(world, "2024-09-05T00:00:00")
-    renewals = await received_events(session)
-    assert sorted(event_names(renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
-    moved = next(data for name, data in renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id))
-    assert moved == purchase["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
+    received_renewals = await received_events(session)
+    assert sorted(event_names(received_renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
+    moved_entitlement = next(
+        data for name, data in received_renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id)
+    )
+    assert moved_entitlement == purchase["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
     (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
     await received_events(session)
 
@@ -482,11 +496,11 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     window_events = await received_events(session)
     alice_events = [(name, data) for name, data in window_events if data["user_id"] == str(alice.id)]
     assert event_names(alice_events) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
-    migrated = alice_events[0][1]
-    assert migrated == purchase["entitlement"] | {"type": EntitlementType.PURCHASE, "ends_at": None}
-    assert alice_events[1][1]["entitlement_ids"] == [migrated["id"]]
-    listed = (await bot.get(f"/applications/{bot.application_id}/entitlements?user_id={alice.id}")).ok()
-    assert listed == [migrated]
+    migrated_entitlement = alice_events[0][1]
+    assert migrated_entitlement == purchase["entitlement"] | {"type": EntitlementType.PURCHASE, "ends_at": None}
+    assert alice_events[1][1]["entitlement_ids"] == [migrated_entitlement["id"]]
+    listed_entitlements = (await bot.get(f"/applications/{bot.application_id}/entitlements?user_id={alice.id}")).ok()
+    assert listed_entitlements == [migrated_entitlement]
     assert event_names([(name, data) for name, data in window_events if data["user_id"] == str(bob.id)]) == [
         "SUBSCRIPTION_UPDATE"
     ]

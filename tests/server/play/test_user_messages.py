@@ -116,8 +116,8 @@ async def test_messages_between_players_of_a_game_are_not_stored(world: World) -
     )
     assert (await alice_session.next("MESSAGE_CREATE"))["channel_id"] == str(bob.id)
     (await bob.get(f"/users/{alice.id}/messages")).rejected(404, 10003)
-    changed = (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "ho"})).ok()
-    assert changed["content"] == "ho"
+    edited_message = (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "ho"})).ok()
+    assert edited_message["content"] == "ho"
     assert (await bob_session.next("MESSAGE_UPDATE"))["content"] == "ho"
     assert (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).status == 204
     assert (await bob_session.next("MESSAGE_DELETE")) == {"id": message["id"], "channel_id": str(alice.id)}
@@ -163,8 +163,8 @@ async def test_empty_messages_and_missing_scopes_are_rejected(world: World) -> N
 
 async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: World) -> None:
     game, alice, bob = await create_game_with_friends(world)
-    other = await create_game(world, "Other")
-    other_player = await other.add_player(await world.user())
+    other_game = await create_game(world, "Other")
+    other_player = await other_game.add_player(await world.user())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
     sessions = [await alice.connect_sdk(), await bob.connect_sdk()]
     other_session = await other_player.connect_sdk()
@@ -178,11 +178,11 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
     (listed_message,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
     assert listed_message["moderation_metadata"] == {"verdict": "hide"}
     (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "kind"})).ok()
-    cleared = await sessions[1].next("MESSAGE_UPDATE", lambda data: "moderation_metadata" in data)
-    assert (cleared["content"], cleared["moderation_metadata"]) == ("kind", {})
-    (await other.backend.put(path, json={})).rejected(403, 50001)
-    unknown = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/1/moderation-metadata"
-    (await game.backend.put(unknown, json={})).rejected(404, 10008)
+    cleared_event = await sessions[1].next("MESSAGE_UPDATE", lambda data: "moderation_metadata" in data)
+    assert (cleared_event["content"], cleared_event["moderation_metadata"]) == ("kind", {})
+    (await other_game.backend.put(path, json={})).rejected(403, 50001)
+    unknown_message_path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/1/moderation-metadata"
+    (await game.backend.put(unknown_message_path, json={})).rejected(404, 10008)
 
 
 @pytest.mark.dated(changes.MODERATION_METADATA)
@@ -226,8 +226,8 @@ async def test_webhooks_receive_direct_messages_of_connected_players(
     (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).ok()
     await private_targets_world.app.worker.run_due()
 
-    received = [(event["type"], event["data"]["id"], event["data"].get("content")) for event in receiver.events]
-    assert received == [
+    received_events = [(event["type"], event["data"]["id"], event["data"].get("content")) for event in receiver.events]
+    assert received_events == [
         (event_types[0], message["id"], "one"),
         (event_types[1], message["id"], "two"),
         (event_types[2], message["id"], "two"),
@@ -308,7 +308,7 @@ async def test_a_join_request_names_the_hosts_party(world: World) -> None:
 @pytest.mark.parametrize("problem", ["session", "party", "application", "full", "nothing"])
 async def test_an_invite_requires_a_joinable_activity(world: World, problem: str) -> None:
     _game, alice, bob = await create_game_with_friends(world)
-    other = await create_game(world, "Other")
+    other_game = await create_game(world, "Other")
     alice_session = await alice.connect_sdk()
     if problem == "nothing":
         activity = {
@@ -324,7 +324,7 @@ async def test_an_invite_requires_a_joinable_activity(world: World, problem: str
     elif problem == "party":
         activity["party_id"] = "another"
     elif problem == "application":
-        body["application_id"] = str(other.id)
+        body["application_id"] = str(other_game.id)
 
     (await alice.post(f"/users/{bob.id}/messages", json=body)).rejected(400, 50039)
 

@@ -46,8 +46,8 @@ async def test_a_url_is_pinged_and_probed_before_it_is_stored(private_targets_wo
 async def test_a_url_with_an_invalid_response_is_rejected(
     private_targets_world: World, receiver: Receiver, fault: str
 ) -> None:
-    bot, other = await private_targets_world.bot(), await private_targets_world.bot()
-    receiver.use_verify_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
+    bot, other_bot = await private_targets_world.bot(), await private_targets_world.bot()
+    receiver.use_verify_key_of((await (other_bot if fault == "other key" else bot).get("/applications/@me")).ok())
     receiver.accepts_invalid_signatures = fault == "any signature accepted"
     url = receiver.events_url
     if fault == "closed":
@@ -80,12 +80,12 @@ async def test_an_interactions_endpoint_must_respond_with_a_pong(
     url = receiver.events_url.replace("/events", "/interactions")
 
     application = (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
-    rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": receiver.events_url})
+    rejected_response = await bot.patch("/applications/@me", json={"interactions_endpoint_url": receiver.events_url})
 
     assert application["interactions_endpoint_url"] == url
     assert receiver.requests[0]["type"] == InteractionType.PING
     assert receiver.requests[0]["application_id"] == str(bot.application_id)
-    assert rejected.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
+    assert rejected_response.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
 
 
 @pytest.mark.one_postgres_case
@@ -98,9 +98,9 @@ async def test_an_invalid_pong_is_rejected(private_targets_world: World, receive
     receiver.ping_response = pong
 
     url = receiver.events_url.replace("/events", "/interactions")
-    rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})
+    rejected_response = await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})
 
-    assert rejected.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
+    assert rejected_response.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
     assert receiver.requests[0]["type"] == InteractionType.PING
 
 
@@ -110,9 +110,9 @@ async def test_both_urls_are_validated_together_and_only_for_managers(
     bot = await private_targets_world.bot()
     body = {"interactions_endpoint_url": "http://127.0.0.1:1/", "event_webhooks_url": "http://127.0.0.1:1/"}
 
-    rejected = await bot.patch("/applications/@me", json=body)
-    assert rejected.errors("event_webhooks_url")
-    assert rejected.errors("interactions_endpoint_url")
+    rejected_response = await bot.patch("/applications/@me", json=body)
+    assert rejected_response.errors("event_webhooks_url")
+    assert rejected_response.errors("interactions_endpoint_url")
 
     stranger = await private_targets_world.user()
     path = f"/applications/{bot.application_id}"
@@ -193,14 +193,14 @@ async def test_authorization_events_are_delivered_in_order(private_targets_world
         lambda call: webhook_events.send_application_deauthorized(call, application_id, alice.id)
     )
 
-    installed, authorized, deauthorized = await receiver.wait_for_events(3)
-    assert installed["data"]["integration_type"] == 0
-    assert installed["data"]["guild"]["id"] == str(guild.id)
-    assert installed["data"]["user"]["username"] == "alice"
-    assert authorized["data"]["scopes"] == ["identify"]
-    assert not {"integration_type", "guild"} & set(authorized["data"])
-    assert deauthorized["type"] == "APPLICATION_DEAUTHORIZED"
-    assert deauthorized["data"]["user"]["id"] == str(alice.id)
+    installed_event, authorized_event, deauthorized_event = await receiver.wait_for_events(3)
+    assert installed_event["data"]["integration_type"] == 0
+    assert installed_event["data"]["guild"]["id"] == str(guild.id)
+    assert installed_event["data"]["user"]["username"] == "alice"
+    assert authorized_event["data"]["scopes"] == ["identify"]
+    assert not {"integration_type", "guild"} & set(authorized_event["data"])
+    assert deauthorized_event["type"] == "APPLICATION_DEAUTHORIZED"
+    assert deauthorized_event["data"]["user"]["id"] == str(alice.id)
 
 
 async def test_a_lobby_url_overrides_the_application_url(private_targets_world: World, receiver: Receiver) -> None:
@@ -232,14 +232,16 @@ async def test_managers_list_and_retry_failed_events(private_targets_world: Worl
     assert [failure["payload"]["event"]["data"] for failure in failures] == [0, 1, 2]
     assert (await owner.get(f"{failed_path}?limit=1&after={failures[0]['id']}")).ok() == failures[1:2]
 
-    other, stranger = await private_targets_world.bot(), await private_targets_world.user()
-    assert (await other.get(f"/applications/{other.application_id}/webhook-events/failed")).ok() == []
-    for actor in (other, stranger):
+    other_bot, stranger = await private_targets_world.bot(), await private_targets_world.user()
+    assert (await other_bot.get(f"/applications/{other_bot.application_id}/webhook-events/failed")).ok() == []
+    for actor in (other_bot, stranger):
         (await actor.get(failed_path)).rejected(403, 20012)
         (await actor.post(f"{failed_path}/retry")).rejected(403, 20012)
         (await actor.post(f"{failed_path}/{failures[0]['id']}/retry")).rejected(403, 20012)
     (
-        await other.post(f"/applications/{other.application_id}/webhook-events/failed/{failures[0]['id']}/retry")
+        await other_bot.post(
+            f"/applications/{other_bot.application_id}/webhook-events/failed/{failures[0]['id']}/retry"
+        )
     ).rejected(404, 0)
 
     receiver.default_status = 204
@@ -260,8 +262,8 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world
     receiver.default_status = 503
 
     async def webhooks_status() -> int:
-        value: int = (await bot.get("/applications/@me")).ok()["event_webhooks_status"]
-        return value
+        status: int = (await bot.get("/applications/@me")).ok()["event_webhooks_status"]
+        return status
 
     for number in range(9):
         await send_event(private_targets_world, bot, number)
@@ -290,8 +292,8 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(private_targets_world
 
 async def test_deleting_an_application_deletes_its_events(private_targets_world: World, receiver: Receiver) -> None:
     world, user = private_targets_world, await private_targets_world.user()
-    bot, other = await world.bot(), await world.bot()
-    for app_bot in (bot, other):
+    bot, other_bot = await world.bot(), await world.bot()
+    for app_bot in (bot, other_bot):
         await subscribe_to_events(receiver, app_bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
         # Deleting an application revokes its authorizations, which would be sent as events.
         authorize_path = (
@@ -299,11 +301,11 @@ async def test_deleting_an_application_deletes_its_events(private_targets_world:
         )
         (await user.post(authorize_path, json={"authorize": True})).ok()
     receiver.default_status = 500
-    for app_bot in (bot, other):
+    for app_bot in (bot, other_bot):
         await send_event(world, app_bot, 1, 1)
     await world.run_due_jobs()
     await world.clock.run_for(600_000)
-    for app_bot in (bot, other):
+    for app_bot in (bot, other_bot):
         await send_event(world, app_bot, 2, 2)
     await world.run_due_jobs()
     owner = await sign_in_owner(world, bot)
@@ -319,7 +321,7 @@ async def test_deleting_an_application_deletes_its_events(private_targets_world:
         return rows
 
     assert await stored_rows(bot) == []
-    assert {"failed", "waiting"} <= {row[-1] for row in await stored_rows(other)}
+    assert {"failed", "waiting"} <= {row[-1] for row in await stored_rows(other_bot)}
 
 
 async def test_a_success_clears_earlier_failures(private_targets_world: World, receiver: Receiver) -> None:

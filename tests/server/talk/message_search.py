@@ -8,8 +8,10 @@ from tests.world import Actor, Guild, World
 
 def search_path(guild: Guild, **query: Any) -> str:
     """Return the path of a message search with its query."""
-    pairs = [(key, item) for key, value in query.items() for item in (value if isinstance(value, list) else [value])]
-    return f"/guilds/{guild.id}/messages/search?" + "&".join(f"{key}={quote(str(value))}" for key, value in pairs)
+    query_pairs = [
+        (key, item) for key, value in query.items() for item in (value if isinstance(value, list) else [value])
+    ]
+    return f"/guilds/{guild.id}/messages/search?" + "&".join(f"{key}={quote(str(value))}" for key, value in query_pairs)
 
 
 async def search_messages(actor: Actor, guild: Guild, **query: Any) -> Any:

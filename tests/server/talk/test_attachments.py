@@ -106,12 +106,12 @@ async def test_is_spoiler_marks_spoilers_from_the_date_and_the_prefix_always(wor
 async def test_invalid_files_are_rejected(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    rejected = await send_files(bob, messages_path(guild), ("a.png", PNG), attachments=[{"id": 5}])
-    assert rejected.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
-    rejected = await send_files(
+    rejected_response = await send_files(bob, messages_path(guild), ("a.png", PNG), attachments=[{"id": 5}])
+    assert rejected_response.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
+    rejected_response = await send_files(
         bob, messages_path(guild), ("a.png", PNG), attachments=[{"id": 0, "description": "x" * 1025}]
     )
-    assert rejected.errors("attachments.0.description") == ["BASE_TYPE_MAX_LENGTH"]
+    assert rejected_response.errors("attachments.0.description") == ["BASE_TYPE_MAX_LENGTH"]
     (await send_files(bob, messages_path(guild), *[("a.png", PNG)] * 11)).rejected(400, 30015)
     (await send_files(bob, messages_path(guild), ("a.bin", bytes((10 << 20) + 1)))).rejected(413, 50045)
     await guild.overwrite(guild.general, guild.id, deny=Permissions.ATTACH_FILES, target_type=OverwriteType.ROLE)
@@ -129,13 +129,13 @@ async def test_a_file_inside_an_embed_is_not_listed(world: World) -> None:
             {"image": {"url": "attachment://my cat.png"}, "footer": {"text": "f", "icon_url": "attachment://b.txt"}}
         ],
     )
-    shown = message.ok()
-    assert [attachment["filename"] for attachment in shown["attachments"]] == ["b.txt"]
-    image = shown["embeds"][0]["image"]
+    message_view = message.ok()
+    assert [attachment["filename"] for attachment in message_view["attachments"]] == ["b.txt"]
+    image = message_view["embeds"][0]["image"]
     assert "/my_cat.png?ex=" in image["url"]
     assert image["proxy_url"] == image["url"].replace("/cdn/", "/cdn/media/")
     assert (image["width"], image["height"]) == (128, 128)
-    assert shown["embeds"][0]["footer"]["icon_url"] == "attachment://b.txt"
+    assert message_view["embeds"][0]["footer"]["icon_url"] == "attachment://b.txt"
 
 
 async def test_a_file_inside_a_component_is_shown_with_its_url(world: World) -> None:
@@ -161,23 +161,27 @@ async def test_an_edit_retains_exactly_the_files_it_lists(world: World) -> None:
     guild = await world.guild()
     message = (await send_files(guild.owner, messages_path(guild), ("a.png", PNG), ("b.png", PNG), content="x")).ok()
     message_path = f"{messages_path(guild)}/{message['id']}"
-    first, second = message["attachments"]
+    first_file, second_file = message["attachments"]
 
     async def edited_filenames(**body: Any) -> list[str]:
-        shown = (await guild.owner.patch(message_path, json=body)).ok()
-        return [attachment["filename"] for attachment in shown["attachments"]]
+        edited_message_view = (await guild.owner.patch(message_path, json=body)).ok()
+        return [attachment["filename"] for attachment in edited_message_view["attachments"]]
 
     assert await edited_filenames(content="y") == ["a.png", "b.png"]
     extended = (await send_files(guild.owner, message_path, ("c.png", PNG), method="PATCH")).ok()
     assert [attachment["filename"] for attachment in extended["attachments"]] == ["a.png", "b.png", "c.png"]
-    metadata = [{"id": second["id"], "description": "retained"}, {"id": 0}]
-    edited = (await send_files(guild.owner, message_path, ("d.png", PNG), method="PATCH", attachments=metadata)).ok()
-    assert [(attachment["filename"], attachment.get("description")) for attachment in edited["attachments"]] == [
+    metadata = [{"id": second_file["id"], "description": "retained"}, {"id": 0}]
+    edited_message = (
+        await send_files(guild.owner, message_path, ("d.png", PNG), method="PATCH", attachments=metadata)
+    ).ok()
+    assert [
+        (attachment["filename"], attachment.get("description")) for attachment in edited_message["attachments"]
+    ] == [
         ("b.png", "retained"),
         ("d.png", None),
     ]
-    rejected = await guild.owner.patch(message_path, json={"attachments": [{"id": first["id"]}]})
-    assert rejected.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
+    rejected_response = await guild.owner.patch(message_path, json={"attachments": [{"id": first_file["id"]}]})
+    assert rejected_response.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
     assert await edited_filenames(attachments=[]) == []
 
 
@@ -186,13 +190,16 @@ async def test_a_voice_message_is_a_single_sound_file(world: World) -> None:
     guild = await world.guild(None, bob)
     voice: dict[str, Any] = {"flags": MessageFlags.IS_VOICE_MESSAGE}
     metadata = [{"id": 0, "duration_secs": 1.5, "waveform": "AAAA"}]
-    shown = (await send_files(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata)).ok()
-    assert shown["flags"] == MessageFlags.IS_VOICE_MESSAGE
-    assert (shown["attachments"][0]["duration_secs"], shown["attachments"][0]["waveform"]) == (1.5, "AAAA")
+    voice_message = (await send_files(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata)).ok()
+    assert voice_message["flags"] == MessageFlags.IS_VOICE_MESSAGE
+    assert (voice_message["attachments"][0]["duration_secs"], voice_message["attachments"][0]["waveform"]) == (
+        1.5,
+        "AAAA",
+    )
     too_long = {"content": "x", "attachments": [{"id": 0, "duration_secs": 1e300}]}
-    rejected = await guild.owner.post(f"/channels/{guild.general}/messages", json=too_long)
-    assert rejected.errors("attachments.0.duration_secs") == ["NUMBER_TYPE_MAX"]
-    (await bob.patch(f"{messages_path(guild)}/{shown['id']}", json={"content": "x"})).rejected(400, 50162)
+    rejected_response = await guild.owner.post(f"/channels/{guild.general}/messages", json=too_long)
+    assert rejected_response.errors("attachments.0.duration_secs") == ["NUMBER_TYPE_MAX"]
+    (await bob.patch(f"{messages_path(guild)}/{voice_message['id']}", json={"content": "x"})).rejected(400, 50162)
     (await send_files(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata, content="x")).rejected(
         400, 50159
     )
@@ -272,15 +279,19 @@ async def test_a_boosted_guild_accepts_larger_files(world: World) -> None:
     (await send_files(guild.owner, messages_path(guild), large_file)).rejected(413, 50045)
 
     await world.grant_to_guild(guild, tier=2)
-    created = (await send_files(guild.owner, messages_path(guild), large_file)).ok()
-    assert created["attachments"][0]["size"] == (10 << 20) + 1
+    sent_message = (await send_files(guild.owner, messages_path(guild), large_file)).ok()
+    assert sent_message["attachments"][0]["size"] == (10 << 20) + 1
     larger_file = ("other.bin", bytes((10 << 20) + 2))
-    edited = (
+    edited_message = (
         await send_files(
-            guild.owner, f"{messages_path(guild)}/{created['id']}", larger_file, method="PATCH", attachments=[{"id": 0}]
+            guild.owner,
+            f"{messages_path(guild)}/{sent_message['id']}",
+            larger_file,
+            method="PATCH",
+            attachments=[{"id": 0}],
         )
     ).ok()
-    assert [attachment["size"] for attachment in edited["attachments"]] == [(10 << 20) + 2]
+    assert [attachment["size"] for attachment in edited_message["attachments"]] == [(10 << 20) + 2]
 
 
 async def files_exist(world: World, *sent_messages: Any) -> list[bool]:
@@ -299,15 +310,15 @@ async def wait_until_files_exist(world: World, expected: list[bool], *sent_messa
 async def test_files_are_deleted_a_day_after_their_messages(world: World) -> None:
     guild = await world.guild()
     deleted_channel_id = await guild.channel("deleted")
-    first, second, third, remaining = [
+    first_message, second_message, third_message, remaining_message = [
         (await send_files(guild.owner, messages_path(guild), ("a.png", PNG))).ok() for _ in range(4)
     ]
     in_deleted = (await send_files(guild.owner, f"/channels/{deleted_channel_id}/messages", ("a.png", PNG))).ok()
-    (await guild.owner.delete(f"{messages_path(guild)}/{first['id']}")).ok()
-    bulk = {"messages": [second["id"], third["id"]]}
+    (await guild.owner.delete(f"{messages_path(guild)}/{first_message['id']}")).ok()
+    bulk = {"messages": [second_message["id"], third_message["id"]]}
     (await guild.owner.post(f"{messages_path(guild)}/bulk-delete", json=bulk)).ok()
     (await guild.owner.delete(f"/channels/{deleted_channel_id}")).ok()
-    sent_messages = (first, second, third, remaining, in_deleted)
+    sent_messages = (first_message, second_message, third_message, remaining_message, in_deleted)
     count_sql = "SELECT COUNT(*) FROM messages WHERE channel_id = ?"
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while await world.write(lambda call: call.tx.value(count_sql, deleted_channel_id)):

@@ -96,8 +96,8 @@ async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: Worl
     guild, _ = await create_guild_with_member(world)
     role_id, channel_id = await guild.role("trusted"), await guild.channel("alerts")
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
-    other = await world.bot(guild)
-    manager_session, other_session = await manager.connect(), await other.connect()
+    other_bot = await world.bot(guild)
+    manager_session, other_session = await manager.connect(), await other_bot.connect()
     body = keyword_rule(
         "bad*",
         actions=[
@@ -132,7 +132,7 @@ async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: Worl
 
 async def test_a_rule_has_defaults(world: World) -> None:
     guild, _ = await create_guild_with_member(world)
-    created = [
+    created_rules = [
         await create_rule(
             guild,
             {
@@ -178,18 +178,18 @@ async def test_a_rule_has_defaults(world: World) -> None:
     ]
 
     keyword_metadata = {"keyword_filter": [], "regex_patterns": [], "allow_list": []}
-    assert [rule["trigger_metadata"] for rule in created] == [
+    assert [rule["trigger_metadata"] for rule in created_rules] == [
         keyword_metadata,
         {},
         {"presets": [PROFANITY, SLURS], "allow_list": []},
         {"mention_total_limit": 20, "mention_raid_protection_enabled": False},
         keyword_metadata,
     ]
-    assert [rule["actions"][0]["type"] for rule in created] == [
+    assert [rule["actions"][0]["type"] for rule in created_rules] == [
         *[AutoModerationActionType.BLOCK_MESSAGE] * 4,
         AutoModerationActionType.BLOCK_MEMBER_INTERACTION,
     ]
-    assert not any(rule["enabled"] for rule in created)
+    assert not any(rule["enabled"] for rule in created_rules)
 
 
 async def test_a_rule_is_updated_and_deleted(world: World) -> None:
@@ -199,25 +199,25 @@ async def test_a_rule_is_updated_and_deleted(world: World) -> None:
     path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
 
     unchanged = (await guild.owner.patch(path, json={"name": "words"})).ok()
-    changed = (
+    changed_rule = (
         await guild.owner.patch(
             path, json={"name": "new", "enabled": False, "trigger_metadata": {"keyword_filter": ["worse"]}}
         )
     ).ok()
 
     assert unchanged == rule
-    assert changed == rule | {
+    assert changed_rule == rule | {
         "name": "new",
         "enabled": False,
         "trigger_metadata": rule["trigger_metadata"] | {"keyword_filter": ["worse"]},
     }
-    assert await session.next("AUTO_MODERATION_RULE_UPDATE") == changed
+    assert await session.next("AUTO_MODERATION_RULE_UPDATE") == changed_rule
     [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_UPDATE)
     assert {change["key"] for change in entry["changes"]} == {"name", "enabled", "trigger_metadata"}
 
     assert (await guild.owner.delete(path)).status == 204
 
-    assert await session.next("AUTO_MODERATION_RULE_DELETE") == changed
+    assert await session.next("AUTO_MODERATION_RULE_DELETE") == changed_rule
     [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_DELETE)
     assert {"key": "name", "old_value": "new"} in entry["changes"]
     for response in (
@@ -242,8 +242,8 @@ async def test_rules_require_manage_guild(world: World) -> None:
     ):
         (await bob.request(method, url, json=body)).rejected(403, 50013)
         (await stranger.request(method, url, json=body)).rejected(403, 50001)
-    other = await world.guild(guild.owner)
-    other_guild_path = f"/guilds/{other.id}/auto-moderation/rules/{rule['id']}"
+    other_guild = await world.guild(guild.owner)
+    other_guild_path = f"/guilds/{other_guild.id}/auto-moderation/rules/{rule['id']}"
     (await guild.owner.get(other_guild_path)).rejected(404, 0)
 
 
@@ -461,7 +461,7 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
     response = await post_message(bob, guild, "so BADLY said", nonce="1", enforce_nonce=True)
 
     assert response.rejected(400, 200000)["message"] == "Not here, please."
-    common = {
+    common_event_fields = {
         "guild_id": str(guild.id),
         "rule_id": rule["id"],
         "rule_trigger_type": AutoModerationTriggerType.KEYWORD,
@@ -473,13 +473,13 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
     }
     executions = {}
     for _ in range(3):
-        executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
-        executions[executed["action"]["type"]] = executed
-    assert executions[AutoModerationActionType.BLOCK_MESSAGE] == {**common, "action": rule["actions"][0]}
-    assert executions[AutoModerationActionType.TIMEOUT] == {**common, "action": rule["actions"][2]}
+        execution_event = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+        executions[execution_event["action"]["type"]] = execution_event
+    assert executions[AutoModerationActionType.BLOCK_MESSAGE] == {**common_event_fields, "action": rule["actions"][0]}
+    assert executions[AutoModerationActionType.TIMEOUT] == {**common_event_fields, "action": rule["actions"][2]}
     [message] = (await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()
     assert executions[AutoModerationActionType.SEND_ALERT_MESSAGE] == {
-        **common,
+        **common_event_fields,
         "action": rule["actions"][1],
         "alert_system_message_id": message["id"],
     }
@@ -522,8 +522,8 @@ async def test_a_message_that_is_not_blocked_is_created_and_flagged(world: World
 
     message = await guild.send_message(bob, "bad but said")
 
-    executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
-    assert executed["message_id"] == message["id"]
+    execution_event = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    assert execution_event["message_id"] == message["id"]
     [alert_message] = (await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()
     fields = {field["name"]: field["value"] for field in alert_message["embeds"][0]["fields"]}
     assert fields["flagged_message_id"] == message["id"]
@@ -541,8 +541,12 @@ async def test_content_is_hidden_from_bots_without_the_intent(world: World) -> N
 
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
-    executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
-    assert (executed["content"], executed["matched_content"], executed["matched_keyword"]) == ("", None, "bad")
+    execution_event = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    assert (execution_event["content"], execution_event["matched_content"], execution_event["matched_keyword"]) == (
+        "",
+        None,
+        "bad",
+    )
 
 
 async def test_execution_events_require_manage_guild_and_the_intent(world: World) -> None:
@@ -626,13 +630,13 @@ async def test_webhooks_and_interaction_responses_are_not_checked(world: World) 
     await create_rule(guild, keyword_rule("bad"))
     (await post_message(bob, guild, "bad")).rejected(400, 200000)
 
-    interaction, deferred = (
+    interaction, deferred_interaction = (
         await interactions.run_command(await interactions.create_command()),
         await interactions.run_command(await interactions.create_command("later")),
     )
     await interaction.respond_with_message(content="bad")
-    (await deferred.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
-    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "bad"})).ok()
+    (await deferred_interaction.respond(InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE)).ok()
+    (await deferred_interaction.webhook_request("PATCH", "/messages/@original", json={"content": "bad"})).ok()
     (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "very bad"})).ok()
     (await interaction.webhook_request("POST", json={"content": "bad"})).ok()
     webhook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
@@ -866,8 +870,8 @@ async def test_a_member_who_joins_with_a_blocked_name_is_quarantined(world: Worl
 
     member = await session.next("GUILD_MEMBER_UPDATE")
     assert (member["user"]["id"], member["flags"]) == (str(eve.id), NAME_QUARANTINED)
-    executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
-    assert executed == {
+    execution_event = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    assert execution_event == {
         "guild_id": str(guild.id),
         "action": {"type": AutoModerationActionType.BLOCK_MEMBER_INTERACTION, "metadata": {}},
         "rule_id": rule["id"],
@@ -921,13 +925,13 @@ async def test_a_quarantined_moderator_receives_no_moderation_events(world: Worl
 
 async def test_a_display_name_is_checked_in_every_guild_with_profile_rules(world: World) -> None:
     guild, bob = await create_guild_with_member(world)
-    other = await world.guild(None, bob)
+    other_guild = await world.guild(None, bob)
     await create_rule(guild, profile_rule("villain"))
 
     (await bob.patch("/users/@me", json={"global_name": "Villain"})).ok()
 
     assert await fetch_member_flags(guild, bob) == NAME_QUARANTINED
-    assert await fetch_member_flags(other, bob) == 0
+    assert await fetch_member_flags(other_guild, bob) == 0
 
 
 async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) -> None:
@@ -945,9 +949,13 @@ async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) ->
 
     event = await session.next("GUILD_MEMBER_UPDATE", lambda event: event["flags"] == TAG_QUARANTINED)
     assert event["user"]["id"] == str(bob.id)
-    executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
-    assert (executed["content"], executed["matched_keyword"], executed["matched_content"]) == ("EVIL", "evil", "EVIL")
-    assert (executed["rule_id"], executed["user_id"]) == (rule["id"], str(bob.id))
+    execution_event = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
+    assert (execution_event["content"], execution_event["matched_keyword"], execution_event["matched_content"]) == (
+        "EVIL",
+        "evil",
+        "EVIL",
+    )
+    assert (execution_event["rule_id"], execution_event["user_id"]) == (rule["id"], str(bob.id))
     assert len(await guild.audit_entries(AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)) == 1
     (await post_message(bob, guild, "hello")).rejected(403, 50013)
     await club.send_message(bob, "hello")
@@ -983,8 +991,8 @@ async def test_managers_and_exempt_roles_are_never_quarantined(world: World) -> 
     await create_rule(guild, profile_rule("villain", exempt_roles=[str(trusted_role_id)]))
 
     for user in (bob, guild.owner):
-        changed = (await user.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "villain"})).ok()
-        assert changed["flags"] == 0
+        changed_member = (await user.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "villain"})).ok()
+        assert changed_member["flags"] == 0
 
 
 async def test_changing_or_deleting_a_rule_releases_quarantined_members(world: World) -> None:

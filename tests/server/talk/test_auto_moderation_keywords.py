@@ -80,31 +80,36 @@ STAR_POSITIONS = (("", "*"), ("*", ""), ("*", "*"))
 
 
 @pytest.mark.parametrize(
-    ("keywords", "patterns", "allowed", "text"),
+    ("keywords", "patterns", "allow_list", "text"),
     [
         (["*a*"] * 1000, [], ["*a*"], "a" * 4000),
         ([f"*{'a' * length}*" for length in range(1, 58)], [], [f"*{'a' * 58}*"], "a" * 4000),
         (
-            [f"{left}{'a' * length}{right}" for length in range(1, 59) for left, right in STAR_POSITIONS],
+            [f"{prefix}{'a' * length}{suffix}" for length in range(1, 59) for prefix, suffix in STAR_POSITIONS],
             [],
             [f"*{'a' * 58}*"],
             "x" + "a" * 3998 + "x",
         ),
         (
-            [f"*{RANDOM_TEXT[at : at + 1 + at % 18]}*" for at in range(1000)],
+            [f"*{RANDOM_TEXT[offset : offset + 1 + offset % 18]}*" for offset in range(1000)],
             [],
-            [f"*{RANDOM_TEXT[at : at + 58]}*" for at in range(0, 4000, 40)],
+            [f"*{RANDOM_TEXT[offset : offset + 58]}*" for offset in range(0, 4000, 40)],
             RANDOM_TEXT,
         ),
-        ([f"*{'a' * (58 - at % 50)}{chr(98 + at // 50)}{'a' * (at % 50)}*" for at in range(1000)], [], [], "a" * 4000),
+        (
+            [f"*{'a' * (58 - offset % 50)}{chr(98 + offset // 50)}{'a' * (offset % 50)}*" for offset in range(1000)],
+            [],
+            [],
+            "a" * 4000,
+        ),
         ([f"*{'a' * length}{end}*" for length in range(1, 57) for end in "bcdefghijklmnopqr"], [], [], "a" * 4000),
         ([], ["a"], ["*a*"], "a" * 4000),
     ],
 )
 def test_the_number_of_lookups_depends_only_on_the_text_and_the_longest_keyword(
-    keywords: list[str], patterns: list[str], allowed: list[str], text: str
+    keywords: list[str], patterns: list[str], allow_list: list[str], text: str
 ) -> None:
-    matcher = Matcher(keywords, patterns, allowed)
+    matcher = Matcher(keywords, patterns, allow_list)
     keyword_lists = (matcher._keywords, matcher._allow_list)
     for keyword_list in keyword_lists:
         keyword_list._ranks = CountingList(keyword_list._ranks)

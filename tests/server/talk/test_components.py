@@ -18,8 +18,8 @@ from hubbub.server.talk.messages.content import components
 from hubbub.server.transports.cdn import default_avatar
 from tests.world import NOW_MS, ApiResponse, World
 
-TEXT: dict[str, Any] = {"type": ComponentType.TEXT_DISPLAY, "content": "hello"}
-LINK: dict[str, Any] = {
+TEXT_DISPLAY: dict[str, Any] = {"type": ComponentType.TEXT_DISPLAY, "content": "hello"}
+LINK_BUTTON: dict[str, Any] = {
     "type": ComponentType.BUTTON,
     "style": ButtonStyle.LINK,
     "label": "go",
@@ -62,8 +62,8 @@ def text_input(**fields: Any) -> dict[str, Any]:
 
 def to_request(component_list: list[Any]) -> list[Any]:
     """Return components as the server decodes them from a request, without enum members."""
-    decoded: list[Any] = json.loads(json.dumps(component_list))
-    return decoded
+    request_components: list[Any] = json.loads(json.dumps(component_list))
+    return request_components
 
 
 def find_errors(
@@ -89,7 +89,7 @@ def find_errors(
     return errors_by_path
 
 
-IN_ROW = "components.0.components.0"
+FIRST_BUTTON_PATH = "components.0.components.0"
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ IN_ROW = "components.0.components.0"
         (button(emoji="x"), "emoji", "MODEL_TYPE_CONVERT"),
         (button(emoji={}), "emoji.name", "BASE_TYPE_REQUIRED"),
         (button(emoji={"id": "x"}), "emoji.id", "NUMBER_TYPE_COERCE"),
-        ({**LINK, "url": None}, "url", "BASE_TYPE_REQUIRED"),
-        ({**LINK, "url": "https://a/" + "x" * 512}, "url", "BASE_TYPE_MAX_LENGTH"),
-        ({**LINK, "url": "javascript:alert(1)"}, "url", "URL_TYPE_INVALID_SCHEME"),
-        ({**LINK, "url": "nothing"}, "url", "URL_TYPE_INVALID_URL"),
-        ({**LINK, "custom_id": "x"}, "custom_id", "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE"),
+        ({**LINK_BUTTON, "url": None}, "url", "BASE_TYPE_REQUIRED"),
+        ({**LINK_BUTTON, "url": "https://a/" + "x" * 512}, "url", "BASE_TYPE_MAX_LENGTH"),
+        ({**LINK_BUTTON, "url": "javascript:alert(1)"}, "url", "URL_TYPE_INVALID_SCHEME"),
+        ({**LINK_BUTTON, "url": "nothing"}, "url", "URL_TYPE_INVALID_URL"),
+        ({**LINK_BUTTON, "custom_id": "x"}, "custom_id", "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE"),
         ({"type": ComponentType.BUTTON, "style": ButtonStyle.PREMIUM}, "sku_id", "BASE_TYPE_REQUIRED"),
         ({"type": ComponentType.BUTTON, "style": ButtonStyle.PREMIUM, "sku_id": "x"}, "sku_id", "NUMBER_TYPE_COERCE"),
         (
@@ -171,7 +171,7 @@ IN_ROW = "components.0.components.0"
         ({"type": 2.0}, "type", "NUMBER_TYPE_COERCE"),
         (string_select(min_values=1.0), "min_values", "NUMBER_TYPE_COERCE"),
         (text_input(), "type", "COMPONENT_TYPE_INVALID"),
-        (TEXT, "type", "COMPONENT_TYPE_INVALID"),
+        (TEXT_DISPLAY, "type", "COMPONENT_TYPE_INVALID"),
         ({"custom_id": "x"}, "type", "BASE_TYPE_REQUIRED"),
         ({"type": "2"}, "type", "NUMBER_TYPE_COERCE"),
         (button(id="x"), "id", "NUMBER_TYPE_COERCE"),
@@ -182,7 +182,7 @@ IN_ROW = "components.0.components.0"
 def test_components_in_a_row_are_validated(component: dict[str, Any], path: str, code: str) -> None:
     errors_by_path = find_errors([action_row(component)])
 
-    assert errors_by_path.get(f"{IN_ROW}.{path}") == [code], errors_by_path
+    assert errors_by_path.get(f"{FIRST_BUTTON_PATH}.{path}") == [code], errors_by_path
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_components_in_a_row_are_validated(component: dict[str, Any], path: str,
         button(),
         button(label=None, emoji={"name": "👍"}),
         button(emoji={"id": "123", "name": "x"}, disabled=True),
-        LINK,
+        LINK_BUTTON,
         {"type": ComponentType.BUTTON, "style": ButtonStyle.PREMIUM, "sku_id": "123"},
         string_select(),
         string_select(min_values=0, max_values=2, placeholder="x" * 150, disabled=True),
@@ -232,8 +232,11 @@ def test_a_row_accepts_every_interactive_component(component: dict[str, Any]) ->
             {"components.0.components.1.id": ["SET_TYPE_ALREADY_CONTAINS_VALUE"]},
         ),
         ([5], {"components.0": ["MODEL_TYPE_CONVERT"]}),
-        ([TEXT], {"components.0.type": ["COMPONENT_TYPE_INVALID"]}),
-        ([{"type": ComponentType.CONTAINER, "components": [TEXT]}], {"components.0.type": ["COMPONENT_TYPE_INVALID"]}),
+        ([TEXT_DISPLAY], {"components.0.type": ["COMPONENT_TYPE_INVALID"]}),
+        (
+            [{"type": ComponentType.CONTAINER, "components": [TEXT_DISPLAY]}],
+            {"components.0.type": ["COMPONENT_TYPE_INVALID"]},
+        ),
     ],
 )
 def test_action_rows_of_a_message_are_validated(
@@ -251,9 +254,9 @@ def test_action_rows_of_a_message_are_validated(
         ({"type": ComponentType.TEXT_DISPLAY, "content": ""}, "content", "BASE_TYPE_BAD_LENGTH"),
         ({"type": ComponentType.TEXT_DISPLAY, "content": "  "}, "content", "BASE_TYPE_REQUIRED"),
         ({"type": ComponentType.TEXT_DISPLAY, "content": "x" * 4001}, "content", "BASE_TYPE_BAD_LENGTH"),
-        ({"type": ComponentType.SECTION, "components": [TEXT]}, "accessory", "BASE_TYPE_REQUIRED"),
+        ({"type": ComponentType.SECTION, "components": [TEXT_DISPLAY]}, "accessory", "BASE_TYPE_REQUIRED"),
         (
-            {"type": ComponentType.SECTION, "components": [TEXT] * 4, "accessory": THUMBNAIL},
+            {"type": ComponentType.SECTION, "components": [TEXT_DISPLAY] * 4, "accessory": THUMBNAIL},
             "components",
             "BASE_TYPE_BAD_LENGTH",
         ),
@@ -268,12 +271,16 @@ def test_action_rows_of_a_message_are_validated(
             "COMPONENT_TYPE_INVALID",
         ),
         (
-            {"type": ComponentType.SECTION, "components": [TEXT], "accessory": string_select()},
+            {"type": ComponentType.SECTION, "components": [TEXT_DISPLAY], "accessory": string_select()},
             "accessory.type",
             "COMPONENT_TYPE_INVALID",
         ),
         (
-            {"type": ComponentType.SECTION, "components": [TEXT], "accessory": {"type": ComponentType.THUMBNAIL}},
+            {
+                "type": ComponentType.SECTION,
+                "components": [TEXT_DISPLAY],
+                "accessory": {"type": ComponentType.THUMBNAIL},
+            },
             "accessory.media",
             "BASE_TYPE_REQUIRED",
         ),
@@ -302,12 +309,15 @@ def test_action_rows_of_a_message_are_validated(
         ({"type": ComponentType.SEPARATOR, "divider": "x"}, "divider", "BOOLEAN_TYPE_CONVERT"),
         ({"type": ComponentType.CONTAINER, "components": []}, "components", "BASE_TYPE_BAD_LENGTH"),
         (
-            {"type": ComponentType.CONTAINER, "components": [TEXT], "accent_color": 0x1000000},
+            {"type": ComponentType.CONTAINER, "components": [TEXT_DISPLAY], "accent_color": 0x1000000},
             "accent_color",
             "NUMBER_TYPE_MAX",
         ),
         (
-            {"type": ComponentType.CONTAINER, "components": [{"type": ComponentType.CONTAINER, "components": [TEXT]}]},
+            {
+                "type": ComponentType.CONTAINER,
+                "components": [{"type": ComponentType.CONTAINER, "components": [TEXT_DISPLAY]}],
+            },
             "components.0.type",
             "COMPONENT_TYPE_INVALID",
         ),
@@ -324,16 +334,16 @@ def test_components_v2_messages_are_validated(component: dict[str, Any], path: s
 
 def test_a_components_v2_message_accepts_every_layout() -> None:
     component_list = [
-        TEXT,
+        TEXT_DISPLAY,
         action_row(button()),
-        {"type": ComponentType.SECTION, "components": [TEXT] * 3, "accessory": THUMBNAIL},
-        {"type": ComponentType.SECTION, "components": [TEXT], "accessory": button(custom_id="c")},
+        {"type": ComponentType.SECTION, "components": [TEXT_DISPLAY] * 3, "accessory": THUMBNAIL},
+        {"type": ComponentType.SECTION, "components": [TEXT_DISPLAY], "accessory": button(custom_id="c")},
         {"type": ComponentType.MEDIA_GALLERY, "items": [{"media": MEDIA, "description": "x", "spoiler": True}] * 10},
         {"type": ComponentType.FILE, "file": {"url": "attachment://a.txt"}, "spoiler": True},
         {"type": ComponentType.SEPARATOR, "divider": False, "spacing": 2},
         {
             "type": ComponentType.CONTAINER,
-            "components": [TEXT, action_row(string_select())],
+            "components": [TEXT_DISPLAY, action_row(string_select())],
             "accent_color": None,
             "spoiler": True,
         },
@@ -363,30 +373,30 @@ async def test_messages_older_than_components_v2_report_component_id_zero(world:
         return await guild.send_message(bot, "x", components=[action_row(button(id=7), id=5)], **body)
 
     world.clock.set(change_ms - 1)
-    old = await send_message()
+    old_message = await send_message()
     world.clock.set(change_ms)
-    new = await send_message()
+    new_message = await send_message()
 
     def component_ids(message: dict[str, Any]) -> list[int]:
         return [component["id"] for component in components.walk_components(message["components"])]
 
-    assert (component_ids(old), component_ids(new)) == ([0, 0], [5, 7])
-    path = f"/channels/{guild.general}/messages/{old['id']}"
+    assert (component_ids(old_message), component_ids(new_message)) == ([0, 0], [5, 7])
+    path = f"/channels/{guild.general}/messages/{old_message['id']}"
     assert component_ids((await bot.get(path)).ok()) == [0, 0]
     stored_components = (await bot.get(path)).ok()["components"]
     assert component_ids((await bot.patch(path, json={"components": stored_components})).ok()) == [1, 2]
 
 
 def test_components_are_numbered_depth_first_and_skip_explicit_ids() -> None:
-    section = {"type": ComponentType.SECTION, "components": [TEXT], "accessory": button(id=2)}
+    section = {"type": ComponentType.SECTION, "components": [TEXT_DISPLAY], "accessory": button(id=2)}
     component_list = to_request(
         [{"type": ComponentType.CONTAINER, "id": 0, "components": [section, action_row(string_select())]}]
     )
 
     components.validate_message_components(component_list, errors.FormErrors(), is_v2=True, now_ms=NOW_MS)
 
-    ids = [component["id"] for component in components.walk_components(component_list)]
-    assert ids == [1, 3, 4, 2, 5, 6]
+    component_ids = [component["id"] for component in components.walk_components(component_list)]
+    assert component_ids == [1, 3, 4, 2, 5, 6]
 
 
 def test_unknown_keys_of_a_component_are_dropped() -> None:
@@ -435,7 +445,7 @@ def test_validation_is_idempotent() -> None:
         (label(text_input(), description="x" * 101), "description", "BASE_TYPE_BAD_LENGTH"),
         ({"type": ComponentType.LABEL, "label": "x"}, "component", "BASE_TYPE_REQUIRED"),
         (label(button()), "component.type", "COMPONENT_TYPE_INVALID"),
-        (label(TEXT), "component.type", "COMPONENT_TYPE_INVALID"),
+        (label(TEXT_DISPLAY), "component.type", "COMPONENT_TYPE_INVALID"),
         (label(label(text_input())), "component.type", "COMPONENT_TYPE_INVALID"),
         (string_select(), "type", "COMPONENT_TYPE_INVALID"),
         (action_row(string_select()), "components.0.type", "COMPONENT_TYPE_INVALID"),
@@ -457,7 +467,7 @@ def test_validation_is_idempotent() -> None:
         (label(text_input(disabled=True)), "component.disabled", "COMPONENT_FIELD_INVALID"),
         (label(text_input(disabled=1)), "component.disabled", "BOOLEAN_TYPE_CONVERT"),
         (label(text_input(), disabled=True), "disabled", "COMPONENT_FIELD_INVALID"),
-        ({**TEXT, "disabled": True}, "disabled", "COMPONENT_FIELD_INVALID"),
+        ({**TEXT_DISPLAY, "disabled": True}, "disabled", "COMPONENT_FIELD_INVALID"),
         (action_row(text_input(label="x", disabled=True)), "components.0.disabled", "COMPONENT_FIELD_INVALID"),
         (
             label(
@@ -610,7 +620,7 @@ def test_validation_is_idempotent() -> None:
             "component.required",
             "COMPONENT_FIELD_INVALID",
         ),
-        ({"type": ComponentType.CONTAINER, "components": [TEXT]}, "type", "COMPONENT_TYPE_INVALID"),
+        ({"type": ComponentType.CONTAINER, "components": [TEXT_DISPLAY]}, "type", "COMPONENT_TYPE_INVALID"),
     ],
 )
 def test_modals_are_validated(component: dict[str, Any], path: str, code: str) -> None:
@@ -622,7 +632,7 @@ def test_modals_are_validated(component: dict[str, Any], path: str, code: str) -
 @pytest.mark.parametrize(
     "component",
     [
-        TEXT,
+        TEXT_DISPLAY,
         action_row(text_input(label="old")),
         label(text_input(min_length=0, max_length=4000, value="x", placeholder="y", required=False)),
         label(string_select(required=False, min_values=0)),
@@ -658,7 +668,7 @@ def test_a_modal_accepts_every_input(component: dict[str, Any]) -> None:
 
 def test_a_modal_has_one_to_five_components_with_unique_custom_ids() -> None:
     assert find_errors([], is_modal=True) == {"components": ["BASE_TYPE_BAD_LENGTH"]}
-    assert find_errors([TEXT] * 6, is_modal=True) == {"components": ["BASE_TYPE_BAD_LENGTH"]}
+    assert find_errors([TEXT_DISPLAY] * 6, is_modal=True) == {"components": ["BASE_TYPE_BAD_LENGTH"]}
     assert find_errors([label(text_input()), label(text_input())], is_modal=True) == {
         "components.1.component.custom_id": ["COMPONENT_CUSTOM_ID_DUPLICATED"]
     }
@@ -692,7 +702,7 @@ def test_max_values_of_a_checkbox_group_defaults_to_all_options() -> None:
         ),
         pytest.param(
             changes.MODAL_TEXT_DISPLAYS,
-            TEXT,
+            TEXT_DISPLAY,
             "components.0.type",
             marks=pytest.mark.dated(changes.MODAL_TEXT_DISPLAYS),
         ),
@@ -728,8 +738,12 @@ async def test_emoji_of_components_must_exist_and_are_completed(world: World) ->
         body = {"content": "x", "components": [action_row(button(label=None, emoji=emoji))]}
         return await bot.post(f"/channels/{guild.general}/messages", json=body)
 
-    assert (await send({"id": "1", "name": "x"})).errors(f"{IN_ROW}.emoji.id") == ["BUTTON_COMPONENT_INVALID_EMOJI"]
-    assert (await send({"name": "plain words"})).errors(f"{IN_ROW}.emoji.name") == ["BUTTON_COMPONENT_INVALID_EMOJI"]
+    assert (await send({"id": "1", "name": "x"})).errors(f"{FIRST_BUTTON_PATH}.emoji.id") == [
+        "BUTTON_COMPONENT_INVALID_EMOJI"
+    ]
+    assert (await send({"name": "plain words"})).errors(f"{FIRST_BUTTON_PATH}.emoji.name") == [
+        "BUTTON_COMPONENT_INVALID_EMOJI"
+    ]
     image = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
     created_emoji = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "wave", "image": image})).ok()
     for extra in ({}, {"animated": True}, {"animated": {"a": [1]}}, {"name": ["x"], "more": 1}):
@@ -766,8 +780,8 @@ async def test_a_premium_button_requires_an_active_sku_of_the_application(
     }
     port_calls: list[tuple[int, list[int]]] = []
 
-    rejected = await bot.post(f"/channels/{guild.general}/messages", json=body)
-    assert rejected.errors(f"{IN_ROW}.sku_id") == ["BUTTON_COMPONENT_INVALID_SKU"]
+    rejected_response = await bot.post(f"/channels/{guild.general}/messages", json=body)
+    assert rejected_response.errors(f"{FIRST_BUTTON_PATH}.sku_id") == ["BUTTON_COMPONENT_INVALID_SKU"]
 
     def approve_all_skus(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
         port_calls.append((application_id, list(sku_ids)))
@@ -785,7 +799,7 @@ async def test_files_of_components_must_come_with_the_message(world: World) -> N
     thumbnail = {"type": ComponentType.THUMBNAIL, "media": {"url": "attachment://note.txt"}}
     component_list: list[Any] = [
         {"type": ComponentType.FILE, "file": {"url": "attachment://note.txt"}},
-        {"type": ComponentType.SECTION, "components": [TEXT], "accessory": thumbnail},
+        {"type": ComponentType.SECTION, "components": [TEXT_DISPLAY], "accessory": thumbnail},
     ]
 
     async def send(filename: str, *parts: Any) -> ApiResponse:
@@ -797,5 +811,5 @@ async def test_files_of_components_must_come_with_the_message(world: World) -> N
     message = (await send("note.txt", component_list[0])).ok()
     assert (message["components"][0]["name"], message["components"][0]["size"]) == ("note.txt", 4)
     assert (await send("other.txt", component_list[0])).errors("components.0.file.url") == ["ATTACHMENT_NOT_FOUND"]
-    rejected = await send("note.txt", component_list[1])
-    assert rejected.errors("components.0.accessory.media.url") == ["ATTACHMENT_NOT_FOUND"]
+    rejected_response = await send("note.txt", component_list[1])
+    assert rejected_response.errors("components.0.accessory.media.url") == ["ATTACHMENT_NOT_FOUND"]

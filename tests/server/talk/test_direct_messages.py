@@ -129,20 +129,20 @@ async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> 
     bot = await world.bot(guild)
     carol_session = await carol.connect()
 
-    created = await create_group(alice, bob, carol)
-    assert created["type"] == ChannelType.GROUP_DM
-    assert created["owner_id"] == str(alice.id)
-    assert created["name"] is None
-    assert created["icon"] is None
-    assert "application_id" not in created
-    assert "managed" not in created
-    assert [user["id"] for user in created["recipients"]] == [str(bob.id), str(carol.id)]
+    group = await create_group(alice, bob, carol)
+    assert group["type"] == ChannelType.GROUP_DM
+    assert group["owner_id"] == str(alice.id)
+    assert group["name"] is None
+    assert group["icon"] is None
+    assert "application_id" not in group
+    assert "managed" not in group
+    assert [user["id"] for user in group["recipients"]] == [str(bob.id), str(carol.id)]
     event = await carol_session.next("CHANNEL_CREATE")
     assert [user["id"] for user in event["recipients"]] == [str(alice.id), str(bob.id)]
-    assert await list_channel_ids(carol) == [created["id"]]
+    assert await list_channel_ids(carol) == [group["id"]]
 
-    for others in ([bob, stranger], [bob, bot]):
-        body = {"recipients": [str(user.id) for user in others]}
+    for invited_actors in ([bob, stranger], [bob, bot]):
+        body = {"recipients": [str(user.id) for user in invited_actors]}
         (await alice.post(MY_CHANNELS_PATH, json=body)).rejected(400, 50033)
     (await alice.post(MY_CHANNELS_PATH, json={"recipients": [str(bob.id), "1"]})).rejected(404, 10013)
 
@@ -163,8 +163,8 @@ async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> Non
 async def test_a_user_is_added_to_a_group(world: World) -> None:
     alice, bob, carol, dave = [await world.user() for _ in range(4)]
     await world.guild(alice, bob, carol, dave)
-    created = await create_group(alice, bob, carol)
-    path = f"/channels/{created['id']}/recipients/{dave.id}"
+    group = await create_group(alice, bob, carol)
+    path = f"/channels/{group['id']}/recipients/{dave.id}"
     bob_session, dave_session = await bob.connect(), await dave.connect()
 
     (await dave.put(path)).rejected(403, 50001)
@@ -173,16 +173,16 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
     assert response.status == 201
     assert len(response.ok()["recipients"]) == 3
     event = await bob_session.next("CHANNEL_RECIPIENT_ADD")
-    assert event["channel_id"] == created["id"]
+    assert event["channel_id"] == group["id"]
     assert event["user"]["id"] == str(dave.id)
     system_message = await bob_session.next("MESSAGE_CREATE")
     assert system_message["type"] == MessageType.RECIPIENT_ADD
     assert system_message["author"]["id"] == str(bob.id)
     assert [user["id"] for user in system_message["mentions"]] == [str(dave.id)]
-    assert (await dave_session.next("CHANNEL_CREATE"))["id"] == created["id"]
+    assert (await dave_session.next("CHANNEL_CREATE"))["id"] == group["id"]
     await dave_session.assert_not_received("CHANNEL_RECIPIENT_ADD")
     assert (await bob.put(path)).status == 204
-    (await bob.put(f"/channels/{created['id']}/recipients/1")).rejected(404, 10013)
+    (await bob.put(f"/channels/{group['id']}/recipients/1")).rejected(404, 10013)
     channel = await open_dm(alice, bob)
     (await alice.put(f"/channels/{channel['id']}/recipients/{dave.id}")).rejected(400, 50024)
 
@@ -190,15 +190,15 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
 async def test_the_owner_removes_members_and_every_member_can_leave(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
-    created = await create_group(alice, bob, carol)
-    path = f"/channels/{created['id']}"
+    group = await create_group(alice, bob, carol)
+    path = f"/channels/{group['id']}"
     bob_session, carol_session = await bob.connect(), await carol.connect()
 
     (await bob.delete(f"{path}/recipients/{carol.id}")).rejected(403, 50013)
     (await alice.delete(f"{path}/recipients/1")).rejected(404, 10013)
     assert (await alice.delete(f"{path}/recipients/{carol.id}")).status == 204
 
-    assert (await carol_session.next("CHANNEL_DELETE"))["id"] == created["id"]
+    assert (await carol_session.next("CHANNEL_DELETE"))["id"] == group["id"]
     assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
     system_message = await bob_session.next("MESSAGE_CREATE")
     assert system_message["type"] == MessageType.RECIPIENT_REMOVE
@@ -207,11 +207,11 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
     (await carol.get(path)).rejected(403, 50001)
     assert await list_channel_ids(carol) == []
 
-    assert (await alice.delete(path)).ok()["id"] == created["id"]
+    assert (await alice.delete(path)).ok()["id"] == group["id"]
     assert (await bob_session.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(alice.id)
-    updated = await bob_session.next("CHANNEL_UPDATE")
-    assert updated["owner_id"] == str(bob.id)
-    assert updated["recipients"] == []
+    updated_event = await bob_session.next("CHANNEL_UPDATE")
+    assert updated_event["owner_id"] == str(bob.id)
+    assert updated_event["recipients"] == []
     assert (await bob_session.next("MESSAGE_CREATE"))["type"] == MessageType.RECIPIENT_REMOVE
 
     assert (await bob.delete(f"{path}/recipients/{bob.id}")).status == 204
@@ -222,12 +222,12 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
 async def test_a_group_is_renamed(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
-    created = await create_group(alice, bob, carol)
+    group = await create_group(alice, bob, carol)
     carol_session = await carol.connect()
-    assert (await bob.patch(f"/channels/{created['id']}", json={"name": "us"})).ok()["name"] == "us"
-    updated = await carol_session.next("CHANNEL_UPDATE")
-    assert updated["name"] == "us"
-    assert [user["id"] for user in updated["recipients"]] == [str(alice.id), str(bob.id)]
+    assert (await bob.patch(f"/channels/{group['id']}", json={"name": "us"})).ok()["name"] == "us"
+    updated_event = await carol_session.next("CHANNEL_UPDATE")
+    assert updated_event["name"] == "us"
+    assert [user["id"] for user in updated_event["recipients"]] == [str(alice.id), str(bob.id)]
     system_message = await carol_session.next("MESSAGE_CREATE")
     assert system_message["type"] == MessageType.CHANNEL_NAME_CHANGE
     assert system_message["content"] == "us"
@@ -239,15 +239,15 @@ async def test_an_application_creates_a_group_with_access_tokens(world: World) -
     tokens = [await world.access_token(user, bot.application_id, "gdm.join") for user in (alice, bob)]
     bob_session = await bob.connect()
 
-    created = (await bot.post(MY_CHANNELS_PATH, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
+    group = (await bot.post(MY_CHANNELS_PATH, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
 
-    assert created["application_id"] == str(bot.application_id)
-    assert created["managed"] is True
-    assert created["owner_id"] == str(bot.id)
-    assert [user["id"] for user in created["recipients"]] == [str(alice.id), str(bob.id)]
-    assert (await bob_session.next("CHANNEL_CREATE"))["id"] == created["id"]
+    assert group["application_id"] == str(bot.application_id)
+    assert group["managed"] is True
+    assert group["owner_id"] == str(bot.id)
+    assert [user["id"] for user in group["recipients"]] == [str(alice.id), str(bob.id)]
+    assert (await bob_session.next("CHANNEL_CREATE"))["id"] == group["id"]
 
-    path = f"/channels/{created['id']}/recipients/{carol.id}"
+    path = f"/channels/{group['id']}/recipients/{carol.id}"
     (await alice.put(path)).rejected(403, 50013)
     assert (await bot.put(path, json={})).errors("access_token") == ["BASE_TYPE_REQUIRED"]
     (await bot.put(path, json={"access_token": tokens[0]})).rejected(401, 50025)
@@ -282,27 +282,27 @@ async def test_ready_and_later_events_give_the_same_private_channels(world: Worl
     await world.guild(alice, bob, carol)
     session = await alice.connect()
     channels_by_id = {channel["id"]: channel for channel in session.ready["private_channels"]}
-    first, second = await open_dm(bob, alice), await create_group(bob, alice, carol)
-    await send_message(bob, first["id"])
-    (await alice.delete(f"/channels/{first['id']}")).ok()
-    await send_message(bob, first["id"])
-    (await bob.delete(f"/channels/{second['id']}")).ok()
+    direct_channel, group = await open_dm(bob, alice), await create_group(bob, alice, carol)
+    await send_message(bob, direct_channel["id"])
+    (await alice.delete(f"/channels/{direct_channel['id']}")).ok()
+    await send_message(bob, direct_channel["id"])
+    (await bob.delete(f"/channels/{group['id']}")).ok()
     await session.wait_delivered()
     for frame in session.dispatches:
-        name, data = frame["t"], frame["d"]
+        name, payload = frame["t"], frame["d"]
         if name in ("CHANNEL_CREATE", "CHANNEL_UPDATE"):
-            channels_by_id[data["id"]] = data
+            channels_by_id[payload["id"]] = payload
         elif name == "CHANNEL_DELETE":
-            del channels_by_id[data["id"]]
+            del channels_by_id[payload["id"]]
         elif name == "CHANNEL_RECIPIENT_REMOVE":
-            users = channels_by_id[data["channel_id"]]["recipients"]
-            users[:] = [user for user in users if user["id"] != data["user"]["id"]]
-        elif name == "MESSAGE_CREATE" and data["channel_id"] in channels_by_id:
-            channels_by_id[data["channel_id"]]["last_message_id"] = data["id"]
+            users = channels_by_id[payload["channel_id"]]["recipients"]
+            users[:] = [user for user in users if user["id"] != payload["user"]["id"]]
+        elif name == "MESSAGE_CREATE" and payload["channel_id"] in channels_by_id:
+            channels_by_id[payload["channel_id"]]["last_message_id"] = payload["id"]
 
     ready_channels_by_id = {channel["id"]: channel for channel in (await alice.connect()).ready["private_channels"]}
     assert channels_by_id == ready_channels_by_id
-    assert UserId(int(ready_channels_by_id[second["id"]]["owner_id"])) in (alice.id, carol.id)
+    assert UserId(int(ready_channels_by_id[group["id"]]["owner_id"])) in (alice.id, carol.id)
 
 
 async def test_incident_actions_block_messages_between_users_without_another_guild(world: World) -> None:
@@ -310,8 +310,8 @@ async def test_incident_actions_block_messages_between_users_without_another_gui
     guild = await world.guild(None, alice, bob, friend)
     channel_id = (await open_dm(alice, bob))["id"]
     path = f"/channels/{channel_id}/messages"
-    until = codec.timestamp(NOW_MS + 3_600_000)
-    (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
+    blocked_until = codec.timestamp(NOW_MS + 3_600_000)
+    (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": blocked_until})).ok()
 
     (await alice.post(path, json={"content": "hi"})).rejected(403, 50007)
     (await bob.post(path, json={"content": "hi"})).rejected(403, 50007)
@@ -336,8 +336,8 @@ async def test_incident_actions_block_messages_until_they_expire(world: World) -
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(None, alice, bob)
     channel_id = (await open_dm(alice, bob))["id"]
-    until = codec.timestamp(NOW_MS + 3_600_000)
-    (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
+    blocked_until = codec.timestamp(NOW_MS + 3_600_000)
+    (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": blocked_until})).ok()
     (await alice.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).rejected(403, 50007)
     world.clock.advance(3_600_000)
     await send_message(alice, channel_id)
@@ -348,9 +348,9 @@ async def test_the_older_path_opens_the_same_channel_for_the_caller_only(world: 
     bot = await world.bot(await world.guild(alice))
     body = {"recipient_id": str(bob.id)}
 
-    opened = (await alice.post(f"/users/{alice.id}/channels", json=body)).ok()
+    opened_channel = (await alice.post(f"/users/{alice.id}/channels", json=body)).ok()
 
-    assert opened["id"] == (await alice.post(MY_CHANNELS_PATH, json=body)).ok()["id"]
+    assert opened_channel["id"] == (await alice.post(MY_CHANNELS_PATH, json=body)).ok()["id"]
     (await alice.post(f"/users/{bob.id}/channels", json=body)).rejected(403, 50001)
     (await bot.post(f"/users/{bot.id}/channels", json=body)).rejected(403, 20001)
 

@@ -71,25 +71,27 @@ async def test_the_largest_files_are_listed_in_pages(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     guild, bob = await create_files(world)
 
-    first = (await ann.get("/admin/files", params={"limit": "2"})).ok()
-    assert [(file["filename"], file["size"]) for file in first] == [("large.txt", 3000), ("medium.txt", 2000)]
-    second = (await ann.get("/admin/files", params={"limit": "2", "after": first[-1]["id"]})).ok()
-    assert [file["filename"] for file in second] == ["a.txt"]
-    own = (await ann.get("/admin/files", params={"owner_id": str(bob.id)})).ok()
-    assert [(file["owner_name"], file["guild_id"]) for file in own] == [(bob.name, str(guild.id))]
+    first_page = (await ann.get("/admin/files", params={"limit": "2"})).ok()
+    assert [(file["filename"], file["size"]) for file in first_page] == [("large.txt", 3000), ("medium.txt", 2000)]
+    second_page = (await ann.get("/admin/files", params={"limit": "2", "after": first_page[-1]["id"]})).ok()
+    assert [file["filename"] for file in second_page] == ["a.txt"]
+    files_of_bob = (await ann.get("/admin/files", params={"owner_id": str(bob.id)})).ok()
+    assert [(file["owner_name"], file["guild_id"]) for file in files_of_bob] == [(bob.name, str(guild.id))]
     assert (await ann.get("/admin/files", params={"guild_id": "1"})).ok() == []
 
 
 async def test_deleted_and_edited_messages_free_storage(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     guild = await world.guild()
-    first = (await send_sized_file(guild.owner, guild.general, 1000)).ok()
-    second = (await send_sized_file(guild.owner, guild.general, 500)).ok()
+    first_message = (await send_sized_file(guild.owner, guild.general, 1000)).ok()
+    second_message = (await send_sized_file(guild.owner, guild.general, 500)).ok()
     path = f"/channels/{guild.general}/messages"
 
-    (await guild.owner.request("PATCH", f"{path}/{second['id']}", json={"content": "x", "attachments": []})).ok()
+    (
+        await guild.owner.request("PATCH", f"{path}/{second_message['id']}", json={"content": "x", "attachments": []})
+    ).ok()
     assert (await get_storage(ann, "guilds", guild.id))["bytes"] == 1000
-    (await guild.owner.delete(f"{path}/{first['id']}")).ok()
+    (await guild.owner.delete(f"{path}/{first_message['id']}")).ok()
     assert (await get_storage(ann, "guilds", guild.id))["file_count"] == 0
 
 
@@ -103,8 +105,8 @@ async def test_a_deleted_file_leaves_its_message_and_the_store(world: World) -> 
     response = await ann.post(f"/admin/files/{attachment['id']}/delete", json={"reason": "Malware"})
 
     assert response.status == 204
-    updated = await session.next("MESSAGE_UPDATE")
-    assert (updated["id"], updated["attachments"]) == (message["id"], [])
+    updated_event = await session.next("MESSAGE_UPDATE")
+    assert (updated_event["id"], updated_event["attachments"]) == (message["id"], [])
     await world.run_due_jobs()
     assert not await world.app.files.exists(f"attachments/{attachment['id']}")
     assert (await get_storage(ann, "guilds", guild.id))["bytes"] == 0
@@ -122,9 +124,9 @@ async def test_uploads_above_a_quota_are_rejected(world: World, kind: str) -> No
 
     storage = await set_quota(ann, kind, target_id, 2048)
     assert (storage["quota_bytes"], storage["has_own_quota"]) == (2048, True)
-    rejected = await send_sized_file(guild.owner, guild.general, 1025)
+    rejected_response = await send_sized_file(guild.owner, guild.general, 1025)
     subject = "Your files would exceed your storage" if kind == "users" else "The files of this guild would exceed its"
-    assert rejected.rejected(413, 40005)["message"].startswith(subject)
+    assert rejected_response.rejected(413, 40005)["message"].startswith(subject)
     (await send_sized_file(guild.owner, guild.general, 1024)).ok()
     (await guild.owner.post(f"/channels/{guild.general}/messages", json={"content": "text"})).ok()
 

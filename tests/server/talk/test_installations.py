@@ -196,15 +196,15 @@ async def test_a_commands_only_installation_is_listed_and_removed(world: World) 
     session = await guild.owner.connect()
     path = f"/guilds/{guild.id}/integrations"
 
-    listed = (await guild.owner.get(path)).ok()
+    listed_integrations = (await guild.owner.get(path)).ok()
     response = await guild.owner.delete(f"{path}/{client.id}")
 
-    assert [integration["id"] for integration in listed] == [str(other_bot.application_id), str(client.id)]
-    assert [integration["scopes"] for integration in listed] == [
+    assert [integration["id"] for integration in listed_integrations] == [str(other_bot.application_id), str(client.id)]
+    assert [integration["scopes"] for integration in listed_integrations] == [
         ["applications.commands", "bot"],
         ["applications.commands"],
     ]
-    assert ["bot" in integration["application"] for integration in listed] == [True, False]
+    assert ["bot" in integration["application"] for integration in listed_integrations] == [True, False]
     assert response.status == 204
     assert (await session.next("INTEGRATION_DELETE"))["application_id"] == str(client.id)
     await session.next("GUILD_INTEGRATIONS_UPDATE")
@@ -280,16 +280,16 @@ async def test_a_banned_bot_cannot_be_installed(world: World) -> None:
 
 
 async def test_an_installation_ends_with_the_bot_membership_and_the_guild(world: World) -> None:
-    client, guild, other = await create_application(world), await world.guild(), await world.guild()
+    client, guild, other_guild = await create_application(world), await world.guild(), await world.guild()
     assert client.bot is not None
     (await install(client, guild)).ok()
-    (await install(client, other)).ok()
+    (await install(client, other_guild)).ok()
 
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()
-    (await other.owner.delete(f"/guilds/{other.id}")).ok()
+    (await other_guild.owner.delete(f"/guilds/{other_guild.id}")).ok()
 
     assert await find_installation(world, client, guild.id) is None
-    assert await find_installation(world, client, other.id) is None
+    assert await find_installation(world, client, other_guild.id) is None
 
 
 async def test_webhook_incoming_creates_a_new_webhook_each_time(world: World) -> None:
@@ -351,11 +351,11 @@ async def test_added_applications_follow_the_membership_and_permissions_of_the_u
 async def test_applications_in_a_suspended_guild_are_left_out(world: World) -> None:
     client, operator = await create_application(world), await create_operator(world, "ann")
     alice = await world.user()
-    suspended_guild, other = await world.guild(alice), await world.guild(alice)
-    for guild in (suspended_guild, other):
+    suspended_guild, other_guild = await world.guild(alice), await world.guild(alice)
+    for guild in (suspended_guild, other_guild):
         (await install(client, guild)).ok()
     (await operator.post(f"/admin/guilds/{suspended_guild.id}/suspend", json={"reason": "spam"})).ok()
 
-    listed = (await alice.get("/users/@me/integrations")).ok()
+    listed_integrations = (await alice.get("/users/@me/integrations")).ok()
 
-    assert [entry["guild"]["id"] for entry in listed] == [str(other.id)]
+    assert [entry["guild"]["id"] for entry in listed_integrations] == [str(other_guild.id)]

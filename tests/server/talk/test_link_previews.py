@@ -79,7 +79,10 @@ async def send_and_get_embeds(guild: Guild, content: str, actor: Actor | None = 
         ("||https://a.example/s||", ["https://a.example/s"]),
         ("https://a.example https://a.example", ["https://a.example"]),
         ("ftp://a.example javascript:alert(1) https:// http://user:key@a.example", []),
-        (" ".join(f"https://a.example/{number}" for number in range(7)), [f"https://a.example/{n}" for n in range(5)]),
+        (
+            " ".join(f"https://a.example/{number}" for number in range(7)),
+            [f"https://a.example/{number}" for number in range(5)],
+        ),
         ("https://a.example/" + "x" * 2048, []),
         ("https://[::1", []),
     ],
@@ -189,10 +192,10 @@ async def test_twitter_cards_and_oembed_complete_a_page(guild: Guild, website: W
     oembed = '{"author_name": "Tom", "author_url": "/tom", "provider_name": "Clips", "title": 5, "html": "<script>"}'
     website.add_page("/invalid", oembed, "application/json")
     website.add_page("/oembed", oembed.replace('"title": 5, ', ""), "application/json")
-    element = '<link rel="alternate" type="application/json+oembed" href="{}">'
-    card = meta("twitter:card", "summary_large_image") + meta("twitter:title", "Waves")
-    link = website.add_page("/card", build_page(card, element.format("/oembed")))
-    broken_link = website.add_page("/broken", build_page(card, element.format("/invalid")))
+    oembed_link_html = '<link rel="alternate" type="application/json+oembed" href="{}">'
+    card_html = meta("twitter:card", "summary_large_image") + meta("twitter:title", "Waves")
+    link = website.add_page("/card", build_page(card_html, oembed_link_html.format("/oembed")))
+    broken_link = website.add_page("/broken", build_page(card_html, oembed_link_html.format("/invalid")))
 
     (embed,) = await send_and_get_embeds(guild, link)
     assert embed == {
@@ -300,10 +303,10 @@ async def test_long_texts_are_cut_off(guild: Guild, website: Website) -> None:
 @pytest.mark.parametrize("text", ["<!--", "<a ", "<![CDATA[", "<title>", "&#", "</", "<meta content='"])
 async def test_a_hostile_page_is_read_in_limited_time_in_another_process(text: str) -> None:
     reader = PageReader()
-    data = (text * preview_requests.PAGE_BYTES_MAX)[: preview_requests.PAGE_BYTES_MAX].encode()
+    page_bytes = (text * preview_requests.PAGE_BYTES_MAX)[: preview_requests.PAGE_BYTES_MAX].encode()
 
     try:
-        metadata = await reader.read(data, "")
+        metadata = await reader.read(page_bytes, "")
     except UnreadablePageError:
         return
     assert len(metadata.title) <= 4096
@@ -330,12 +333,12 @@ async def test_private_addresses_are_not_fetched(store_config: Config, website: 
 def test_hosts_are_allowed_and_denied_with_their_subdomains() -> None:
     config = LinkPreviewsConfig(allowed_hosts=("example.org", "example.com"), denied_hosts=("ads.example.org",))
 
-    allowed = [
+    allowed_hosts = [
         host
         for host in ("example.org", "a.Example.com.", "ads.example.org", "x.ads.example.org", "badexample.org", "b.net")
         if config.is_host_allowed(host)
     ]
-    assert allowed == ["example.org", "a.Example.com."]
+    assert allowed_hosts == ["example.org", "a.Example.com."]
     assert LinkPreviewsConfig().is_host_allowed("b.net")
 
 
@@ -378,16 +381,16 @@ async def test_bots_webhooks_and_direct_messages_have_previews(guild: Guild, web
     link = website.add_page("/", TITLED_PAGE)
     bot = await guild.world.bot(guild)
     webhook = await create_webhook(guild.world, guild.owner, guild.general)
-    rich, link_embed = await send_and_get_embeds(guild, link, bot, embeds=[{"title": "Own"}])
-    assert (rich["type"], rich["title"], link_embed["title"]) == ("rich", "Own", "A lighthouse")
+    rich_embed, link_embed = await send_and_get_embeds(guild, link, bot, embeds=[{"title": "Own"}])
+    assert (rich_embed["type"], rich_embed["title"], link_embed["title"]) == ("rich", "Own", "A lighthouse")
 
     message = await webhook.send_message(link)
     friend = await guild.member()
     private = await open_dm(guild.owner, friend)
-    direct = (await guild.owner.post(f"/channels/{private['id']}/messages", json={"content": link})).ok()
+    direct_message = (await guild.owner.post(f"/channels/{private['id']}/messages", json={"content": link})).ok()
     await guild.world.run_due_jobs()
     assert len((await get_message(guild.owner, message))["embeds"]) == 1
-    assert len((await get_message(friend, direct))["embeds"]) == 1
+    assert len((await get_message(friend, direct_message))["embeds"]) == 1
 
 
 async def test_suppressed_embeds_are_not_fetched_and_return_with_the_flag_removed(
@@ -406,29 +409,29 @@ async def test_suppressed_embeds_are_not_fetched_and_return_with_the_flag_remove
     moderator = await guild.member(Permissions.MANAGE_MESSAGES)
     (await moderator.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).ok()
     await guild.world.run_due_jobs()
-    shown = await get_message(guild.owner, message)
-    assert (shown["embeds"], shown["edited_timestamp"]) == ([], None)
+    message_with_preview = await get_message(guild.owner, message)
+    assert (message_with_preview["embeds"], message_with_preview["edited_timestamp"]) == ([], None)
 
 
 async def test_an_edit_adds_previews_of_new_links_and_removes_those_of_removed_links(
     guild: Guild, website: Website
 ) -> None:
-    first = website.add_page("/1", build_page("<title>First</title>"))
-    second = website.add_page("/2", build_page("<title>Second</title>"))
-    message = await guild.send_message(guild.owner, first)
+    first_link = website.add_page("/1", build_page("<title>First</title>"))
+    second_link = website.add_page("/2", build_page("<title>Second</title>"))
+    message = await guild.send_message(guild.owner, first_link)
     path = f"/channels/{guild.general}/messages/{message['id']}"
     await guild.world.run_due_jobs()
 
-    edited = (await guild.owner.patch(path, json={"content": f"{second} {first}"})).ok()
-    assert [embed["title"] for embed in edited["embeds"]] == ["First"]
+    edited_message = (await guild.owner.patch(path, json={"content": f"{second_link} {first_link}"})).ok()
+    assert [embed["title"] for embed in edited_message["embeds"]] == ["First"]
     await guild.world.run_due_jobs()
     titles = [embed["title"] for embed in (await get_message(guild.owner, message))["embeds"]]
     assert titles == ["Second", "First"]
 
-    edited = (await guild.owner.patch(path, json={"content": f"{second} <{first}>"})).ok()
-    assert [embed["title"] for embed in edited["embeds"]] == ["Second"]
-    edited = (await guild.owner.patch(path, json={"content": "nothing"})).ok()
-    assert edited["embeds"] == []
+    edited_message = (await guild.owner.patch(path, json={"content": f"{second_link} <{first_link}>"})).ok()
+    assert [embed["title"] for embed in edited_message["embeds"]] == ["Second"]
+    edited_message = (await guild.owner.patch(path, json={"content": "nothing"})).ok()
+    assert edited_message["embeds"] == []
     await guild.world.run_due_jobs()
     assert (await get_message(guild.owner, message))["embeds"] == []
     assert website.paths == ["/1", "/2"]
@@ -441,9 +444,9 @@ async def test_a_bot_replaces_its_embeds_and_keeps_the_previews(guild: Guild, we
     await guild.world.run_due_jobs()
 
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    edited = (await bot.patch(path, json={"embeds": [{"title": "New"}]})).ok()
+    edited_message = (await bot.patch(path, json={"embeds": [{"title": "New"}]})).ok()
 
-    assert [embed["title"] for embed in edited["embeds"]] == ["New", "A lighthouse"]
+    assert [embed["title"] for embed in edited_message["embeds"]] == ["New", "A lighthouse"]
 
 
 async def test_a_message_that_was_deleted_or_edited_meanwhile_gets_no_preview(guild: Guild, website: Website) -> None:
@@ -455,20 +458,20 @@ async def test_a_message_that_was_deleted_or_edited_meanwhile_gets_no_preview(gu
         return web.Response(text=TITLED_PAGE, content_type="text/html")
 
     link = website.add_handler("/", respond_later)
-    deleted = await guild.send_message(guild.owner, link)
-    edited = await guild.send_message(guild.owner, link)
+    deleted_message = await guild.send_message(guild.owner, link)
+    edited_message = await guild.send_message(guild.owner, link)
     session = await guild.owner.connect()
     running_task = asyncio.create_task(guild.world.run_due_jobs())
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await has_arrived.wait()
     path = f"/channels/{guild.general}/messages"
-    (await guild.owner.delete(f"{path}/{deleted['id']}")).ok()
-    (await guild.owner.patch(f"{path}/{edited['id']}", json={"content": "never mind"})).ok()
+    (await guild.owner.delete(f"{path}/{deleted_message['id']}")).ok()
+    (await guild.owner.patch(f"{path}/{edited_message['id']}", json={"content": "never mind"})).ok()
     await session.next("MESSAGE_UPDATE")
     may_respond.set()
     await running_task
 
-    assert (await get_message(guild.owner, edited))["embeds"] == []
+    assert (await get_message(guild.owner, edited_message))["embeds"] == []
     await session.assert_not_received("MESSAGE_UPDATE")
 
 
@@ -505,9 +508,9 @@ async def test_auto_moderation_checks_the_text_and_not_the_preview(guild: Guild,
     (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=rule)).ok()
 
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    edited = (await member.patch(path, json={"content": f"new text {link}"})).ok()
+    edited_message = (await member.patch(path, json={"content": f"new text {link}"})).ok()
 
-    assert [embed["title"] for embed in edited["embeds"]] == ["forbidden"]
+    assert [embed["title"] for embed in edited_message["embeds"]] == ["forbidden"]
     assert (await member.patch(path, json={"content": f"forbidden {link}"})).status == 400
 
 
@@ -560,8 +563,8 @@ async def test_the_cache_is_trimmed(guild: Guild, website: Website, monkeypatch:
     await guild.world.run_due_jobs()
 
     world = guild.world
-    cached = await world.write(lambda call: store.find_many(call.tx, links, call.now_ms))
-    assert sorted(cached) == links[2:]
+    cached_previews = await world.write(lambda call: store.find_many(call.tx, links, call.now_ms))
+    assert sorted(cached_previews) == links[2:]
     world.clock.advance(20 * jobs.TRIM_INTERVAL_MS)
     await world.run_due_jobs()
     assert not await world.write(lambda call: store.trim(call.tx, call.now_ms, 10))

@@ -37,7 +37,7 @@ UPLOAD = Upload(
 )
 """A file that a request uploaded."""
 
-BODIES = st.fixed_dictionaries(
+MESSAGE_BODIES = st.fixed_dictionaries(
     {"content": st.text(max_size=20) | st.sampled_from(["@everyone", "<@{member}>", "<@&{role}> hi", '"content":"x"'])},
     optional={
         "tts": st.booleans(),
@@ -114,7 +114,7 @@ class CreationSetup:
                     name="run",
                 )
                 response = messages.content.InteractionResponse(interaction, MessageType.CHAT_INPUT_COMMAND)
-            created = messages.creation.create(
+            created_message = messages.creation.create(
                 call,
                 channel_access,
                 codec.decode(text.encode(), wire.CreateMessage),
@@ -123,7 +123,7 @@ class CreationSetup:
                 response=response,
             )
             row = messages.history.get(call.tx, channel_id, MESSAGE_ID)
-            raise RolledBack((row, decode_dispatches(call), json.loads(codec.encode(created))))
+            raise RolledBack((row, decode_dispatches(call), json.loads(codec.encode(created_message))))
 
         try:
             await self.world.write(unit, actor=self.member.id)
@@ -152,8 +152,8 @@ class CreationSetup:
             assert channel is not None
             reference = wire.MessageReference(message_id=MESSAGE_ID, channel_id=ChannelId(self.guild.general))
             author = self._build_author(call, "webhook")
-            created = messages.creation.create_crosspost(call, channel, source, author, reference)
-            row = messages.history.get(call.tx, channel.id, created.id)
+            created_message = messages.creation.create_crosspost(call, channel, source, author, reference)
+            row = messages.history.get(call.tx, channel.id, created_message.id)
             # The ID and the time of a copy differ between two transactions.
             raise RolledBack((row._replace(id=0), [dispatch["audience"] for dispatch in decode_dispatches(call)]))
 
@@ -206,7 +206,7 @@ async def setup(world: World) -> CreationSetup:
     return CreationSetup(world, guild, member, bot, ids_by_name)
 
 
-@given(body=BODIES, sender=st.sampled_from(SENDERS), is_in_thread=st.booleans())
+@given(body=MESSAGE_BODIES, sender=st.sampled_from(SENDERS), is_in_thread=st.booleans())
 @settings(
     max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -225,7 +225,7 @@ async def test_a_message_encoded_once_equals_one_encoded_for_each_use(
     assert encoded_once == encoded_for_each_use
 
 
-@given(body=BODIES, sender=st.sampled_from(SENDERS), is_in_thread=st.booleans())
+@given(body=MESSAGE_BODIES, sender=st.sampled_from(SENDERS), is_in_thread=st.booleans())
 @settings(
     max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -293,23 +293,23 @@ async def test_a_page_of_a_history_equals_its_encoded_messages(
         channel = access.find_channel(call.tx, setup.guild.general)
         assert channel is not None
         for index, (content, author, columns) in enumerate(history):
-            values = columns | ({"mentions": f'["{setup.member.id}"]'} if "mentions" in columns else {})
+            column_values = columns | ({"mentions": f'["{setup.member.id}"]'} if "mentions" in columns else {})
             message_id = int(MESSAGE_ID) + (index << 22) * 997
             # PostgreSQL stores no NUL in texts.
             text = content.replace("\0", "")
-            row = messages.MessageRow(channel.id, message_id, author_ids[author], 0, 0, text)._replace(**values)
+            row = messages.MessageRow(channel.id, message_id, author_ids[author], 0, 0, text)._replace(**column_values)
             store.insert(call.tx, row)
         rows = store.list_history_before(call.tx, channel.id, 50)
         page = history_pages.encode_page(call, channel, rows)
-        complete = [messages.history.get(call.tx, channel.id, row.id) for row in rows]
-        models = messages.views.messages(call, complete, guild_id=channel.guild_id)
-        raise RolledBack((codec.encode(page), codec.encode(models)))
+        complete_rows = [messages.history.get(call.tx, channel.id, row.id) for row in rows]
+        message_models = messages.views.messages(call, complete_rows, guild_id=channel.guild_id)
+        raise RolledBack((codec.encode(page), codec.encode(message_models)))
 
     with pytest.raises(RolledBack) as rolled_back:
         await setup.world.write(unit, actor=setup.member.id)
 
-    page, models = rolled_back.value.outcome
-    assert json.loads(page) == json.loads(models)
+    page, message_models = rolled_back.value.outcome
+    assert json.loads(page) == json.loads(message_models)
 
 
 async def test_a_history_is_not_encoded_from_a_template_without_its_parts(
@@ -331,10 +331,10 @@ async def test_content_alone_is_encoded_once(
     setup: CreationSetup, sender: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decisions: list[bool] = []
-    original = actions.can_encode_once
+    original_function = actions.can_encode_once
 
     def record_decision(channel: ChannelRef, row: messages.MessageRow) -> bool:
-        decisions.append(original(channel, row))
+        decisions.append(original_function(channel, row))
         return decisions[-1]
 
     monkeypatch.setattr(actions, "can_encode_once", record_decision)

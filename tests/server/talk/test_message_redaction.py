@@ -87,8 +87,8 @@ async def test_content_of_new_and_edited_messages_is_removed(setup: RedactionSet
     assert message["content"] == content.strip()
     await setup.assert_redacted(message)
 
-    changed = (await setup.author.patch(f"{setup.path}/{message['id']}", json={"content": content + "!"})).ok()
-    await setup.assert_redacted(changed, "MESSAGE_UPDATE")
+    edited_message = (await setup.author.patch(f"{setup.path}/{message['id']}", json={"content": content + "!"})).ok()
+    await setup.assert_redacted(edited_message, "MESSAGE_UPDATE")
 
 
 @pytest.mark.parametrize("content", UNUSUAL_CONTENTS)
@@ -127,13 +127,13 @@ async def test_a_poll_is_removed(setup: RedactionSetup) -> None:
 async def test_content_of_referenced_and_forwarded_messages_is_removed(setup: RedactionSetup) -> None:
     embed = {"title": SECRET, "description": f'"content":"{SECRET}"'}
     button = {"type": ComponentType.BUTTON, "style": ButtonStyle.PRIMARY, "label": SECRET, "custom_id": SECRET}
-    original = await setup.send(
+    original_message = await setup.send(
         setup.bot,
         content=f'"{SECRET}"',
         embeds=[embed],
         components=[{"type": ComponentType.ACTION_ROW, "components": [button]}],
     )
-    reference = {"message_id": original["id"], "channel_id": str(setup.guild.general)}
+    reference = {"message_id": original_message["id"], "channel_id": str(setup.guild.general)}
 
     reply = await setup.send(setup.author, content=SECRET, message_reference=reference)
     assert (await setup.assert_redacted(reply))["referenced_message"]["content"] == ""

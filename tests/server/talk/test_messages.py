@@ -31,7 +31,7 @@ from tests.world import NOW_MS, Actor, Guild, World
 INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.DIRECT_MESSAGES
 
 COMPONENTS_V2 = MessageFlags.IS_COMPONENTS_V2
-TEXT = {"type": ComponentType.TEXT_DISPLAY, "content": "hello"}
+TEXT_DISPLAY = {"type": ComponentType.TEXT_DISPLAY, "content": "hello"}
 
 
 def button(custom_id: str = "a", **fields: Any) -> dict[str, Any]:
@@ -43,9 +43,9 @@ def action_row(*children: dict[str, Any]) -> dict[str, Any]:
     return {"type": ComponentType.ACTION_ROW, "components": list(children)}
 
 
-async def deny_everyone(guild: Guild, bits: int) -> None:
+async def deny_everyone(guild: Guild, permissions: int) -> None:
     """Deny permissions to everyone in the general channel."""
-    await guild.overwrite(guild.general, guild.id, deny=bits, target_type=OverwriteType.ROLE)
+    await guild.overwrite(guild.general, guild.id, deny=permissions, target_type=OverwriteType.ROLE)
 
 
 async def set_slowmode(world: World, channel_id: int, seconds: int) -> None:
@@ -114,15 +114,15 @@ async def test_creating_a_further_message_takes_two_round_trips_to_the_database_
     guild = await world.guild(alice, bob)
     database = world.app.database
     assert isinstance(database, PostgresDatabase)
-    counts = []
+    round_trip_counts = []
     for _ in range(5):
-        before = database.round_trips
+        round_trips_before = database.round_trips
         (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).ok()
-        counts.append(database.round_trips - before)
+        round_trip_counts.append(database.round_trips - round_trips_before)
 
     # Jobs may run at the same time.
-    assert counts[0] >= 3
-    assert min(counts) == 2
+    assert round_trip_counts[0] >= 3
+    assert min(round_trip_counts) == 2
 
 
 async def test_a_bot_without_the_content_intent_sees_only_its_own_content_and_its_mentions(world: World) -> None:
@@ -157,9 +157,9 @@ def list_contents(message: Any) -> tuple[str, list[str]]:
     """Return the content of a message, and the contents of the messages it references or forwards."""
     nested_contents: list[str] = []
     referenced = message.get("referenced_message")
-    for part in (message, *([referenced] if referenced else [])):
-        nested_contents += [] if part is message else [part["content"]]
-        nested_contents += [snapshot["message"]["content"] for snapshot in part.get("message_snapshots", ())]
+    for message_part in (message, *([referenced] if referenced else [])):
+        nested_contents += [] if message_part is message else [message_part["content"]]
+        nested_contents += [snapshot["message"]["content"] for snapshot in message_part.get("message_snapshots", ())]
     return message["content"], nested_contents
 
 
@@ -183,8 +183,8 @@ async def test_replying_does_not_reveal_the_content_of_a_message(world: World) -
     ]
     assert [list_contents(event) for event in events] == [("reply", [""]), ("reply", ["secret"])]
 
-    changed = (await bot.patch(f"{path}/{reply_message['id']}", json={"content": "edited reply"})).ok()
-    assert list_contents(changed) == ("edited reply", [""])
+    edited_message = (await bot.patch(f"{path}/{reply_message['id']}", json={"content": "edited reply"})).ok()
+    assert list_contents(edited_message) == ("edited reply", [""])
     events = [
         await session.next("MESSAGE_UPDATE", lambda event: event["id"] == reply_message["id"]) for session in sessions
     ]
@@ -194,19 +194,19 @@ async def test_replying_does_not_reveal_the_content_of_a_message(world: World) -
 async def test_content_visibility_is_decided_for_each_nested_message(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    bot, other = await world.bot(guild, flags=0), await world.bot(guild, flags=0)
-    sessions = [await receiver.connect(INTENTS_WITHOUT_CONTENT) for receiver in (bot, other)]
+    bot, other_bot = await world.bot(guild, flags=0), await world.bot(guild, flags=0)
+    sessions = [await receiver.connect(INTENTS_WITHOUT_CONTENT) for receiver in (bot, other_bot)]
     path = f"/channels/{guild.general}/messages"
 
     async def visible_contents(message: Any) -> list[tuple[str, list[str]]]:
-        visible = []
-        for actor, session in zip((bot, other), sessions, strict=True):
+        visible_texts = []
+        for actor, session in zip((bot, other_bot), sessions, strict=True):
             event_contents = list_contents(
                 await session.next("MESSAGE_CREATE", lambda event: event["id"] == message["id"])
             )
             assert list_contents((await actor.get(f"{path}/{message['id']}")).ok()) == event_contents
-            visible.append(event_contents)
-        return visible
+            visible_texts.append(event_contents)
+        return visible_texts
 
     def reply_body(replied_message: Any, content: str) -> dict[str, Any]:
         return {
@@ -220,7 +220,7 @@ async def test_content_visibility_is_decided_for_each_nested_message(world: Worl
         return {"content": content, "message_reference": reference}
 
     secret = await guild.send_message(guild.owner, "secret")
-    mentioning = await guild.send_message(guild.owner, f"<@{other.id}> psst")
+    mentioning = await guild.send_message(guild.owner, f"<@{other_bot.id}> psst")
 
     mention = f"<@{bot.id}> look"
     assert await visible_contents((await bob.post(path, json=reply_body(secret, mention))).ok()) == [
@@ -368,15 +368,15 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     bot = await world.bot(guild)
     session = await bot.connect()
     body: dict[str, Any] = {"nonce": "n1", "enforce_nonce": True}
-    first = await guild.send_message(bot, "one", **body)
+    first_message = await guild.send_message(bot, "one", **body)
     repeated = await guild.send_message(bot, "two", **body)
-    assert repeated == first
+    assert repeated == first_message
     await session.next("MESSAGE_CREATE")
     await session.assert_not_received("MESSAGE_CREATE")
-    assert (await guild.send_message(bot, "three", nonce="n1"))["id"] != first["id"]
+    assert (await guild.send_message(bot, "three", nonce="n1"))["id"] != first_message["id"]
     world.clock.advance(300_000)
     later = await guild.send_message(bot, "four", **body)
-    assert later["id"] != first["id"]
+    assert later["id"] != first_message["id"]
     (await bot.delete(f"/channels/{guild.general}/messages/{later['id']}")).ok()
     assert (await guild.send_message(bot, "five", **body))["content"] == "five"
 
@@ -420,17 +420,17 @@ async def test_allowed_mentions_limit_mentions(world: World) -> None:
         message = await guild.send_message(guild.owner, content, allowed_mentions=allowed)
         return [user["id"] for user in message["mentions"]], message["mention_everyone"]
 
-    both = [str(bob.id), str(carol.id)]
+    both_user_ids = [str(bob.id), str(carol.id)]
     assert await mentioned_by() == ([], False)
     assert await mentioned_by(parse=[]) == ([], False)
-    assert await mentioned_by(parse=["users"]) == (both, False)
+    assert await mentioned_by(parse=["users"]) == (both_user_ids, False)
     assert await mentioned_by(users=[str(carol.id), "5"]) == ([str(carol.id)], False)
     assert await mentioned_by(parse=["everyone"], users=[str(bob.id)]) == ([str(bob.id)], True)
-    rejected = await guild.owner.post(
+    rejected_response = await guild.owner.post(
         f"/channels/{guild.general}/messages",
         json={"content": "x", "allowed_mentions": {"parse": ["users"], "users": ["1"]}},
     )
-    assert rejected.errors("allowed_mentions") == ["MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE"]
+    assert rejected_response.errors("allowed_mentions") == ["MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE"]
 
 
 # Replies and forwards
@@ -439,11 +439,11 @@ async def test_allowed_mentions_limit_mentions(world: World) -> None:
 async def test_a_reply_contains_the_referenced_message_and_mentions_its_author(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    first = await guild.send_message(bob, "question")
-    reference = {"message_id": first["id"]}
+    first_message = await guild.send_message(bob, "question")
+    reference = {"message_id": first_message["id"]}
     reply = await guild.send_message(guild.owner, "answer", message_reference=reference)
     assert reply["type"] == MessageType.REPLY
-    assert reply["message_reference"]["message_id"] == first["id"]
+    assert reply["message_reference"]["message_id"] == first_message["id"]
     assert reply["referenced_message"]["content"] == "question"
     assert [user["id"] for user in reply["mentions"]] == [str(bob.id)]
     without_ping = await guild.send_message(
@@ -455,7 +455,7 @@ async def test_a_reply_contains_the_referenced_message_and_mentions_its_author(w
     )
     assert len(with_ping["mentions"]) == 1
 
-    (await bob.delete(f"/channels/{guild.general}/messages/{first['id']}")).ok()
+    (await bob.delete(f"/channels/{guild.general}/messages/{first_message['id']}")).ok()
     fetched_reply = (await bob.get(f"/channels/{guild.general}/messages/{reply['id']}")).ok()
     assert fetched_reply["referenced_message"] is None
 
@@ -531,7 +531,10 @@ async def test_forwarding_requires_permission_to_read_the_message(world: World) 
         await guild.channel("voice", type=ChannelType.GUILD_VOICE),
     )
     path = f"/channels/{other_channel_id}/messages"
-    for channel, bits in ((guild.general, Permissions.READ_MESSAGE_HISTORY), (voice_channel_id, Permissions.CONNECT)):
+    for channel, denied_permissions in (
+        (guild.general, Permissions.READ_MESSAGE_HISTORY),
+        (voice_channel_id, Permissions.CONNECT),
+    ):
         source = await guild.send_message(guild.owner, "before your time", channel)
         body = {
             "message_reference": {
@@ -541,7 +544,7 @@ async def test_forwarding_requires_permission_to_read_the_message(world: World) 
             }
         }
         (await bob.post(path, json=body)).ok()
-        await guild.overwrite(channel, guild.id, deny=bits, target_type=OverwriteType.ROLE)
+        await guild.overwrite(channel, guild.id, deny=denied_permissions, target_type=OverwriteType.ROLE)
         (await bob.get(f"/channels/{channel}/messages/{source['id']}")).rejected(403, 50013)
         (await bob.post(path, json=body)).rejected(403, 50013)
         (await guild.owner.post(path, json=body)).ok()
@@ -600,12 +603,12 @@ async def test_embeds_are_trimmed_and_stored(world: World) -> None:
         "image": {"url": "https://example.org/a.png", "width": 5},
         "fields": [{"name": " n", "value": "v", "inline": True}],
     }
-    stored = (await guild.send_message(guild.owner, "", embeds=[embed]))["embeds"][0]
-    assert (stored["type"], stored["title"], stored["color"]) == ("rich", "t", 255)
-    assert stored["timestamp"] == "2026-01-02T03:04:05.000000+00:00"
-    assert stored["fields"] == [{"name": "n", "value": "v", "inline": True}]
-    assert stored["image"] == {"url": "https://example.org/a.png"}
-    assert "provider" not in stored
+    stored_embed = (await guild.send_message(guild.owner, "", embeds=[embed]))["embeds"][0]
+    assert (stored_embed["type"], stored_embed["title"], stored_embed["color"]) == ("rich", "t", 255)
+    assert stored_embed["timestamp"] == "2026-01-02T03:04:05.000000+00:00"
+    assert stored_embed["fields"] == [{"name": "n", "value": "v", "inline": True}]
+    assert stored_embed["image"] == {"url": "https://example.org/a.png"}
+    assert "provider" not in stored_embed
 
 
 @pytest.mark.parametrize(
@@ -624,8 +627,8 @@ async def test_invalid_embeds_are_rejected_with_the_field_path(
     world: World, embeds: list[Any], path: str, code: str
 ) -> None:
     guild = await world.guild()
-    rejected = await guild.owner.post(f"/channels/{guild.general}/messages", json={"embeds": embeds})
-    assert rejected.errors(path) == [code]
+    rejected_response = await guild.owner.post(f"/channels/{guild.general}/messages", json={"embeds": embeds})
+    assert rejected_response.errors(path) == [code]
 
 
 async def test_embeds_without_the_permission_are_dropped_for_users_and_rejected_for_bots(world: World) -> None:
@@ -649,7 +652,9 @@ async def test_components_are_numbered_and_stored(world: World) -> None:
             f"/channels/{guild.general}/messages",
             json={
                 "flags": COMPONENTS_V2,
-                "components": [{"type": ComponentType.CONTAINER, "components": [{**TEXT, "content": f"<@{bot.id}>"}]}],
+                "components": [
+                    {"type": ComponentType.CONTAINER, "components": [{**TEXT_DISPLAY, "content": f"<@{bot.id}>"}]}
+                ],
             },
         )
     ).ok()
@@ -662,7 +667,7 @@ async def test_components_are_numbered_and_stored(world: World) -> None:
     ("body", "path", "code"),
     [
         ({"components": [action_row(button())] * 6}, "components", "BASE_TYPE_BAD_LENGTH"),
-        ({"components": [TEXT]}, "components.0.type", "COMPONENT_TYPE_INVALID"),
+        ({"components": [TEXT_DISPLAY]}, "components.0.type", "COMPONENT_TYPE_INVALID"),
         (
             {"components": [action_row(button("a"), button("a"))]},
             "components.0.components.1.custom_id",
@@ -684,14 +689,17 @@ async def test_components_are_numbered_and_stored(world: World) -> None:
             "BASE_TYPE_CHOICES",
         ),
         (
-            {"content": "x", "flags": COMPONENTS_V2, "components": [TEXT]},
+            {"content": "x", "flags": COMPONENTS_V2, "components": [TEXT_DISPLAY]},
             "content",
             "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
         ),
         (
             {
                 "flags": COMPONENTS_V2,
-                "components": [{"type": ComponentType.CONTAINER, "components": [TEXT] * 30}, *[TEXT] * 10],
+                "components": [
+                    {"type": ComponentType.CONTAINER, "components": [TEXT_DISPLAY] * 30},
+                    *[TEXT_DISPLAY] * 10,
+                ],
             },
             "components",
             "BASE_TYPE_BAD_LENGTH",
@@ -733,19 +741,21 @@ async def test_history_is_paged_newest_first(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     channel_id = await guild.channel("pages")
-    ids = [(await guild.send_message(guild.owner, str(number), channel_id=channel_id))["id"] for number in range(7)]
+    message_ids = [
+        (await guild.send_message(guild.owner, str(number), channel_id=channel_id))["id"] for number in range(7)
+    ]
 
     async def page_contents(query: str) -> list[int]:
         return [int(message["content"]) for message in (await bob.get(f"/channels/{channel_id}/messages?{query}")).ok()]
 
     assert await page_contents("") == [6, 5, 4, 3, 2, 1, 0]
     assert await page_contents("limit=2") == [6, 5]
-    assert await page_contents(f"before={ids[3]}&limit=2") == [2, 1]
-    assert await page_contents(f"after={ids[3]}&limit=2") == [5, 4]
+    assert await page_contents(f"before={message_ids[3]}&limit=2") == [2, 1]
+    assert await page_contents(f"after={message_ids[3]}&limit=2") == [5, 4]
     assert await page_contents("after=0&limit=2") == [1, 0]
-    assert await page_contents(f"around={ids[3]}&limit=3") == [4, 3, 2]
-    assert await page_contents(f"around={ids[3]}&limit=1") == [3]
-    assert await page_contents(f"around={ids[3]}&before={ids[1]}&limit=3") == [4, 3, 2]
+    assert await page_contents(f"around={message_ids[3]}&limit=3") == [4, 3, 2]
+    assert await page_contents(f"around={message_ids[3]}&limit=1") == [3]
+    assert await page_contents(f"around={message_ids[3]}&before={message_ids[1]}&limit=3") == [4, 3, 2]
     (await bob.get(f"/channels/{channel_id}/messages?limit=101")).rejected(400, 50035)
     (await bob.get(f"/channels/{channel_id}/messages/1")).rejected(404, 10008)
 
@@ -779,12 +789,12 @@ async def test_an_edit_by_the_author_is_published_and_cannot_empty_the_message(w
     message = await guild.send_message(bob, "one", embeds=[{"title": "t"}])
     path = f"/channels/{guild.general}/messages/{message['id']}"
     world.clock.advance(1000)
-    edited = (await bob.patch(path, json={"content": f"two <@{bot.id}>"})).ok()
-    assert edited["content"].startswith("two")
-    assert edited["edited_timestamp"] is not None
-    assert edited["embeds"][0]["title"] == "t"
+    edited_message = (await bob.patch(path, json={"content": f"two <@{bot.id}>"})).ok()
+    assert edited_message["content"].startswith("two")
+    assert edited_message["edited_timestamp"] is not None
+    assert edited_message["embeds"][0]["title"] == "t"
     event = await session.next("MESSAGE_UPDATE")
-    assert event["content"] == edited["content"]
+    assert event["content"] == edited_message["content"]
     assert event["member"]["roles"] == []
     assert event["mentions"][0]["member"]
     assert (event["guild_id"], event["channel_type"]) == (str(guild.id), ChannelType.GUILD_TEXT)
@@ -807,8 +817,8 @@ async def test_moderators_can_only_suppress_embeds_of_other_users_messages(world
         [],
         None,
     )
-    restored = (await bob.patch(path, json={"flags": 0})).ok()
-    assert (restored["flags"], len(restored["embeds"])) == (0, 1)
+    restored_message = (await bob.patch(path, json={"flags": 0})).ok()
+    assert (restored_message["flags"], len(restored_message["embeds"])) == (0, 1)
 
 
 async def test_components_v2_can_be_enabled_but_not_disabled(world: World) -> None:
@@ -816,9 +826,9 @@ async def test_components_v2_can_be_enabled_but_not_disabled(world: World) -> No
     bot = await world.bot(guild)
     message = await guild.send_message(bot, "words")
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    rejected = await bot.patch(path, json={"flags": COMPONENTS_V2, "components": [TEXT]})
-    assert rejected.errors("content") == ["MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2"]
-    assert (await bot.patch(path, json={"flags": COMPONENTS_V2, "content": None, "components": [TEXT]})).ok()[
+    rejected_response = await bot.patch(path, json={"flags": COMPONENTS_V2, "components": [TEXT_DISPLAY]})
+    assert rejected_response.errors("content") == ["MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2"]
+    assert (await bot.patch(path, json={"flags": COMPONENTS_V2, "content": None, "components": [TEXT_DISPLAY]})).ok()[
         "flags"
     ] == COMPONENTS_V2
     assert (await bot.patch(path, json={"flags": 0})).ok()["flags"] == COMPONENTS_V2
@@ -889,18 +899,22 @@ async def test_bulk_delete_requires_valid_messages_and_publishes_one_event(world
     bot = await world.bot(guild)
     session = await bot.connect()
     path = f"/channels/{guild.general}/messages"
-    old = await guild.send_message(bob, "old")
+    old_message = await guild.send_message(bob, "old")
     world.clock.advance(14 * 86_400_000 + 1)
-    ids = [(await guild.send_message(bob, str(number)))["id"] for number in range(3)]
-    (await bob.post(f"{path}/bulk-delete", json={"messages": ids})).rejected(403, 50013)
-    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [ids[0], ids[0]]})).rejected(400, 50016)
-    too_many = [str(int(ids[0]) + number) for number in range(101)]
+    message_ids = [(await guild.send_message(bob, str(number)))["id"] for number in range(3)]
+    (await bob.post(f"{path}/bulk-delete", json={"messages": message_ids})).rejected(403, 50013)
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [message_ids[0], message_ids[0]]})).rejected(
+        400, 50016
+    )
+    too_many = [str(int(message_ids[0]) + number) for number in range(101)]
     (await guild.owner.post(f"{path}/bulk-delete", json={"messages": too_many})).rejected(400, 50016)
-    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*ids, old["id"]]})).rejected(400, 50034)
-    unknown = str(int(ids[2]) + 1)
-    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*ids[:2], unknown]})).ok()
-    assert (await session.next("MESSAGE_DELETE_BULK"))["ids"] == ids[:2]
-    assert [message["id"] for message in (await bob.get(path)).ok()] == [ids[2], old["id"]]
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*message_ids, old_message["id"]]})).rejected(
+        400, 50034
+    )
+    unknown_id = str(int(message_ids[2]) + 1)
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*message_ids[:2], unknown_id]})).ok()
+    assert (await session.next("MESSAGE_DELETE_BULK"))["ids"] == message_ids[:2]
+    assert [message["id"] for message in (await bob.get(path)).ok()] == [message_ids[2], old_message["id"]]
     entry = await guild.last_audit_entry(AuditLogAction.MESSAGE_BULK_DELETE)
     assert (entry["target_id"], entry["options"]) == (str(guild.general), {"count": "2"})
 
@@ -910,18 +924,18 @@ async def test_a_ban_deletes_the_latest_messages_of_the_banned_user(world: World
     guild = await world.guild(None, bob)
     other_channel_id = await guild.channel("other")
     bot = await world.bot(guild)
-    early = await guild.send_message(bob, "early")
+    early_message = await guild.send_message(bob, "early")
     world.clock.advance(3_600_000)
-    late = await guild.send_message(bob, "late")
+    late_message = await guild.send_message(bob, "late")
     await guild.send_message(bob, "late", channel_id=other_channel_id)
-    retained = await guild.send_message(guild.owner, "retained")
+    retained_message = await guild.send_message(guild.owner, "retained")
     session = await bot.connect()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={"delete_message_seconds": 60})).ok()
     events = [await session.next("MESSAGE_DELETE_BULK"), await session.next("MESSAGE_DELETE_BULK")]
     assert {event["channel_id"] for event in events} == {str(guild.general), str(other_channel_id)}
-    assert late["id"] in {message for event in events for message in event["ids"]}
+    assert late_message["id"] in {message for event in events for message in event["ids"]}
     remaining = [message["id"] for message in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()]
-    assert remaining == [retained["id"], early["id"]]
+    assert remaining == [retained_message["id"], early_message["id"]]
 
 
 # Announcements and private channels
@@ -936,8 +950,8 @@ async def test_an_announcement_is_published_once(world: World) -> None:
     await set_channel_type(world, guild.general, ChannelType.GUILD_ANNOUNCEMENT)
     assert (await bob.post(path)).ok()["flags"] == MessageFlags.CROSSPOSTED
     (await bob.post(path)).rejected(400, 40033)
-    other = await guild.send_message(guild.owner, "news")
-    (await bob.post(f"/channels/{guild.general}/messages/{other['id']}/crosspost")).rejected(403, 50013)
+    other_message = await guild.send_message(guild.owner, "news")
+    (await bob.post(f"/channels/{guild.general}/messages/{other_message['id']}/crosspost")).rejected(403, 50013)
 
 
 async def test_a_direct_message_is_delivered_with_its_content(world: World) -> None:
@@ -959,10 +973,10 @@ async def test_a_direct_message_is_delivered_with_its_content(world: World) -> N
 
 async def test_a_bot_cannot_message_strangers_or_bots(world: World) -> None:
     guild = await world.guild()
-    bot, other, stranger = await world.bot(guild), await world.bot(guild), await world.user()
+    bot, other_bot, stranger = await world.bot(guild), await world.bot(guild), await world.user()
     channel_id = await create_dm(world, bot, stranger)
     (await bot.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).rejected(403, 50278)
-    channel_id = await create_dm(world, bot, other)
+    channel_id = await create_dm(world, bot, other_bot)
     (await bot.post(f"/channels/{channel_id}/messages", json={"content": "hi"})).rejected(403, 50007)
 
 
@@ -994,16 +1008,16 @@ async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> No
 
 async def test_messages_of_an_author_are_deleted_in_one_guild_only(world: World) -> None:
     bob = await world.user()
-    guild, other = await world.guild(None, bob), await world.guild(None, bob)
+    guild, other_guild = await world.guild(None, bob), await world.guild(None, bob)
     await guild.send_message(bob)
-    retained = await other.send_message(bob)
+    retained_message = await other_guild.send_message(bob)
     await world.write(
         lambda call: actions.delete_by_author_since(call, GuildId(guild.id), UserId(bob.id), NOW_MS - 1),
         actor=guild.owner.id,
     )
     assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []
-    assert [message["id"] for message in (await bob.get(f"/channels/{other.general}/messages")).ok()] == [
-        retained["id"]
+    assert [message["id"] for message in (await bob.get(f"/channels/{other_guild.general}/messages")).ok()] == [
+        retained_message["id"]
     ]
 
 

@@ -12,7 +12,7 @@ from tests.server.talk.private_channels import open_dm, send_message
 from tests.server.talk.test_read_states import fetch_counts, send_text
 from tests.world import Actor, Guild, World
 
-DEFAULTS: dict[str, Any] = {
+DEFAULT_SETTINGS: dict[str, Any] = {
     "message_notifications": 3,
     "suppress_everyone": False,
     "suppress_roles": False,
@@ -22,7 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "channel_overrides": [],
 }
 
-ALL, MENTIONS, NOTHING, INHERIT = NotificationLevel
+ALL_MESSAGES, ONLY_MENTIONS, NOTHING, INHERIT = NotificationLevel
 
 
 async def change_settings(user: Actor, guild: Guild | None, **settings: Any) -> Any:
@@ -38,16 +38,18 @@ def settings_path(guild: Guild | None) -> str:
 async def test_settings_are_stored_and_reach_all_own_sessions(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    session, others = await alice.connect(), await bob.connect()
+    session, other_users_session = await alice.connect(), await bob.connect()
     assert session.ready["user_guild_settings"] == {"entries": [], "partial": False, "version": 0}
 
-    settings = await change_settings(alice, guild, message_notifications=MENTIONS, suppress_everyone=True, unknown=1)
+    settings = await change_settings(
+        alice, guild, message_notifications=ONLY_MENTIONS, suppress_everyone=True, unknown=1
+    )
 
     expected = {"message_notifications": 1, "suppress_everyone": True, "guild_id": str(guild.id), "version": 1}
-    assert settings == DEFAULTS | expected
+    assert settings == DEFAULT_SETTINGS | expected
     assert await session.next("USER_GUILD_SETTINGS_UPDATE") == settings
     assert (await alice.connect()).ready["user_guild_settings"]["entries"] == [settings]
-    await others.assert_not_received("USER_GUILD_SETTINGS_UPDATE")
+    await other_users_session.assert_not_received("USER_GUILD_SETTINGS_UPDATE")
     assert await change_settings(alice, guild, suppress_everyone=True) == settings
     await session.assert_not_received("USER_GUILD_SETTINGS_UPDATE")
     assert (await change_settings(alice, guild, message_notifications=None))["message_notifications"] == INHERIT
@@ -95,7 +97,7 @@ async def test_a_mute_with_a_length_ends_by_itself(world: World) -> None:
     ("settings", "count"),
     [
         ({}, 3),
-        ({"message_notifications": MENTIONS}, 3),
+        ({"message_notifications": ONLY_MENTIONS}, 3),
         ({"message_notifications": NOTHING}, 0),
         ({"suppress_everyone": True}, 2),
         ({"suppress_roles": True}, 2),
@@ -130,7 +132,7 @@ async def test_threads_inherit_from_channel_and_category(world: World) -> None:
 
     await change_settings(bob, guild, channel_overrides={str(category_id): {"message_notifications": NOTHING}})
     assert await fetch_counts(bob) == {}
-    await change_settings(bob, guild, channel_overrides={str(thread_id): {"message_notifications": ALL}})
+    await change_settings(bob, guild, channel_overrides={str(thread_id): {"message_notifications": ALL_MESSAGES}})
     assert await fetch_counts(bob) == {thread_id: 1}
 
 
@@ -151,7 +153,7 @@ async def test_a_muted_conversation_counts_only_mentions(world: World) -> None:
 
 async def test_invalid_settings_are_rejected_at_their_field(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    guild, other = await world.guild(alice), await world.guild(bob)
+    guild, other_guild = await world.guild(alice), await world.guild(bob)
     dm_id = (await open_dm(bob, await world.user()))["id"]
     bot = await world.bot(guild)
 
@@ -160,16 +162,16 @@ async def test_invalid_settings_are_rejected_at_their_field(world: World) -> Non
 
     assert await errors("message_notifications", {"message_notifications": 4})
     assert await errors("mute_config.selected_time_window", {"mute_config": {"selected_time_window": -2}})
-    late = {"muted": True, "mute_config": {"end_time": "2030-01-01T00:00:00Z"}}
-    assert await errors("mute_config.end_time", late) == ["MUTE_TOO_LONG"]
-    foreign = {"channel_overrides": {str(other.general): {"muted": True}}}
-    assert await errors(f"channel_overrides.{other.general}", foreign) == ["CHANNEL_UNKNOWN"]
+    late_mute = {"muted": True, "mute_config": {"end_time": "2030-01-01T00:00:00Z"}}
+    assert await errors("mute_config.end_time", late_mute) == ["MUTE_TOO_LONG"]
+    foreign = {"channel_overrides": {str(other_guild.general): {"muted": True}}}
+    assert await errors(f"channel_overrides.{other_guild.general}", foreign) == ["CHANNEL_UNKNOWN"]
     assert await errors(f"channel_overrides.{dm_id}", {"channel_overrides": {dm_id: {"muted": True}}}, None) == [
         "CHANNEL_UNKNOWN"
     ]
     too_many: Any = {"channel_overrides": {str(channel_id): {} for channel_id in range(101)}}
     assert await errors("channel_overrides", too_many)
-    (await alice.patch(settings_path(other), json={})).rejected(403, 50001)
+    (await alice.patch(settings_path(other_guild), json={})).rejected(403, 50001)
     (await alice.patch("/users/@me/guilds/1/settings", json={})).rejected(404, 10004)
     (await bot.patch(settings_path(guild), json={})).rejected(403, 20001)
 
@@ -193,10 +195,10 @@ async def test_only_visible_channels_have_settings(world: World) -> None:
 
 async def test_settings_are_deleted_with_channel_guild_and_account(world: World) -> None:
     alice = await register_user(world, "alice")
-    guild, other = await world.guild(alice), await world.guild(await world.user(), alice)
+    guild, other_guild = await world.guild(alice), await world.guild(await world.user(), alice)
     extra_channel_id = await guild.channel("extra")
     await change_settings(alice, guild, muted=True, channel_overrides={str(extra_channel_id): {"muted": True}})
-    await change_settings(alice, other, muted=True, channel_overrides={str(other.general): {"muted": True}})
+    await change_settings(alice, other_guild, muted=True, channel_overrides={str(other_guild.general): {"muted": True}})
     export = (await alice.get("/users/@me/harvest")).ok()
     assert len(export["records"]["notification_settings"]) == 2
 

@@ -26,9 +26,9 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     event = await session.next("CHANNEL_PINS_UPDATE")
     assert event["channel_id"] == str(guild.general)
     assert event["guild_id"] == str(guild.id)
-    updated = await session.next("MESSAGE_UPDATE")
-    assert updated["id"] == message["id"]
-    assert updated["pinned"] is True
+    updated_event = await session.next("MESSAGE_UPDATE")
+    assert updated_event["id"] == message["id"]
+    assert updated_event["pinned"] is True
     system_message = await session.next("MESSAGE_CREATE")
     assert system_message["type"] == MessageType.CHANNEL_PINNED_MESSAGE
     assert system_message["author"]["id"] == str(bot.id)
@@ -44,7 +44,7 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
 
     page = (await bot.get(f"/channels/{guild.general}/messages/pins")).ok()
     assert page["has_more"] is False
-    assert [item["message"]["id"] for item in page["items"]] == [message["id"]]
+    assert [pin["message"]["id"] for pin in page["items"]] == [message["id"]]
     assert page["items"][0]["pinned_at"] == event["last_pin_timestamp"]
     assert [pinned["id"] for pinned in (await bot.get(f"/channels/{guild.general}/pins")).ok()] == [message["id"]]
     channel = (await bot.get(f"/channels/{guild.general}")).ok()
@@ -59,28 +59,28 @@ async def test_an_unpin_is_published_and_audited(world: World, route: str) -> No
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    first, second = await guild.send_message(alice, "first"), await guild.send_message(alice, "second")
-    for message in (first, second):
+    first_message, second_message = await guild.send_message(alice, "first"), await guild.send_message(alice, "second")
+    for message in (first_message, second_message):
         await alice.put(PAGINATED_ROUTE.format(channel=guild.general, message=message["id"]))
     session = await bot.connect()
 
-    assert (await bot.delete(route.format(channel=guild.general, message=second["id"]))).status == 204
+    assert (await bot.delete(route.format(channel=guild.general, message=second_message["id"]))).status == 204
     event = await session.next("CHANNEL_PINS_UPDATE")
-    updated = await session.next("MESSAGE_UPDATE")
-    assert updated["id"] == second["id"]
-    assert updated["pinned"] is False
-    [item] = (await bot.get(f"/channels/{guild.general}/messages/pins")).ok()["items"]
-    assert item["message"]["id"] == first["id"]
-    assert item["pinned_at"] == event["last_pin_timestamp"]
+    updated_event = await session.next("MESSAGE_UPDATE")
+    assert updated_event["id"] == second_message["id"]
+    assert updated_event["pinned"] is False
+    [pin] = (await bot.get(f"/channels/{guild.general}/messages/pins")).ok()["items"]
+    assert pin["message"]["id"] == first_message["id"]
+    assert pin["pinned_at"] == event["last_pin_timestamp"]
 
-    assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
+    assert (await bot.delete(route.format(channel=guild.general, message=first_message["id"]))).status == 204
     assert (await session.next("CHANNEL_PINS_UPDATE"))["last_pin_timestamp"] is None
     await session.next("MESSAGE_UPDATE")
     assert [entry["target_id"] for entry in await guild.audit_entries(AuditLogAction.MESSAGE_UNPIN)] == [
         str(alice.id)
     ] * 2
 
-    assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
+    assert (await bot.delete(route.format(channel=guild.general, message=first_message["id"]))).status == 204
     await session.assert_not_received("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
@@ -152,11 +152,11 @@ async def test_pins_are_paged_by_pin_time(world: World) -> None:
     listed_ids: list[str] = []
     page = (await guild.owner.get(path, params={"limit": "2"})).ok()
     while True:
-        listed_ids += [item["message"]["id"] for item in page["items"]]
+        listed_ids += [pin["message"]["id"] for pin in page["items"]]
         if not page["has_more"]:
             break
-        before = page["items"][-1]["pinned_at"]
-        page = (await guild.owner.get(path, params={"limit": "2", "before": before})).ok()
+        before_time = page["items"][-1]["pinned_at"]
+        page = (await guild.owner.get(path, params={"limit": "2", "before": before_time})).ok()
 
     assert listed_ids == [message["id"] for message in messages]
     assert (await guild.owner.get(path, params={"limit": "51"})).errors("limit")

@@ -62,8 +62,8 @@ async def test_votes_are_counted_and_each_user_sees_their_own(world: World) -> N
     assert await fetch_counts(bob, guild.general, poll) == {1: (2, True), 3: (1, False)}
     assert await fetch_counts(guild.owner, guild.general, poll) == {1: (2, False), 3: (1, True)}
     assert not (await fetch_results(bob, guild.general, poll))["is_finalized"]
-    listed = (await bob.get(f"/channels/{guild.general}/messages")).ok()
-    assert listed[0]["poll"]["results"]["answer_counts"][0] == {"id": 1, "count": 2, "me_voted": True}
+    listed_messages = (await bob.get(f"/channels/{guild.general}/messages")).ok()
+    assert listed_messages[0]["poll"]["results"]["answer_counts"][0] == {"id": 1, "count": 2, "me_voted": True}
     reply_body = {"content": "hm", "message_reference": {"message_id": poll["id"]}}
     reply = (await bob.post(f"/channels/{guild.general}/messages", json=reply_body)).ok()
     assert [
@@ -178,16 +178,20 @@ async def test_a_poll_expires_and_posts_its_result(world: World) -> None:
 
     await world.clock.run_for(1)
 
-    ended = await session.next("MESSAGE_UPDATE")
-    assert ended["poll"]["results"] == {
+    ended_event = await session.next("MESSAGE_UPDATE")
+    assert ended_event["poll"]["results"] == {
         "is_finalized": True,
         "answer_counts": [{"id": 2, "count": 1, "me_voted": False}],
     }
-    assert ended["poll"]["expiry"] == poll["poll"]["expiry"]
-    result = await session.next("MESSAGE_CREATE")
-    assert (result["type"], result["author"]["id"], result["content"]) == (MessageType.POLL_RESULT, str(bob.id), "")
-    assert result["message_reference"]["message_id"] == poll["id"]
-    assert result_fields(result) == {
+    assert ended_event["poll"]["expiry"] == poll["poll"]["expiry"]
+    result_message = await session.next("MESSAGE_CREATE")
+    assert (result_message["type"], result_message["author"]["id"], result_message["content"]) == (
+        MessageType.POLL_RESULT,
+        str(bob.id),
+        "",
+    )
+    assert result_message["message_reference"]["message_id"] == poll["id"]
+    assert result_fields(result_message) == {
         "poll_question_text": "Which?",
         "victor_answer_votes": "1",
         "total_votes": "1",
@@ -210,13 +214,13 @@ async def test_the_author_ends_a_poll_early(world: World) -> None:
     (await bob.post(poll_path(guild.general, poll, "expire"))).rejected(403, 50005)
     world.clock.advance(1000)
 
-    ended = (await bot.post(poll_path(guild.general, poll, "expire"))).ok()
+    ended_message = (await bot.post(poll_path(guild.general, poll, "expire"))).ok()
 
-    assert ended["poll"]["results"]["is_finalized"]
-    assert ended["poll"]["expiry"] == codec.timestamp(NOW_MS + 1000)
+    assert ended_message["poll"]["results"]["is_finalized"]
+    assert ended_message["poll"]["expiry"] == codec.timestamp(NOW_MS + 1000)
     assert (await session.next("MESSAGE_UPDATE"))["poll"]["results"]["is_finalized"]
-    result = result_fields(await session.next("MESSAGE_CREATE"))
-    assert result == {"poll_question_text": "Which?", "victor_answer_votes": "1", "total_votes": "2"}
+    posted_result_fields = result_fields(await session.next("MESSAGE_CREATE"))
+    assert posted_result_fields == {"poll_question_text": "Which?", "victor_answer_votes": "1", "total_votes": "2"}
     await world.clock.run_for(3 * HOUR_MS)
     await session.assert_not_received("MESSAGE_UPDATE", "MESSAGE_CREATE")
 
@@ -246,8 +250,11 @@ async def test_the_result_contains_the_winners_emoji(world: World) -> None:
     (await bob.post(poll_path(guild.general, poll, "expire"))).ok()
 
     newest = (await bob.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
-    result = result_fields(newest)
-    assert (result["victor_answer_emoji_name"], result["victor_answer_emoji_animated"]) == ("🎉", "false")
+    posted_result_fields = result_fields(newest)
+    assert (posted_result_fields["victor_answer_emoji_name"], posted_result_fields["victor_answer_emoji_animated"]) == (
+        "🎉",
+        "false",
+    )
 
 
 async def test_answers_accept_emoji_that_the_author_can_use(world: World) -> None:

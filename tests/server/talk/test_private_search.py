@@ -31,19 +31,21 @@ async def test_changes_in_a_private_channel_are_found_immediately(world: World) 
     await alice.get(private_search_path(channel_id))
     await world.run_due_jobs()
 
-    first = await send_message(alice, channel_id, "a green apple")
-    second = await send_message(bob, channel_id, f"see <@{alice.id}> https://a.example/pear")
-    (await alice.patch(f"/channels/{channel_id}/messages/{first['id']}", json={"content": "a red apple"})).ok()
-    (await alice.put(f"/channels/{channel_id}/messages/pins/{first['id']}")).ok()
+    first_message = await send_message(alice, channel_id, "a green apple")
+    second_message = await send_message(bob, channel_id, f"see <@{alice.id}> https://a.example/pear")
+    (await alice.patch(f"/channels/{channel_id}/messages/{first_message['id']}", json={"content": "a red apple"})).ok()
+    (await alice.put(f"/channels/{channel_id}/messages/pins/{first_message['id']}")).ok()
 
     assert await search_private(bob, channel_id, content="green") == []
     assert await search_private(bob, channel_id, content="red") == ["a red apple"]
     assert await search_private(bob, channel_id, pinned="true") == ["a red apple"]
-    assert await search_private(bob, channel_id, author_id=bob.id) == [second["content"]]
-    assert await search_private(bob, channel_id, mentions=alice.id) == [second["content"]]
-    assert await search_private(bob, channel_id, has="link") == [second["content"]]
-    assert await search_private(bob, channel_id, channel_id=channel_id, min_id=first["id"]) == [second["content"]]
-    (await alice.delete(f"/channels/{channel_id}/messages/{first['id']}")).ok()
+    assert await search_private(bob, channel_id, author_id=bob.id) == [second_message["content"]]
+    assert await search_private(bob, channel_id, mentions=alice.id) == [second_message["content"]]
+    assert await search_private(bob, channel_id, has="link") == [second_message["content"]]
+    assert await search_private(bob, channel_id, channel_id=channel_id, min_id=first_message["id"]) == [
+        second_message["content"]
+    ]
+    (await alice.delete(f"/channels/{channel_id}/messages/{first_message['id']}")).ok()
     assert await search_private(bob, channel_id, content="apple") == []
 
 
@@ -59,8 +61,8 @@ async def test_a_private_search_finds_no_messages_of_other_channels(world: World
 
     assert await search_private(alice, first_channel_id, content="hello") == [f"hello {first_channel_id}"]
     assert await search_private(alice, first_channel_id, channel_id=second_channel_id) == []
-    found = (await search_messages(guild.owner, guild, content="hello"))["messages"]
-    assert [message["content"] for (message,) in found] == ["hello guild"]
+    found_messages = (await search_messages(guild.owner, guild, content="hello"))["messages"]
+    assert [message["content"] for (message,) in found_messages] == ["hello guild"]
 
 
 async def test_only_recipients_search_a_private_channel(world: World) -> None:

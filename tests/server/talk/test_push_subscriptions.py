@@ -115,10 +115,10 @@ async def test_the_size_of_a_request_does_not_depend_on_the_length_of_a_short_te
 
     await private_targets_world.run_due_jobs()
 
-    short, long, longest = service.requests
-    assert len(short.body) == len(long.body)
-    assert longest.notification["body"] == "𝄞" * 300
-    assert len(longest.body) < 4096
+    short_request, long_request, longest_request = service.requests
+    assert len(short_request.body) == len(long_request.body)
+    assert longest_request.notification["body"] == "𝄞" * 300
+    assert len(longest_request.body) < 4096
 
 
 async def test_notifications_of_a_channel_have_the_same_topic_which_does_not_reveal_the_channel(
@@ -243,17 +243,25 @@ async def test_a_retried_notification_shows_only_what_the_user_can_still_read(
     private_targets_world: World, service: PushService, alice: Actor, bob: Actor, guild: Guild
 ) -> None:
     channels = [await guild.channel(name) for name in ("edited", "deleted", "hidden", "unreadable", "read")]
-    edited, deleted, hidden, unreadable, read = channels
+    edited_channel_id, deleted_channel_id, hidden_channel_id, unreadable_channel_id, read_channel_id = channels
     service.statuses = [503]
-    ids = {channel: await send_text(alice, channel, f"secret {channel}") for channel in channels}
+    message_ids = {channel: await send_text(alice, channel, f"secret {channel}") for channel in channels}
     await private_targets_world.run_due_jobs()
     service.requests.clear()
 
-    (await alice.patch(f"/channels/{edited}/messages/{ids[edited]}", json={"content": "new text"})).ok()
-    (await alice.delete(f"/channels/{deleted}/messages/{ids[deleted]}")).ok()
-    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    await guild.overwrite(unreadable, guild.id, deny=Permissions.READ_MESSAGE_HISTORY, target_type=OverwriteType.ROLE)
-    (await bob.post(f"/channels/{read}/messages/{ids[read]}/ack", json={"token": None})).ok()
+    (
+        await alice.patch(
+            f"/channels/{edited_channel_id}/messages/{message_ids[edited_channel_id]}", json={"content": "new text"}
+        )
+    ).ok()
+    (await alice.delete(f"/channels/{deleted_channel_id}/messages/{message_ids[deleted_channel_id]}")).ok()
+    await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
+    await guild.overwrite(
+        unreadable_channel_id, guild.id, deny=Permissions.READ_MESSAGE_HISTORY, target_type=OverwriteType.ROLE
+    )
+    (
+        await bob.post(f"/channels/{read_channel_id}/messages/{message_ids[read_channel_id]}/ack", json={"token": None})
+    ).ok()
     await private_targets_world.clock.run_for(jobs.RETRY_DELAY_MS)
 
     assert sorted(await deliver_notifications(private_targets_world, service)) == ["New message", "new text"]
@@ -386,16 +394,16 @@ async def test_a_login_session_sees_and_deletes_only_its_own_subscriptions(
     login = (
         await private_targets_world.request("POST", "/auth/login", json={"login": "bob", "password": PASSWORD})
     ).ok()
-    other = Actor(private_targets_world, bob.id, login["token"], "bob")
+    other_login = Actor(private_targets_world, bob.id, login["token"], "bob")
 
-    assert await list_endpoints(other) == []
-    (await other.delete(f"{PUSH_SUBSCRIPTIONS_PATH}/{subscription['id']}")).rejected(404, 0)
+    assert await list_endpoints(other_login) == []
+    (await other_login.delete(f"{PUSH_SUBSCRIPTIONS_PATH}/{subscription['id']}")).rejected(404, 0)
     assert (await bob.get(PUSH_SUBSCRIPTIONS_PATH)).ok()["subscriptions"] == [subscription]
     # The same browser subscribes after another login.
-    assert await service.subscribe(other) == subscription
-    assert (await list_endpoints(bob), await list_endpoints(other)) == ([], [subscription["endpoint"]])
-    (await other.delete(f"{PUSH_SUBSCRIPTIONS_PATH}/{subscription['id']}")).ok()
-    assert await list_endpoints(other) == []
+    assert await service.subscribe(other_login) == subscription
+    assert (await list_endpoints(bob), await list_endpoints(other_login)) == ([], [subscription["endpoint"]])
+    (await other_login.delete(f"{PUSH_SUBSCRIPTIONS_PATH}/{subscription['id']}")).ok()
+    assert await list_endpoints(other_login) == []
 
 
 async def test_subscriptions_are_limited_and_an_endpoint_belongs_to_the_last_user(

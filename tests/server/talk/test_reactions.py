@@ -12,16 +12,16 @@ from tests.media import data_uri, png
 from tests.server.identity.operators import create_operator
 from tests.world import Actor, Guild, World
 
-FIRE = "🔥"
+FIRE_EMOJI = "🔥"
 
 
 def reactions_path(channel_id: int, message: object, emoji: str = "", user: object = "") -> str:
     """Return the path of the reactions to a message, optionally of one emoji and of one user."""
-    base = f"/channels/{channel_id}/messages/{message}/reactions"
-    return "/".join([base, *([quote(emoji, safe=":")] if emoji else []), *([str(user)] if user else [])])
+    base_path = f"/channels/{channel_id}/messages/{message}/reactions"
+    return "/".join([base_path, *([quote(emoji, safe=":")] if emoji else []), *([str(user)] if user else [])])
 
 
-async def react(actor: Actor, channel_id: int, message: object, emoji: str = FIRE) -> None:
+async def react(actor: Actor, channel_id: int, message: object, emoji: str = FIRE_EMOJI) -> None:
     """Add a reaction and assert that the request succeeds."""
     assert (await actor.put(reactions_path(channel_id, message, emoji, "@me"))).status == 204
 
@@ -73,7 +73,7 @@ async def test_a_reaction_is_stored_published_and_returned(world: World) -> None
     await react(bob, guild.general, message["id"])
 
     event = await session.next("MESSAGE_REACTION_ADD")
-    assert event["emoji"] == {"id": None, "name": FIRE}
+    assert event["emoji"] == {"id": None, "name": FIRE_EMOJI}
     assert event["user_id"] == str(bob.id)
     assert event["message_author_id"] == str(alice.id)
     assert event["guild_id"] == str(guild.id)
@@ -86,7 +86,7 @@ async def test_a_reaction_is_stored_published_and_returned(world: World) -> None
     path = f"/channels/{guild.general}/messages/{message['id']}"
     assert (await alice.get(path)).ok()["reactions"] == [
         {
-            "emoji": {"id": None, "name": FIRE},
+            "emoji": {"id": None, "name": FIRE_EMOJI},
             "count": 1,
             "count_details": {"normal": 1, "burst": 0},
             "me": False,
@@ -125,8 +125,8 @@ async def test_unknown_emoji_messages_and_channels_are_rejected(world: World) ->
         ):
             response = await guild.owner.request(method, reactions_path(guild.general, message["id"], emoji, user))
             response.rejected(404, 10014)
-    (await guild.owner.put(reactions_path(guild.general, 1, FIRE, "@me"))).rejected(404, 10008)
-    (await guild.owner.put(reactions_path(1, message["id"], FIRE, "@me"))).rejected(404, 10003)
+    (await guild.owner.put(reactions_path(guild.general, 1, FIRE_EMOJI, "@me"))).rejected(404, 10008)
+    (await guild.owner.put(reactions_path(1, message["id"], FIRE_EMOJI, "@me"))).rejected(404, 10003)
 
 
 async def test_reacting_requires_read_message_history_and_for_a_new_emoji_add_reactions(world: World) -> None:
@@ -140,8 +140,8 @@ async def test_reacting_requires_read_message_history_and_for_a_new_emoji_add_re
     (await bob.put(reactions_path(guild.general, message["id"], "👍", "@me"))).rejected(403, 50013)
 
     await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.ADD_REACTIONS)
-    (await bob.put(reactions_path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
-    (await bob.get(reactions_path(guild.general, message["id"], FIRE))).rejected(403, 50013)
+    (await bob.put(reactions_path(guild.general, message["id"], FIRE_EMOJI, "@me"))).rejected(403, 50013)
+    (await bob.get(reactions_path(guild.general, message["id"], FIRE_EMOJI))).rejected(403, 50013)
 
 
 async def test_a_timed_out_member_cannot_react(world: World) -> None:
@@ -154,7 +154,7 @@ async def test_a_timed_out_member_cannot_react(world: World) -> None:
             "UPDATE members SET timed_out_until_ms = ? WHERE user_id = ?", call.now_ms + 60_000, bob.id
         )
     )
-    (await bob.put(reactions_path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
+    (await bob.put(reactions_path(guild.general, message["id"], FIRE_EMOJI, "@me"))).rejected(403, 50013)
 
 
 async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> None:
@@ -163,7 +163,7 @@ async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> Non
     message = await guild.send_message(guild.owner)
     for number in range(20):
         await react(guild.owner, guild.general, message["id"], chr(0x1F600 + number))
-    (await guild.owner.put(reactions_path(guild.general, message["id"], FIRE, "@me"))).rejected(400, 30010)
+    (await guild.owner.put(reactions_path(guild.general, message["id"], FIRE_EMOJI, "@me"))).rejected(400, 30010)
     await react(bob, guild.general, message["id"], chr(0x1F600))
 
 
@@ -173,16 +173,16 @@ async def test_users_who_reacted_are_listed_by_id(world: World) -> None:
     message = await guild.send_message(guild.owner)
     for user in reversed(users):
         await react(user, guild.general, message["id"])
-    ids = sorted(user.id for user in users)
-    path = reactions_path(guild.general, message["id"], FIRE)
+    user_ids = sorted(user.id for user in users)
+    path = reactions_path(guild.general, message["id"], FIRE_EMOJI)
 
     async def list_reactor_ids(**params: object) -> list[int]:
         reactors = (await users[0].get(path, params={key: str(value) for key, value in params.items()})).ok()
         return [int(reactor["id"]) for reactor in reactors]
 
-    assert await list_reactor_ids() == ids
-    assert await list_reactor_ids(limit=2) == ids[:2]
-    assert await list_reactor_ids(after=ids[0], limit=1) == ids[1:2]
+    assert await list_reactor_ids() == user_ids
+    assert await list_reactor_ids(limit=2) == user_ids[:2]
+    assert await list_reactor_ids(after=user_ids[0], limit=1) == user_ids[1:2]
     assert await list_reactor_ids(type=ReactionType.BURST) == []
     assert (await users[0].get(reactions_path(guild.general, message["id"], "👍"))).ok() == []
     assert (await users[0].get(path, params={"limit": "101"})).errors("limit")
@@ -197,7 +197,7 @@ async def test_a_user_removes_their_own_reaction(world: World) -> None:
     await react(bob, guild.general, message["id"])
     session = await bot.connect()
 
-    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE_EMOJI, "@me"))).status == 204
 
     event = await session.next("MESSAGE_REACTION_REMOVE")
     assert event == {
@@ -205,12 +205,12 @@ async def test_a_user_removes_their_own_reaction(world: World) -> None:
         "channel_id": str(guild.general),
         "message_id": message["id"],
         "guild_id": str(guild.id),
-        "emoji": {"id": None, "name": FIRE},
+        "emoji": {"id": None, "name": FIRE_EMOJI},
         "burst": False,
         "type": ReactionType.NORMAL,
     }
     assert "reactions" not in (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
-    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE_EMOJI, "@me"))).status == 204
     await session.assert_not_received("MESSAGE_REACTION_REMOVE")
 
 
@@ -219,15 +219,15 @@ async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
     message = await guild.send_message(guild.owner)
-    for emoji in (FIRE, "👍", "👎"):
+    for emoji in (FIRE_EMOJI, "👍", "👎"):
         await react(bob, guild.general, message["id"], emoji)
     for target in (bob.id, ""):
-        (await bot.delete(reactions_path(guild.general, message["id"], FIRE, target))).rejected(403, 50013)
+        (await bot.delete(reactions_path(guild.general, message["id"], FIRE_EMOJI, target))).rejected(403, 50013)
     (await bot.delete(reactions_path(guild.general, message["id"]))).rejected(403, 50013)
     await guild.allow_permissions(bot, Permissions.MANAGE_MESSAGES)
     session = await bot.connect()
 
-    assert (await bot.delete(reactions_path(guild.general, message["id"], FIRE, bob.id))).status == 204
+    assert (await bot.delete(reactions_path(guild.general, message["id"], FIRE_EMOJI, bob.id))).status == 204
     assert (await session.next("MESSAGE_REACTION_REMOVE"))["user_id"] == str(bob.id)
 
     assert (await bot.delete(reactions_path(guild.general, message["id"], "👍"))).status == 204
@@ -245,7 +245,7 @@ async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
         "guild_id": str(guild.id),
     }
     assert (await bot.delete(reactions_path(guild.general, message["id"]))).status == 204
-    assert (await bot.delete(reactions_path(guild.general, message["id"], FIRE))).status == 204
+    assert (await bot.delete(reactions_path(guild.general, message["id"], FIRE_EMOJI))).status == 204
     await session.assert_not_received("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI")
 
 
@@ -264,8 +264,8 @@ async def test_reactions_in_direct_messages_reach_both_participants(world: World
     assert "guild_id" not in event
     assert "member" not in event
     (await bot.delete(reactions_path(channel_id, message["id"]))).rejected(400, 50003)
-    (await bot.delete(reactions_path(channel_id, message["id"], FIRE, alice.id))).rejected(400, 50003)
-    (await (await world.user()).put(reactions_path(channel_id, message["id"], FIRE, "@me"))).rejected(403, 50001)
+    (await bot.delete(reactions_path(channel_id, message["id"], FIRE_EMOJI, alice.id))).rejected(400, 50003)
+    (await (await world.user()).put(reactions_path(channel_id, message["id"], FIRE_EMOJI, "@me"))).rejected(403, 50001)
 
 
 async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> None:
@@ -277,7 +277,7 @@ async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> No
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
 
     (await guild.owner.put(reactions_path(thread_id, message["id"], "👍", "@me"))).rejected(400, 50083)
-    (await guild.owner.delete(reactions_path(thread_id, message["id"], FIRE, "@me"))).rejected(400, 50083)
+    (await guild.owner.delete(reactions_path(thread_id, message["id"], FIRE_EMOJI, "@me"))).rejected(400, 50083)
     (await guild.owner.delete(reactions_path(thread_id, message["id"]))).rejected(400, 50083)
 
 
@@ -298,7 +298,7 @@ async def test_premium_users_add_burst_reactions_that_are_counted_separately(wor
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
     message = await guild.send_message(bob)
-    path = reactions_path(guild.general, message["id"], FIRE, "@me")
+    path = reactions_path(guild.general, message["id"], FIRE_EMOJI, "@me")
     burst_path = f"{path}?type={ReactionType.BURST}"
     (await bob.put(burst_path)).rejected(403, 90002)
     (await (await world.bot(guild)).put(burst_path)).rejected(403, 90002)
@@ -315,11 +315,13 @@ async def test_premium_users_add_burst_reactions_that_are_counted_separately(wor
     assert (reaction["count"], reaction["count_details"]) == (2, {"normal": 1, "burst": 1})
     assert (reaction["me"], reaction["me_burst"]) == (False, True)
     for reaction_type, reactor in ((ReactionType.NORMAL, carol), (ReactionType.BURST, bob)):
-        listed = (await bob.get(reactions_path(guild.general, message["id"], FIRE) + f"?type={reaction_type}")).ok()
-        assert [user["id"] for user in listed] == [str(reactor.id)]
-    (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).ok()
-    removed = await session.next("MESSAGE_REACTION_REMOVE")
-    assert (removed["burst"], removed["type"]) == (True, ReactionType.BURST)
+        listed_users = (
+            await bob.get(reactions_path(guild.general, message["id"], FIRE_EMOJI) + f"?type={reaction_type}")
+        ).ok()
+        assert [user["id"] for user in listed_users] == [str(reactor.id)]
+    (await bob.delete(reactions_path(guild.general, message["id"], FIRE_EMOJI, "@me"))).ok()
+    removed_event = await session.next("MESSAGE_REACTION_REMOVE")
+    assert (removed_event["burst"], removed_event["type"]) == (True, ReactionType.BURST)
 
 
 async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
@@ -328,29 +330,29 @@ async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
     bot = await world.bot(guild)
     message, bob_message = await guild.send_message(alice), await guild.send_message(bob)
     await react(bob, guild.general, message["id"])
-    for other in (bob, bot):
+    for blocked_actor in (bob, bot):
         assert (
-            await alice.put(f"/users/@me/relationships/{other.id}", json={"type": RelationshipType.BLOCKED})
+            await alice.put(f"/users/@me/relationships/{blocked_actor.id}", json={"type": RelationshipType.BLOCKED})
         ).status == 204
 
-    for other in (bob, bot):
-        (await other.put(reactions_path(guild.general, message["id"], "👍", "@me"))).rejected(403, 90001)
+    for blocked_actor in (bob, bot):
+        (await blocked_actor.put(reactions_path(guild.general, message["id"], "👍", "@me"))).rejected(403, 90001)
     # An earlier reaction can still be removed, and the block does not affect the blocker.
-    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    assert (await bob.delete(reactions_path(guild.general, message["id"], FIRE_EMOJI, "@me"))).status == 204
     await react(alice, guild.general, bob_message["id"])
 
 
 async def test_emoji_of_a_suspended_guild_are_unknown(world: World) -> None:
     operator, guild = await create_operator(world, "ann"), await world.guild()
-    other = await world.guild(guild.owner)
+    emoji_guild = await world.guild(guild.owner)
     body = {"name": "wave", "image": data_uri(png())}
-    emoji = (await guild.owner.post(f"/guilds/{other.id}/emojis", json=body)).ok()
+    emoji = (await guild.owner.post(f"/guilds/{emoji_guild.id}/emojis", json=body)).ok()
     message = await guild.send_message(guild.owner)
     path = reactions_path(guild.general, message["id"], f"wave:{emoji['id']}", "@me")
     (await guild.owner.put(path)).ok()
-    (await operator.post(f"/admin/guilds/{other.id}/suspend", json={"reason": "spam"})).ok()
+    (await operator.post(f"/admin/guilds/{emoji_guild.id}/suspend", json={"reason": "spam"})).ok()
 
     (await guild.owner.put(path)).ok()
-    second = await guild.send_message(guild.owner)
-    path = reactions_path(guild.general, second["id"], f"wave:{emoji['id']}", "@me")
+    second_message = await guild.send_message(guild.owner)
+    path = reactions_path(guild.general, second_message["id"], f"wave:{emoji['id']}", "@me")
     (await guild.owner.put(path)).rejected(404, 10014)

@@ -27,30 +27,30 @@ async def fetch_read_states(user: Actor) -> dict[str, str]:
 async def test_an_ack_is_stored_sent_to_own_sessions_and_only_moves_forward(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    first, second = await guild.send_message(bob), await guild.send_message(bob)
+    first_message, second_message = await guild.send_message(bob), await guild.send_message(bob)
     channel_id, bob_session = str(guild.general), await bob.connect()
     session = await alice.connect()
     assert session.ready["read_state"] == {"entries": [], "partial": False, "version": 0}
 
-    assert (await alice.post(ack_path(channel_id, second["id"]), json={"token": None})).ok() == {"token": None}
+    assert (await alice.post(ack_path(channel_id, second_message["id"]), json={"token": None})).ok() == {"token": None}
 
-    assert await session.next("MESSAGE_ACK") == {"channel_id": channel_id, "message_id": second["id"]}
-    assert await fetch_read_states(alice) == {channel_id: second["id"]}
-    (await alice.post(ack_path(channel_id, first["id"]))).ok()
-    (await alice.post(ack_path(channel_id, second["id"]))).ok()
+    assert await session.next("MESSAGE_ACK") == {"channel_id": channel_id, "message_id": second_message["id"]}
+    assert await fetch_read_states(alice) == {channel_id: second_message["id"]}
+    (await alice.post(ack_path(channel_id, first_message["id"]))).ok()
+    (await alice.post(ack_path(channel_id, second_message["id"]))).ok()
     await session.assert_not_received("MESSAGE_ACK")
     await bob_session.assert_not_received("MESSAGE_ACK")
-    assert (await fetch_read_states(alice), await fetch_read_states(bob)) == ({channel_id: second["id"]}, {})
+    assert (await fetch_read_states(alice), await fetch_read_states(bob)) == ({channel_id: second_message["id"]}, {})
 
-    (await alice.post(ack_path(channel_id, first["id"]), json={"manual": True})).ok()
+    (await alice.post(ack_path(channel_id, first_message["id"]), json={"manual": True})).ok()
 
     assert await session.next("MESSAGE_ACK") == {
         "channel_id": channel_id,
-        "message_id": first["id"],
+        "message_id": first_message["id"],
         "manual": True,
         "mention_count": 0,
     }
-    assert await fetch_read_states(alice) == {channel_id: first["id"]}
+    assert await fetch_read_states(alice) == {channel_id: first_message["id"]}
 
 
 async def test_only_users_can_ack_visible_channels(world: World) -> None:
@@ -105,17 +105,17 @@ async def test_an_invalid_bulk_ack_is_rejected(world: World, body: object, error
 async def test_read_states_are_deleted_with_channel_guild_and_account(world: World) -> None:
     alice = await register_user(world, "alice")
     guild = await world.guild(alice)
-    other = await world.guild(await world.user(), alice)
+    other_guild = await world.guild(await world.user(), alice)
     extra_channel_id = await guild.channel("extra")
-    for channel_id in (guild.general, extra_channel_id, other.general):
+    for channel_id in (guild.general, extra_channel_id, other_guild.general):
         (await alice.post(ack_path(channel_id, 7))).ok()
     export = (await alice.get("/users/@me/harvest")).ok()
     assert len(export["records"]["read_states"]) == 3
 
     (await alice.delete(f"/channels/{extra_channel_id}")).ok()
-    assert set(await fetch_read_states(alice)) == {str(guild.general), str(other.general)}
+    assert set(await fetch_read_states(alice)) == {str(guild.general), str(other_guild.general)}
     (await alice.delete(f"/guilds/{guild.id}")).ok()
-    assert set(await fetch_read_states(alice)) == {str(other.general)}
+    assert set(await fetch_read_states(alice)) == {str(other_guild.general)}
     (await alice.post("/users/@me/delete", json={"password": PASSWORD})).ok()
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM read_states")) == 0
 
@@ -177,16 +177,16 @@ async def test_every_private_message_of_others_counts(world: World) -> None:
 async def test_mentions_of_hidden_channels_blocked_users_and_left_guilds_do_not_count(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, bob, carol)
-    other = await world.guild(alice, bob)
+    other_guild = await world.guild(alice, bob)
     hidden_channel_id = await guild.channel("hidden")
     await send_text(alice, hidden_channel_id, f"<@{bob.id}>")
     await send_text(carol, guild.general, f"<@{bob.id}>")
-    await send_text(alice, other.general, f"<@{bob.id}>")
-    assert await fetch_counts(bob) == {hidden_channel_id: 1, guild.general: 1, other.general: 1}
+    await send_text(alice, other_guild.general, f"<@{bob.id}>")
+    assert await fetch_counts(bob) == {hidden_channel_id: 1, guild.general: 1, other_guild.general: 1}
 
     await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=0)
     (await bob.put(f"/users/@me/relationships/{carol.id}", json={"type": 2})).ok()
-    (await bob.delete(f"/users/@me/guilds/{other.id}")).ok()
+    (await bob.delete(f"/users/@me/guilds/{other_guild.id}")).ok()
 
     assert await fetch_counts(bob) == {}
     assert (await bob.get("/users/@me/mentions")).ok() == []
@@ -218,12 +218,12 @@ async def test_a_mention_of_everyone_is_one_row(world: World) -> None:
 
 async def test_the_inbox_lists_mentions_newest_first_with_filters(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    guild, other = await world.guild(alice, bob), await world.guild(alice, bob)
+    guild, other_guild = await world.guild(alice, bob), await world.guild(alice, bob)
     role_id = await guild.role("crew", mentionable=True)
     (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role_id}")).ok()
     direct_message_id = await send_text(alice, guild.general, f"<@{bob.id}>")
     role_message_id = await send_text(alice, guild.general, f"<@&{role_id}>")
-    everyone_message_id = await send_text(alice, other.general, "@everyone")
+    everyone_message_id = await send_text(alice, other_guild.general, "@everyone")
 
     async def list_ids(**query: object) -> list[str]:
         return [message["id"] for message in (await bob.get("/users/@me/mentions", params=query)).ok()]
@@ -231,7 +231,7 @@ async def test_the_inbox_lists_mentions_newest_first_with_filters(world: World) 
     assert await list_ids() == [everyone_message_id, role_message_id, direct_message_id]
     assert await list_ids(limit=1, before=everyone_message_id) == [role_message_id]
     assert await list_ids(roles="false", everyone="false") == [direct_message_id]
-    assert await list_ids(guild_id=other.id) == [everyone_message_id]
+    assert await list_ids(guild_id=other_guild.id) == [everyone_message_id]
     (await bob.post(ack_path(guild.general, role_message_id))).ok()
     assert await list_ids(guild_id=guild.id) == [role_message_id, direct_message_id]
     assert (await bob.get("/users/@me/mentions", params={"limit": 101})).errors("limit")

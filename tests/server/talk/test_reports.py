@@ -16,8 +16,8 @@ DAY_MS = 24 * 3_600_000
 async def report(reporter: Actor, kind: str, target_id: int | str, **body: Any) -> dict[str, Any]:
     """Report an object and return the report."""
     body = {"kind": kind, "id": str(target_id), "reason": "spam", **body}
-    created: dict[str, Any] = (await reporter.post("/reports", json=body)).ok()
-    return created
+    created_report: dict[str, Any] = (await reporter.post("/reports", json=body)).ok()
+    return created_report
 
 
 async def report_message(reporter: Actor, message: dict[str, Any], **body: Any) -> dict[str, Any]:
@@ -41,8 +41,8 @@ async def list_notices(user: Actor) -> list[str]:
     """Return the texts of the direct messages that the system sent to a user, oldest first."""
     for channel in (await user.get("/users/@me/channels")).ok():
         if channel["recipients"][0].get("system"):
-            found = (await user.get(f"/channels/{channel['id']}/messages")).ok()
-            return [message["content"] for message in reversed(found)]
+            channel_messages = (await user.get(f"/channels/{channel['id']}/messages")).ok()
+            return [message["content"] for message in reversed(channel_messages)]
     return []
 
 
@@ -72,23 +72,27 @@ async def test_a_report_contains_the_message_as_the_reporter_saw_it(world: World
     for number in range(3):
         await guild.send_message(bob, f"after {number}")
 
-    created = await report_message(bob, message, reason="harassment", comment=" Rude ")
+    created_report = await report_message(bob, message, reason="harassment", comment=" Rude ")
     (await spammer.delete(f"/channels/{guild.general}/messages/{message['id']}")).ok()
 
-    assert (created["kind"], created["target_id"], created["comment"]) == ("message", message["id"], "Rude")
-    assert (created["state"], created["has_violation"]) == ("open", None)
+    assert (created_report["kind"], created_report["target_id"], created_report["comment"]) == (
+        "message",
+        message["id"],
+        "Rude",
+    )
+    assert (created_report["state"], created_report["has_violation"]) == ("open", None)
     [case] = await list_cases(ann)
     assert (case["title"], case["user_id"], case["guild_id"]) == ("bad words", str(spammer.id), str(guild.id))
     assert (case["state"], case["reasons"], case["report_count"]) == ("open", ["harassment"], 1)
     details = (await ann.get(f"/admin/reports/{case['id']}")).ok()
-    [shown] = details["reports"]
-    assert (shown["reporter_name"], shown["comment"]) == (bob.name, "Rude")
-    evidence = shown["evidence"]
+    [case_report] = details["reports"]
+    assert (case_report["reporter_name"], case_report["comment"]) == (bob.name, "Rude")
+    evidence = case_report["evidence"]
     assert (evidence["name"], evidence["channel_name"], evidence["guild_name"]) == ("spammer", "general", "Harbor")
     assert evidence["message"]["content"] == "bad words"
     [file] = evidence["message"]["files"]
     assert (file["filename"], file["size"], file["id"]) == ("a.txt", 10, message["attachments"][0]["id"])
-    assert [other["content"] for other in evidence["context"]] == [
+    assert [context_message["content"] for context_message in evidence["context"]] == [
         "before 0",
         "before 1",
         "before 2",
@@ -106,9 +110,9 @@ async def test_a_reporter_without_the_history_reports_only_the_message(world: Wo
     await report_message(bob, message)
 
     [case] = await list_cases(ann)
-    [shown] = (await ann.get(f"/admin/reports/{case['id']}")).ok()["reports"]
-    assert shown["evidence"]["message"]["content"] == "buy now"
-    assert shown["evidence"]["context"] == []
+    [case_report] = (await ann.get(f"/admin/reports/{case['id']}")).ok()["reports"]
+    assert case_report["evidence"]["message"]["content"] == "buy now"
+    assert case_report["evidence"]["context"] == []
 
 
 async def test_only_visible_objects_can_be_reported(world: World) -> None:
@@ -136,22 +140,22 @@ async def test_a_report_with_invalid_fields_is_rejected(world: World) -> None:
     assert (await bob.post("/reports", json=body)).errors("channel_id") == ["BASE_TYPE_REQUIRED"]
     body["channel_id"] = str(guild.general)
     assert (await spammer.post("/reports", json=body)).errors("id") == ["OWN_OBJECT"]
-    own = {"kind": "user", "id": str(bob.id), "reason": "spam"}
-    assert (await bob.post("/reports", json=own)).errors("id") == ["OWN_OBJECT"]
+    own_user_report = {"kind": "user", "id": str(bob.id), "reason": "spam"}
+    assert (await bob.post("/reports", json=own_user_report)).errors("id") == ["OWN_OBJECT"]
 
 
 async def test_reports_of_the_same_reporter_merge_and_others_join_the_case(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     guild, spammer, bob, _ = await create_guild_with_spam(world)
 
-    first = await report(bob, "user", spammer.id)
-    second = await report(bob, "user", spammer.id, reason="hate", comment="More")
+    first_report = await report(bob, "user", spammer.id)
+    second_report = await report(bob, "user", spammer.id, reason="hate", comment="More")
     await report(guild.owner, "user", spammer.id, reason="hate")
 
-    assert (second["id"], second["reason"]) == (first["id"], "hate")
+    assert (second_report["id"], second_report["reason"]) == (first_report["id"], "hate")
     [case] = await list_cases(ann)
     assert (case["report_count"], case["reasons"]) == (2, ["hate"])
-    assert [shown["comment"] for shown in (await bob.get("/users/@me/reports")).ok()] == ["More"]
+    assert [own_report["comment"] for own_report in (await bob.get("/users/@me/reports")).ok()] == ["More"]
 
 
 async def test_cases_are_filtered_by_state_kind_reason_and_age(world: World) -> None:
@@ -212,12 +216,12 @@ async def test_a_dismissed_report_notifies_only_its_reporters(world: World) -> N
         [notice] = await list_notices(reporter)
         assert "found no violation of the rules" in notice
     assert await list_notices(spammer) == []
-    [own] = (await bob.get("/users/@me/reports")).ok()
-    assert (own["state"], own["has_violation"]) == ("decided", False)
+    [own_report] = (await bob.get("/users/@me/reports")).ok()
+    assert (own_report["state"], own_report["has_violation"]) == ("decided", False)
     (await ann.post(f"/admin/reports/{case['id']}/decide", json={"action": "dismiss"})).rejected(403, 0)
     (await ann.post(f"/admin/reports/{case['id']}/assign", json={"assigned": True})).rejected(403, 0)
     await report_message(bob, message)
-    assert [found["state"] for found in await list_cases(ann)] == ["open", "decided"]
+    assert [listed_case["state"] for listed_case in await list_cases(ann)] == ["open", "decided"]
 
 
 async def test_a_deleted_message_is_published_and_its_author_learns_the_reason(world: World) -> None:
@@ -330,7 +334,7 @@ async def test_an_operator_is_not_suspended_by_a_report(world: World) -> None:
     (await ann.post(f"/admin/reports/{case['id']}/decide", json={"action": "suspend_user", "note": "x"})).rejected(
         403, 0
     )
-    assert [found["state"] for found in await list_cases(ann)] == ["open"]
+    assert [listed_case["state"] for listed_case in await list_cases(ann)] == ["open"]
 
 
 # Data of reporters
@@ -362,7 +366,7 @@ async def test_the_deletion_of_an_account_keeps_reports_without_the_reporter(wor
     await delete_account(carol)
 
     [case] = await list_cases(ann)
-    [shown] = (await ann.get(f"/admin/reports/{case['id']}")).ok()["reports"]
-    assert (shown["reporter_id"], shown["reporter_name"]) == (None, None)
+    [case_report] = (await ann.get(f"/admin/reports/{case['id']}")).ok()["reports"]
+    assert (case_report["reporter_id"], case_report["reporter_name"]) == (None, None)
     await decide(ann, case, "dismiss")
     await world.run_due_jobs()

@@ -164,8 +164,8 @@ async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: p
     guild = await create_indexed_guild(world)
 
     def count_pending(call: Any) -> tuple[int, int]:
-        changed = call.tx.value("SELECT COUNT(*) FROM search_changes")
-        return changed, call.tx.value("SELECT COUNT(*) FROM jobs WHERE kind = 'search.catch_up'")
+        changed_count = call.tx.value("SELECT COUNT(*) FROM search_changes")
+        return changed_count, call.tx.value("SELECT COUNT(*) FROM jobs WHERE kind = 'search.catch_up'")
 
     for number in range(10):
         await guild.send_message(guild.owner, f"hello {number}")
@@ -180,12 +180,14 @@ async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: p
 async def test_bulk_deletions_and_deleted_channels_are_removed_from_the_index(world: World) -> None:
     guild = await create_indexed_guild(world)
     other_channel_id = await guild.channel("other")
-    ids = [
+    message_ids = [
         (await guild.send_message(guild.owner, f"hello {number}", channel_id=other_channel_id))["id"]
         for number in range(5)
     ]
     assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 5
-    (await guild.owner.post(f"/channels/{other_channel_id}/messages/bulk-delete", json={"messages": ids[:2]})).ok()
+    (
+        await guild.owner.post(f"/channels/{other_channel_id}/messages/bulk-delete", json={"messages": message_ids[:2]})
+    ).ok()
     assert (await search_messages(guild.owner, guild, content="hello"))["total_results"] == 3
 
     (await guild.owner.delete(f"/channels/{other_channel_id}")).ok()
@@ -351,19 +353,19 @@ async def test_messages_are_found_by_their_files_and_links(world: World) -> None
 async def test_results_are_paged_in_both_orders(world: World) -> None:
     guild = await create_indexed_guild(world)
     messages = [await guild.send_message(guild.owner, f"number {number}") for number in range(30)]
-    ids = [message["id"] for message in messages]
+    message_ids = [message["id"] for message in messages]
 
     async def page_ids(**query: Any) -> list[str]:
         results = await search_messages(guild.owner, guild, content="number", **query)
         assert results["total_results"] == 30
         return [message["id"] for (message,) in results["messages"]]
 
-    assert await page_ids() == ids[:4:-1]
-    assert await page_ids(offset=25) == ids[4::-1]
-    assert await page_ids(sort_order="asc", limit=3, offset=2) == ids[2:5]
+    assert await page_ids() == message_ids[:4:-1]
+    assert await page_ids(offset=25) == message_ids[4::-1]
+    assert await page_ids(sort_order="asc", limit=3, offset=2) == message_ids[2:5]
     assert await page_ids(offset=9975) == []
-    results = await search_messages(guild.owner, guild, min_id=ids[3], max_id=ids[6])
-    assert [message["id"] for (message,) in results["messages"]] == ids[5:3:-1]
+    results = await search_messages(guild.owner, guild, min_id=message_ids[3], max_id=message_ids[6])
+    assert [message["id"] for (message,) in results["messages"]] == message_ids[5:3:-1]
 
 
 async def test_results_are_sorted_by_relevance(world: World) -> None:
@@ -458,15 +460,15 @@ async def test_age_restricted_channels_are_searched_on_request(world: World) -> 
 async def test_private_threads_are_searched_by_their_members_and_moderators(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await create_indexed_guild(world, bob, carol)
-    created = (
+    created_thread = (
         await bob.post(f"/channels/{guild.general}/threads", json={"name": "secret", "type": PRIVATE_THREAD})
     ).ok()
-    thread = int(created["id"])
+    thread = int(created_thread["id"])
     await guild.send_message(bob, "hello in private", channel_id=thread)
     await guild.send_message(bob, "hello in public")
     results = await search_messages(bob, guild, content="hello")
     assert results["total_results"] == 2
-    assert [thread["id"] for thread in results["threads"]] == [created["id"]]
+    assert [thread["id"] for thread in results["threads"]] == [created_thread["id"]]
     assert [member["user_id"] for member in results["members"]] == [str(bob.id)]
     assert await search_contents(carol, guild, content="hello") == ["hello in public"]
     assert await search_contents(carol, guild, channel_id=thread) == []
@@ -513,13 +515,13 @@ async def create_forum(world: World, *members: Actor) -> tuple[Guild, int, list[
     """Create an indexed guild with a forum that has two tags; return the guild, the forum's ID and the tag IDs."""
     guild = await create_indexed_guild(world, *members)
     tags = [{"name": "bug"}, {"name": "idea"}]
-    created = (
+    created_forum = (
         await guild.owner.post(
             f"/guilds/{guild.id}/channels",
             json={"name": "ideas", "type": ChannelType.GUILD_FORUM, "available_tags": tags},
         )
     ).ok()
-    return guild, int(created["id"]), [int(tag["id"]) for tag in created["available_tags"]]
+    return guild, int(created_forum["id"]), [int(tag["id"]) for tag in created_forum["available_tags"]]
 
 
 async def create_post(world: World, actor: Actor, channel_id: int, name: str, *tags: int) -> str:

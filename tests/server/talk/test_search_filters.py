@@ -51,10 +51,10 @@ class SearchSetup:
 
     async def search(self, query: dict[str, Any]) -> set[str]:
         """Return the names of the found messages."""
-        pairs = [
+        query_pairs = [
             (key, item) for key, value in query.items() for item in (value if isinstance(value, list) else [value])
         ]
-        parameters = "&".join(f"{key}={quote(str(value))}" for key, value in pairs)
+        parameters = "&".join(f"{key}={quote(str(value))}" for key, value in query_pairs)
         results = (await self.owner.get(f"/guilds/{self.guild.id}/messages/search?{parameters}")).ok()
         names_by_id = {message_id: name for name, message_id in self.ids_by_name.items()}
         assert results["total_results"] == len(results["messages"])
@@ -115,7 +115,7 @@ async def create_messages(world: World, bob: Actor) -> tuple[SearchSetup, dict[s
 
 async def test_every_filter_finds_exactly_the_matching_messages(world: World) -> None:
     bob = await world.user()
-    setup, ids = await create_messages(world, bob)
+    setup, ids_by_object = await create_messages(world, bob)
     not_nsfw = {name for name in setup.ids_by_name if name != "nsfw channel"}
     embeds = {"article embed", "image embed", "video embed", "gif embed", "sound embed"}
     files = {"text file", "image file", "video file", "sound file"}
@@ -128,10 +128,10 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
         ({"include_nsfw": True, "content": "nsfw"}, {"nsfw channel"}),
         ({"content": "nsfw"}, set()),
         ({"min_id": setup.ids_by_name["sound file"], "max_id": setup.ids_by_name["poll"]}, {"sticker"}),
-        ({"channel_id": ids["other"]}, {"other channel"}),
-        ({"channel_id": [ids["other"], setup.guild.general]}, not_nsfw),
+        ({"channel_id": ids_by_object["other"]}, {"other channel"}),
+        ({"channel_id": [ids_by_object["other"], setup.guild.general]}, not_nsfw),
         ({"author_id": bob.id}, {"by bob"}),
-        ({"author_id": [bob.id, ids["bot"]]}, {"by bob"} | by_bot),
+        ({"author_id": [bob.id, ids_by_object["bot"]]}, {"by bob"} | by_bot),
         ({"author_type": "user"}, not_nsfw - by_bot - {"by the webhook"}),
         ({"author_type": "bot"}, by_bot),
         ({"author_type": "webhook"}, {"by the webhook"}),
@@ -139,14 +139,14 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
         ({"author_type": "-bot"}, not_nsfw - by_bot),
         ({"author_type": "-webhook"}, not_nsfw - {"by the webhook"}),
         ({"mentions": bob.id}, {f"for <@{bob.id}>"}),
-        ({"mentions": ids["bot"]}, set()),
-        ({"mentions_role_id": ids["role"]}, {f"for <@&{ids['role']}>"}),
+        ({"mentions": ids_by_object["bot"]}, set()),
+        ({"mentions_role_id": ids_by_object["role"]}, {f"for <@&{ids_by_object['role']}>"}),
         ({"mentions_role_id": 1}, set()),
         ({"mention_everyone": True}, {"@everyone"}),
         ({"mention_everyone": False}, not_nsfw - {"@everyone"}),
         ({"replied_to_user_id": bob.id}, {"reply"}),
-        ({"replied_to_user_id": ids["bot"]}, set()),
-        ({"replied_to_message_id": ids["first"]}, {"reply"}),
+        ({"replied_to_user_id": ids_by_object["bot"]}, set()),
+        ({"replied_to_message_id": ids_by_object["first"]}, {"reply"}),
         ({"replied_to_message_id": 1}, set()),
         ({"pinned": True}, {"pinned"}),
         ({"pinned": False}, not_nsfw - {"pinned"}),
@@ -179,8 +179,8 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
         "poll": {"poll"},
         "snapshot": {"forwarded"},
     }
-    for value, matching in names_by_content_filter.items():
-        cases += [({"has": value}, matching), ({"has": f"-{value}"}, not_nsfw - matching)]
+    for content_type, expected_names in names_by_content_filter.items():
+        cases += [({"has": content_type}, expected_names), ({"has": f"-{content_type}"}, not_nsfw - expected_names)]
     cases.append(({"has": ["video", "embed", "-file"]}, {"video embed", "gif embed"}))
 
     failures = []

@@ -44,13 +44,13 @@ async def test_a_thread_started_from_a_message_has_the_id_of_the_message(world: 
     assert thread["thread_metadata"]["auto_archive_duration"] == 60
     assert thread["member"]["user_id"] == str(guild.owner.id)
 
-    created = await session.next("THREAD_CREATE")
-    assert (created["id"], created["newly_created"]) == (message["id"], True)
+    created_event = await session.next("THREAD_CREATE")
+    assert (created_event["id"], created_event["newly_created"]) == (message["id"], True)
     members_event = await session.next("THREAD_MEMBERS_UPDATE")
     assert (members_event["id"], members_event["member_count"]) == (message["id"], 1)
     assert [member["user_id"] for member in members_event["added_members"]] == [str(guild.owner.id)]
-    updated = await session.next("MESSAGE_UPDATE")
-    assert updated["flags"] & MessageFlags.HAS_THREAD
+    updated_event = await session.next("MESSAGE_UPDATE")
+    assert updated_event["flags"] & MessageFlags.HAS_THREAD
     starter = await session.next("MESSAGE_CREATE")
     assert (starter["type"], starter["channel_id"]) == (MessageType.THREAD_STARTER_MESSAGE, message["id"])
     assert starter["message_reference"]["message_id"] == message["id"]
@@ -155,8 +155,8 @@ async def test_slowmode_limits_thread_creation_by_users(world: World) -> None:
     (await guild.owner.patch(f"/channels/{guild.general}", json={"rate_limit_per_user": 30})).ok()
     await bob.create_thread(guild.general)
     path = f"/channels/{guild.general}/threads"
-    rejected = await bob.post(path, json={"name": "x", "type": PUBLIC_THREAD})
-    assert rejected.rejected(429, 20016)["retry_after"] == 30
+    rejected_response = await bob.post(path, json={"name": "x", "type": PUBLIC_THREAD})
+    assert rejected_response.rejected(429, 20016)["retry_after"] == 30
     for _ in range(2):
         await bot.create_thread(guild.general)
     world.clock.advance(30_000)
@@ -265,10 +265,10 @@ async def test_sending_a_message_joins_the_thread_and_is_counted(world: World) -
     thread_id = await guild.owner.create_thread(guild.general)
     session = await (await world.bot(guild)).connect()
     message = await guild.send_message(bob, channel_id=thread_id)
-    joined = await session.next("THREAD_MEMBERS_UPDATE")
-    assert (joined["member_count"], joined["added_members"][0]["user_id"]) == (2, str(bob.id))
-    assert joined["added_members"][0]["member"]["user"]["id"] == str(bob.id)
-    assert joined["added_members"][0]["presence"] is None
+    joined_event = await session.next("THREAD_MEMBERS_UPDATE")
+    assert (joined_event["member_count"], joined_event["added_members"][0]["user_id"]) == (2, str(bob.id))
+    assert joined_event["added_members"][0]["member"]["user"]["id"] == str(bob.id)
+    assert joined_event["added_members"][0]["presence"] is None
     await guild.send_message(bob, channel_id=thread_id)
     channel = await guild.get_channel(thread_id)
     assert (channel["message_count"], channel["total_message_sent"], channel["member_count"]) == (2, 2, 2)
@@ -310,8 +310,8 @@ async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
     session = await bot.connect(Intents.GUILDS)
     path = f"/channels/{thread_id}/thread-members"
     assert (await bot.put(f"{path}/@me")).status == 204
-    joined = await session.next("THREAD_MEMBERS_UPDATE")
-    assert joined["added_members"][0]["user_id"] == str(bot.id)
+    joined_event = await session.next("THREAD_MEMBERS_UPDATE")
+    assert joined_event["added_members"][0]["user_id"] == str(bot.id)
     event = await session.next("THREAD_CREATE")
     assert (event["member"]["user_id"], "newly_created" in event) == (str(bot.id), False)
     (await bot.put(f"{path}/@me")).ok()
@@ -463,8 +463,8 @@ async def test_the_creator_updates_some_fields_and_moderators_all(world: World) 
     thread_id = await bob.create_thread(guild.general)
     session = await (await world.bot(guild)).connect()
     path = f"/channels/{thread_id}"
-    edited = (await bob.patch(path, json={"name": "Other Words", "auto_archive_duration": 4320})).ok()
-    assert (edited["name"], edited["thread_metadata"]["auto_archive_duration"]) == ("Other Words", 4320)
+    edited_thread = (await bob.patch(path, json={"name": "Other Words", "auto_archive_duration": 4320})).ok()
+    assert (edited_thread["name"], edited_thread["thread_metadata"]["auto_archive_duration"]) == ("Other Words", 4320)
     assert (await session.next("THREAD_UPDATE"))["name"] == "Other Words"
     event = await session.next("MESSAGE_CREATE")
     assert (event["type"], event["content"], event["channel_id"]) == (
@@ -480,8 +480,8 @@ async def test_the_creator_updates_some_fields_and_moderators_all(world: World) 
     (await carol.patch(path, json={"name": "x"})).rejected(403, 50013)
     (await carol.patch(path, json={"archived": True})).rejected(403, 50013)
     await guild.allow_permissions(carol, Permissions.MANAGE_THREADS)
-    edited = (await carol.patch(path, json={"locked": True, "rate_limit_per_user": 5})).ok()
-    assert (edited["thread_metadata"]["locked"], edited["rate_limit_per_user"]) == (True, 5)
+    edited_thread = (await carol.patch(path, json={"locked": True, "rate_limit_per_user": 5})).ok()
+    assert (edited_thread["thread_metadata"]["locked"], edited_thread["rate_limit_per_user"]) == (True, 5)
     (await bob.patch(path, json={"name": "x"})).rejected(400, 160005)
 
 
@@ -582,8 +582,8 @@ async def test_archived_threads_are_paged_by_archive_time(world: World) -> None:
     page = (await guild.owner.get(f"{path}?limit=2")).ok()
     assert ([thread["id"] for thread in page["threads"]], page["has_more"]) == ([thread_ids[2], thread_ids[1]], True)
     assert [member["id"] for member in page["members"]] == [thread_ids[2], thread_ids[1]]
-    before = page["threads"][-1]["thread_metadata"]["archive_timestamp"].replace("+", "%2B")
-    page = (await guild.owner.get(f"{path}?limit=2&before={before}")).ok()
+    before_time = page["threads"][-1]["thread_metadata"]["archive_timestamp"].replace("+", "%2B")
+    page = (await guild.owner.get(f"{path}?limit=2&before={before_time}")).ok()
     assert ([thread["id"] for thread in page["threads"]], page["has_more"]) == ([thread_ids[0]], False)
     (await guild.owner.get(f"{path}?limit=1")).errors("limit")
 
@@ -598,15 +598,15 @@ async def test_private_archived_threads_are_listed_for_moderators_and_members(wo
         thread_ids.append(str(thread_id))
     path = f"/channels/{guild.general}"
     (await bob.get(f"{path}/threads/archived/private")).rejected(403, 50013)
-    listed = (await guild.owner.get(f"{path}/threads/archived/private")).ok()
-    assert {thread["id"] for thread in listed["threads"]} == set(thread_ids)
+    listed_page = (await guild.owner.get(f"{path}/threads/archived/private")).ok()
+    assert {thread["id"] for thread in listed_page["threads"]} == set(thread_ids)
     own_page = (await bob.get(f"{path}/users/@me/threads/archived/private?limit=2")).ok()
     assert ([thread["id"] for thread in own_page["threads"]], own_page["has_more"]) == (
         [thread_ids[2], thread_ids[1]],
         True,
     )
-    rest = (await bob.get(f"{path}/users/@me/threads/archived/private?before={thread_ids[1]}")).ok()
-    assert [thread["id"] for thread in rest["threads"]] == [thread_ids[0]]
+    second_page = (await bob.get(f"{path}/users/@me/threads/archived/private?before={thread_ids[1]}")).ok()
+    assert [thread["id"] for thread in second_page["threads"]] == [thread_ids[0]]
     assert (await carol.get(f"{path}/users/@me/threads/archived/private")).ok()["threads"] == []
 
 
@@ -619,9 +619,9 @@ async def test_active_threads_are_limited_to_visible_ones(world: World) -> None:
     bot_thread_id = await bot.create_thread(guild.general)
     private_thread_id = await guild.owner.create_thread(guild.general, PRIVATE_THREAD)
     hidden_thread_id = await guild.owner.create_thread(secret_channel_id)
-    listed = (await bot.get(f"/guilds/{guild.id}/threads/active")).ok()
-    assert [int(thread["id"]) for thread in listed["threads"]] == [bot_thread_id, owner_thread_id]
-    assert [int(member["id"]) for member in listed["members"]] == [bot_thread_id]
+    listed_threads = (await bot.get(f"/guilds/{guild.id}/threads/active")).ok()
+    assert [int(thread["id"]) for thread in listed_threads["threads"]] == [bot_thread_id, owner_thread_id]
+    assert [int(member["id"]) for member in listed_threads["members"]] == [bot_thread_id]
     all_threads = (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()
     assert [int(thread["id"]) for thread in all_threads["threads"]] == [
         hidden_thread_id,
@@ -668,9 +668,9 @@ async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) ->
         await bob.create_thread(guild.general, PRIVATE_THREAD),
     )
     (await bob.put(f"/channels/{own_thread_id}/thread-members/{eve.id}")).ok()
-    until = codec.timestamp(world.clock.now_ms() + MINUTE_MS)
+    timeout_end = codec.timestamp(world.clock.now_ms() + MINUTE_MS)
     path = f"/guilds/{guild.id}/members/{bob.id}"
-    (await guild.owner.patch(path, json={"communication_disabled_until": until})).ok()
+    (await guild.owner.patch(path, json={"communication_disabled_until": timeout_end})).ok()
 
     (await bob.put(f"/channels/{other_thread_id}/thread-members/@me")).rejected(403, 50013)
     (await bob.put(f"/channels/{other_thread_id}/thread-members/{bob.id}")).rejected(403, 50013)

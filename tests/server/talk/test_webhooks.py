@@ -30,7 +30,7 @@ from hubbub.server.talk.webhooks.store import WebhookRow
 from hubbub.server.transports.cdn import default_avatar
 from tests.world import Actor, ApiResponse, Guild, World, small_config
 
-PNG = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
+PNG_DATA_URL = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
 COMPONENTS_V2 = MessageFlags.IS_COMPONENTS_V2
 MANAGE_WEBHOOKS = Permissions.MANAGE_WEBHOOKS
 INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES
@@ -78,7 +78,7 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
 
     response = await guild.owner.post(
         f"/channels/{guild.general}/webhooks",
-        json={"name": "  News   desk ", "avatar": PNG},
+        json={"name": "  News   desk ", "avatar": PNG_DATA_URL},
         headers={"X-Audit-Log-Reason": "why%20not"},
     )
 
@@ -102,7 +102,7 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
         "avatar_hash": webhook["avatar"],
     }
     page = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()
-    assert [listed["id"] for listed in page["webhooks"]] == [webhook["id"]]
+    assert [listed_webhook["id"] for listed_webhook in page["webhooks"]] == [webhook["id"]]
     assert "token" not in page["webhooks"][0]
     async with world.client.get(f"{world.url}/cdn/avatars/{webhook['id']}/{webhook['avatar']}.png") as image:
         assert image.status == 200
@@ -111,19 +111,19 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
 async def test_webhooks_are_listed_by_channel_and_by_guild(world: World) -> None:
     guild = await world.guild()
     other_channel_id = await guild.channel("other")
-    first, second = (
+    first_webhook, second_webhook = (
         await create_webhook(world, guild.owner, guild.general),
         await create_webhook(world, guild.owner, other_channel_id),
     )
 
-    listed = (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok()
-    assert [webhook_view["id"] for webhook_view in listed] == [str(first.id)]
-    assert listed[0] == first.view
+    listed_webhooks = (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok()
+    assert [webhook_view["id"] for webhook_view in listed_webhooks] == [str(first_webhook.id)]
+    assert listed_webhooks[0] == first_webhook.view
     assert {webhook["id"] for webhook in (await guild.owner.get(f"/guilds/{guild.id}/webhooks")).ok()} == {
-        str(first.id),
-        str(second.id),
+        str(first_webhook.id),
+        str(second_webhook.id),
     }
-    assert (await guild.owner.get(f"/webhooks/{first.id}")).ok() == first.view
+    assert (await guild.owner.get(f"/webhooks/{first_webhook.id}")).ok() == first_webhook.view
 
 
 async def test_webhooks_of_hidden_channels_are_not_listed(world: World) -> None:
@@ -228,8 +228,8 @@ async def test_a_channel_has_at_most_15_webhooks_and_a_guild_1000(world: World) 
     other_webhook = await create_webhook(world, guild.owner, other_channel_id)
 
     (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "a"})).rejected(400, 30007)
-    move = {"channel_id": str(guild.general)}
-    (await guild.owner.patch(f"/webhooks/{other_webhook.id}", json=move)).rejected(400, 30007)
+    move_body = {"channel_id": str(guild.general)}
+    (await guild.owner.patch(f"/webhooks/{other_webhook.id}", json=move_body)).rejected(400, 30007)
 
     def insert_webhooks(call: Any) -> None:
         # The guild has WEBHOOKS_PER_CHANNEL_MAX + 1 webhooks already.
@@ -243,14 +243,18 @@ async def test_a_channel_has_at_most_15_webhooks_and_a_guild_1000(world: World) 
 async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
     guild = await world.guild()
     other_channel_id = await guild.channel("other")
-    webhook = await create_webhook(world, guild.owner, guild.general, avatar=PNG)
+    webhook = await create_webhook(world, guild.owner, guild.general, avatar=PNG_DATA_URL)
     session = await guild.owner.connect()
 
     body = {"name": "new", "avatar": None, "channel_id": str(other_channel_id)}
-    changed = (await guild.owner.patch(f"/webhooks/{webhook.id}", json=body)).ok()
+    changed_webhook = (await guild.owner.patch(f"/webhooks/{webhook.id}", json=body)).ok()
 
-    assert (changed["name"], changed["avatar"], changed["channel_id"]) == ("new", None, str(other_channel_id))
-    assert changed["token"] == webhook.view["token"]
+    assert (changed_webhook["name"], changed_webhook["avatar"], changed_webhook["channel_id"]) == (
+        "new",
+        None,
+        str(other_channel_id),
+    )
+    assert changed_webhook["token"] == webhook.view["token"]
     updated_channels = [(await session.next("WEBHOOKS_UPDATE"))["channel_id"] for _ in range(2)]
     assert updated_channels == [str(guild.general), str(other_channel_id)]
     (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
@@ -261,7 +265,7 @@ async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
         "channel_id": (str(guild.general), str(other_channel_id)),
     }
     assert (await webhook.send_message("hi"))["channel_id"] == str(other_channel_id)
-    assert (await guild.owner.patch(f"/webhooks/{webhook.id}", json={"channel_id": None})).ok() == changed
+    assert (await guild.owner.patch(f"/webhooks/{webhook.id}", json={"channel_id": None})).ok() == changed_webhook
     assert len(await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)) == 1
 
 
@@ -290,8 +294,8 @@ async def test_a_deleted_webhook_can_no_longer_be_executed(world: World) -> None
     (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_DELETE)
     assert {change["key"]: change["old_value"] for change in entry["changes"]}["name"] == "hook"
     (await webhook.execute("again")).rejected(404, 10015)
-    stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
-    assert stored["author"] == message["author"]
+    stored_message = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert stored_message["author"] == message["author"]
 
 
 async def test_a_token_alone_reads_renames_and_deletes(world: World) -> None:
@@ -303,11 +307,14 @@ async def test_a_token_alone_reads_renames_and_deletes(world: World) -> None:
     view = (await world.request("GET", webhook.path)).ok()
     assert view == {key: value for key, value in webhook.view.items() if key != "user"}
     header = {"Authorization": "Bot nonsense"}
-    changed = await world.request(
-        "PATCH", webhook.path, json={"name": "new", "avatar": PNG, "channel_id": str(other_channel_id)}, headers=header
+    changed_response = await world.request(
+        "PATCH",
+        webhook.path,
+        json={"name": "new", "avatar": PNG_DATA_URL, "channel_id": str(other_channel_id)},
+        headers=header,
     )
-    assert (changed.ok()["name"], changed.ok()["channel_id"]) == ("new", str(guild.general))
-    assert "user" not in changed.ok()
+    assert (changed_response.ok()["name"], changed_response.ok()["channel_id"]) == ("new", str(guild.general))
+    assert "user" not in changed_response.ok()
     await session.next("WEBHOOKS_UPDATE")
     (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
     assert entry["user_id"] is None
@@ -375,7 +382,7 @@ async def test_a_webhook_message_has_the_webhook_as_author(world: World) -> None
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
-    webhook = await create_webhook(world, guild.owner, guild.general, "News", avatar=PNG)
+    webhook = await create_webhook(world, guild.owner, guild.general, "News", avatar=PNG_DATA_URL)
 
     message = await webhook.send_message("hello")
 
@@ -409,19 +416,21 @@ async def test_without_wait_the_response_is_empty_and_the_message_is_created(wor
 
 async def test_name_and_avatar_can_be_overridden_per_message(world: World) -> None:
     guild = await world.guild()
-    webhook = await create_webhook(world, guild.owner, guild.general, "News", avatar=PNG)
+    webhook = await create_webhook(world, guild.owner, guild.general, "News", avatar=PNG_DATA_URL)
 
-    overridden = await webhook.send_message("a", username=" Some  body ", avatar_url="https://example.com/cat.png")
+    overridden_message = await webhook.send_message(
+        "a", username=" Some  body ", avatar_url="https://example.com/cat.png"
+    )
     default_name = await webhook.send_message("b", avatar_url="https://example.com/cat.png")
     local_avatar = await webhook.send_message(
         "c", avatar_url=f"{world.url}/cdn/avatars/{webhook.id}/{webhook.view['avatar']}.png?size=64"
     )
 
-    assert overridden["author"]["username"] == "Some body"
-    assert overridden["author"]["avatar"] not in (None, webhook.view["avatar"])
+    assert overridden_message["author"]["username"] == "Some body"
+    assert overridden_message["author"]["avatar"] not in (None, webhook.view["avatar"])
     assert (default_name["author"]["username"], default_name["author"]["avatar"]) == (
         "News",
-        overridden["author"]["avatar"],
+        overridden_message["author"]["avatar"],
     )
     assert local_avatar["author"]["avatar"] == webhook.view["avatar"]
     assert (await webhook.execute("d", avatar_url="cat.png")).errors("avatar_url") == ["URL_TYPE_INVALID_URL"]
@@ -449,12 +458,12 @@ async def test_a_webhook_mentions_only_users_by_default(world: World) -> None:
     content = f"<@{guild.owner.id}> <@&{role_id}> @everyone"
 
     default = await webhook.send_message(content)
-    explicit = await webhook.send_message(content, allowed_mentions={"parse": ["roles", "everyone"]})
+    explicit_message = await webhook.send_message(content, allowed_mentions={"parse": ["roles", "everyone"]})
 
     assert [user["id"] for user in default["mentions"]] == [str(guild.owner.id)]
     assert (default["mention_roles"], default["mention_everyone"]) == ([], False)
-    assert explicit["mentions"] == []
-    assert (explicit["mention_roles"], explicit["mention_everyone"]) == ([str(role_id)], True)
+    assert explicit_message["mentions"] == []
+    assert (explicit_message["mention_roles"], explicit_message["mention_everyone"]) == ([str(role_id)], True)
 
 
 @pytest.mark.parametrize("creator", ["user", "bot"])
@@ -463,10 +472,10 @@ async def test_everyone_mentions_and_tts_depend_on_the_bot_or_the_everyone_role(
     bot = await world.bot(
         guild, permissions=MANAGE_WEBHOOKS | Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES
     )
-    bits = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES
+    tested_permissions = Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES
     everyone = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()[0]
-    reduced = str(int(everyone["permissions"]) & ~bits)
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": reduced})).ok()
+    reduced_permissions = str(int(everyone["permissions"]) & ~tested_permissions)
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": reduced_permissions})).ok()
     webhook = await create_webhook(world, guild.owner if creator == "user" else bot, guild.general)
 
     message = await webhook.send_message("@everyone", allowed_mentions={"parse": ["everyone"]}, tts=True)
@@ -512,11 +521,11 @@ async def test_webhooks_without_an_application_send_only_non_interactive_compone
     assert without_query["components"] == []
     assert with_query["components"][0]["components"][0]["url"] == "https://example.com"
     assert v2_message["components"][0]["content"] == "hello"
-    rejected = await webhook.execute("a", "with_components=true", components=[BUTTON_ROW])
-    assert rejected.errors("components.0.components.0.type") == ["COMPONENT_TYPE_INVALID"]
+    rejected_response = await webhook.execute("a", "with_components=true", components=[BUTTON_ROW])
+    assert rejected_response.errors("components.0.components.0.type") == ["COMPONENT_TYPE_INVALID"]
     section = {"type": ComponentType.SECTION, "components": [text], "accessory": BUTTON_ROW["components"][0]}
-    rejected = await webhook.execute(None, "with_components=true", components=[section], flags=COMPONENTS_V2)
-    assert rejected.errors("components.0.accessory.type") == ["COMPONENT_TYPE_INVALID"]
+    rejected_response = await webhook.execute(None, "with_components=true", components=[section], flags=COMPONENTS_V2)
+    assert rejected_response.errors("components.0.accessory.type") == ["COMPONENT_TYPE_INVALID"]
     message = await webhook.send_message("a")
     for component_type in ([], {}, [2], {"a": 1}, "3", 3.5):
         response = await webhook.execute("a", "with_components=true", components=[{"type": component_type}])
@@ -665,10 +674,14 @@ async def test_a_webhook_reads_edits_and_deletes_its_messages(world: World) -> N
     path = f"{webhook.path}/messages/{message['id']}"
 
     assert (await world.request("GET", path)).ok() == message
-    changed = (await world.request("PATCH", path, json={"content": "@everyone", "embeds": None})).ok()
-    assert (changed["content"], changed["embeds"], changed["mention_everyone"]) == ("@everyone", [], False)
-    assert changed["edited_timestamp"] is not None
-    assert changed["author"] == message["author"]
+    edited_message = (await world.request("PATCH", path, json={"content": "@everyone", "embeds": None})).ok()
+    assert (edited_message["content"], edited_message["embeds"], edited_message["mention_everyone"]) == (
+        "@everyone",
+        [],
+        False,
+    )
+    assert edited_message["edited_timestamp"] is not None
+    assert edited_message["author"] == message["author"]
     event = await session.next("MESSAGE_UPDATE")
     assert (event["content"], event["webhook_id"]) == ("@everyone", str(webhook.id))
     assert "member" not in event
@@ -774,9 +787,9 @@ class TestLimits:
         for _ in range(4):
             await webhook.send_message("a")
         assert (await world.request("POST", f"{webhook.path}/slack", json={"text": "a"})).status == 200
-        rejected = await webhook.execute("a")
-        assert rejected.status == 429
-        assert rejected.json["retry_after"] == 2.0
+        rejected_response = await webhook.execute("a")
+        assert rejected_response.status == 429
+        assert rejected_response.json["retry_after"] == 2.0
         await second_webhook.send_message("b")
         world.clock.advance(2000)
         await webhook.send_message("c")
@@ -810,9 +823,9 @@ class TestLimits:
             await webhooks[number % 4].send_message("a")
 
         world.clock.advance(2000)
-        rejected = await webhooks[0].execute("a")
-        assert rejected.status == 429
-        assert rejected.json["retry_after"] == 56.0
+        rejected_response = await webhooks[0].execute("a")
+        assert rejected_response.status == 429
+        assert rejected_response.json["retry_after"] == 56.0
         world.clock.advance(56_000)
         await webhooks[0].send_message("b")
 
@@ -909,10 +922,10 @@ def test_slack_colors_are_converted_and_long_texts_truncated() -> None:
     assert isinstance(request.username, str)
     assert len(request.username) == 80
     assert request.embeds
-    first, second = request.embeds
-    assert first.description == "t" * 4093 + "..."
-    assert (first.color, second.color) == (0x2EB886, 0xAABBCC)
-    assert second.title == "T" * 253 + "..."
+    first_embed, second_embed = request.embeds
+    assert first_embed.description == "t" * 4093 + "..."
+    assert (first_embed.color, second_embed.color) == (0x2EB886, 0xAABBCC)
+    assert second_embed.title == "T" * 253 + "..."
 
 
 # GitHub
@@ -923,8 +936,8 @@ GITHUB_USER = {
     "html_url": "https://github.com/octocat",
     "avatar_url": "https://avatars.example/1",
 }
-REPOSITORY = {"id": 2, "html_url": "https://github.com/o/r", "name": "r", "full_name": "o/r"}
-ISSUE = {
+GITHUB_REPOSITORY = {"id": 2, "html_url": "https://github.com/o/r", "name": "r", "full_name": "o/r"}
+GITHUB_ISSUE = {
     "id": 3,
     "number": 5,
     "html_url": "https://github.com/o/r/issues/5",
@@ -932,65 +945,71 @@ ISSUE = {
     "title": "It hurts",
     "body": "here",
 }
-COMMENT = {
+GITHUB_COMMENT = {
     "id": 4,
     "html_url": "https://github.com/o/r/c/4",
     "user": GITHUB_USER,
     "body": "I see",
     "commit_id": "0123456789abcdef",
 }
-COMMIT = {
+GITHUB_COMMIT = {
     "id": "0123456789abcdef",
     "url": "https://github.com/o/r/commit/0",
     "message": "Fix it\n\nreally",
     "author": {"name": "Octo", "username": "octocat"},
 }
-CHECK_SUITE = {"head_sha": "0123456789", "head_branch": "main", "conclusion": "failure", "app": {"name": "CI"}}
-DISCUSSION = {"title": "Why", "number": 9, "html_url": "https://github.com/o/r/d/9", "user": GITHUB_USER, "body": "so"}
+GITHUB_CHECK_SUITE = {"head_sha": "0123456789", "head_branch": "main", "conclusion": "failure", "app": {"name": "CI"}}
+GITHUB_DISCUSSION = {
+    "title": "Why",
+    "number": 9,
+    "html_url": "https://github.com/o/r/d/9",
+    "user": GITHUB_USER,
+    "body": "so",
+}
 
-EVENTS: list[tuple[str, dict[str, Any], str]] = [
+GITHUB_EVENT_CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "push",
-        {"ref": "refs/heads/main", "commits": [COMMIT], "compare": "https://github.com/c"},
+        {"ref": "refs/heads/main", "commits": [GITHUB_COMMIT], "compare": "https://github.com/c"},
         "[r:main] 1 new commit",
     ),
-    ("push", {"ref": "refs/heads/main", "commits": [COMMIT, COMMIT]}, "[r:main] 2 new commits"),
+    ("push", {"ref": "refs/heads/main", "commits": [GITHUB_COMMIT, GITHUB_COMMIT]}, "[r:main] 2 new commits"),
     (
         "push",
-        {"ref": "refs/heads/main", "commits": [], "forced": True, "head_commit": COMMIT},
+        {"ref": "refs/heads/main", "commits": [], "forced": True, "head_commit": GITHUB_COMMIT},
         "[r] Branch main was force-pushed to `0123456`",
     ),
-    ("commit_comment", {"comment": COMMENT}, "[o/r] New comment on commit `0123456`"),
+    ("commit_comment", {"comment": GITHUB_COMMENT}, "[o/r] New comment on commit `0123456`"),
     ("create", {"ref": "dev", "ref_type": "branch"}, "[o/r] New branch created: dev"),
     ("delete", {"ref": "v1", "ref_type": "tag"}, "[o/r] Tag deleted: v1"),
-    ("fork", {"forkee": {**REPOSITORY, "full_name": "x/r"}}, "[o/r] Fork created: x/r"),
-    ("issues", {"action": "opened", "issue": ISSUE}, "[o/r] Issue opened: #5 It hurts"),
-    ("issues", {"action": "closed", "issue": ISSUE}, "[o/r] Issue closed: #5 It hurts"),
+    ("fork", {"forkee": {**GITHUB_REPOSITORY, "full_name": "x/r"}}, "[o/r] Fork created: x/r"),
+    ("issues", {"action": "opened", "issue": GITHUB_ISSUE}, "[o/r] Issue opened: #5 It hurts"),
+    ("issues", {"action": "closed", "issue": GITHUB_ISSUE}, "[o/r] Issue closed: #5 It hurts"),
     (
         "issue_comment",
-        {"action": "created", "issue": ISSUE, "comment": COMMENT},
+        {"action": "created", "issue": GITHUB_ISSUE, "comment": GITHUB_COMMENT},
         "[o/r] New comment on issue #5: It hurts",
     ),
     (
         "issue_comment",
-        {"action": "created", "issue": {**ISSUE, "pull_request": {}}, "comment": COMMENT},
+        {"action": "created", "issue": {**GITHUB_ISSUE, "pull_request": {}}, "comment": GITHUB_COMMENT},
         "[o/r] New comment on pull request #5: It hurts",
     ),
     ("member", {"action": "added", "member": GITHUB_USER}, "[o/r] New collaborator added: octocat"),
     ("public", {}, "[o/r] Now open sourced!"),
-    ("pull_request", {"action": "reopened", "pull_request": ISSUE}, "[o/r] Pull request reopened: #5 It hurts"),
+    ("pull_request", {"action": "reopened", "pull_request": GITHUB_ISSUE}, "[o/r] Pull request reopened: #5 It hurts"),
     (
         "pull_request_review",
         {
             "action": "submitted",
-            "pull_request": ISSUE,
+            "pull_request": GITHUB_ISSUE,
             "review": {"user": GITHUB_USER, "html_url": "https://github.com/r", "state": "approved", "body": None},
         },
         "[o/r] Pull request approved: #5 It hurts",
     ),
     (
         "pull_request_review_comment",
-        {"action": "created", "pull_request": ISSUE, "comment": COMMENT},
+        {"action": "created", "pull_request": GITHUB_ISSUE, "comment": GITHUB_COMMENT},
         "[o/r] New review comment on pull request #5: It hurts",
     ),
     (
@@ -1010,21 +1029,21 @@ EVENTS: list[tuple[str, dict[str, Any], str]] = [
                 "name": "lint",
                 "html_url": "https://github.com/l",
                 "conclusion": "success",
-                "check_suite": CHECK_SUITE,
+                "check_suite": GITHUB_CHECK_SUITE,
             },
         },
         "[o/r] lint success on main",
     ),
-    ("check_suite", {"action": "completed", "check_suite": CHECK_SUITE}, "[o/r] CI checks failure on main"),
-    ("discussion", {"action": "created", "discussion": DISCUSSION}, "[o/r] New discussion #9: Why"),
+    ("check_suite", {"action": "completed", "check_suite": GITHUB_CHECK_SUITE}, "[o/r] CI checks failure on main"),
+    ("discussion", {"action": "created", "discussion": GITHUB_DISCUSSION}, "[o/r] New discussion #9: Why"),
     (
         "discussion",
-        {"action": "answered", "discussion": DISCUSSION, "answer": COMMENT},
+        {"action": "answered", "discussion": GITHUB_DISCUSSION, "answer": GITHUB_COMMENT},
         "[o/r] Answer marked for discussion #9: Why",
     ),
     (
         "discussion_comment",
-        {"action": "created", "discussion": DISCUSSION, "comment": COMMENT},
+        {"action": "created", "discussion": GITHUB_DISCUSSION, "comment": GITHUB_COMMENT},
         "[o/r] New comment on discussion #9: Why",
     ),
 ]
@@ -1033,7 +1052,7 @@ EVENTS: list[tuple[str, dict[str, Any], str]] = [
 async def send_github_event(world: World, webhook: Webhook, event: str | None, **body: Any) -> ApiResponse:
     """Send an event to the webhook's GitHub endpoint."""
     headers = {} if event is None else {"X-GitHub-Event": event}
-    payload = {"sender": GITHUB_USER, "repository": REPOSITORY, **body}
+    payload = {"sender": GITHUB_USER, "repository": GITHUB_REPOSITORY, **body}
     return await world.request("POST", f"{webhook.path}/github", json=payload, headers=headers)
 
 
@@ -1041,14 +1060,14 @@ async def test_github_events_are_posted_as_embeds(world: World) -> None:
     guild = await world.guild()
     webhook = await create_webhook(world, guild.owner, guild.general)
 
-    for event, body, title in EVENTS:
+    for event, body, title in GITHUB_EVENT_CASES:
         assert (await send_github_event(world, webhook, event, **body)).status == 204
         message = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
         (embed,) = message["embeds"]
         assert embed["title"] == title
         assert embed["author"]["name"] == "octocat"
         assert message["webhook_id"] == str(webhook.id)
-    assert {event for event, _, _ in EVENTS} == set(github.EMBED_BUILDERS) == GITHUB_EVENTS
+    assert {event for event, _, _ in GITHUB_EVENT_CASES} == set(github.EMBED_BUILDERS) == GITHUB_EVENTS
 
 
 async def test_a_push_lists_its_commits(world: World) -> None:
@@ -1056,7 +1075,7 @@ async def test_a_push_lists_its_commits(world: World) -> None:
     webhook = await create_webhook(world, guild.owner, guild.general)
 
     await send_github_event(
-        world, webhook, "push", ref="refs/heads/main", commits=[COMMIT], compare="https://github.com/c"
+        world, webhook, "push", ref="refs/heads/main", commits=[GITHUB_COMMIT], compare="https://github.com/c"
     )
 
     (message,) = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
@@ -1068,10 +1087,10 @@ async def test_unsupported_github_events_are_ignored_and_invalid_ones_rejected(w
     guild = await world.guild()
     webhook = await create_webhook(world, guild.owner, guild.general)
 
-    ignored: list[tuple[str | None, dict[str, Any]]] = [
+    ignored_events: list[tuple[str | None, dict[str, Any]]] = [
         ("ping", {}),
         (None, {}),
-        ("issues", {"action": "labeled", "issue": ISSUE}),
+        ("issues", {"action": "labeled", "issue": GITHUB_ISSUE}),
         ("push", {"ref": "refs/heads/main", "commits": []}),
         ("check_run", {"action": "created"}),
         *(
@@ -1080,7 +1099,7 @@ async def test_unsupported_github_events_are_ignored_and_invalid_ones_rejected(w
             if event not in ("create", "delete", "public", "watch")
         ),
     ]
-    for event, body in ignored:
+    for event, body in ignored_events:
         assert (await send_github_event(world, webhook, event, **body)).status == 204
     # spec/http.md#4.11: the body of an unsupported event is not validated.
     unsupported_headers = {"X-GitHub-Event": "security_advisory"}
@@ -1194,10 +1213,10 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     )
     path = f"/channels/{channel}/messages/{message['id']}"
 
-    published = (await source.owner.post(f"{path}/crosspost")).ok()
+    published_message = (await source.owner.post(f"{path}/crosspost")).ok()
     await world.run_due_jobs()
 
-    assert published["flags"] == MessageFlags.CROSSPOSTED
+    assert published_message["flags"] == MessageFlags.CROSSPOSTED
     copy = await session.next("MESSAGE_CREATE", lambda event: event["channel_id"] == str(target.general))
     assert copy["content"] == message["content"]
     assert copy["embeds"] == message["embeds"]
@@ -1218,15 +1237,15 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
 
     (await source.owner.patch(path, json={"content": "corrected", "embeds": []})).ok()
     await world.run_due_jobs()
-    changed = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
-    assert (changed["content"], changed["embeds"]) == ("corrected", [])
-    assert changed["edited_timestamp"] is not None
+    changed_event = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
+    assert (changed_event["content"], changed_event["embeds"]) == ("corrected", [])
+    assert changed_event["edited_timestamp"] is not None
 
     (await source.owner.delete(path)).ok()
     await world.run_due_jobs()
-    deleted = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
-    assert deleted["content"] == actions.DELETED_CONTENT
-    assert deleted["flags"] == MessageFlags.IS_CROSSPOST | MessageFlags.SOURCE_MESSAGE_DELETED
+    deleted_event = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
+    assert deleted_event["content"] == actions.DELETED_CONTENT
+    assert deleted_event["flags"] == MessageFlags.IS_CROSSPOST | MessageFlags.SOURCE_MESSAGE_DELETED
     remaining = await world.write(lambda call: store.list_crossposts(call.tx, channel, int(message["id"]), 0, 10))
     assert remaining == []
 
@@ -1234,8 +1253,8 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
 async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "BATCH_SIZE", 2)
     source, channel = await create_announcement_guild(world)
-    targets = [await source.channel(f"target{number}") for number in range(5)]
-    for target in targets:
+    target_channel_ids = [await source.channel(f"target{number}") for number in range(5)]
+    for target in target_channel_ids:
         await follow(world, source, channel, source, target)
     message = await source.send_message(source.owner, "first", channel)
     path = f"/channels/{channel}/messages/{message['id']}"
@@ -1246,16 +1265,17 @@ async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: py
     await world.run_due_jobs()
 
     async def fetch_contents() -> set[str]:
-        pages = [(await source.owner.get(f"/channels/{target}/messages?limit=1")).ok() for target in targets]
+        pages = [(await source.owner.get(f"/channels/{target}/messages?limit=1")).ok() for target in target_channel_ids]
         return {page[0]["content"] for page in pages}
 
     assert await fetch_contents() == {"second"}
-    first = (await source.owner.get(f"/channels/{targets[0]}/messages?limit=1")).ok()[0]
-    (await source.owner.delete(f"/channels/{targets[0]}/messages/{first['id']}")).ok()
+    first_copy = (await source.owner.get(f"/channels/{target_channel_ids[0]}/messages?limit=1")).ok()[0]
+    (await source.owner.delete(f"/channels/{target_channel_ids[0]}/messages/{first_copy['id']}")).ok()
     (await source.owner.delete(path)).ok()
     await world.run_due_jobs()
     assert {
-        (await source.owner.get(f"/channels/{target}/messages?limit=1")).ok()[0]["content"] for target in targets[1:]
+        (await source.owner.get(f"/channels/{target}/messages?limit=1")).ok()[0]["content"]
+        for target in target_channel_ids[1:]
     } == {actions.DELETED_CONTENT}
 
 
