@@ -150,112 +150,116 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         if command is None or subparser is commands.choices.get(command):
             _add_settings(subparser, help_texts, excluded_keys, defaults)
 
-    serve = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
-    add_settings(serve, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS)
-    serve.set_defaults(run=_run_serve)
+    serve_parser = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
+    add_settings(serve_parser, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS)
+    serve_parser.set_defaults(run=_run_serve)
 
-    dev = commands.add_parser(
+    dev_parser = commands.add_parser(
         "dev",
         help="run a rehearsal server in memory, with the demo world and the control API",
         usage="hubbub dev [SETTINGS]",
     )
-    add_settings(dev, MAIN_SETTINGS | DEV_SETTINGS, excluded_keys=("control",), defaults=DEV_DEFAULTS)
-    dev.add_argument(
+    add_settings(dev_parser, MAIN_SETTINGS | DEV_SETTINGS, excluded_keys=("control",), defaults=DEV_DEFAULTS)
+    dev_parser.add_argument(
         "--stop-with-stdin",
         action="store_true",
         help="shut down when standard input ends, for programs that start the server and may be killed",
     )
-    dev.add_argument(
+    dev_parser.add_argument(
         "--report",
         action="store_true",
         help="print problems of the connected applications at the end, such as rate limits and unused intents",
     )
-    dev.add_argument(
+    dev_parser.add_argument(
         "--record", metavar="FILE", help="write all inputs to a file that hubbub replay can repeat; it contains secrets"
     )
-    dev.set_defaults(run=_run_dev)
+    dev_parser.set_defaults(run=_run_dev)
 
-    replay = commands.add_parser(
+    replay_parser = commands.add_parser(
         "replay",
         help="repeat a recorded rehearsal and report what a changed program does differently",
         usage="hubbub replay FILE [--program COMMAND] [SETTINGS] | hubbub replay FILE --as-test TEST.py",
     )
-    replay.add_argument("file", metavar="FILE", help="file that hubbub dev --record wrote")
-    replay.add_argument(
+    replay_parser.add_argument("file", metavar="FILE", help="file that hubbub dev --record wrote")
+    replay_parser.add_argument(
         "--program", metavar="COMMAND", help="command that starts the program; without it, start the program yourself"
     )
-    replay.add_argument("--as-test", metavar="TEST.py", help="write the session as a pytest file instead")
-    replay.add_argument(
+    replay_parser.add_argument("--as-test", metavar="TEST.py", help="write the session as a pytest file instead")
+    replay_parser.add_argument(
         "--wait",
         type=float,
         default=3.0,
         metavar="SECONDS",
         help="seconds to wait for each action of the program (default: 3)",
     )
-    add_settings(replay, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
-    replay.set_defaults(run=_run_replay)
+    add_settings(replay_parser, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
+    replay_parser.set_defaults(run=_run_replay)
 
-    world = commands.add_parser("world", help="start a rehearsal from your own guild and application")
-    _add_world_actions(world)
+    world_parser = commands.add_parser("world", help="start a rehearsal from your own guild and application")
+    _add_world_actions(world_parser)
 
-    watch = commands.add_parser("watch", help="print the traffic of a running hubbub dev")
-    watch.add_argument("--url", help="URL of the rehearsal (default: http://127.0.0.1:8080)")
-    watch.add_argument(
+    watch_parser = commands.add_parser("watch", help="print the traffic of a running hubbub dev")
+    watch_parser.add_argument("--url", help="URL of the rehearsal (default: http://127.0.0.1:8080)")
+    watch_parser.add_argument(
         "--ready-file", metavar="FILE", help="ready file with the URL and the token (default: HUBBUB_CONTROL_TOKEN)"
     )
-    watch.add_argument("--filter", metavar="TEXT", help="show only entries whose route or event contains this text")
-    watch.add_argument(
+    watch_parser.add_argument(
+        "--filter", metavar="TEXT", help="show only entries whose route or event contains this text"
+    )
+    watch_parser.add_argument(
         "--kinds", metavar="KINDS", help="kinds to show, out of http,gateway,interaction,webhook,voice,control"
     )
-    watch.add_argument("--failed", action="store_true", help="show only rejected requests and missed events")
-    watch.add_argument("--json", action="store_true", help="print each entry as JSON")
-    watch.set_defaults(run=_run_watch)
+    watch_parser.add_argument("--failed", action="store_true", help="show only rejected requests and missed events")
+    watch_parser.add_argument("--json", action="store_true", help="print each entry as JSON")
+    watch_parser.set_defaults(run=_run_watch)
 
-    top = commands.add_parser("top", help="show sessions, rates, latencies and queues of a running server")
-    top.add_argument("--url", help="URL of the server (default: from --host and --port)")
-    top.add_argument("--ready-file", metavar="FILE", help="ready file of the server, which contains its URL")
-    top.add_argument("--once", action="store_true", help="print one snapshot and exit; the default without a terminal")
-    top.add_argument(
+    top_parser = commands.add_parser("top", help="show sessions, rates, latencies and queues of a running server")
+    top_parser.add_argument("--url", help="URL of the server (default: from --host and --port)")
+    top_parser.add_argument("--ready-file", metavar="FILE", help="ready file of the server, which contains its URL")
+    top_parser.add_argument(
+        "--once", action="store_true", help="print one snapshot and exit; the default without a terminal"
+    )
+    top_parser.add_argument(
         "--interval", type=float, default=2.0, metavar="SECONDS", help="seconds between two updates (default: 2)"
     )
-    add_settings(top, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
-    top.set_defaults(run=_store_command("commands.top", "run"))
+    add_settings(top_parser, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
+    top_parser.set_defaults(run=_store_command("commands.top", "run"))
 
     commands.add_parser(
         "agent", help="connect the games on this machine to your account (see hubbub agent --help)", add_help=False
     )
 
-    admin = commands.add_parser("admin", help="manage users, applications, bots and guilds")
+    admin_parser = commands.add_parser("admin", help="manage users, applications, bots and guilds")
     if command in (None, "admin"):
-        _add_admin_actions(admin)
+        _add_admin_actions(admin_parser)
 
-    backup = commands.add_parser(
+    backup_parser = commands.add_parser(
         "backup",
         help="copy database and files, also while servers are running; or check a backup",
         usage="hubbub backup DEST [--without-files] [SETTINGS] | hubbub backup drill BACKUP [SETTINGS]",
     )
-    backup.add_argument("destination", metavar="DEST", help="folder to create; or the word drill")
-    backup.add_argument(
+    backup_parser.add_argument("destination", metavar="DEST", help="folder to create; or the word drill")
+    backup_parser.add_argument(
         "backup", metavar="BACKUP", nargs="?", help="backup to restore into a scratch database and check"
     )
-    _add_backup_arguments(backup)
-    add_settings(backup, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
-    backup.set_defaults(run=_store_command("commands.backup", "run"))
+    _add_backup_arguments(backup_parser)
+    add_settings(backup_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    backup_parser.set_defaults(run=_store_command("commands.backup", "run"))
 
-    restore = commands.add_parser("restore", help="restore a backup into an empty database or a new data folder")
-    restore.add_argument("backup", metavar="BACKUP", help="folder that hubbub backup created")
-    _add_backup_arguments(restore)
-    add_settings(restore, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
-    restore.set_defaults(run=_store_command("commands.backup", "run_restore"))
+    restore_parser = commands.add_parser("restore", help="restore a backup into an empty database or a new data folder")
+    restore_parser.add_argument("backup", metavar="BACKUP", help="folder that hubbub backup created")
+    _add_backup_arguments(restore_parser)
+    add_settings(restore_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    restore_parser.set_defaults(run=_store_command("commands.backup", "run_restore"))
 
-    export = commands.add_parser(
+    export_parser = commands.add_parser(
         "export", help="write a guild with its messages and files to an archive, also while the server is running"
     )
-    export.add_argument("guild_id", metavar="GUILD_ID")
-    export.add_argument("--output", required=True, metavar="FILE", help="archive to create (.zip)")
-    export.add_argument("--invites", action="store_true", help="include the invites of the guild")
-    add_settings(export, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
-    export.set_defaults(run=_store_command("commands.export", "run"))
+    export_parser.add_argument("guild_id", metavar="GUILD_ID")
+    export_parser.add_argument("--output", required=True, metavar="FILE", help="archive to create (.zip)")
+    export_parser.add_argument("--invites", action="store_true", help="include the invites of the guild")
+    add_settings(export_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
+    export_parser.set_defaults(run=_store_command("commands.export", "run"))
 
     import_parser = commands.add_parser(
         "import",
@@ -271,33 +275,37 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     add_settings(import_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     import_parser.set_defaults(run=_store_command("commands.imports", "run"))
 
-    doctor = commands.add_parser(
+    doctor_parser = commands.add_parser(
         "doctor",
         help="check a configuration, or a deployment from outside, and suggest fixes",
         usage="hubbub doctor [SETTINGS] | hubbub doctor --url URL [--token-file FILE]",
     )
     add_settings(
-        doctor,
+        doctor_parser,
         {key: text for key, text in MAIN_SETTINGS.items() if key != "ready_file"},
         excluded_keys=REHEARSAL_SETTINGS,
     )
-    doctor.add_argument("--url", help="check the deployment at this public URL from outside instead of a configuration")
-    doctor.add_argument(
+    doctor_parser.add_argument(
+        "--url", help="check the deployment at this public URL from outside instead of a configuration"
+    )
+    doctor_parser.add_argument(
         "--token-file",
         metavar="FILE",
         help="with --url: file with the token of a user, to check upload, CDN and voice (- reads standard input)",
     )
-    doctor.set_defaults(run=_run_doctor)
+    doctor_parser.set_defaults(run=_run_doctor)
 
-    parity = commands.add_parser(
+    parity_parser = commands.add_parser(
         "parity", help="report which operations of a public API description are served and tested"
     )
-    parity.add_argument("openapi", metavar="OPENAPI.json", help="API description, an OpenAPI file")
-    parity.add_argument("--traffic", metavar="FILE", help="responses recorded by a test run with HUBBUB_TRAFFIC=FILE")
-    parity.add_argument(
+    parity_parser.add_argument("openapi", metavar="OPENAPI.json", help="API description, an OpenAPI file")
+    parity_parser.add_argument(
+        "--traffic", metavar="FILE", help="responses recorded by a test run with HUBBUB_TRAFFIC=FILE"
+    )
+    parity_parser.add_argument(
         "--output", metavar="FILE", default="docs/parity.md", help="report to write (default: docs/parity.md)"
     )
-    parity.set_defaults(run=_run_parity)
+    parity_parser.set_defaults(run=_run_parity)
     return parser
 
 
@@ -327,9 +335,11 @@ def _add_settings(
     for key in settings.KEYS:
         if key not in help_texts and key not in excluded_keys:
             text = settings.describe_allowed(key)
-            default = (defaults or {}).get(key, settings.default_text(key))
-            if default not in (None, ""):
-                text += f" (default: {str(default).lower() if isinstance(default, bool) else default})"
+            default_value = (defaults or {}).get(key, settings.default_text(key))
+            if default_value not in (None, ""):
+                text += (
+                    f" (default: {str(default_value).lower() if isinstance(default_value, bool) else default_value})"
+                )
             group.add_argument(_flag_name(key), metavar="...", help=text.replace("%", "%%"))
 
 
@@ -344,21 +354,29 @@ def _flag_name(key: str) -> str:
 
 def _add_world_actions(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    template = actions.add_parser("from-template", help="write a world file with the guild of a template")
-    template.add_argument("source", metavar="CODE|FILE", help="JSON file of a template, or the code of one")
-    template.add_argument(
+    template_parser = actions.add_parser("from-template", help="write a world file with the guild of a template")
+    template_parser.add_argument("source", metavar="CODE|FILE", help="JSON file of a template, or the code of one")
+    template_parser.add_argument(
         "--api", metavar="URL", help="API to fetch the code from, such as https://chat.example/api/v10"
     )
-    template.add_argument("--application", default="my-app", metavar="NAME", help="name of the bot (default: my-app)")
-    template.add_argument("--output", metavar="WORLD.toml", help="file to write (default: standard output)")
-    template.set_defaults(run=_run_world, world_action="from-template")
+    template_parser.add_argument(
+        "--application", default="my-app", metavar="NAME", help="name of the bot (default: my-app)"
+    )
+    template_parser.add_argument("--output", metavar="WORLD.toml", help="file to write (default: standard output)")
+    template_parser.set_defaults(run=_run_world, world_action="from-template")
 
-    copy = actions.add_parser("copy-commands", help="register the commands of an application in a running hubbub dev")
-    copy.add_argument("source", metavar="FILE|APPLICATION_ID", help="JSON list of commands; with --api, an application")
-    copy.add_argument("--api", metavar="URL", help="API to read the commands from, with the bot token in BOT_TOKEN")
-    copy.add_argument("--ready-file", required=True, metavar="FILE", help="ready file of the rehearsal")
-    copy.add_argument("--application", required=True, metavar="NAME", help="application of the world")
-    copy.set_defaults(run=_run_world, world_action="copy-commands")
+    copy_parser = actions.add_parser(
+        "copy-commands", help="register the commands of an application in a running hubbub dev"
+    )
+    copy_parser.add_argument(
+        "source", metavar="FILE|APPLICATION_ID", help="JSON list of commands; with --api, an application"
+    )
+    copy_parser.add_argument(
+        "--api", metavar="URL", help="API to read the commands from, with the bot token in BOT_TOKEN"
+    )
+    copy_parser.add_argument("--ready-file", required=True, metavar="FILE", help="ready file of the rehearsal")
+    copy_parser.add_argument("--application", required=True, metavar="NAME", help="application of the world")
+    copy_parser.set_defaults(run=_run_world, world_action="copy-commands")
 
 
 def _add_admin_actions(parser: argparse.ArgumentParser) -> None:

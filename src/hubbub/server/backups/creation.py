@@ -54,7 +54,7 @@ def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
         damage = find_damage(writer)
         if damage is not None:
             raise BackupError(f"the database is damaged: {damage}; run hubbub doctor")
-        schema, row_counts, file_keys = _describe_contents(writer.execute, EMBEDDED_TABLES_QUERY)
+        schema_number, row_counts, file_keys = _describe_contents(writer.execute, EMBEDDED_TABLES_QUERY)
     finally:
         writer.close()
         reader.close()
@@ -64,7 +64,7 @@ def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
             hubbub=hubbub.__version__,
             created_at=created_at,
             store="sqlite",
-            schema=schema,
+            schema=schema_number,
             database=database_file,
             tables=row_counts,
         ),
@@ -106,7 +106,7 @@ def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None
             f"--file={target_path}",
         ]
         run_program(program, arguments, url, lambda: progress("Dumping", target_path.stat().st_size // 1_000_000, 0))
-        schema, row_counts, file_keys = _describe_contents(run_query, POSTGRES_TABLES_QUERY)
+        schema_number, row_counts, file_keys = _describe_contents(run_query, POSTGRES_TABLES_QUERY)
     database_file = manifests.describe_file(folder, manifests.DUMP_FILE)
     return DatabaseCopy(
         Manifest(
@@ -114,7 +114,7 @@ def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None
             created_at=created_at,
             store="postgresql",
             postgresql=version,
-            schema=schema,
+            schema=schema_number,
             database=database_file,
             tables=row_counts,
         ),
@@ -136,10 +136,10 @@ def _open_snapshot(url: str) -> Iterator[tuple[psycopg.Connection, str]]:
 
 def _describe_contents(run_query: RunQuery, tables_query: str) -> tuple[int, dict[str, int], set[str]]:
     """Return the schema, the row counts by table, and the keys of files that the database refers to."""
-    [(schema,)] = run_query(migrations.SCHEMA_SQL)
+    [(schema_number,)] = run_query(migrations.SCHEMA_SQL)
     row_counts = count_rows(run_query, tables_query)
-    file_keys = set(list_file_keys(run_query)) if schema == len(migrations.shipped_migrations()) else set()
-    return schema, row_counts, file_keys
+    file_keys = set(list_file_keys(run_query)) if schema_number == len(migrations.shipped_migrations()) else set()
+    return schema_number, row_counts, file_keys
 
 
 def count_rows(run_query: RunQuery, tables_query: str) -> dict[str, int]:

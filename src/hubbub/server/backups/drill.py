@@ -120,8 +120,8 @@ async def _check_platform(backup: Path, manifest: Manifest, config: Config) -> A
         yield Finding("problem", "start", Secrets().clean(str(error)))
         return
     try:
-        schema = await app.database.read(lambda tx: tx.value(migrations.SCHEMA_SQL))
-        yield Finding("ok", "start", f"the platform starts, schema {schema}")
+        schema_number = await app.database.read(lambda tx: tx.value(migrations.SCHEMA_SQL))
+        yield Finding("ok", "start", f"the platform starts, schema {schema_number}")
         orphan_descriptions = await _query(app, references.find_orphans)
         yield _summarize(
             "references", orphan_descriptions, f"{len(references.PARENT_COLUMNS)} references between tables hold"

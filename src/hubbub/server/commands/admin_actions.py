@@ -51,11 +51,11 @@ def action(name: str) -> Callable[[Action], Action]:
     return register
 
 
-def describe_found(lines: list[str], objects: str) -> list[str]:
+def describe_found(lines: list[str], plural_noun: str) -> list[str]:
     """Return the lines of a search for objects such as "guilds", with a note if there are none or may be more."""
     if len(lines) == PAGE_LIMIT_MAX:
-        lines = [*lines, f"Only the first {PAGE_LIMIT_MAX} {objects} are shown; search for a name to see others."]
-    return lines or [f"No {objects} found."]
+        lines = [*lines, f"Only the first {PAGE_LIMIT_MAX} {plural_noun} are shown; search for a name to see others."]
+    return lines or [f"No {plural_noun} found."]
 
 
 def require_grace_days(arguments: argparse.Namespace) -> int:

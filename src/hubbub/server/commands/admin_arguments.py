@@ -11,63 +11,67 @@ AddAction = Callable[[str, str], argparse.ArgumentParser]
 
 def add_actions(add_action: AddAction) -> None:
     """Add all actions with their arguments to the command line."""
-    create_user = add_action("create-user", "create a user and print their token")
-    create_user.add_argument("username")
-    create_user.add_argument("--email")
-    create_user.add_argument("--global-name")
-    create_user.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+    create_user_parser = add_action("create-user", "create a user and print their token")
+    create_user_parser.add_argument("username")
+    create_user_parser.add_argument("--email")
+    create_user_parser.add_argument("--global-name")
+    create_user_parser.add_argument(
+        "--password-stdin", action="store_true", help="read the password from standard input"
+    )
 
-    set_password = add_action("set-password", "set a user's password, read from standard input")
-    set_password.add_argument("username")
+    set_password_parser = add_action("set-password", "set a user's password, read from standard input")
+    set_password_parser.add_argument("username")
 
-    create_application = add_action("create-application", "create an application and print its secrets once")
-    create_application.add_argument("name")
-    create_application.add_argument("--owner", required=True, metavar="USERNAME")
-    create_application.add_argument("--no-bot", action="store_true", help="do not create a bot user")
-    create_application.add_argument(
+    create_application_parser = add_action("create-application", "create an application and print its secrets once")
+    create_application_parser.add_argument("name")
+    create_application_parser.add_argument("--owner", required=True, metavar="USERNAME")
+    create_application_parser.add_argument("--no-bot", action="store_true", help="do not create a bot user")
+    create_application_parser.add_argument(
         "--intent", action="append", default=[], metavar="NAME", help="privileged intent to enable"
     )
-    create_application.add_argument("--redirect-uri", action="append", default=[], metavar="URI")
+    create_application_parser.add_argument("--redirect-uri", action="append", default=[], metavar="URI")
 
-    reset_bot_token = add_action("reset-bot-token", "revoke a bot's token and print the new one once")
-    reset_bot_token.add_argument("application_id", metavar="APPLICATION_ID")
+    reset_bot_token_parser = add_action("reset-bot-token", "revoke a bot's token and print the new one once")
+    reset_bot_token_parser.add_argument("application_id", metavar="APPLICATION_ID")
 
     add_action("list-approvals", "list the scopes and intents that applications have requested")
-    approve_scope = add_action("approve-scope", "allow an application to request a scope that needs approval")
-    approve_intent = add_action("approve-intent", "grant a large application a privileged intent for one year")
-    deny_approval = add_action("deny-approval", "deny an application's request for a scope or an intent")
-    for decision_parser in (approve_scope, approve_intent, deny_approval):
+    approve_scope_parser = add_action("approve-scope", "allow an application to request a scope that needs approval")
+    approve_intent_parser = add_action("approve-intent", "grant a large application a privileged intent for one year")
+    deny_approval_parser = add_action("deny-approval", "deny an application's request for a scope or an intent")
+    for decision_parser in (approve_scope_parser, approve_intent_parser, deny_approval_parser):
         decision_parser.add_argument("application_id", metavar="APPLICATION_ID")
         decision_parser.add_argument("name", metavar="NAME", help="name of the scope or intent")
 
-    ban_user = add_action("ban-user", "disable an account, revoke all its tokens and remove it from all games")
-    ban_user.add_argument("username")
-    ban_user.add_argument(
+    ban_user_parser = add_action("ban-user", "disable an account, revoke all its tokens and remove it from all games")
+    ban_user_parser.add_argument("username")
+    ban_user_parser.add_argument(
         "--until", metavar="TIME", help="end of the ban, such as 2026-12-01T00:00:00Z (default: permanent)"
     )
-    ban_user.add_argument("--reason")
+    ban_user_parser.add_argument("--reason")
 
-    unban_user = add_action("unban-user", "enable a disabled account again")
-    unban_user.add_argument("username")
+    unban_user_parser = add_action("unban-user", "enable a disabled account again")
+    unban_user_parser.add_argument("username")
 
-    list_users = add_action("list-users", "search the accounts of the server")
-    list_users.add_argument(
+    list_users_parser = add_action("list-users", "search the accounts of the server")
+    list_users_parser.add_argument(
         "query", nargs="?", default="", metavar="TEXT", help="part of a name, an email address or an ID"
     )
-    list_users.add_argument("--state", choices=("suspended", "deleting"), help="list accounts in this state only")
+    list_users_parser.add_argument(
+        "--state", choices=("suspended", "deleting"), help="list accounts in this state only"
+    )
 
-    show_user = add_action("show-user", "show an account with its storage and its login sessions")
-    end_sessions = add_action("end-sessions", "log a user out everywhere")
-    delete_user = add_action("delete-user", "delete an account and its messages after a grace period")
-    delete_user.add_argument("--reason", required=True)
-    delete_user.add_argument(
+    show_user_parser = add_action("show-user", "show an account with its storage and its login sessions")
+    end_sessions_parser = add_action("end-sessions", "log a user out everywhere")
+    delete_user_parser = add_action("delete-user", "delete an account and its messages after a grace period")
+    delete_user_parser.add_argument("--reason", required=True)
+    delete_user_parser.add_argument(
         "--grace-days",
         type=int,
         default=30,
         metavar="DAYS",
         help="days in which the account can be restored (default: 30)",
     )
-    restore_user = add_action("restore-user", "cancel the deletion of an account")
+    restore_user_parser = add_action("restore-user", "cancel the deletion of an account")
 
     _add_guild_actions(add_action)
     _add_application_actions(add_action)
@@ -79,34 +83,47 @@ def add_actions(add_action: AddAction) -> None:
     _add_document_actions(add_action)
 
     add_action("list-jobs", "list the queues of background jobs, such as deliveries and mail, and their failures")
-    retry_jobs = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
-    retry_jobs.add_argument("kind", metavar="KIND", help="kind of the jobs, such as webhook_events.deliver")
-    retry_job = add_action("retry-job", "retry a background job whose attempts failed")
-    discard_job = add_action("discard-job", "delete a background job that failed permanently")
-    for job_parser in (retry_job, discard_job):
+    retry_jobs_parser = add_action("retry-jobs", "retry the background jobs of a kind that failed permanently")
+    retry_jobs_parser.add_argument("kind", metavar="KIND", help="kind of the jobs, such as webhook_events.deliver")
+    retry_job_parser = add_action("retry-job", "retry a background job whose attempts failed")
+    discard_job_parser = add_action("discard-job", "delete a background job that failed permanently")
+    for job_parser in (retry_job_parser, discard_job_parser):
         job_parser.add_argument("job_id", metavar="JOB_ID", help="number of the job in list-jobs")
 
     add_action("list-operators", "list the operators of the server")
-    set_operator = add_action("set-operator", "let a user manage the server at /admin")
-    remove_operator = add_action("remove-operator", "remove the role of an operator")
-    for account_parser in (show_user, end_sessions, delete_user, restore_user, set_operator, remove_operator):
+    set_operator_parser = add_action("set-operator", "let a user manage the server at /admin")
+    remove_operator_parser = add_action("remove-operator", "remove the role of an operator")
+    for account_parser in (
+        show_user_parser,
+        end_sessions_parser,
+        delete_user_parser,
+        restore_user_parser,
+        set_operator_parser,
+        remove_operator_parser,
+    ):
         account_parser.add_argument("username")
-    for reason_parser in (end_sessions, set_operator, remove_operator, retry_job, discard_job):
+    for reason_parser in (
+        end_sessions_parser,
+        set_operator_parser,
+        remove_operator_parser,
+        retry_job_parser,
+        discard_job_parser,
+    ):
         reason_parser.add_argument("--reason", help="reason for the audit log")
-    set_operator.add_argument("role", choices=("owner", "moderator", "auditor"))
+    set_operator_parser.add_argument("role", choices=("owner", "moderator", "auditor"))
     add_action("audit-log", "list the newest actions of operators")
 
-    link_publisher = add_action("link-publisher", "make an application a game of a publisher, permanently")
-    link_publisher.add_argument("application_id", metavar="APPLICATION_ID")
-    link_publisher.add_argument("parent_id", metavar="PARENT_ID")
-    link_publisher.add_argument(
+    link_publisher_parser = add_action("link-publisher", "make an application a game of a publisher, permanently")
+    link_publisher_parser.add_argument("application_id", metavar="APPLICATION_ID")
+    link_publisher_parser.add_argument("parent_id", metavar="PARENT_ID")
+    link_publisher_parser.add_argument(
         "--yes", action="store_true", help="confirm that the application's player data is deleted"
     )
 
-    add_bot = add_action("add-bot", "add an application's bot to a guild")
-    add_bot.add_argument("application_id", metavar="APPLICATION_ID")
-    add_bot.add_argument("guild_id", metavar="GUILD_ID")
-    add_bot.add_argument(
+    add_bot_parser = add_action("add-bot", "add an application's bot to a guild")
+    add_bot_parser.add_argument("application_id", metavar="APPLICATION_ID")
+    add_bot_parser.add_argument("guild_id", metavar="GUILD_ID")
+    add_bot_parser.add_argument(
         "--permission",
         action="append",
         default=[],
@@ -114,43 +131,54 @@ def add_actions(add_action: AddAction) -> None:
         help="permission to give the bot's role (repeatable)",
     )
 
-    change_guild = add_action("guild", "show or change a guild's boost tier and features")
-    change_guild.add_argument("guild_id", metavar="GUILD_ID")
-    change_guild.add_argument("--tier", type=int, choices=range(4), help="boost tier to set")
-    change_guild.add_argument(
+    change_guild_parser = add_action("guild", "show or change a guild's boost tier and features")
+    change_guild_parser.add_argument("guild_id", metavar="GUILD_ID")
+    change_guild_parser.add_argument("--tier", type=int, choices=range(4), help="boost tier to set")
+    change_guild_parser.add_argument(
         "--add-feature", action="append", default=[], metavar="NAME", help="feature to add, such as VANITY_URL"
     )
-    change_guild.add_argument("--remove-feature", action="append", default=[], metavar="NAME", help="feature to remove")
+    change_guild_parser.add_argument(
+        "--remove-feature", action="append", default=[], metavar="NAME", help="feature to remove"
+    )
 
-    change_user = add_action("user", "show or change a user's premium tier")
-    change_user.add_argument("username")
-    change_user.add_argument("--premium", choices=("none", "tier_0", "tier_1", "tier_2"), help="premium tier to set")
+    change_user_parser = add_action("user", "show or change a user's premium tier")
+    change_user_parser.add_argument("username")
+    change_user_parser.add_argument(
+        "--premium", choices=("none", "tier_0", "tier_1", "tier_2"), help="premium tier to set"
+    )
 
-    split_permissions = add_action(
+    split_permissions_parser = add_action(
         "split-permissions",
         "add the permissions that were split off older ones to every role and overwrite that has the older ones",
     )
-    split_permissions.add_argument("guild_id", metavar="GUILD_ID")
+    split_permissions_parser.add_argument("guild_id", metavar="GUILD_ID")
 
 
 def _add_guild_actions(add_action: AddAction) -> None:
-    list_guilds = add_action("list-guilds", "search the guilds of the server")
-    list_guilds.add_argument("query", nargs="?", default="", metavar="TEXT", help="part of a name, or an ID")
-    list_guilds.add_argument("--state", choices=("suspended", "deleting"), help="list guilds in this state only")
-    show_guild = add_action("show-guild", "show the owner and the amount of data of a guild")
-    suspend_guild = add_action("suspend-guild", "make a guild unavailable to its members")
-    unsuspend_guild = add_action("unsuspend-guild", "make a suspended guild available again")
-    delete_guild = add_action("delete-guild", "delete a guild and its messages after a grace period")
-    restore_guild = add_action("restore-guild", "cancel the deletion of a guild")
-    transfer_guild = add_action("transfer-guild", "make another member the owner of a guild")
-    for parser in (show_guild, suspend_guild, unsuspend_guild, delete_guild, restore_guild, transfer_guild):
+    list_guilds_parser = add_action("list-guilds", "search the guilds of the server")
+    list_guilds_parser.add_argument("query", nargs="?", default="", metavar="TEXT", help="part of a name, or an ID")
+    list_guilds_parser.add_argument("--state", choices=("suspended", "deleting"), help="list guilds in this state only")
+    show_guild_parser = add_action("show-guild", "show the owner and the amount of data of a guild")
+    suspend_guild_parser = add_action("suspend-guild", "make a guild unavailable to its members")
+    unsuspend_guild_parser = add_action("unsuspend-guild", "make a suspended guild available again")
+    delete_guild_parser = add_action("delete-guild", "delete a guild and its messages after a grace period")
+    restore_guild_parser = add_action("restore-guild", "cancel the deletion of a guild")
+    transfer_guild_parser = add_action("transfer-guild", "make another member the owner of a guild")
+    for parser in (
+        show_guild_parser,
+        suspend_guild_parser,
+        unsuspend_guild_parser,
+        delete_guild_parser,
+        restore_guild_parser,
+        transfer_guild_parser,
+    ):
         parser.add_argument("guild_id", metavar="GUILD_ID")
-    transfer_guild.add_argument("username", help="name of the new owner, who must be a member")
-    for parser in (suspend_guild, delete_guild):
+    transfer_guild_parser.add_argument("username", help="name of the new owner, who must be a member")
+    for parser in (suspend_guild_parser, delete_guild_parser):
         parser.add_argument("--reason", required=True, help="reason, which the members see")
-    for parser in (unsuspend_guild, restore_guild, transfer_guild):
+    for parser in (unsuspend_guild_parser, restore_guild_parser, transfer_guild_parser):
         parser.add_argument("--reason", help="reason for the audit log")
-    delete_guild.add_argument(
+    delete_guild_parser.add_argument(
         "--grace-days",
         type=int,
         default=30,
@@ -160,78 +188,91 @@ def _add_guild_actions(add_action: AddAction) -> None:
 
 
 def _add_application_actions(add_action: AddAction) -> None:
-    list_applications = add_action("list-applications", "search the applications of the server")
-    list_applications.add_argument("query", nargs="?", default="", metavar="TEXT", help="part of a name, or an ID")
-    list_applications.add_argument("--disabled", action="store_true", help="list disabled applications only")
-    show_application = add_action("show-application", "show the owner and the use of an application")
-    disable_application = add_action("disable-application", "refuse all tokens of an application")
-    enable_application = add_action("enable-application", "accept the tokens of a disabled application again")
-    delete_application = add_action("delete-application", "delete an application immediately")
-    for parser in (show_application, disable_application, enable_application, delete_application):
+    list_applications_parser = add_action("list-applications", "search the applications of the server")
+    list_applications_parser.add_argument(
+        "query", nargs="?", default="", metavar="TEXT", help="part of a name, or an ID"
+    )
+    list_applications_parser.add_argument("--disabled", action="store_true", help="list disabled applications only")
+    show_application_parser = add_action("show-application", "show the owner and the use of an application")
+    disable_application_parser = add_action("disable-application", "refuse all tokens of an application")
+    enable_application_parser = add_action("enable-application", "accept the tokens of a disabled application again")
+    delete_application_parser = add_action("delete-application", "delete an application immediately")
+    for parser in (
+        show_application_parser,
+        disable_application_parser,
+        enable_application_parser,
+        delete_application_parser,
+    ):
         parser.add_argument("application_id", metavar="APPLICATION_ID")
-    for parser in (disable_application, delete_application):
+    for parser in (disable_application_parser, delete_application_parser):
         parser.add_argument("--reason", required=True, help="reason for the audit log")
-    enable_application.add_argument("--reason", help="reason for the audit log")
+    enable_application_parser.add_argument("--reason", help="reason for the audit log")
 
 
 def _add_feature_actions(add_action: AddAction) -> None:
     add_action("list-features", "list the features that can be switched off")
-    switch_feature = add_action("switch-feature", "switch a feature on or off for all users")
-    switch_feature.add_argument(
+    switch_feature_parser = add_action("switch-feature", "switch a feature on or off for all users")
+    switch_feature_parser.add_argument(
         "feature",
         choices=("registration", "guild_creation", "uploads", "voice", "applications", "push", "link_previews"),
     )
-    switch_feature.add_argument("state", choices=("on", "off"))
-    switch_feature.add_argument("--message", help="message that users see while the feature is off")
-    switch_feature.add_argument("--reason", help="reason for the audit log")
+    switch_feature_parser.add_argument("state", choices=("on", "off"))
+    switch_feature_parser.add_argument("--message", help="message that users see while the feature is off")
+    switch_feature_parser.add_argument("--reason", help="reason for the audit log")
 
 
 def _add_announcement_actions(add_action: AddAction) -> None:
     add_action("list-announcements", "list the newest announcements")
-    announce = add_action("announce", "show a banner to all users")
-    announce.add_argument("text")
-    announce.add_argument("--level", choices=("info", "warning", "critical"), default="info")
-    announce.add_argument(
+    announce_parser = add_action("announce", "show a banner to all users")
+    announce_parser.add_argument("text")
+    announce_parser.add_argument("--level", choices=("info", "warning", "critical"), default="info")
+    announce_parser.add_argument(
         "--from", dest="starts_at", metavar="TIME", help="start, such as 2026-12-01T00:00:00Z (default: now)"
     )
-    announce.add_argument("--until", dest="ends_at", required=True, metavar="TIME", help="end of the announcement")
-    end_announcement = add_action("end-announcement", "end an announcement")
-    end_announcement.add_argument("announcement_id", metavar="ANNOUNCEMENT_ID")
-    for parser in (announce, end_announcement):
+    announce_parser.add_argument(
+        "--until", dest="ends_at", required=True, metavar="TIME", help="end of the announcement"
+    )
+    end_announcement_parser = add_action("end-announcement", "end an announcement")
+    end_announcement_parser.add_argument("announcement_id", metavar="ANNOUNCEMENT_ID")
+    for parser in (announce_parser, end_announcement_parser):
         parser.add_argument("--reason", help="reason for the audit log")
 
 
 def _add_registration_actions(add_action: AddAction) -> None:
-    list_registrations = add_action("list-registrations", "list the accounts that wait for approval")
-    list_registrations.add_argument("--state", choices=("pending", "rejected"), default="pending")
-    approve = add_action("approve-registration", "let a new user log in")
-    reject = add_action("reject-registration", "reject a new user, who sees the reason")
-    for parser in (approve, reject):
+    list_registrations_parser = add_action("list-registrations", "list the accounts that wait for approval")
+    list_registrations_parser.add_argument("--state", choices=("pending", "rejected"), default="pending")
+    approve_parser = add_action("approve-registration", "let a new user log in")
+    reject_parser = add_action("reject-registration", "reject a new user, who sees the reason")
+    for parser in (approve_parser, reject_parser):
         parser.add_argument("username")
     add_action("list-registration-invites", "list the invites with which visitors can register")
-    create_invite = add_action("create-registration-invite", "create an invite, and print its code or send it by mail")
-    create_invite.add_argument("--note", default="", metavar="TEXT", help="for example the recipient")
-    create_invite.add_argument("--email", metavar="ADDRESS", help="address to which the link is sent")
-    create_invite.add_argument(
+    create_invite_parser = add_action(
+        "create-registration-invite", "create an invite, and print its code or send it by mail"
+    )
+    create_invite_parser.add_argument("--note", default="", metavar="TEXT", help="for example the recipient")
+    create_invite_parser.add_argument("--email", metavar="ADDRESS", help="address to which the link is sent")
+    create_invite_parser.add_argument(
         "--uses", type=int, default=1, metavar="N", help="registrations; 0 for any number (default: 1)"
     )
-    create_invite.add_argument("--days", type=int, default=7, metavar="N", help="validity; 0 for no limit (default: 7)")
-    delete_invite = add_action("delete-registration-invite", "delete an invite")
-    delete_invite.add_argument("invite_id", metavar="INVITE_ID")
-    for parser in (approve, reject, create_invite, delete_invite):
+    create_invite_parser.add_argument(
+        "--days", type=int, default=7, metavar="N", help="validity; 0 for no limit (default: 7)"
+    )
+    delete_invite_parser = add_action("delete-registration-invite", "delete an invite")
+    delete_invite_parser.add_argument("invite_id", metavar="INVITE_ID")
+    for parser in (approve_parser, reject_parser, create_invite_parser, delete_invite_parser):
         parser.add_argument("--reason", help="reason for the audit log")
 
 
 def _add_document_actions(add_action: AddAction) -> None:
-    publish = add_action("publish-document", "publish the terms or the privacy notice from a Markdown file")
-    publish.add_argument("kind", choices=("terms", "privacy"))
-    publish.add_argument(
+    publish_parser = add_action("publish-document", "publish the terms or the privacy notice from a Markdown file")
+    publish_parser.add_argument("kind", choices=("terms", "privacy"))
+    publish_parser.add_argument(
         "text", metavar="FILE", type=_read_text, help="Markdown file in UTF-8, or - for standard input"
     )
-    publish.add_argument(
+    publish_parser.add_argument(
         "--keep-acceptance", action="store_true", help="do not ask users who accepted an earlier version"
     )
-    publish.add_argument("--reason", help="reason for the audit log")
+    publish_parser.add_argument("--reason", help="reason for the audit log")
 
 
 def _read_text(path: str) -> str:
@@ -242,36 +283,36 @@ def _read_text(path: str) -> str:
 
 
 def _add_report_actions(add_action: AddAction) -> None:
-    list_reports = add_action("list-reports", "list the messages, users and guilds that users reported")
-    list_reports.add_argument("--state", choices=("open", "decided"), default="open")
-    show_report = add_action("show-report", "show a reported object with its evidence")
-    decide_report = add_action("decide-report", "close the reports of an object with a decision")
-    for parser in (show_report, decide_report):
+    list_reports_parser = add_action("list-reports", "list the messages, users and guilds that users reported")
+    list_reports_parser.add_argument("--state", choices=("open", "decided"), default="open")
+    show_report_parser = add_action("show-report", "show a reported object with its evidence")
+    decide_report_parser = add_action("decide-report", "close the reports of an object with a decision")
+    for parser in (show_report_parser, decide_report_parser):
         parser.add_argument("case_id", metavar="CASE_ID")
-    decide_report.add_argument(
+    decide_report_parser.add_argument(
         "decision", choices=("dismiss", "warn", "delete_message", "suspend_user", "suspend_guild")
     )
-    decide_report.add_argument("--reason", help="reason, which the affected account sees")
-    decide_report.add_argument("--until", metavar="TIME", help="end of the suspension of an account")
-    decide_report.add_argument("--delete-message", action="store_true", help="delete the reported message too")
+    decide_report_parser.add_argument("--reason", help="reason, which the affected account sees")
+    decide_report_parser.add_argument("--until", metavar="TIME", help="end of the suspension of an account")
+    decide_report_parser.add_argument("--delete-message", action="store_true", help="delete the reported message too")
     add_action("list-appeals", "list the open appeals against decisions")
-    decide_appeal = add_action("decide-appeal", "grant or reject an appeal")
-    decide_appeal.add_argument("decision_id", metavar="DECISION_ID")
-    decide_appeal.add_argument("outcome", choices=("grant", "reject"))
-    decide_appeal.add_argument("--answer", help="answer, which the affected account sees")
+    decide_appeal_parser = add_action("decide-appeal", "grant or reject an appeal")
+    decide_appeal_parser.add_argument("decision_id", metavar="DECISION_ID")
+    decide_appeal_parser.add_argument("outcome", choices=("grant", "reject"))
+    decide_appeal_parser.add_argument("--answer", help="answer, which the affected account sees")
 
 
 def _add_file_actions(add_action: AddAction) -> None:
     add_action("storage", "show the storage of the server, and the accounts and guilds with the most files")
-    list_files = add_action("list-files", "list the largest uploaded files")
-    list_files.add_argument("--guild", metavar="GUILD_ID", help="list files of this guild only")
-    list_files.add_argument("--user", metavar="USERNAME", help="list files of this user only")
-    delete_file = add_action("delete-file", "delete a file of a message")
-    delete_file.add_argument("file_id", metavar="FILE_ID")
-    delete_file.add_argument("--reason", required=True, help="reason for the audit log")
-    set_quota = add_action("set-quota", "set the storage quota of an account or guild")
-    owner = set_quota.add_mutually_exclusive_group(required=True)
+    list_files_parser = add_action("list-files", "list the largest uploaded files")
+    list_files_parser.add_argument("--guild", metavar="GUILD_ID", help="list files of this guild only")
+    list_files_parser.add_argument("--user", metavar="USERNAME", help="list files of this user only")
+    delete_file_parser = add_action("delete-file", "delete a file of a message")
+    delete_file_parser.add_argument("file_id", metavar="FILE_ID")
+    delete_file_parser.add_argument("--reason", required=True, help="reason for the audit log")
+    set_quota_parser = add_action("set-quota", "set the storage quota of an account or guild")
+    owner = set_quota_parser.add_mutually_exclusive_group(required=True)
     owner.add_argument("--user", metavar="USERNAME")
     owner.add_argument("--guild", metavar="GUILD_ID")
-    set_quota.add_argument("bytes", metavar="BYTES", help="number of bytes, or default")
-    set_quota.add_argument("--reason", help="reason for the audit log")
+    set_quota_parser.add_argument("bytes", metavar="BYTES", help="number of bytes, or default")
+    set_quota_parser.add_argument("--reason", help="reason for the audit log")

@@ -54,9 +54,9 @@ async def _export(config: Config, guild_id: int, output: Path, with_invites: boo
     clock = backends.new_clock(config)
     with ProgressBar() as progress:
 
-        async def export(read: Callable[[Callable[[Tx], Any]], Awaitable[Any]], files: Files) -> ExportSummary:
+        async def export(run_read: Callable[[Callable[[Tx], Any]], Awaitable[Any]], files: Files) -> ExportSummary:
             return await export_guild(
-                read,
+                run_read,
                 files,
                 guild_id,
                 output,
@@ -94,10 +94,10 @@ def _open_snapshot(path: Path) -> Iterator[Tx]:
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
     try:
         connection.execute("BEGIN")
-        (schema,) = connection.execute(migrations.SCHEMA_SQL).fetchone()
-        if schema != migrations.shipped_migrations()[-1].number:
+        (schema_number,) = connection.execute(migrations.SCHEMA_SQL).fetchone()
+        if schema_number != migrations.shipped_migrations()[-1].number:
             raise ExportError(
-                f"{path} has schema {schema}, but this program uses another one; "
+                f"{path} has schema {schema_number}, but this program uses another one; "
                 "start the server with this version of Hubbub once"
             )
         yield SqliteReadTx(connection.cursor(), None)

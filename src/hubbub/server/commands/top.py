@@ -66,25 +66,27 @@ def parse(text: str, sampled_at: float) -> Sample:
 class Rates:
     """Rates and latencies between two samples."""
 
-    def __init__(self, first: Sample | None, last: Sample) -> None:
-        """Create the rates since `first`; None stands for the start of the server."""
-        self._first = first
-        self._last = last
-        self._seconds = last.sampled_at - first.sampled_at if first is not None else 0.0
+    def __init__(self, first_sample: Sample | None, last_sample: Sample) -> None:
+        """Create the rates since `first_sample`; None stands for the start of the server."""
+        self._first_sample = first_sample
+        self._last_sample = last_sample
+        self._seconds = last_sample.sampled_at - first_sample.sampled_at if first_sample is not None else 0.0
 
     def rate(self, name: str, matches: Callable[[dict[str, str]], bool] | None = None) -> float:
         """Return the increase of a counter per second; 0 without a first sample."""
-        if self._first is None or self._seconds <= 0:
+        if self._first_sample is None or self._seconds <= 0:
             return 0.0
         # A server that restarted counts from zero.
-        return max(0.0, self._last.total(name, matches) - self._first.total(name, matches)) / self._seconds
+        return (
+            max(0.0, self._last_sample.total(name, matches) - self._first_sample.total(name, matches)) / self._seconds
+        )
 
     def quantile(
         self, fraction: float, name: str, matches: Callable[[dict[str, str]], bool] | None = None
     ) -> float | None:
         """Return a quantile of a histogram in seconds, interpolated in its bucket; None without an observation."""
         counts: dict[float, float] = {}
-        for sample, sign in ((self._last, 1), (self._first, -1)):
+        for sample, sign in ((self._last_sample, 1), (self._first_sample, -1)):
             if sample is not None:
                 for labels, value in sample.values.get(f"{name}_bucket", {}).items():
                     label_values = dict(labels)
@@ -188,29 +190,31 @@ async def _read_sample(client: aiohttp.ClientSession, url: str) -> Sample:
     return sample
 
 
-def render(url: str, first: Sample, last: Sample, *, is_since_start: bool, operations_max: int) -> str:
+def render(url: str, first_sample: Sample, last_sample: Sample, *, is_since_start: bool, operations_max: int) -> str:
     """Return the view as text: rates between both samples, and latencies between them or since the start."""
-    rates = Rates(first, last)
-    latencies = Rates(None, last) if is_since_start else rates
+    rates = Rates(first_sample, last_sample)
+    latencies = Rates(None, last_sample) if is_since_start else rates
     period = (
-        "since the start" if is_since_start else f"in the last {max(1, round(last.sampled_at - first.sampled_at))} s"
+        "since the start"
+        if is_since_start
+        else f"in the last {max(1, round(last_sample.sampled_at - first_sample.sampled_at))} s"
     )
     request_rate = rates.rate("hubbub_http_requests_total")
     error_rate = rates.rate("hubbub_http_requests_total", _is_server_error)
-    version = next((dict(labels).get("version", "") for labels in last.values.get("hubbub_build_info", {})), "")
+    version = next((dict(labels).get("version", "") for labels in last_sample.values.get("hubbub_build_info", {})), "")
     lines = [
         f"hubbub {version} at {url}, latencies {period}",
         "",
         _line(
             "Sessions",
-            f"{last.total('hubbub_gateway_sessions'):.0f} sessions",
-            f"{last.total('hubbub_gateway_connections'):.0f} connections",
-            f"{last.total('hubbub_voice_connections'):.0f} voice connections",
+            f"{last_sample.total('hubbub_gateway_sessions'):.0f} sessions",
+            f"{last_sample.total('hubbub_gateway_connections'):.0f} connections",
+            f"{last_sample.total('hubbub_voice_connections'):.0f} voice connections",
         ),
         _line(
             "Requests",
             f"{request_rate:.1f}/s",
-            f"{last.total('hubbub_http_requests_active'):.0f} in progress",
+            f"{last_sample.total('hubbub_http_requests_active'):.0f} in progress",
             f"{_percent(error_rate, request_rate)} server errors",
             f"{rates.rate('hubbub_rate_limited_total'):.1f}/s rate limited",
         ),
@@ -224,40 +228,40 @@ def render(url: str, first: Sample, last: Sample, *, is_since_start: bool, opera
             "Store",
             f"{rates.rate('hubbub_db_seconds_count'):.1f} commits/s",
             _latency(latencies, "hubbub_db_seconds"),
-            f"{last.total('hubbub_db_queued_units'):.0f} queued",
+            f"{last_sample.total('hubbub_db_queued_units'):.0f} queued",
             f"{rates.rate('hubbub_db_retries_total'):.1f} retries/s",
-            *_connections(last),
+            *_connections(last_sample),
         ),
         _line(
             "Jobs",
             f"{rates.rate('hubbub_jobs_total'):.1f}/s",
-            f"{last.total('hubbub_jobs_running'):.0f} running",
+            f"{last_sample.total('hubbub_jobs_running'):.0f} running",
             f"{rates.rate('hubbub_jobs_total', lambda labels: labels['result'] != 'done'):.1f}/s not done",
         ),
         _line(
             "Outbound",
             f"{rates.rate('hubbub_outbound_requests_total'):.1f} requests/s",
             _latency(latencies, "hubbub_outbound_request_seconds"),
-            f"{_bytes(last.total('hubbub_bus_pending_bytes'))} wait for the bus",
-            f"{last.total('hubbub_spans_queued'):.0f} spans queued",
+            f"{_bytes(last_sample.total('hubbub_bus_pending_bytes'))} wait for the bus",
+            f"{last_sample.total('hubbub_spans_queued'):.0f} spans queued",
         ),
         _line("Event loop", f"lag {_latency(latencies, 'hubbub_event_loop_lag_seconds')}"),
         _line(
             "Process",
-            f"{_bytes(last.total('process_resident_memory_bytes'))} memory",
+            f"{_bytes(last_sample.total('process_resident_memory_bytes'))} memory",
             f"{rates.rate('process_cpu_seconds_total') * 100:.0f} % CPU",
-            f"{last.total('process_open_fds'):.0f} of {last.total('process_max_fds'):.0f} file descriptors",
+            f"{last_sample.total('process_open_fds'):.0f} of {last_sample.total('process_max_fds'):.0f} file descriptors",
         ),
         "",
         f"{'Operation':<60} {'rate/s':>8} {'errors':>7} {'p50':>9} {'p99':>9}",
     ]
-    return "\n".join(lines + _operation_lines(last, rates, latencies, operations_max))
+    return "\n".join(lines + _operation_lines(last_sample, rates, latencies, operations_max))
 
 
-def _operation_lines(last: Sample, rates: Rates, latencies: Rates, operations_max: int) -> list[str]:
+def _operation_lines(last_sample: Sample, rates: Rates, latencies: Rates, operations_max: int) -> list[str]:
     """Return a line for each of the most frequent operations."""
     counts: dict[tuple[str, str], float] = {}
-    for labels, count in last.values.get("hubbub_http_request_seconds_count", {}).items():
+    for labels, count in last_sample.values.get("hubbub_http_request_seconds_count", {}).items():
         label_values = dict(labels)
         counts[label_values["method"], label_values["route"]] = count
 
@@ -291,10 +295,10 @@ def _is_server_error(labels: dict[str, str]) -> bool:
     return labels["status"].startswith("5")
 
 
-def _connections(last: Sample) -> list[str]:
+def _connections(last_sample: Sample) -> list[str]:
     """Return the use of connections to PostgreSQL; empty with the embedded database."""
-    count = last.total("hubbub_db_connections")
-    return [f"{last.total('hubbub_db_connections_busy'):.0f} of {count:.0f} connections busy"] if count else []
+    count = last_sample.total("hubbub_db_connections")
+    return [f"{last_sample.total('hubbub_db_connections_busy'):.0f} of {count:.0f} connections busy"] if count else []
 
 
 def _latency(rates: Rates, name: str) -> str:

@@ -125,9 +125,9 @@ class AccountChecks:
             asyncio.timeout(2 * REQUEST_TIMEOUT_SECONDS),
             self._target.client.ws_connect(f"{self._target.gateway}?v=10&encoding=json", max_msg_size=0) as gateway,
         ):
-            identify: dict[str, Any] = {"token": self._target.token, "intents": 0, "properties": {}}
-            await gateway.send_json({"op": GatewayOpcode.IDENTIFY, "d": identify})
-            ready = (await _receive_events(gateway, "READY"))["READY"]
+            identify_payload: dict[str, Any] = {"token": self._target.token, "intents": 0, "properties": {}}
+            await gateway.send_json({"op": GatewayOpcode.IDENTIFY, "d": identify_payload})
+            ready_payload = (await _receive_events(gateway, "READY"))["READY"]
             # A voice state that the snapshot of GUILD_CREATE contains is not sent as an event.
             while (await _receive_events(gateway, "GUILD_CREATE"))["GUILD_CREATE"]["id"] != guild_id:
                 pass
@@ -144,22 +144,22 @@ class AccountChecks:
                 )
             voice_identify = {
                 "server_id": guild_id,
-                "user_id": ready["user"]["id"],
+                "user_id": ready_payload["user"]["id"],
                 "session_id": events["VOICE_STATE_UPDATE"]["session_id"],
                 "token": voice_server["token"],
                 "max_dave_protocol_version": 1,
             }
             return await self._check_call(str(voice_server["endpoint"]), voice_identify)
 
-    async def _check_call(self, endpoint: str, identify: dict[str, Any]) -> Finding:
+    async def _check_call(self, endpoint: str, identify_payload: dict[str, Any]) -> Finding:
         """Start a voice session and check that packets arrive."""
         url = f"wss://{endpoint}/?v=8"
         try:
             async with self._target.client.ws_connect(url) as voice_gateway:
                 await _receive(voice_gateway, VoiceOpcode.HELLO)
-                await voice_gateway.send_json({"op": VoiceOpcode.IDENTIFY, "d": identify})
-                ready = await _receive(voice_gateway, VoiceOpcode.READY)
-                return await check_packets(ready["ip"], ready["port"], ready["ssrc"])
+                await voice_gateway.send_json({"op": VoiceOpcode.IDENTIFY, "d": identify_payload})
+                ready_payload = await _receive(voice_gateway, VoiceOpcode.READY)
+                return await check_packets(ready_payload["ip"], ready_payload["port"], ready_payload["ssrc"])
         except aiohttp.WSServerHandshakeError as error:
             return Finding(
                 "problem",

@@ -56,7 +56,7 @@ class GeneratedTestWriter:
             f"SEED = {header.seed}",
             '"""The seed of the recorded world; the IDs in this file belong to it."""',
             f"NOW = {_quote(_iso_time(header.now_ms))}",
-            *([] if header.world is None else [f"WORLD = {self._python(tomllib.loads(header.world))}"]),
+            *([] if header.world is None else [f"WORLD = {self._python_literal(tomllib.loads(header.world))}"]),
             "",
             "",
             _FIXTURE,
@@ -100,9 +100,9 @@ class GeneratedTestWriter:
             return self._control_lines(recorded_input, step.number)
         if not recorded_input.actor:
             return [f"    # A client without a token sent {recorded_input.method} {recorded_input.route}."]
-        person, body = self._person(recorded_input.actor), decode_json(recorded_input.body)
-        argument = "" if body is None else f", json={self._python(body)}"
-        path = self._text(_API_PREFIX.sub("", recorded_input.path))
+        person, body = self._person_variable(recorded_input.actor), decode_json(recorded_input.body)
+        argument = "" if body is None else f", json={self._python_literal(body)}"
+        path = self._text_literal(_API_PREFIX.sub("", recorded_input.path))
         call_text = f"{person}.request({_quote(recorded_input.method)}, {path}{argument})"
         return [f"    {self._assign(recorded_input, step.number)}{call_text}"]
 
@@ -114,13 +114,15 @@ class GeneratedTestWriter:
             return [f"    hubbub.clock.{name}({argument})"]
         match = _PERSON_ROUTE.match(recorded_input.path)
         if match is not None and match[2] == "say":
-            person, channel = self._person(match[1]), self._text(body["channel"])
+            person, channel = self._person_variable(match[1]), self._text_literal(body["channel"])
             assignment = self._assign(recorded_input, step_number)
-            return [f"    {assignment}{person}.send_message({channel}, {self._text(body.get('content', ''))})"]
+            return [f"    {assignment}{person}.send_message({channel}, {self._text_literal(body.get('content', ''))})"]
         arguments = None if match is None else self._interaction_arguments(match[2], body)
         if match is None or arguments is None:
             return [f"    # {_describe_request(recorded_input)}"]
-        return self._interaction_lines(f"{self._person(match[1])}.{match[2]}({arguments})", recorded_input, step_number)
+        return self._interaction_lines(
+            f"{self._person_variable(match[1])}.{match[2]}({arguments})", recorded_input, step_number
+        )
 
     def _interaction_arguments(self, action: str, body: dict[str, Any]) -> str | None:
         """Return the arguments of a call that uses an application; None if the test cannot repeat the action."""
@@ -128,10 +130,10 @@ class GeneratedTestWriter:
         if any(isinstance(value, dict) for value in values.values()):
             return None  # The value is a file.
         if action == "run":
-            arguments = [self._text(body["channel"]), _quote(body["command"]), self._python(values)]
+            arguments = [self._text_literal(body["channel"]), _quote(body["command"]), self._python_literal(values)]
             if (target := body.get("target")) is not None:
                 is_id = target.isdigit()
-                arguments.append(f"target={self._text(target) if is_id else f'hubbub.users[{_quote(target)}]'}")
+                arguments.append(f"target={self._text_literal(target) if is_id else f'hubbub.users[{_quote(target)}]'}")
             if (application := body.get("application")) is not None:
                 arguments.append(f"application={_quote(application)}")
         elif action in ("click", "choose"):
@@ -142,12 +144,12 @@ class GeneratedTestWriter:
             )
             if message is None:
                 return None
-            arguments = [message, _quote(identifier), *map(self._text, body.get("values") or [])]
+            arguments = [message, _quote(identifier), *map(self._text_literal, body.get("values") or [])]
         elif action == "submit":
             modal = self._find_result(body.get("modal"), lambda candidate: "title" in candidate)
             if modal is None:
                 return None
-            arguments = [modal, self._python(values)]
+            arguments = [modal, self._python_literal(values)]
         else:
             return None
         return ", ".join([*arguments, *([] if body.get("wait_for_answer", True) else ["wait_for_answer=False"])])
@@ -161,7 +163,7 @@ class GeneratedTestWriter:
         lines = [f"    {self._keep_result(f'result_{step_number}', result)}{call_text}"]
         field = "title" if response.get("modal") else "content"
         if result.get(field):
-            lines.append(f'    assert result_{step_number}["{field}"] == {self._text(result[field])}')
+            lines.append(f'    assert result_{step_number}["{field}"] == {self._text_literal(result[field])}')
         return lines
 
     def _keep_result(self, variable: str, result: dict[str, Any]) -> str:
@@ -178,7 +180,7 @@ class GeneratedTestWriter:
                 return variable
         return None
 
-    def _person(self, name: str) -> str:
+    def _person_variable(self, name: str) -> str:
         return self._people.setdefault(name, re.sub(r"\W", "_", name) or "person")
 
     def _assign(self, recorded_input: RecordedInput, step_number: int) -> str:
@@ -193,7 +195,7 @@ class GeneratedTestWriter:
         self._variables[object_id] = f'result_{step_number}["id"]'
         return f"result_{step_number} = "
 
-    def _text(self, text: str) -> str:
+    def _text_literal(self, text: str) -> str:
         """Return the literal of a text, in which IDs of results are expressions."""
         if not any(object_id in self._variables for object_id in _ID_PATTERN.findall(text)):
             return _quote(text)
@@ -203,7 +205,7 @@ class GeneratedTestWriter:
         )
         return "f'" + replaced_text.replace("'", "\\'") + "'"
 
-    def _python(self, value: Any) -> str:
+    def _python_literal(self, value: Any) -> str:
         text = pprint.pformat(value, width=100, sort_dicts=False).replace("\n", "\n        ")
         for object_id, expression in self._variables.items():
             text = text.replace(f"'{object_id}'", expression)
@@ -223,8 +225,8 @@ def _describe_request(recorded_input: RecordedInput) -> str:
     return " ".join([recorded_input.method, recorded_input.path, *recorded_input.body.split()])
 
 
-def _iso_time(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _iso_time(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _quote(text: str) -> str:

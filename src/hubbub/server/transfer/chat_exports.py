@@ -584,9 +584,9 @@ def _require_id(text: str, file: str, line: int, field: str) -> int:
     return int(text)
 
 
-def _convert(value: Any, kind: Any, file: str, line: int) -> Any:
+def _convert(decoded_json: Any, kind: Any, file: str, line: int) -> Any:
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(decoded_json, kind)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `")
         raise InvalidArchive(problem, file=file, line=line, field=path.rstrip("`").removeprefix("$.")) from None

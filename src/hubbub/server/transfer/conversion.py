@@ -28,6 +28,6 @@ def guild_records(
     yield make_record("roles", everyone, file=file)
 
 
-def make_snowflake(created_ms: int, number: int) -> int:
-    """Return an ID for an object without an ID of its own; `number` distinguishes objects of the same time."""
-    return max(0, created_ms - EPOCH_MS) << 22 | number
+def make_snowflake(created_ms: int, sequence_number: int) -> int:
+    """Return an ID for an object without an ID of its own; `sequence_number` distinguishes objects of the same time."""
+    return max(0, created_ms - EPOCH_MS) << 22 | sequence_number

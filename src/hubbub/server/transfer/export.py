@@ -42,7 +42,7 @@ class ExportSummary(NamedTuple):
 
 
 async def export_guild(
-    read: Callable[[Callable[[Tx], Any]], Awaitable[Any]],
+    run_read: Callable[[Callable[[Tx], Any]], Awaitable[Any]],
     files: Files,
     guild_id: int,
     output: Path,
@@ -53,7 +53,7 @@ async def export_guild(
 ) -> ExportSummary:
     """Write a guild to an archive.
 
-    `read` runs a function over one snapshot of the store. The archive gets its name when it is complete, so an interrupted
+    `run_read` runs a function over one snapshot of the store. The archive gets its name when it is complete, so an interrupted
     export leaves no file of that name. Raise ExportError if the guild does not exist."""
     partial_path = output.with_name(f"{output.name}.partial")
     partial_path.unlink(missing_ok=True)
@@ -65,7 +65,7 @@ async def export_guild(
             zipfile.ZipFile(partial_path, "w", zipfile.ZIP_DEFLATED, True) as archive,
         ):
             writer = _Writer(archive, key_file, progress, with_invites)
-            guild_name = await read(lambda tx: writer.write_tables(tx, guild_id))
+            guild_name = await run_read(lambda tx: writer.write_tables(tx, guild_id))
             missing_file_count = await _write_files(writer, files)
             manifest = {
                 "format": FORMAT,
@@ -235,8 +235,8 @@ async def _write_files(writer: _Writer, files: Files) -> int:
                 missing_file_count += 1
                 index_file.write(codec.encode({"path": key, "missing": True}) + b"\n")
                 continue
-            size, digest = await _write_file(writer.archive, key, stream)
-            index_file.write(codec.encode({"path": key, "size": size, "sha256": digest}) + b"\n")
+            byte_count, digest = await _write_file(writer.archive, key, stream)
+            index_file.write(codec.encode({"path": key, "size": byte_count, "sha256": digest}) + b"\n")
             writer.progress("files", len(written_keys) - missing_file_count)
         if written_keys:
             writer.counts["files"] = len(written_keys)

@@ -239,12 +239,12 @@ def _optional(field_type: Any) -> Any:
 
 
 def _build_codecs() -> dict[str, TableCodec]:
-    tables = {table.name: table for resource in SLICES for table in resource.archive}
-    codecs = {USERS.name: TableCodec(USERS)}
+    tables_by_name = {table.name: table for slice_ in SLICES for table in slice_.archive}
+    codecs_by_table = {USERS.name: TableCodec(USERS)}
     for name in TABLE_ORDER:
-        children = [table for table in tables.values() if table.parent == name]
-        codecs[name] = TableCodec(tables[name], children)
-    return codecs
+        children = [table for table in tables_by_name.values() if table.parent == name]
+        codecs_by_table[name] = TableCodec(tables_by_name[name], children)
+    return codecs_by_table
 
 
 CODECS: Final = _build_codecs()

@@ -20,7 +20,7 @@ from hubbub.protocol.resources import commands as wire
 from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.server.play.commands.store import Definition
 
-Value = TypeVar("Value")
+ValueT = TypeVar("ValueT")
 FieldPath = tuple[str | int, ...]
 """Location of a value in a request body: field names and list indexes."""
 
@@ -310,23 +310,26 @@ class _OptionValidator:
         self.form = form
 
     def validate_options(
-        self, requests: list[wire.CommandOptionRequest], path: FieldPath, kind: int
+        self, option_requests: list[wire.CommandOptionRequest], path: FieldPath, kind: int
     ) -> list[wire.CommandOption]:
         """Validate the options of a command of CommandType `kind`. Only chat input commands have options."""
-        if requests and kind != CommandType.CHAT_INPUT:
+        if option_requests and kind != CommandType.CHAT_INPUT:
             self.add_error(path, errors.command_context_menu("options"))
             return []
-        is_nested = bool(requests) and requests[0].type in NESTING_OPTION_TYPES
+        is_nested = bool(option_requests) and option_requests[0].type in NESTING_OPTION_TYPES
         allowed_types: Sequence[CommandOptionType] = tuple(NESTING_OPTION_TYPES) if is_nested else _VALUE_OPTION_TYPES
-        return self.validate_siblings(requests, path, sorted(allowed_types))
+        return self.validate_siblings(option_requests, path, sorted(allowed_types))
 
     def validate_siblings(
-        self, requests: list[wire.CommandOptionRequest], path: FieldPath, allowed_types: Sequence[CommandOptionType]
+        self,
+        option_requests: list[wire.CommandOptionRequest],
+        path: FieldPath,
+        allowed_types: Sequence[CommandOptionType],
     ) -> list[wire.CommandOption]:
         """Validate the options of one level; required options must precede optional ones."""
         has_optional = False
         options = []
-        for index, request in enumerate(requests):
+        for index, request in enumerate(option_requests):
             option_path = (*path, index)
             if request.type not in allowed_types:
                 self.add_error(
@@ -472,7 +475,7 @@ class _OptionValidator:
         self.form.add(path, *error)
 
 
-def normalize_value(value: Value, kind: int) -> Value | int:
+def normalize_value(value: ValueT, kind: int) -> ValueT | int:
     """Return the stored form of a value of the CommandOptionType `kind`.
 
     JSON has one number type, so 1.0 of an INTEGER option becomes 1."""

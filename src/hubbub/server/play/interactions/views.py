@@ -19,16 +19,18 @@ def message(call: Call, row: MessageRow, application: InteractionApplication, gu
 
     Without the message content intent, the content of replied-to and forwarded messages in guilds is removed, unless
     they concern the app."""
-    views = messages.views
-    related_data = views.RelatedData(call)
+    message_views = messages.views
+    related_data = message_views.RelatedData(call)
     related_data.load((row,), application.bot_id or 0)
-    view = views.build_message(Message, related_data, row)
-    if guild_id is None or application.flags & views.CONTENT_INTENT_FLAGS:
+    view = message_views.build_message(Message, related_data, row)
+    if guild_id is None or application.flags & message_views.CONTENT_INTENT_FLAGS:
         return view
     # The first part is the message itself, which the app may always read.
-    related_parts = views.list_parts(related_data, row)[1:]
-    parts_concern_app = (views.concerns_bot(part, application.bot_id or 0, application.id) for part in related_parts)
-    return views.redact_parts(view, chain((True,), parts_concern_app))
+    related_parts = message_views.list_parts(related_data, row)[1:]
+    parts_concern_app = (
+        message_views.concerns_bot(part, application.bot_id or 0, application.id) for part in related_parts
+    )
+    return message_views.redact_parts(view, chain((True,), parts_concern_app))
 
 
 def application(row: InteractionApplication) -> MessageApplication:

@@ -116,18 +116,18 @@ def delete_lobby(call: Call, lobby_id: LobbyId) -> None:
 
 
 def _requested_members(
-    call: Call, row: LobbyRow, requests: "list[wire.LobbyMemberRequest] | tuple[()]"
+    call: Call, row: LobbyRow, member_requests: "list[wire.LobbyMemberRequest] | tuple[()]"
 ) -> list[LobbyMemberRow]:
     """Return the memberships of a request body; raise an error if a user may not be added."""
     members_by_id = {member.user_id: member for member in store.list_members(call.tx, row.id)}
-    new_user_ids = [request.id for request in requests if request.id not in members_by_id]
+    new_user_ids = [request.id for request in member_requests if request.id not in members_by_id]
     if new_user_ids:
         _require_admissible(call, row, new_user_ids)
     return [
         actions.build_member_row(
             call, row, request.id, members_by_id.get(request.id), metadata=request.metadata, flags=request.flags
         )
-        for request in requests
+        for request in member_requests
     ]
 
 

@@ -99,16 +99,20 @@ class KeywordList:
         self._whole_words: dict[str, Keyword] = {}
         """Entries that match one whole word, by needle."""
         ranks_by_needle: dict[str, list[int]] = {}
-        for position, entry in enumerate(self._entries):
-            if not entry.needle:
+        for position, parsed_keyword in enumerate(self._entries):
+            if not parsed_keyword.needle:
                 continue
             rank = position
-            if entry.is_at_word_start and entry.is_at_word_end and _WORD.fullmatch(entry.needle):
-                self._whole_words.setdefault(entry.needle, entry)
+            if (
+                parsed_keyword.is_at_word_start
+                and parsed_keyword.is_at_word_end
+                and _WORD.fullmatch(parsed_keyword.needle)
+            ):
+                self._whole_words.setdefault(parsed_keyword.needle, parsed_keyword)
                 rank = WHOLE_WORD_RANK
-            ranks = ranks_by_needle.setdefault(entry.needle, [NO_MATCH_RANK] * CONTEXT_COUNT)
+            ranks = ranks_by_needle.setdefault(parsed_keyword.needle, [NO_MATCH_RANK] * CONTEXT_COUNT)
             for context in range(CONTEXT_COUNT):
-                if entry.matches(context):
+                if parsed_keyword.matches(context):
                     ranks[context] = min(ranks[context], rank)
         self._ranks = list(ranks_by_needle.values())
         """Rank of the first entry that matches, by index of the needle and context of the occurrence."""
@@ -173,16 +177,16 @@ def _flag_word_characters(text: str) -> bytes:
 class AllowedSpans:
     """The spans of one text that a rule's allow list permits, computed on first use."""
 
-    def __init__(self, allow_list: KeywordList, folded: str) -> None:
+    def __init__(self, allow_list: KeywordList, folded_text: str) -> None:
         self._allow_list = allow_list
-        self._folded = folded
+        self._folded_text = folded_text
         self._furthest_ends: list[int] | None = None
 
     def end_at(self, start: int) -> int:
         """Return the greatest end of the allowed spans that start at or before `start`, or 0."""
         # Most texts match no entry, so the allow list is rarely needed.
         if self._furthest_ends is None:
-            self._furthest_ends = self._allow_list.furthest_ends(self._folded)
+            self._furthest_ends = self._allow_list.furthest_ends(self._folded_text)
         return self._furthest_ends[start] if self._furthest_ends else 0
 
 

@@ -48,8 +48,8 @@ def check_names(call: Call, names: Sequence[str]) -> None:
 
 
 @cache
-def _banned_words_matcher(words: tuple[str, ...]) -> Matcher:
-    return Matcher(words, (), ())
+def _banned_words_matcher(banned_words: tuple[str, ...]) -> Matcher:
+    return Matcher(banned_words, (), ())
 
 
 def check_message(call: Call, draft: messages.ports.MessageDraft) -> None:

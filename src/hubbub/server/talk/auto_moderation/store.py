@@ -159,9 +159,9 @@ def _update_moderated_bits(tx: Tx, guild_id: int) -> None:
     guilds.maintenance.set_moderation_rule_bits(tx, guild_id, bits)
 
 
-def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:
+def has_rules_for(tx: Tx, guild_id: int, checked_bit: int) -> bool:
     """Return whether an enabled rule of a guild checks messages (`CHECKS_MESSAGES`) or members (`CHECKS_MEMBERS`)."""
-    return bool((tx.value("SELECT moderated FROM guilds WHERE id = ?", guild_id) or 0) & bit)
+    return bool((tx.value("SELECT moderated FROM guilds WHERE id = ?", guild_id) or 0) & checked_bit)
 
 
 def list_guild_ids_with_profile_rules(tx: Tx, user_id: int) -> list[int]:

@@ -20,7 +20,9 @@ def private_channels(call: Call) -> list[PrivateChannel]:
         store.list_visible(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True
     )
     recipient_ids_by_channel = store.find_recipient_ids(call.tx, [row.id for row in rows])
-    user_rows = users.find_many(call.tx, {user_id for ids in recipient_ids_by_channel.values() for user_id in ids})
+    user_rows = users.find_many(
+        call.tx, {user_id for recipient_ids in recipient_ids_by_channel.values() for user_id in recipient_ids}
+    )
     users_by_id = {user_id: users.user_view(row) for user_id, row in user_rows.items()}
     return [
         channels.private_channels.private_channel(

@@ -17,17 +17,23 @@ def delete_file(call: Call, row: FileRow, *, reason: str) -> None:
 
 
 def set_quota(
-    call: Call, target_kind: str, target_id: int, target_name: str, quota: int | None, *, reason: str | None = None
+    call: Call,
+    target_kind: str,
+    target_id: int,
+    target_name: str,
+    quota_bytes: int | None,
+    *,
+    reason: str | None = None,
 ) -> None:
     """Set the storage quota of a user or guild in bytes; None restores the default."""
-    messages.files.set_quota(call.tx, target_id, quota)
-    detail = "the default" if quota is None else format_bytes(quota)
+    messages.files.set_quota(call.tx, target_id, quota_bytes)
+    quota_text = "the default" if quota_bytes is None else format_bytes(quota_bytes)
     audit.log_action(
         call,
         f"{target_kind}.set_quota",
         target_kind,
         target_id=target_id,
         target_name=target_name,
-        detail=f"to {detail}",
+        detail=f"to {quota_text}",
         reason=reason,
     )

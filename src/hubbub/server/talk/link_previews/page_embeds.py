@@ -149,5 +149,5 @@ def _parse_color(text: str) -> int | UnsetType:
 
 def _clean(text: str | None, length_max: int) -> str:
     """Return a text on one line without control characters; cut it off with an ellipsis at `length_max` characters."""
-    cleaned = " ".join(_CONTROL_PATTERN.sub("", text or "").split())
-    return cleaned if len(cleaned) <= length_max else f"{cleaned[: length_max - 1].rstrip()}…"
+    cleaned_text = " ".join(_CONTROL_PATTERN.sub("", text or "").split())
+    return cleaned_text if len(cleaned_text) <= length_max else f"{cleaned_text[: length_max - 1].rstrip()}…"

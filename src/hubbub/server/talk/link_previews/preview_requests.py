@@ -53,8 +53,8 @@ class _PreviewFetch:
         content_type = document.response.content_type
         if content_type.partition(";")[0].strip().lower() not in _PAGE_TYPES:
             return None
-        charset = _CHARSET_PATTERN.search(content_type)
-        metadata = await self._operation.pages.read(document_body, "" if charset is None else charset[1])
+        charset_match = _CHARSET_PATTERN.search(content_type)
+        metadata = await self._operation.pages.read(document_body, "" if charset_match is None else charset_match[1])
         oembed = await self._fetch_oembed(document.url, metadata)
         image = await self._fetch_image(document.url, metadata, oembed)
         return page_embeds.build_page_embed(document.url, metadata, oembed, image)

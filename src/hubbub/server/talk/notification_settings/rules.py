@@ -82,16 +82,16 @@ class NotificationRules:
             row is not None and is_muted_at(row, self._now_ms) for row in rows
         )
 
-    def level(self, path: ChannelPath, default: int = NotificationLevel.ALL_MESSAGES) -> int:
+    def level(self, path: ChannelPath, default_level: int = NotificationLevel.ALL_MESSAGES) -> int:
         """Return the level that the user set for a channel, otherwise for its nearest parent, otherwise for the guild.
 
-        `default` is the default level of the guild, which applies if none of these is set."""
+        `default_level` is the default level of the guild, which applies if none of these is set."""
         for channel_id in path.channel_ids:
             row = self._channel_rows.get(channel_id)
             if row is not None and row.level != NotificationLevel.INHERIT:
                 return row.level
         guild_row = self._guild_rows.get(path.guild_id)
-        return default if guild_row is None or guild_row.level == NotificationLevel.INHERIT else guild_row.level
+        return default_level if guild_row is None or guild_row.level == NotificationLevel.INHERIT else guild_row.level
 
     def counts_as_mention(self, path: ChannelPath, kinds: int) -> bool:
         """Return whether a message counts as a mention; `kinds` are its bits, such as `DIRECT_MENTION`.
@@ -108,11 +108,11 @@ class NotificationRules:
             kinds &= ~EVERYONE_MENTION
         return kinds != 0
 
-    def notifies(self, path: ChannelPath, kinds: int, *, default: int) -> bool:
-        """Return whether a message notifies the user; `default` is the default level of the guild."""
+    def notifies(self, path: ChannelPath, kinds: int, *, default_level: int) -> bool:
+        """Return whether a message notifies the user; `default_level` is the default level of the guild."""
         if self.is_muted(path):
             return False
-        return self.counts_as_mention(path, kinds) or self.level(path, default) == NotificationLevel.ALL_MESSAGES
+        return self.counts_as_mention(path, kinds) or self.level(path, default_level) == NotificationLevel.ALL_MESSAGES
 
     def allows_push(self, path: ChannelPath) -> bool:
         """Return whether messages of the guild are sent as push notifications."""

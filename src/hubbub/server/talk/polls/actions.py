@@ -51,8 +51,8 @@ def _schedule_end(call: Call, row: MessageRow, *, earliest_ms: int) -> None:
     if poll is not None:
         due_ms = codec.milliseconds(datetime.fromisoformat(poll.expiry))
         if due_ms >= earliest_ms:
-            expiry = PollExpiry(channel_id=ChannelId(row.channel_id), message_id=MessageId(row.id))
-            call.tx.enqueue(EXPIRE_JOB, expiry, due_ms=due_ms, key=_expiry_job_key(row.id))
+            expiry_payload = PollExpiry(channel_id=ChannelId(row.channel_id), message_id=MessageId(row.id))
+            call.tx.enqueue(EXPIRE_JOB, expiry_payload, due_ms=due_ms, key=_expiry_job_key(row.id))
 
 
 def set_votes(call: Call, channel: ChannelRef, row: MessageRow, answer_ids: set[int]) -> None:

@@ -70,14 +70,14 @@ def ring(tx: Tx, channel_id: int, user_ids: Iterable[int], ends_ms: int) -> None
 
 def stop_ringing(tx: Tx, channel_id: int, user_ids: Iterable[int]) -> bool:
     """Delete the rings of users and return whether there were any."""
-    ids = list(user_ids)
-    if not ids:
+    listed_ids = list(user_ids)
+    if not listed_ids:
         return False
     return (
         tx.run(
-            f"DELETE FROM private_call_rings WHERE channel_id = ? AND user_id IN ({placeholders(ids)})",
+            f"DELETE FROM private_call_rings WHERE channel_id = ? AND user_id IN ({placeholders(listed_ids)})",
             channel_id,
-            *ids,
+            *listed_ids,
         )
         > 0
     )

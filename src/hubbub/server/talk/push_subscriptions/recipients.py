@@ -35,7 +35,7 @@ def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: 
     candidate_ids = [
         user_id
         for user_id, user_kinds in kinds_by_user.items()
-        if rules_by_user[user_id].notifies(path, user_kinds, default=default_level)
+        if rules_by_user[user_id].notifies(path, user_kinds, default_level=default_level)
         and rules_by_user[user_id].allows_push(path)
         and not call.presences.is_active(user_id)
     ]

@@ -216,9 +216,9 @@ def _build_views(
         channel_access = access_by_channel[row.channel_id]
         assert channel_access is not None
         rows_by_guild.setdefault(channel_access.channel.guild_id, []).append(row)
-    views: dict[int, wire_messages.Message] = {
+    views_by_id: dict[int, wire_messages.Message] = {
         view.id: view
         for guild_id, guild_rows in rows_by_guild.items()
         for view in messages.views.messages(call, guild_rows, guild_id=guild_id)
     }
-    return [views[row.id] for row in rows]
+    return [views_by_id[row.id] for row in rows]

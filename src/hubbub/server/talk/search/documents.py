@@ -142,9 +142,9 @@ def index_id_of(channel: ChannelRef) -> int:
 def build_index_prefix(index_id: int) -> str:
     """Return the prefix of all terms of an index. It is also a term of every message of the index."""
     digits = ""
-    remaining = int(index_id)
+    remaining_number = int(index_id)
     for _ in range(_PREFIX_LENGTH):
-        remaining, digit = divmod(remaining, 36)
+        remaining_number, digit = divmod(remaining_number, 36)
         digits = _BASE_36_DIGITS[digit] + digits
     return digits
 
@@ -248,8 +248,8 @@ def _link_marks(content: str) -> Iterator[str]:
         yield hostname_mark(host)
         labels = host.split(".")
         # A search for example.com also finds www.example.com.
-        for start in range(1, len(labels) - 1):
-            yield hostname_mark(".".join(labels[start:]))
+        for first_label in range(1, len(labels) - 1):
+            yield hostname_mark(".".join(labels[first_label:]))
     if has_link:
         yield HAS_MARKS["link"]
 

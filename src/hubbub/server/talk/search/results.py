@@ -36,12 +36,12 @@ THREAD_PARENT_TYPES: Final = FORUM_TYPES | {ChannelType.GUILD_TEXT, ChannelType.
 
 
 def search_messages(
-    call: Call, guild_id: GuildId | None, scope: SearchScope, params: wire.SearchMessages
+    call: Call, guild_id: GuildId | None, scope: SearchScope, parameters: wire.SearchMessages
 ) -> wire.FoundMessages:
     """Return a page of matching messages of a guild, or of a private channel if `guild_id` is None."""
-    query = _build_query(call, guild_id, scope, params)
-    message_ids = [] if query is None else _find_ordered_ids(call, query, params)
-    page_ids = message_ids[params.offset : params.offset + params.limit]
+    query = _build_query(call, guild_id, scope, parameters)
+    message_ids = [] if query is None else _find_ordered_ids(call, query, parameters)
+    page_ids = message_ids[parameters.offset : parameters.offset + parameters.limit]
     rows = _find_rows(call, scope, page_ids)
     result = wire.FoundMessages(
         doing_deep_historical_index=False,
@@ -54,67 +54,71 @@ def search_messages(
     return result
 
 
-def _build_query(call: Call, guild_id: GuildId | None, scope: SearchScope, params: wire.SearchMessages) -> Query | None:
+def _build_query(
+    call: Call, guild_id: GuildId | None, scope: SearchScope, parameters: wire.SearchMessages
+) -> Query | None:
     """Build the index query, or return None if nothing can match."""
     if not scope.searchable_channels:
         return None
     scope_groups, scope_excluded_marks, private_marks = scope.to_marks()
     required_groups = list(scope_groups)
     excluded_marks = list(scope_excluded_marks)
-    if params.channel_id:
-        channel_rows = channels.find_many(call.tx, params.channel_id)
+    if parameters.channel_id:
+        channel_rows = channels.find_many(call.tx, parameters.channel_id)
         channel_ids = [row.id for row in channel_rows.values() if row.guild_id == guild_id and _can_search(scope, row)]
         if not channel_ids:
             return None
         # The caller can see each channel of the filter, so no other channel condition is needed.
         required_groups = [tuple(documents.channel_mark(channel_id) for channel_id in channel_ids)]
         excluded_marks, private_marks = [], None
-    for build_mark, values in _mark_filters(params):
+    for build_mark, values in _mark_filters(parameters):
         if values:
             required_groups.append(tuple(dict.fromkeys(build_mark(value) for value in values)))
-    author_types = [value for value in params.author_type if not value.startswith("-")]
+    author_types = [value for value in parameters.author_type if not value.startswith("-")]
     if author_types:
         required_groups.append(tuple(documents.AUTHOR_TYPE_MARKS[value] for value in author_types))
-    excluded_marks += [documents.AUTHOR_TYPE_MARKS[value[1:]] for value in params.author_type if value.startswith("-")]
-    required_groups += [(documents.HAS_MARKS[value],) for value in params.has if not value.startswith("-")]
-    excluded_marks += [documents.HAS_MARKS[value[1:]] for value in params.has if value.startswith("-")]
+    excluded_marks += [
+        documents.AUTHOR_TYPE_MARKS[value[1:]] for value in parameters.author_type if value.startswith("-")
+    ]
+    required_groups += [(documents.HAS_MARKS[value],) for value in parameters.has if not value.startswith("-")]
+    excluded_marks += [documents.HAS_MARKS[value[1:]] for value in parameters.has if value.startswith("-")]
     for requested_value, mark in (
-        (params.pinned, documents.PINNED_MARK),
-        (params.mention_everyone, documents.MENTIONS_EVERYONE_MARK),
+        (parameters.pinned, documents.PINNED_MARK),
+        (parameters.mention_everyone, documents.MENTIONS_EVERYONE_MARK),
     ):
         if requested_value is True:
             required_groups.append((mark,))
         elif requested_value is False:
             excluded_marks.append(mark)
-    phrases = parse_query(params.content)
-    if params.content.strip() and not phrases:
+    phrases = parse_query(parameters.content)
+    if parameters.content.strip() and not phrases:
         # The text has only punctuation, which contains no words.
         return None
     return Query(
         index_id=scope.index_id,
         phrases=phrases,
-        slop=params.slop,
+        slop=parameters.slop,
         required_groups=tuple(required_groups),
         excluded_marks=tuple(dict.fromkeys(excluded_marks)),
         private_thread_marks=private_marks,
-        after_id=params.min_id or 0,
-        before_id=params.max_id if isinstance(params.max_id, int) else None,
+        after_id=parameters.min_id or 0,
+        before_id=parameters.max_id if isinstance(parameters.max_id, int) else None,
     )
 
 
-def _mark_filters(params: wire.SearchMessages) -> Iterable[tuple[Callable[[Any], str], Sequence[Any]]]:
+def _mark_filters(parameters: wire.SearchMessages) -> Iterable[tuple[Callable[[Any], str], Sequence[Any]]]:
     """Return the values of search parameters, each with the function that returns the mark of a value."""
     return (
-        (documents.author_mark, params.author_id),
-        (documents.user_mention_mark, params.mentions),
-        (documents.role_mention_mark, params.mentions_role_id),
-        (documents.replied_user_mark, params.replied_to_user_id),
-        (documents.replied_message_mark, params.replied_to_message_id),
-        (documents.EMBED_TYPE_MARKS.__getitem__, params.embed_type),
-        (documents.provider_mark, params.embed_provider),
-        (documents.hostname_mark, params.link_hostname),
-        (documents.filename_mark, params.attachment_filename),
-        (documents.extension_mark, params.attachment_extension),
+        (documents.author_mark, parameters.author_id),
+        (documents.user_mention_mark, parameters.mentions),
+        (documents.role_mention_mark, parameters.mentions_role_id),
+        (documents.replied_user_mark, parameters.replied_to_user_id),
+        (documents.replied_message_mark, parameters.replied_to_message_id),
+        (documents.EMBED_TYPE_MARKS.__getitem__, parameters.embed_type),
+        (documents.provider_mark, parameters.embed_provider),
+        (documents.hostname_mark, parameters.link_hostname),
+        (documents.filename_mark, parameters.attachment_filename),
+        (documents.extension_mark, parameters.attachment_extension),
     )
 
 
@@ -129,15 +133,15 @@ def _can_search(scope: SearchScope, row: ChannelRow) -> bool:
     return scope.can_search(row.id, governing_id, is_private_thread=row.type == ChannelType.PRIVATE_THREAD)
 
 
-def _find_ordered_ids(call: Call, query: Query, params: wire.SearchMessages) -> list[int]:
+def _find_ordered_ids(call: Call, query: Query, parameters: wire.SearchMessages) -> list[int]:
     """Return the IDs of the hits in order, up to the maximum number of counted hits."""
-    is_ascending = params.sort_order == wire.SearchSortOrder.ASC
-    is_sorted_by_time = params.sort_by == wire.MessageSortBy.TIMESTAMP or not query.phrases
+    is_ascending = parameters.sort_order == wire.SearchSortOrder.ASC
+    is_sorted_by_time = parameters.sort_by == wire.MessageSortBy.TIMESTAMP or not query.phrases
     limit = wire.SEARCH_RESULTS_MAX
     if is_sorted_by_time or not is_ascending:
         # Counting reads every hit, so the count stops at COUNTED_HITS_MAX unless a page needs more. Ascending relevance
         # needs all hits, since the least relevant one comes first.
-        limit = min(limit, max(COUNTED_HITS_MAX, params.offset + params.limit))
+        limit = min(limit, max(COUNTED_HITS_MAX, parameters.offset + parameters.limit))
     if is_sorted_by_time:
         return store.find_message_ids(call.tx, query, newest_first=not is_ascending, limit=limit)
     message_ids = store.find_message_ids(call.tx, query, newest_first=True, limit=limit)
@@ -215,26 +219,26 @@ def require_thread_parent(channel_access: ChannelAccess) -> GuildId:
     return channel_access.guild.guild_id
 
 
-def search_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchThreads) -> wire.FoundThreads:
+def search_threads(call: Call, channel_access: ChannelAccess, parameters: wire.SearchThreads) -> wire.FoundThreads:
     """Return a page of matching threads of a channel."""
-    phrases = parse_query(params.name)
+    phrases = parse_query(parameters.name)
     rows = store.list_threads(
         call.tx,
         channel_access.channel.id,
-        archived=params.archived if isinstance(params.archived, bool) else None,
-        after_id=params.min_id or 0,
-        before_id=params.max_id if isinstance(params.max_id, int) else None,
-        with_last_message=params.sort_by == wire.ThreadSortBy.LAST_MESSAGE_TIME,
+        archived=parameters.archived if isinstance(parameters.archived, bool) else None,
+        after_id=parameters.min_id or 0,
+        before_id=parameters.max_id if isinstance(parameters.max_id, int) else None,
+        with_last_message=parameters.sort_by == wire.ThreadSortBy.LAST_MESSAGE_TIME,
     )
-    if params.name.strip():
-        rows = [row for row in rows if phrases and is_near(tokenize(row.name or ""), phrases, params.slop)]
-    if params.tag:
-        rows = [row for row in rows if _has_tags(row, set(params.tag), params.tag_setting)]
+    if parameters.name.strip():
+        rows = [row for row in rows if phrases and is_near(tokenize(row.name or ""), phrases, parameters.slop)]
+    if parameters.tag:
+        rows = [row for row in rows if _has_tags(row, set(parameters.tag), parameters.tag_setting)]
     if not channel_access.can(Permissions.MANAGE_THREADS):
         joined_ids = set(store.list_joined_private_thread_ids(call.tx, channel_access.guild_id, call.user_id))
         rows = [row for row in rows if row.type != ChannelType.PRIVATE_THREAD or row.id in joined_ids]
-    rows.sort(key=_thread_sort_key(params, phrases), reverse=params.sort_order == wire.SearchSortOrder.DESC)
-    page_ids = [row.id for row in islice(rows, params.offset, params.offset + params.limit)]
+    rows.sort(key=_thread_sort_key(parameters, phrases), reverse=parameters.sort_order == wire.SearchSortOrder.DESC)
+    page_ids = [row.id for row in islice(rows, parameters.offset, parameters.offset + parameters.limit)]
     rows_by_id = channels.find_many(call.tx, page_ids)
     threads, members = _with_memberships(
         call, [rows_by_id[thread_id] for thread_id in page_ids if thread_id in rows_by_id]
@@ -242,7 +246,7 @@ def search_threads(call: Call, channel_access: ChannelAccess, params: wire.Searc
     result = wire.FoundThreads(
         threads=threads,
         members=members,
-        has_more=len(rows) > params.offset + params.limit,
+        has_more=len(rows) > parameters.offset + parameters.limit,
         total_results=len(rows),
     )
     if channel_access.channel.type in FORUM_TYPES:
@@ -260,10 +264,10 @@ def _has_tags(row: ThreadRow, tags: set[TagId], tag_matching: wire.TagMatching) 
 
 
 def _thread_sort_key(
-    params: wire.SearchThreads, phrases: tuple[Phrase, ...]
+    parameters: wire.SearchThreads, phrases: tuple[Phrase, ...]
 ) -> Callable[[ThreadRow], tuple[float, int]]:
     """Return the sort key of threads; equal threads are sorted by ID."""
-    match params.sort_by:
+    match parameters.sort_by:
         case wire.ThreadSortBy.RELEVANCE:
             return lambda row: (score(tokenize(row.name or ""), phrases), row.id)
         case wire.ThreadSortBy.LAST_MESSAGE_TIME:

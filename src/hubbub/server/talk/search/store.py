@@ -139,10 +139,10 @@ def record_change(tx: Tx, index_id: int, channel_id: int, message_id: int) -> bo
     """Record a changed message if its index exists; return whether a job must be scheduled.
 
     This runs for every message, so a message without an index costs one small query only."""
-    pending = tx.value(_SELECT_PENDING, index_id)
-    if pending is None:
+    pending_flag = tx.value(_SELECT_PENDING, index_id)
+    if pending_flag is None:
         return False
-    return tx.run(_INSERT_CHANGE, index_id, message_id, channel_id) > 0 and not pending
+    return tx.run(_INSERT_CHANGE, index_id, message_id, channel_id) > 0 and not pending_flag
 
 
 def set_pending(tx: Tx, index_id: int, is_pending: bool) -> None:

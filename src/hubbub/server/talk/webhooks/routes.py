@@ -116,14 +116,14 @@ def follow_channel(call: Call, channel_id: ChannelId, body: wire.FollowChannel) 
 
     The caller needs VIEW_CHANNEL and MANAGE_WEBHOOKS in the target channel.
     """
-    source = access.get_channel_standing(call, channel_id).channel
-    if source.type != ChannelType.GUILD_ANNOUNCEMENT:
+    source_channel = access.get_channel_standing(call, channel_id).channel
+    if source_channel.type != ChannelType.GUILD_ANNOUNCEMENT:
         raise errors.WRONG_CHANNEL_TYPE()
-    target = access.require_channel(call, body.webhook_channel_id, rules.MANAGE_PERMISSIONS).channel
-    rules.require_webhook_channel(target)
-    if target.type not in rules.FOLLOWER_CHANNEL_TYPES or target.id == source.id:
+    target_channel = access.require_channel(call, body.webhook_channel_id, rules.MANAGE_PERMISSIONS).channel
+    rules.require_webhook_channel(target_channel)
+    if target_channel.type not in rules.FOLLOWER_CHANNEL_TYPES or target_channel.id == source_channel.id:
         raise errors.WRONG_CHANNEL_TYPE()
-    row = actions.follow(call, source, target)
+    row = actions.follow(call, source_channel, target_channel)
     return wire.ChannelFollower(channel_id=channel_id, webhook_id=WebhookId(row.id))
 
 

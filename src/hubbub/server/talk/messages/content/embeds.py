@@ -31,11 +31,11 @@ _IMAGE_EXTENSIONS: Final = ("jpg", "jpeg", "png", "webp", "gif")
 FieldPath = tuple[str | int, ...]
 
 
-def validate_embeds(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now_ms: int) -> list[Embed]:
+def validate_embeds(embed_requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now_ms: int) -> list[Embed]:
     """Validate and convert requested embeds by the rules at `now_ms`; add errors to the form."""
-    for index, request in enumerate(requests):
+    for index, request in enumerate(embed_requests):
         _limit_fields(request, form, ("embeds", index, "fields"), now_ms)
-    embeds = [_build_embed(request, form, ("embeds", index)) for index, request in enumerate(requests)]
+    embeds = [_build_embed(request, form, ("embeds", index)) for index, request in enumerate(embed_requests)]
     if sum(_text_length(embed) for embed in embeds) > EMBED_TEXT_MAX:
         form.add(("embeds",), *errors.embed_size(EMBED_TEXT_MAX))
     return embeds

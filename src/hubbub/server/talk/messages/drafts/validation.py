@@ -157,16 +157,16 @@ def validate_edit(
 
 
 def _validate_embeds(
-    call: Call, channel_access: ChannelAccess, requests: list[EmbedRequest], form: errors.FormErrors
+    call: Call, channel_access: ChannelAccess, embed_requests: list[EmbedRequest], form: errors.FormErrors
 ) -> list[Embed]:
-    if not requests:
+    if not embed_requests:
         return []
     if not channel_access.can(Permissions.EMBED_LINKS):
         # spec/http.md#3.4: embeds are dropped for users, but rejected for bots and for apps that respond without a token.
         if call.actor_or_none is None or call.actor.is_bot:
             raise errors.MISSING_PERMISSIONS()
         return []
-    return embeds.validate_embeds(requests, form, now_ms=call.now_ms)
+    return embeds.validate_embeds(embed_requests, form, now_ms=call.now_ms)
 
 
 def _validate_components(
@@ -239,18 +239,18 @@ def _accept_upload(call: Call, author: Author, upload: Upload, request: Attachme
 
 
 def _new_files(
-    call: Call, author: Author, requests: list[AttachmentRequest], form: errors.FormErrors
+    call: Call, author: Author, attachment_requests: list[AttachmentRequest], form: errors.FormErrors
 ) -> list[StoredAttachment]:
     """Return the files of a new message in the order of their metadata; files without metadata come last."""
-    uploads = drafts.uploads_by_index(call.files)
+    indexed_uploads = drafts.uploads_by_index(call.files)
     files = []
-    for index, request in enumerate(requests):
-        upload = uploads.pop(int(request.id), None)
+    for index, request in enumerate(attachment_requests):
+        upload = indexed_uploads.pop(int(request.id), None)
         if upload is None:
             form.add(("attachments", index, "id"), *errors.attachment_not_found())
         else:
             files.append(_accept_upload(call, author, upload, request))
-    files += [_accept_upload(call, author, upload, None) for _, upload in sorted(uploads.items())]
+    files += [_accept_upload(call, author, upload, None) for _, upload in sorted(indexed_uploads.items())]
     _require_attachment_limit(call, files)
     return files
 
@@ -259,12 +259,12 @@ def _edited_files(
     call: Call, author: Author, row: MessageRow, body: wire.UpdateMessage, form: errors.FormErrors
 ) -> list[StoredAttachment]:
     """Return the files after an edit: the listed files, or all old and new files without a list (spec/http.md#1.11)."""
-    uploads = drafts.uploads_by_index(call.files)
+    indexed_uploads = drafts.uploads_by_index(call.files)
     old_files_by_id = {int(file.id): file for file in json_columns.attachments(row)}
     if body.attachments is UNSET:
         files = [
             *old_files_by_id.values(),
-            *(_accept_upload(call, author, upload, None) for _, upload in sorted(uploads.items())),
+            *(_accept_upload(call, author, upload, None) for _, upload in sorted(indexed_uploads.items())),
         ]
         _require_attachment_limit(call, files)
         return files
@@ -275,7 +275,7 @@ def _edited_files(
             if changes.ATTACHMENT_SPOILER.is_active(call.now_ms):
                 apply_metadata(old_file, request, is_spoiler_supported=True)
             files.append(old_file)
-        elif (upload := uploads.pop(int(request.id), None)) is not None:
+        elif (upload := indexed_uploads.pop(int(request.id), None)) is not None:
             files.append(_accept_upload(call, author, upload, request))
         else:
             form.add(("attachments", index, "id"), *errors.attachment_not_found())

@@ -133,18 +133,18 @@ def _usage(row: tuple[int, int] | None) -> Usage:
 
 def find_quota(tx: Tx, owner_id: int) -> int | None:
     """Return the quota of an account or guild in bytes, or None if the default applies."""
-    quota: int | None = tx.value("SELECT bytes FROM storage_quotas WHERE owner_id = ?", owner_id)
-    return quota
+    quota_bytes: int | None = tx.value("SELECT bytes FROM storage_quotas WHERE owner_id = ?", owner_id)
+    return quota_bytes
 
 
-def set_quota(tx: Tx, owner_id: int, quota: int | None) -> None:
+def set_quota(tx: Tx, owner_id: int, quota_bytes: int | None) -> None:
     """Set the quota of an account or guild in bytes; None restores the default."""
-    if quota is None:
+    if quota_bytes is None:
         tx.run("DELETE FROM storage_quotas WHERE owner_id = ?", owner_id)
         return
     tx.run(
         "INSERT INTO storage_quotas (owner_id, bytes) VALUES (?, ?) "
         "ON CONFLICT (owner_id) DO UPDATE SET bytes = excluded.bytes",
         owner_id,
-        quota,
+        quota_bytes,
     )
