@@ -21,7 +21,7 @@ def storage_summary(call: Call) -> wire.StorageSummary:
     guilds_by_id = guilds.find_many(call.tx, [guild.owner_id for guild in guild_usages])
     return wire.StorageSummary(
         file_count=total_usage.file_count,
-        bytes=total_usage.bytes,
+        bytes=total_usage.total_bytes,
         account_bytes_max=call.config.storage.account_bytes_max,
         guild_bytes_max=call.config.storage.guild_bytes_max,
         accounts=_storage_owners(owners, {user_id: row.username for user_id, row in users_by_id.items()}),
@@ -64,7 +64,7 @@ def _storage_owners(usages: Sequence[OwnerUsage], names_by_owner: Mapping[int, s
             id=Snowflake(usage.owner_id),
             name=names_by_owner.get(usage.owner_id),
             file_count=usage.file_count,
-            bytes=usage.bytes,
+            bytes=usage.total_bytes,
         )
         for usage in usages
     ]
@@ -73,7 +73,7 @@ def _storage_owners(usages: Sequence[OwnerUsage], names_by_owner: Mapping[int, s
 def _storage_usage(call: Call, owner_id: int, usage: Usage, quota_bytes: int | None) -> wire.StorageUsage:
     return wire.StorageUsage(
         file_count=usage.file_count,
-        bytes=usage.bytes,
+        bytes=usage.total_bytes,
         quota_bytes=quota_bytes,
         has_own_quota=files.find_quota(call.tx, owner_id) is not None,
     )

@@ -78,14 +78,14 @@ def guild_quota(call: Call, guild_id: int) -> int | None:
 
 def _require_quotas(call: Call, channel: ChannelRef, row: MessageRow, new_bytes: int) -> None:
     if row.webhook_id is None and (quota_bytes := owner_quota(call, row.author_id)) is not None:
-        used_bytes = store.owner_usage(call.tx, row.author_id).bytes
+        used_bytes = store.owner_usage(call.tx, row.author_id).total_bytes
         if used_bytes + new_bytes > quota_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE(
                 message=f"Your files would exceed your storage of {format_bytes(quota_bytes)}, of which {format_bytes(used_bytes)} "
                 "are in use. Delete messages with files, or send a smaller file."
             )
     if channel.guild_id is not None and (quota_bytes := guild_quota(call, channel.guild_id)) is not None:
-        used_bytes = store.guild_usage(call.tx, channel.guild_id).bytes
+        used_bytes = store.guild_usage(call.tx, channel.guild_id).total_bytes
         if used_bytes + new_bytes > quota_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE(
                 message=f"The files of this guild would exceed its storage of {format_bytes(quota_bytes)}, of which "

@@ -28,7 +28,7 @@ class Usage(NamedTuple):
     """Number and size of stored files."""
 
     file_count: int
-    bytes: int
+    total_bytes: int
 
 
 class OwnerUsage(NamedTuple):
@@ -36,7 +36,7 @@ class OwnerUsage(NamedTuple):
 
     owner_id: int
     file_count: int
-    bytes: int
+    total_bytes: int
 
 
 _COLUMNS: Final = ", ".join(FileRow._fields)

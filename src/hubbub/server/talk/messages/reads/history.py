@@ -45,7 +45,7 @@ def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
     """Return the number of messages in a guild and the size of its uploaded files in bytes."""
     return GuildUsage(
         message_count=store.count_in_guild(call.tx, guild_id),
-        storage_bytes=files.guild_usage(call.tx, guild_id).bytes,
+        storage_bytes=files.guild_usage(call.tx, guild_id).total_bytes,
     )
 
 
