@@ -121,9 +121,9 @@ async def test_creating_a_rule_publishes_an_event_and_an_audit_entry(world: Worl
     path = f"/guilds/{guild.id}/auto-moderation/rules"
     assert (await guild.owner.get(path)).ok() == [rule]
     assert (await manager.get(f"{path}/{rule['id']}")).ok() == rule
-    [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_CREATE)
-    assert entry["target_id"] == rule["id"]
-    assert {"key": "name", "new_value": "words"} in entry["changes"]
+    [audit_entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_CREATE)
+    assert audit_entry["target_id"] == rule["id"]
+    assert {"key": "name", "new_value": "words"} in audit_entry["changes"]
     page = (
         await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.AUTO_MODERATION_RULE_CREATE}")
     ).ok()
@@ -212,14 +212,14 @@ async def test_a_rule_is_updated_and_deleted(world: World) -> None:
         "trigger_metadata": rule["trigger_metadata"] | {"keyword_filter": ["worse"]},
     }
     assert await session.next("AUTO_MODERATION_RULE_UPDATE") == changed_rule
-    [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_UPDATE)
-    assert {change["key"] for change in entry["changes"]} == {"name", "enabled", "trigger_metadata"}
+    [audit_entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_UPDATE)
+    assert {change["key"] for change in audit_entry["changes"]} == {"name", "enabled", "trigger_metadata"}
 
     assert (await guild.owner.delete(path)).status == 204
 
     assert await session.next("AUTO_MODERATION_RULE_DELETE") == changed_rule
-    [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_DELETE)
-    assert {"key": "name", "old_value": "new"} in entry["changes"]
+    [audit_entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_RULE_DELETE)
+    assert {"key": "name", "old_value": "new"} in audit_entry["changes"]
     for response in (
         await guild.owner.get(path),
         await guild.owner.patch(path, json={}),
@@ -499,9 +499,9 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
         AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL,
         AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
     ):
-        [entry] = await guild.audit_entries(action)
-        assert (entry["user_id"], entry["target_id"]) == (str(bob.id), str(bob.id))
-        assert entry["options"] == {
+        [audit_entry] = await guild.audit_entries(action)
+        assert (audit_entry["user_id"], audit_entry["target_id"]) == (str(bob.id), str(bob.id))
+        assert audit_entry["options"] == {
             "auto_moderation_rule_name": "words",
             "auto_moderation_rule_trigger_type": "1",
             "channel_id": str(guild.general),
@@ -881,8 +881,8 @@ async def test_a_member_who_joins_with_a_blocked_name_is_quarantined(world: Worl
         "matched_keyword": "*villain*",
         "matched_content": "villain",
     }
-    [entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)
-    assert entry["options"] == {"auto_moderation_rule_name": "words", "auto_moderation_rule_trigger_type": "6"}
+    [audit_entry] = await guild.audit_entries(AuditLogAction.AUTO_MODERATION_QUARANTINE_USER)
+    assert audit_entry["options"] == {"auto_moderation_rule_name": "words", "auto_moderation_rule_trigger_type": "6"}
     assert len((await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()) == 1
     (await post_message(eve, guild, "hello")).rejected(403, 50013)
 

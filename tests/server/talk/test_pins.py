@@ -38,9 +38,13 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
         "message_id": message["id"],
         "guild_id": str(guild.id),
     }
-    [entry] = await guild.audit_entries(AuditLogAction.MESSAGE_PIN)
-    assert (entry["user_id"], entry["target_id"], entry["reason"]) == (str(bot.id), str(alice.id), "worth it")
-    assert entry["options"] == {"channel_id": str(guild.general), "message_id": message["id"]}
+    [audit_entry] = await guild.audit_entries(AuditLogAction.MESSAGE_PIN)
+    assert (audit_entry["user_id"], audit_entry["target_id"], audit_entry["reason"]) == (
+        str(bot.id),
+        str(alice.id),
+        "worth it",
+    )
+    assert audit_entry["options"] == {"channel_id": str(guild.general), "message_id": message["id"]}
 
     page = (await bot.get(f"/channels/{guild.general}/messages/pins")).ok()
     assert page["has_more"] is False

@@ -92,9 +92,13 @@ async def test_a_new_webhook_is_published_and_audited(world: World) -> None:
     assert webhook["url"] == f"{world.url}/api/webhooks/{webhook['id']}/{webhook['token']}"
     event = await session.next("WEBHOOKS_UPDATE")
     assert event == {"guild_id": str(guild.id), "channel_id": str(guild.general)}
-    (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_CREATE)
-    assert (entry["target_id"], entry["user_id"], entry["reason"]) == (webhook["id"], str(guild.owner.id), "why not")
-    changed_values = {change["key"]: change["new_value"] for change in entry["changes"]}
+    (audit_entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_CREATE)
+    assert (audit_entry["target_id"], audit_entry["user_id"], audit_entry["reason"]) == (
+        webhook["id"],
+        str(guild.owner.id),
+        "why not",
+    )
+    changed_values = {change["key"]: change["new_value"] for change in audit_entry["changes"]}
     assert changed_values == {
         "type": WebhookType.INCOMING,
         "name": "News desk",
@@ -257,8 +261,10 @@ async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
     assert changed_webhook["token"] == webhook.view["token"]
     updated_channels = [(await session.next("WEBHOOKS_UPDATE"))["channel_id"] for _ in range(2)]
     assert updated_channels == [str(guild.general), str(other_channel_id)]
-    (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
-    changed_values = {change["key"]: (change.get("old_value"), change.get("new_value")) for change in entry["changes"]}
+    (audit_entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
+    changed_values = {
+        change["key"]: (change.get("old_value"), change.get("new_value")) for change in audit_entry["changes"]
+    }
     assert changed_values == {
         "name": ("hook", "new"),
         "avatar_hash": (webhook.view["avatar"], None),
@@ -291,8 +297,8 @@ async def test_a_deleted_webhook_can_no_longer_be_executed(world: World) -> None
     assert (await guild.owner.delete(f"/webhooks/{webhook.id}")).status == 204
 
     await session.next("WEBHOOKS_UPDATE")
-    (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_DELETE)
-    assert {change["key"]: change["old_value"] for change in entry["changes"]}["name"] == "hook"
+    (audit_entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_DELETE)
+    assert {change["key"]: change["old_value"] for change in audit_entry["changes"]}["name"] == "hook"
     (await webhook.execute("again")).rejected(404, 10015)
     stored_message = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
     assert stored_message["author"] == message["author"]
@@ -316,8 +322,8 @@ async def test_a_token_alone_reads_renames_and_deletes(world: World) -> None:
     assert (changed_response.ok()["name"], changed_response.ok()["channel_id"]) == ("new", str(guild.general))
     assert "user" not in changed_response.ok()
     await session.next("WEBHOOKS_UPDATE")
-    (entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
-    assert entry["user_id"] is None
+    (audit_entry,) = await guild.audit_entries(AuditLogAction.WEBHOOK_UPDATE)
+    assert audit_entry["user_id"] is None
     assert (await world.request("DELETE", webhook.path)).status == 204
     await session.next("WEBHOOKS_UPDATE")
     assert len(await guild.audit_entries(AuditLogAction.WEBHOOK_DELETE)) == 1
@@ -715,8 +721,8 @@ async def test_a_webhook_cannot_access_messages_of_others(world: World) -> None:
     path = f"/channels/{guild.general}/messages/{webhook_message['id']}"
     (await guild.owner.patch(path, json={"content": "a"})).rejected(403, 50005)
     assert (await guild.owner.delete(path)).status == 204
-    (entry,) = await guild.audit_entries(AuditLogAction.MESSAGE_DELETE)
-    assert entry["target_id"] == str(first_webhook.id)
+    (audit_entry,) = await guild.audit_entries(AuditLogAction.MESSAGE_DELETE)
+    assert audit_entry["target_id"] == str(first_webhook.id)
 
 
 async def test_messages_in_threads_require_the_thread_id(world: World) -> None:
@@ -1172,8 +1178,8 @@ async def test_a_channel_follows_announcements(world: World) -> None:
     assert webhook["source_channel"] == {"id": str(channel), "name": "news"}
     assert webhook["source_guild"] == {"id": str(source.id), "icon": None, "name": "Paper"}
     assert "token" not in webhook
-    (entry,) = await target.audit_entries(AuditLogAction.WEBHOOK_CREATE)
-    assert entry["target_id"] == str(webhook_id)
+    (audit_entry,) = await target.audit_entries(AuditLogAction.WEBHOOK_CREATE)
+    assert audit_entry["target_id"] == str(webhook_id)
     # Following twice returns the same webhook.
     assert await follow(world, source, channel, target) == webhook_id
     (await world.request("GET", f"/webhooks/{webhook_id}/None")).rejected(401, 50027)
