@@ -206,7 +206,7 @@ PORTS: tuple[Binding, ...] = (
         reports.export_data,
     ),
     accounts.ports.describe_appeal.bind(moderation_decisions.describe_appeal),
-    registration.ports.send_invite.bind(account_emails.send_invite),
+    registration.ports.send_invite.bind(account_emails.enqueue_invite),
     accounts.ports.remove_credentials.bind(passkeys.delete_passkeys, login_providers.delete_identities),
     accounts.ports.revoke_tokens.bind(applications.management.revoke_bot_tokens, identities.revoke_authorizations),
     moderation_decisions.ports.unsuspend_guild.bind(guild_administration.unsuspend_by_id),

@@ -22,27 +22,27 @@ NOTICE_JOB: Final = "send_notice"
 INVITE_JOB: Final = "send_invite"
 
 
-class Confirmation(msgspec.Struct, kw_only=True):
+class ConfirmationMail(msgspec.Struct, kw_only=True):
     """Payload of a job that sends the link that confirms a user's address."""
 
     user_id: UserId
 
 
-class Reset(msgspec.Struct, kw_only=True):
+class ResetMail(msgspec.Struct, kw_only=True):
     """Payload of a job that sends the link that resets a password, if an account has confirmed the address."""
 
     email: str
     requested_ms: int
 
 
-class Invite(msgspec.Struct, kw_only=True):
+class InviteMail(msgspec.Struct, kw_only=True):
     """Payload of a job that sends a registration invite."""
 
     invite_id: Snowflake
     email: str
 
 
-class Notice(msgspec.Struct, kw_only=True):
+class NoticeMail(msgspec.Struct, kw_only=True):
     """Payload of a job that reports an event of an account to its user."""
 
     template: str
@@ -59,12 +59,12 @@ class Notice(msgspec.Struct, kw_only=True):
 
 def enqueue_confirmation(call: Call, user_id: UserId) -> None:
     """Enqueue the mail that confirms the user's pending or unconfirmed address."""
-    call.tx.enqueue(CONFIRMATION_JOB, Confirmation(user_id=user_id), key=_job_key(call))
+    call.tx.enqueue(CONFIRMATION_JOB, ConfirmationMail(user_id=user_id), key=_job_key(call))
 
 
 def enqueue_reset(call: Call, email: str) -> None:
     """Enqueue the mail that resets a password. The job finds out whether an account has this address."""
-    call.tx.enqueue(RESET_JOB, Reset(email=email, requested_ms=call.now_ms), key=_job_key(call))
+    call.tx.enqueue(RESET_JOB, ResetMail(email=email, requested_ms=call.now_ms), key=_job_key(call))
 
 
 def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> None:
@@ -74,7 +74,7 @@ def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> N
     if not call.config.mail.is_enabled or row.email is None or not row.verified:
         return
     if limits.try_consume(call, limits.for_notices(row.id)):
-        notice = Notice(
+        notice = NoticeMail(
             template=template,
             to=row.email,
             username=row.username,
@@ -85,7 +85,7 @@ def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> N
         call.tx.enqueue(NOTICE_JOB, notice, key=_job_key(call))
 
 
-def send_invite(call: Call, row: RegistrationInviteRow, email: str, *, is_limited: bool) -> None:
+def enqueue_invite(call: Call, row: RegistrationInviteRow, email: str, *, is_limited: bool) -> None:
     """Enqueue the mail with a registration invite. Raise RATE_LIMITED if too many mails were sent.
 
     `is_limited` also counts the mail for the creator and the IP address, not only for the recipient."""
@@ -93,7 +93,7 @@ def send_invite(call: Call, row: RegistrationInviteRow, email: str, *, is_limite
     if is_limited:
         counters += [limits.for_account(call.user_id), limits.for_ip(call.ip)]
     limits.consume(call, *counters)
-    call.tx.enqueue(INVITE_JOB, Invite(invite_id=row.id, email=email), key=_job_key(call))
+    call.tx.enqueue(INVITE_JOB, InviteMail(invite_id=row.id, email=email), key=_job_key(call))
 
 
 def notify_user(call: Call, user_id: UserId, template: str, **details: str) -> None:
@@ -114,9 +114,9 @@ def _job_key(call: Call) -> str:
 def issue_token(call: Call, user_id: UserId, email: str, purpose: Purpose) -> str:
     """Issue the token of a link to this address. Earlier links of the user with this purpose become invalid."""
     token = secrets.token_urlsafe(32)
-    seconds = wire.RESET_TOKEN_SECONDS if purpose == "reset" else wire.CONFIRM_TOKEN_SECONDS
+    lifetime_seconds = wire.RESET_TOKEN_SECONDS if purpose == "reset" else wire.CONFIRM_TOKEN_SECONDS
     row = EmailTokenRow(user_id, email)
-    store.replace_token(call.tx, hash_token(token), row, purpose, call.now_ms + seconds * 1000, call.now_ms)
+    store.replace_token(call.tx, hash_token(token), row, purpose, call.now_ms + lifetime_seconds * 1000, call.now_ms)
     return token
 
 
@@ -136,7 +136,7 @@ def reset_password(call: Call, token: str, password_hash: str) -> None:
     row = users.find(call.tx, user_id)
     assert row is not None, "links are deleted with their user"
     accounts.management.remove_foreign_credentials(call, row)
-    store.delete_change(call.tx, user_id)
+    store.delete_pending_email(call.tx, user_id)
     store.delete_tokens(call.tx, user_id, "confirm")
     accounts.reset_password(call, user_id, password_hash)
 
@@ -147,13 +147,13 @@ def confirm_email(call: Call, token: str) -> None:
     Raise a form error if the link is invalid, or another account confirmed the address."""
     user_id, email = require_token(call, token, "confirm")
     row = users.find(call.tx, user_id)
-    if row is None or email != find_unconfirmed(call, row):
+    if row is None or email != find_unconfirmed_email(call, row):
         raise errors.invalid("token", "EMAIL_TOKEN_INVALID", "This link is invalid or has expired. Request a new one.")
     if users.find_by_email(call.tx, email) is not None:
         raise errors.invalid("token", "EMAIL_ALREADY_REGISTERED", "Another account uses this email address.")
     if row.email is not None and row.email != email:
         enqueue_notice(call, row, "email_changed")
-    store.delete_change(call.tx, user_id)
+    store.delete_pending_email(call.tx, user_id)
     store.delete_tokens(call.tx, user_id)
     users.profiles.set_email(call, row, email, is_verified=True)
     accounts.management.record_confirmation(call, user_id)
@@ -162,9 +162,9 @@ def confirm_email(call: Call, token: str) -> None:
 # Addresses
 
 
-def find_unconfirmed(call: Call, row: UserRow) -> str | None:
+def find_unconfirmed_email(call: Call, row: UserRow) -> str | None:
     """Return the address that the user can confirm: the pending address, or the unconfirmed address of the account, or None."""
-    return store.find_change(call.tx, row.id) or (None if row.verified else row.email)
+    return store.find_pending_email(call.tx, row.id) or (None if row.verified else row.email)
 
 
 def change_email(call: Call, row: UserRow, email: str) -> UserRow:
@@ -180,9 +180,9 @@ def change_email(call: Call, row: UserRow, email: str) -> UserRow:
     limits.consume(call, limits.for_account(row.id), limits.for_address(email), limits.for_ip(call.ip))
     store.delete_tokens(call.tx, row.id, "confirm")
     if row.verified and email == row.email:
-        store.delete_change(call.tx, row.id)
+        store.delete_pending_email(call.tx, row.id)
         return row
-    store.upsert_change(call.tx, row.id, email)
+    store.upsert_pending_email(call.tx, row.id, email)
     enqueue_confirmation(call, row.id)
     return row
 
@@ -190,5 +190,5 @@ def change_email(call: Call, row: UserRow, email: str) -> UserRow:
 def delete_user_emails(call: Call, user_id: UserId) -> None:
     """Delete the links, the pending address and the known clients of a user."""
     store.delete_tokens(call.tx, user_id)
-    store.delete_change(call.tx, user_id)
+    store.delete_pending_email(call.tx, user_id)
     store.delete_clients(call.tx, user_id)

@@ -18,9 +18,9 @@ from hubbub.server.core.translation import Language
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FOLDER: Final = Path(__file__).parent / "templates"
+TEMPLATE_FOLDER: Final = Path(__file__).parent / "templates"
 
-Form = Literal["txt", "html"]
+MailFormat = Literal["txt", "html"]
 
 
 class MailDraft(NamedTuple):
@@ -35,7 +35,7 @@ class MailDraft(NamedTuple):
     """Variables of the template."""
 
 
-def draft(config: Config, template: str, to: str, locale: str, **values: str) -> MailDraft:
+def create_draft(config: Config, template: str, to: str, locale: str, **values: str) -> MailDraft:
     """Return a mail in the language of a recipient's locale. `values` are the variables of the template."""
     language = translation.find_language(locale) or translation.find_language(config.web.default_locale)
     return MailDraft(config, template, to, language or translation.ENGLISH, values)
@@ -58,14 +58,14 @@ def _render(draft: MailDraft) -> Mail:
 
 
 @cache
-def _environment(form: Form) -> "Environment":
+def _environment(mail_format: MailFormat) -> "Environment":
     """Return the Jinja environment for one form of a mail."""
     # Servers that send no mail start faster without Jinja.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=form == "html",
+        loader=FileSystemLoader(TEMPLATE_FOLDER),
+        autoescape=mail_format == "html",
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -75,8 +75,8 @@ def _environment(form: Form) -> "Environment":
     )
     environment.install_gettext_callables(**translation.template_functions())  # type: ignore[attr-defined]
     environment.globals["language"] = translation.current_language
-    environment.globals["layout"] = f"layout.{form}"
-    environment.globals["parts_file"] = f"parts.{form}"
+    environment.globals["layout"] = f"layout.{mail_format}"
+    environment.globals["parts_file"] = f"parts.{mail_format}"
     environment.filters["moment"] = _format_time
     return environment
 

@@ -69,5 +69,5 @@ def try_consume(call: Call, *counters: MailCounter) -> bool:
     return True
 
 
-def _counter_key(kind: str, value: str) -> str:
-    return f"{kind}:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
+def _counter_key(kind: str, identifier: str) -> str:
+    return f"{kind}:{hashlib.sha256(identifier.encode('utf-8', 'surrogatepass')).hexdigest()}"

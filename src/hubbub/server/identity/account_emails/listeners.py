@@ -41,10 +41,10 @@ def on_signed_in(call: Call, signal: SignedIn) -> None:
     """Report a login from a client that the user has not used before, except for the first client."""
     if not call.config.mail.is_enabled:
         return
-    had_client = store.has_known_client(call.tx, signal.user_id)
-    is_known = store.record_client(call.tx, signal.user_id, _client_hash(signal), call.now_ms)
+    had_known_client = store.has_known_client(call.tx, signal.user_id)
+    is_known_client = store.record_client(call.tx, signal.user_id, _client_hash(signal), call.now_ms)
     row = users.find(call.tx, signal.user_id)
-    if had_client and not is_known and row is not None:
+    if had_known_client and not is_known_client and row is not None:
         actions.enqueue_notice(call, row, "new_login", ip=signal.ip, user_agent=signal.user_agent)
 
 
@@ -96,8 +96,8 @@ def on_registration_rejected(call: Call, signal: RegistrationRejected) -> None:
 
 def on_user_suspended(call: Call, signal: UserSuspended) -> None:
     """Report that an operator suspended the account, with the reason and the end."""
-    ends = "" if signal.ends_ms is None else codec.timestamp(signal.ends_ms)
-    actions.notify_user(call, signal.user_id, "account_suspended", reason=signal.reason or "", ends=ends)
+    end_text = "" if signal.ends_ms is None else codec.timestamp(signal.ends_ms)
+    actions.notify_user(call, signal.user_id, "account_suspended", reason=signal.reason or "", ends=end_text)
 
 
 def on_deletion_scheduled(call: Call, signal: DeletionScheduled) -> None:

@@ -73,7 +73,7 @@ def resend_confirmation(call: Call) -> None:
     """Send the link that confirms the email address again."""
     _require_mail(call)
     row = _require_own_user(call)
-    email = actions.find_unconfirmed(call, row)
+    email = actions.find_unconfirmed_email(call, row)
     if email is None:
         raise errors.BAD_REQUEST(message="You have no email address to confirm.")
     limits.consume(call, limits.for_account(row.id), limits.for_address(email), limits.for_ip(call.ip))
@@ -96,6 +96,6 @@ def _show_settings(call: Call, row: UserRow) -> wire.EmailSettings:
     return wire.EmailSettings(
         email=row.email,
         verified=bool(row.verified),
-        pending_email=store.find_change(call.tx, row.id),
+        pending_email=store.find_pending_email(call.tx, row.id),
         mail_enabled=call.config.mail.is_enabled,
     )

@@ -64,13 +64,13 @@ def delete_tokens(tx: Tx, user_id: int, purpose: Purpose | None = None) -> None:
 # Pending changes
 
 
-def find_change(tx: Tx, user_id: int) -> str | None:
+def find_pending_email(tx: Tx, user_id: int) -> str | None:
     """Return the new address that a user has not confirmed yet, or None."""
     email: str | None = tx.value("SELECT email FROM email_changes WHERE user_id = ?", user_id)
     return email
 
 
-def upsert_change(tx: Tx, user_id: int, email: str) -> None:
+def upsert_pending_email(tx: Tx, user_id: int, email: str) -> None:
     """Store the new address of a user until it is confirmed."""
     tx.run(
         "INSERT INTO email_changes (user_id, email) VALUES (?, ?) "
@@ -80,7 +80,7 @@ def upsert_change(tx: Tx, user_id: int, email: str) -> None:
     )
 
 
-def delete_change(tx: Tx, user_id: int) -> None:
+def delete_pending_email(tx: Tx, user_id: int) -> None:
     """Delete the pending address of a user, if any."""
     tx.run("DELETE FROM email_changes WHERE user_id = ?", user_id)
 

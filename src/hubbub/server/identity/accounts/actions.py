@@ -44,9 +44,9 @@ def create_user(
 
     Without `user_id`, a new ID is generated. For `email` and `global_name`, UNSET and None both mean that the user has
     none. A confirmed address must not belong to another account."""
-    name = users.names.require_username(username)
+    valid_username = users.names.require_username(username)
     form = errors.FormErrors()
-    if users.names.find_by_username(call.tx, name) is not None:
+    if users.names.find_by_username(call.tx, valid_username) is not None:
         form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
     email_address = email.lower() if isinstance(email, str) else None
     if email_address is not None and is_email_rejected(call, email_address):
@@ -54,7 +54,7 @@ def create_user(
     form.raise_if_any()
     row = UserRow(
         id=user_id or call.new_id(UserId),
-        username=name,
+        username=valid_username,
         discriminator="0",
         global_name=users.names.clean_name(global_name) if isinstance(global_name, str) else None,
         email=email_address,
@@ -70,7 +70,7 @@ def is_email_rejected(call: Call, email: str) -> bool:
 
     On a server that sends mail, the result is always False: a rejection would reveal which addresses have accounts, and
     only the owner of an address can confirm it."""
-    return not call.config.mail.is_enabled and store.is_registered(call.tx, email)
+    return not call.config.mail.is_enabled and store.is_email_registered(call.tx, email)
 
 
 def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
@@ -214,10 +214,12 @@ def require_not_banned(call: Call, user_id: UserId) -> None:
     Call this only after the caller has proven that the account belongs to them."""
     row = store.find_ban(call.tx, user_id, call.now_ms)
     if row is not None:
-        ends = "" if row.ends_ms is None else f" until {codec.timestamp(row.ends_ms)[:16].replace('T', ' ')} UTC"
-        reason = "" if row.reason is None else f" Reason: {row.reason}"
-        appeal = ports.describe_appeal(call, user_id)
-        raise errors.invalid("login", "ACCOUNT_DISABLED", f"This account is suspended{ends}. {appeal}{reason}")
+        end_text = "" if row.ends_ms is None else f" until {codec.timestamp(row.ends_ms)[:16].replace('T', ' ')} UTC"
+        reason_text = "" if row.reason is None else f" Reason: {row.reason}"
+        appeal_sentence = ports.describe_appeal(call, user_id)
+        raise errors.invalid(
+            "login", "ACCOUNT_DISABLED", f"This account is suspended{end_text}. {appeal_sentence}{reason_text}"
+        )
 
 
 def require_admitted(call: Call, user_id: UserId) -> None:

@@ -77,8 +77,8 @@ async def verify_credentials(operation: AsyncOperation, body: wire.Login) -> Use
 
     def start_login(call: Call) -> CredentialsRow | None:
         credentials = store.find_credentials(call.tx, login)
-        counter = throttle.for_login(login, None if credentials is None else credentials.user_id)
-        throttle.record_attempt(call, counter, throttle.for_ip(call.ip))
+        login_counter = throttle.for_login(login, None if credentials is None else credentials.user_id)
+        throttle.record_attempt(call, login_counter, throttle.for_ip(call.ip))
         return credentials
 
     credentials = await operation.write(start_login)
@@ -106,7 +106,7 @@ async def auth_login_with_totp(operation: AsyncOperation, body: wire.LoginWithCo
     ticket_hash = hash_token(body.ticket)
 
     def start_login(call: Call) -> UserId:
-        user_id = store.find_ticket(call.tx, ticket_hash, call.now_ms)
+        user_id = store.find_ticket_user_id(call.tx, ticket_hash, call.now_ms)
         if user_id is None:
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
         throttle.record_attempt(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
@@ -210,19 +210,19 @@ async def set_password(operation: AsyncOperation, body: wire.SetPassword) -> Non
     minutes old. All other sessions of the user are revoked.
     """
 
-    def require_none(call: Call) -> None:
+    def require_no_password(call: Call) -> None:
         if has_password(call, call.user_id):
             raise errors.FORBIDDEN(message="Your account has a password. Change it instead.")
         actions.require_recent_sign_in(call)
 
-    await operation.read(require_none)
+    await operation.read(require_no_password)
     password_hash = await operation.run_in_thread(passwords.hash_password, body.new_password)
 
-    def set_hash(call: Call) -> None:
-        require_none(call)
+    def store_password(call: Call) -> None:
+        require_no_password(call)
         actions.change_password(call, call.user_id, password_hash)
 
-    await operation.write(set_hash)
+    await operation.write(store_password)
 
 
 async def require_reauthentication(operation: AsyncOperation, password: str | UnsetType) -> UserId:
@@ -234,11 +234,11 @@ async def require_reauthentication(operation: AsyncOperation, password: str | Un
             raise errors.invalid("password", *errors.required())
         return await require_password(operation, password)
 
-    def require_recent(call: Call) -> UserId:
+    def require_recent_login(call: Call) -> UserId:
         actions.require_recent_sign_in(call)
         return call.user_id
 
-    return await operation.read(require_recent)
+    return await operation.read(require_recent_login)
 
 
 def has_password(call: Call, user_id: int) -> bool:

@@ -81,7 +81,7 @@ def clear_addresses_before(tx: Tx, token_id: int, limit: int) -> int:
 # Passwords
 
 
-def is_registered(tx: Tx, email: str) -> bool:
+def is_email_registered(tx: Tx, email: str) -> bool:
     """Return whether a user has this email address."""
     return tx.value("SELECT 1 FROM users WHERE email = ?", email) is not None
 
@@ -274,10 +274,10 @@ def delete_authenticator(tx: Tx, user_id: int) -> None:
     tx.run("DELETE FROM backup_codes WHERE user_id = ?", user_id)
 
 
-def set_backup_codes(tx: Tx, user_id: int, hashes: Sequence[bytes]) -> None:
-    """Replace the backup codes of a user by the codes with the hashes `hashes`."""
+def set_backup_codes(tx: Tx, user_id: int, code_hashes: Sequence[bytes]) -> None:
+    """Replace the backup codes of a user by the codes with the hashes `code_hashes`."""
     tx.run("DELETE FROM backup_codes WHERE user_id = ?", user_id)
-    tx.run_many("INSERT INTO backup_codes (user_id, hash) VALUES (?, ?)", [(user_id, digest) for digest in hashes])
+    tx.run_many("INSERT INTO backup_codes (user_id, hash) VALUES (?, ?)", [(user_id, digest) for digest in code_hashes])
 
 
 def count_backup_codes(tx: Tx, user_id: int) -> int:
@@ -302,7 +302,7 @@ def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now_ms: 
     tx.run("INSERT INTO mfa_tickets (hash, user_id, expires_ms) VALUES (?, ?, ?)", digest, user_id, expires_ms)
 
 
-def find_ticket(tx: Tx, digest: bytes, now_ms: int) -> UserId | None:
+def find_ticket_user_id(tx: Tx, digest: bytes, now_ms: int) -> UserId | None:
     """Return the user ID of the unexpired MFA ticket with this hash, or None."""
     user_id = tx.value("SELECT user_id FROM mfa_tickets WHERE hash = ? AND expires_ms > ?", digest, now_ms)
     return None if user_id is None else UserId(user_id)

@@ -74,5 +74,5 @@ def record_success(call: Call, *counters: FailureCounter) -> None:
             store.delete_failures(call.tx, counter.key)
 
 
-def _counter_key(kind: str, value: str) -> str:
-    return f"{kind}:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
+def _counter_key(kind: str, identifier: str) -> str:
+    return f"{kind}:{hashlib.sha256(identifier.encode('utf-8', 'surrogatepass')).hexdigest()}"

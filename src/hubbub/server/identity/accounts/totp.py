@@ -69,25 +69,25 @@ def code_at(secret: str, step: int) -> str:
     """Return the code of a secret for one time step."""
     digest = hmac.digest(_decode_secret(secret), step.to_bytes(8, "big"), hashlib.sha1)
     offset = digest[-1] & 0x0F
-    number = int.from_bytes(digest[offset : offset + 4], "big") & 0x7FFFFFFF
-    return f"{number % 10**TOTP_DIGITS:0{TOTP_DIGITS}d}"
+    code_number = int.from_bytes(digest[offset : offset + 4], "big") & 0x7FFFFFFF
+    return f"{code_number % 10**TOTP_DIGITS:0{TOTP_DIGITS}d}"
 
 
 def find_step(secret: str, code: str, now_ms: int) -> int | None:
     """Return the time step near `now_ms` (Unix milliseconds) that has this code, or None."""
-    normalized = normalize_code(code).encode()
+    normalized_code = normalize_code(code).encode()
     current_step = now_ms // 1000 // TOTP_STEP_SECONDS
     matching_step = None
     for step in range(current_step - DRIFT_STEPS, current_step + DRIFT_STEPS + 1):
-        if hmac.compare_digest(code_at(secret, step).encode(), normalized):
+        if hmac.compare_digest(code_at(secret, step).encode(), normalized_code):
             matching_step = step
     return matching_step
 
 
 def new_backup_code() -> str:
     """Return a random backup code of 60 bits, in groups of four characters."""
-    text = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
-    return f"{text[:4]}-{text[4:8]}-{text[8:]}"
+    characters = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
+    return f"{characters[:4]}-{characters[4:8]}-{characters[8:]}"
 
 
 def normalize_code(code: str) -> str:

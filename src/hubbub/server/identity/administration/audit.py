@@ -53,13 +53,13 @@ def list_entries(call: Call, query: wire.ListOperatorAudit) -> list[wire.Operato
         target_id=query.target_id,
         limit=query.limit,
     )
-    operators = users.find_many(call.tx, [row.operator_id for row in rows if row.operator_id is not None])
+    operators_by_id = users.find_many(call.tx, [row.operator_id for row in rows if row.operator_id is not None])
     return [
         wire.OperatorAuditEntry(
             id=Snowflake(row.id),
             created_at=codec.timestamp(Snowflake(row.id).created_ms),
             operator_id=None if row.operator_id is None else UserId(row.operator_id),
-            operator_name=operators[row.operator_id].username if row.operator_id in operators else None,
+            operator_name=operators_by_id[row.operator_id].username if row.operator_id in operators_by_id else None,
             action=row.action,
             target_kind=row.target_kind,
             target_id=None if row.target_id is None else Snowflake(row.target_id),

@@ -20,17 +20,17 @@ def set_role(call: Call, user: UserRow, role: OperatorRole, *, reason: str | Non
     A new operator is logged out everywhere: a session that was opened without a two-factor code must not gain rights."""
     if user.bot:
         raise errors.UNKNOWN_USER()
-    before = store.find_operator(call.tx, user.id)
-    if before is not None and before.role == role:
-        return before
-    if before is not None and role != OperatorRole.OWNER:
+    previous_row = store.find_operator(call.tx, user.id)
+    if previous_row is not None and previous_row.role == role:
+        return previous_row
+    if previous_row is not None and role != OperatorRole.OWNER:
         rules.require_other_owner(call, user.id)
     actor = call.actor_or_none
     row = OperatorRow(user.id, role.value, None if actor is None else actor.user_id, call.now_ms)
     store.upsert_operator(call.tx, row)
-    if before is None:
+    if previous_row is None:
         accounts.management.sign_out(call, user.id)
-    detail = f"to {role.value}" if before is None else f"from {before.role} to {role.value}"
+    detail = f"to {role.value}" if previous_row is None else f"from {previous_row.role} to {role.value}"
     audit.log_action(
         call, "operator.set", "user", target_id=user.id, target_name=user.username, detail=detail, reason=reason
     )
@@ -39,8 +39,8 @@ def set_role(call: Call, user: UserRow, role: OperatorRole, *, reason: str | Non
 
 def remove(call: Call, user: UserRow, *, reason: str | None = None) -> None:
     """Remove the role of an operator. Raise UNKNOWN_USER if the user is not an operator, FORBIDDEN for the last owner."""
-    before = store.find_operator(call.tx, user.id)
-    if before is None:
+    row = store.find_operator(call.tx, user.id)
+    if row is None:
         raise errors.UNKNOWN_USER()
     rules.require_other_owner(call, user.id)
     store.delete_operator(call.tx, user.id)
@@ -50,7 +50,7 @@ def remove(call: Call, user: UserRow, *, reason: str | None = None) -> None:
         "user",
         target_id=user.id,
         target_name=user.username,
-        detail=f"with the role {before.role}",
+        detail=f"with the role {row.role}",
         reason=reason,
     )
 

@@ -10,15 +10,15 @@ from hubbub.server.identity.administration import store
 from hubbub.server.identity.administration.store import OperatorRow
 from hubbub.server.identity.users import UserRow
 
-_RANKS: Final = {OperatorRole.AUDITOR: 0, OperatorRole.MODERATOR: 1, OperatorRole.OWNER: 2}
+_ROLE_RANKS: Final = {OperatorRole.AUDITOR: 0, OperatorRole.MODERATOR: 1, OperatorRole.OWNER: 2}
 
 
-def has_role(role: str, needed: OperatorRole) -> bool:
+def includes_role(role: str, required_role: OperatorRole) -> bool:
     """Return whether a role includes the rights of another."""
-    return _RANKS[OperatorRole(role)] >= _RANKS[needed]
+    return _ROLE_RANKS[OperatorRole(role)] >= _ROLE_RANKS[required_role]
 
 
-def require_operator(call: Call, needed: OperatorRole) -> OperatorRow:
+def require_operator(call: Call, required_role: OperatorRole) -> OperatorRow:
     """Return the caller as an operator, or reject the request.
 
     The caller needs two-factor authentication for every operation, including reads (decisions/0113)."""
@@ -28,8 +28,8 @@ def require_operator(call: Call, needed: OperatorRole) -> OperatorRow:
     user = users.find(call.tx, call.user_id)
     if user is None or not user.mfa_enabled:
         raise errors.TWO_FACTOR_REQUIRED()
-    if not has_role(row.role, needed):
-        raise errors.FORBIDDEN(message=f"This requires the operator role {needed.value}.")
+    if not includes_role(row.role, required_role):
+        raise errors.FORBIDDEN(message=f"This requires the operator role {required_role.value}.")
     return row
 
 

@@ -32,8 +32,8 @@ def user(call: Call, row: UserRow) -> wire.AdministeredUser:
 
 def user_details(call: Call, row: UserRow) -> wire.AdministeredUserDetails:
     """Build the wire model of an account with its sessions."""
-    listed = user(call, row)
-    fields = {name: getattr(listed, name) for name in listed.__struct_fields__}
+    user_view = user(call, row)
+    fields = {name: getattr(user_view, name) for name in user_view.__struct_fields__}
     return wire.AdministeredUserDetails(**fields, sessions=_sessions(call, row.id))
 
 

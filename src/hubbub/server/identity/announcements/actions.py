@@ -46,7 +46,7 @@ def create(
         ends_ms=ends_ms,
     )
     store.insert(call.tx, row)
-    _record(call, "announcement.create", row, reason=reason)
+    _log_action(call, "announcement.create", row, reason=reason)
     return row
 
 
@@ -55,7 +55,7 @@ def end(call: Call, row: AnnouncementRow, *, reason: str | None = None) -> bool:
     if row.ends_ms <= call.now_ms:
         return False
     store.set_end(call.tx, row.id, call.now_ms)
-    _record(call, "announcement.end", row, reason=reason)
+    _log_action(call, "announcement.end", row, reason=reason)
     return True
 
 
@@ -79,5 +79,5 @@ def view(call: Call, row: AnnouncementRow) -> wire.AdministeredAnnouncement:
     )
 
 
-def _record(call: Call, action: str, row: AnnouncementRow, *, reason: str | None) -> None:
+def _log_action(call: Call, action: str, row: AnnouncementRow, *, reason: str | None) -> None:
     audit.log_action(call, action, "announcement", target_id=row.id, target_name=row.content[:80], reason=reason)

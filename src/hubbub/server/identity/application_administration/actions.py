@@ -10,7 +10,7 @@ from hubbub.server.identity.applications.administration import DisabledRow
 def disable(call: Call, row: ApplicationRow, *, reason: str) -> None:
     """Disable an application, or change the reason."""
     applications.administration.disable(call, row, DisabledRow(row.id, call.user_id_or_none, reason, call.now_ms))
-    _record(call, "application.disable", row, reason=reason)
+    _log_action(call, "application.disable", row, reason=reason)
 
 
 def enable(call: Call, row: ApplicationRow, *, reason: str | None = None) -> bool:
@@ -18,14 +18,14 @@ def enable(call: Call, row: ApplicationRow, *, reason: str | None = None) -> boo
     if not row.disabled:
         return False
     applications.administration.enable(call, row)
-    _record(call, "application.enable", row, reason=reason)
+    _log_action(call, "application.enable", row, reason=reason)
     return True
 
 
 def delete(call: Call, row: ApplicationRow, *, reason: str) -> None:
     applications.management.delete(call, row)
-    _record(call, "application.delete", row, reason=reason)
+    _log_action(call, "application.delete", row, reason=reason)
 
 
-def _record(call: Call, action: str, row: ApplicationRow, *, reason: str | None) -> None:
+def _log_action(call: Call, action: str, row: ApplicationRow, *, reason: str | None) -> None:
     audit.log_action(call, action, "application", target_id=row.id, target_name=row.name, reason=reason)

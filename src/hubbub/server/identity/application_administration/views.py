@@ -19,14 +19,14 @@ def application(call: Call, row: ApplicationRow) -> wire.AdministeredApplication
 
 def application_list(call: Call, rows: Sequence[ApplicationRow]) -> list[wire.AdministeredApplication]:
     """Build the wire models of a page of applications."""
-    owners = users.find_many(call.tx, [row.owner_id for row in rows])
-    return [_application(call, row, owners.get(row.owner_id)) for row in rows]
+    owners_by_id = users.find_many(call.tx, [row.owner_id for row in rows])
+    return [_application(call, row, owners_by_id.get(row.owner_id)) for row in rows]
 
 
 def application_details(call: Call, row: ApplicationRow) -> wire.AdministeredApplicationDetails:
     """Build the wire model of an application with its usage counts."""
-    listed = application(call, row)
-    fields = {name: getattr(listed, name) for name in listed.__struct_fields__}
+    application_view = application(call, row)
+    fields = {name: getattr(application_view, name) for name in application_view.__struct_fields__}
     return wire.AdministeredApplicationDetails(
         **fields,
         description=row.description,
@@ -39,7 +39,7 @@ def application_details(call: Call, row: ApplicationRow) -> wire.AdministeredApp
 
 
 def _application(call: Call, row: ApplicationRow, owner: users.UserRow | None) -> wire.AdministeredApplication:
-    disabled = applications.administration.find_disabled(call.tx, row.id) if row.disabled else None
+    disabled_row = applications.administration.find_disabled(call.tx, row.id) if row.disabled else None
     return wire.AdministeredApplication(
         id=ApplicationId(row.id),
         name=row.name,
@@ -49,6 +49,6 @@ def _application(call: Call, row: ApplicationRow, owner: users.UserRow | None) -
         bot_id=None if row.bot_id is None else UserId(row.bot_id),
         created_at=codec.timestamp(Snowflake(row.id).created_ms),
         disabled=None
-        if disabled is None
-        else wire.DisabledState(reason=disabled.reason, created_at=codec.timestamp(disabled.created_ms)),
+        if disabled_row is None
+        else wire.DisabledState(reason=disabled_row.reason, created_at=codec.timestamp(disabled_row.created_ms)),
     )

@@ -122,9 +122,9 @@ def delete(call: Call, row: ApplicationRow) -> None:
     store.delete(call.tx, row.id)
 
 
-def disable(call: Call, row: ApplicationRow, disabled: DisabledRow) -> None:
+def disable(call: Call, row: ApplicationRow, disabled_row: DisabledRow) -> None:
     """Disable an application: end the gateway sessions of its tokens, which are invalid until it is enabled."""
-    store.disable(call.tx, disabled)
+    store.disable(call.tx, disabled_row)
     auth.end_application_sessions(call.tx, row.id)
 
 

@@ -148,13 +148,13 @@ async def _verify_and_update(
 
 def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
     settings = views.decode_settings(row)
-    defaults = views.ApplicationSettings()
+    default_settings = views.ApplicationSettings()
     for name in _URL_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, rules.require_url(name, value))
     for name in _DIRECT_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
-            setattr(settings, name, getattr(defaults, name) if value is None else value)
+            setattr(settings, name, getattr(default_settings, name) if value is None else value)
     rules.require_event_webhooks(settings, body)
     if isinstance(body.install_params, wire.InstallParams):
         rules.require_install_params(body.install_params)

@@ -135,41 +135,41 @@ def require_event_webhooks(settings: ApplicationSettings, body: UpdateApplicatio
     for index, event_type in enumerate(body.event_webhooks_types or ()):
         if event_type in (body.event_webhooks_types or ())[:index]:
             form.add(("event_webhooks_types", index), *errors.duplicate())
-    enabled = EventWebhooksStatus.ENABLED
+    enabled_status = EventWebhooksStatus.ENABLED
     if not settings.event_webhooks_url:
-        if body.event_webhooks_status == enabled:
+        if body.event_webhooks_status == enabled_status:
             form.add("event_webhooks_url", *errors.required())
-        elif settings.event_webhooks_status == enabled or body.event_webhooks_url is not UNSET:
+        elif settings.event_webhooks_status == enabled_status or body.event_webhooks_url is not UNSET:
             settings.event_webhooks_status = EventWebhooksStatus.DISABLED
     form.raise_if_any()
 
 
-def require_install_params(params: InstallParams) -> None:
+def require_install_params(install_params: InstallParams) -> None:
     """Reject install parameters with scopes that are not for installation (spec/http.md#3.1)."""
     form = FormErrors()
-    _check_install_scopes(form, ("install_params",), params, INSTALL_SCOPES)
+    _check_install_scopes(form, ("install_params",), install_params, INSTALL_SCOPES)
     form.raise_if_any()
 
 
 def require_contexts(configurations: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
     """Reject unknown installation contexts and scopes that a context does not allow."""
     form = FormErrors()
-    for key, value in configurations.items():
-        path = ("integration_types_config", key)
-        if key not in CONTEXT_SCOPES:
+    for context, configuration in configurations.items():
+        path = ("integration_types_config", context)
+        if context not in CONTEXT_SCOPES:
             form.add(path, *errors.choices(list(CONTEXT_SCOPES)))
-        elif value is not None and isinstance(value.oauth2_install_params, InstallParams):
+        elif configuration is not None and isinstance(configuration.oauth2_install_params, InstallParams):
             _check_install_scopes(
-                form, (*path, "oauth2_install_params"), value.oauth2_install_params, CONTEXT_SCOPES[key]
+                form, (*path, "oauth2_install_params"), configuration.oauth2_install_params, CONTEXT_SCOPES[context]
             )
     form.raise_if_any()
 
 
 def _check_install_scopes(
-    form: FormErrors, path: tuple[str, ...], params: InstallParams, allowed: Collection[str]
+    form: FormErrors, path: tuple[str, ...], install_params: InstallParams, allowed_scopes: Collection[str]
 ) -> None:
-    for index, scope in enumerate(params.scopes):
-        if ALIASES.get(scope, scope) not in allowed:
+    for index, scope in enumerate(install_params.scopes):
+        if ALIASES.get(scope, scope) not in allowed_scopes:
             form.add((*path, "scopes", index), *errors.bad_enum(scope))
 
 
@@ -235,7 +235,7 @@ def require_url(path: str, text: str | None) -> str | None:
 
 def reject_application_owner(call: Call, user_id: int) -> None:
     """Reject the deletion of a user who owns an application."""
-    if store.is_owner(call.tx, user_id):
+    if store.owns_application(call.tx, user_id):
         raise errors.MUST_TRANSFER_OWNERSHIP(
             message="Transfer your applications to another owner before you delete your account"
         )

@@ -156,12 +156,12 @@ def search(tx: Tx, text: str, *, is_disabled: bool, after_id: int, limit: int) -
     where, parameters = "id > ?", list[object]([after_id])
     if text:
         pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        matches = ["LOWER(name) LIKE ? ESCAPE '\\'"]
+        match_conditions = ["LOWER(name) LIKE ? ESCAPE '\\'"]
         parameters.append(pattern)
         if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:
-            matches.append("id = ? OR owner_id = ?")
+            match_conditions.append("id = ? OR owner_id = ?")
             parameters += [int(text), int(text)]
-        where += f" AND ({' OR '.join(matches)})"
+        where += f" AND ({' OR '.join(match_conditions)})"
     if is_disabled:
         where += " AND disabled = 1"
     return tx.fetch(
@@ -234,7 +234,7 @@ def count_user_authorizations(tx: Tx, application_id: int) -> int:
     return count
 
 
-def is_owner(tx: Tx, user_id: int) -> bool:
+def owns_application(tx: Tx, user_id: int) -> bool:
     """Return whether a user owns at least one application, or a team that owns one."""
     return tx.value("SELECT 1 FROM applications WHERE owner_id = ? LIMIT 1", user_id) is not None
 

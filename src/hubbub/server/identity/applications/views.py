@@ -59,7 +59,7 @@ def application(call: Call, row: ApplicationRow, *, for_owner: bool = False) -> 
     """Build the full application for its managers. `for_owner` includes the fields that require a user token."""
     tx = call.tx
     users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
-    stored = decode_settings(row)
+    settings = decode_settings(row)
     flags, flags_new = wire.wire_flags(row.flags, call.now_ms)
     bot: User | UnsetType = users.user_view(users_by_id[row.bot_id]) if row.bot_id else UNSET
     team = None if row.team_id is None else teams.find(tx, row.team_id)
@@ -76,29 +76,29 @@ def application(call: Call, row: ApplicationRow, *, for_owner: bool = False) -> 
         bot=bot,
         bot_public=bool(row.bot_public),
         bot_require_code_grant=bool(row.bot_require_code_grant),
-        terms_of_service_url=stored.terms_of_service_url or UNSET,
-        privacy_policy_url=stored.privacy_policy_url or UNSET,
-        custom_install_url=stored.custom_install_url or UNSET,
-        install_params=stored.install_params or UNSET,
+        terms_of_service_url=settings.terms_of_service_url or UNSET,
+        privacy_policy_url=settings.privacy_policy_url or UNSET,
+        custom_install_url=settings.custom_install_url or UNSET,
+        install_params=settings.install_params or UNSET,
         integration_types_config=codec.decode(
             row.integration_types_config, dict[str, wire.IntegrationTypeConfiguration]
         ),
-        max_participants=stored.max_participants,
-        rpc_origins=stored.rpc_origins or UNSET,
+        max_participants=settings.max_participants,
+        rpc_origins=settings.rpc_origins or UNSET,
         tags=codec.decode(row.tags, list[str]),
         owner=users.user_view(users_by_id[row.owner_id]) if team is None else team_user(team),
         team=None if team is None else teams.team(tx, team),
         redirect_uris=codec.decode(row.redirect_uris, list[str]),
-        interactions_endpoint_url=stored.interactions_endpoint_url,
-        role_connections_verification_url=stored.role_connections_verification_url,
+        interactions_endpoint_url=settings.interactions_endpoint_url,
+        role_connections_verification_url=settings.role_connections_verification_url,
         approximate_guild_count=ports.count_guilds(call, row.bot_id) if row.bot_id else 0,
         approximate_user_install_count=store.count_user_installs(tx, row.id),
         approximate_user_authorization_count=store.count_user_authorizations(tx, row.id),
-        explicit_content_filter=stored.explicit_content_filter,
+        explicit_content_filter=settings.explicit_content_filter,
         eligible_oauth2_scopes=[],
-        event_webhooks_url=stored.event_webhooks_url,
-        event_webhooks_status=stored.event_webhooks_status,
-        event_webhooks_types=stored.event_webhooks_types,
+        event_webhooks_url=settings.event_webhooks_url,
+        event_webhooks_status=settings.event_webhooks_status,
+        event_webhooks_types=settings.event_webhooks_types,
         channel_obfuscation=bool(row.obfuscates_channels) if for_owner else UNSET,
     )
 
@@ -124,11 +124,11 @@ def rpc_application(row: ApplicationRow, now_ms: int) -> wire.RpcApplication:
 def partial_application(row: ApplicationRow, now_ms: int, *, with_name: bool = False) -> wire.ReadyApplication:
     """Build the partial application of READY. With `with_name` (OAuth2 sessions), include name and publisher."""
     flags, flags_new = wire.wire_flags(row.flags, now_ms)
-    partial = wire.ReadyApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
+    view = wire.ReadyApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
     if with_name:
-        partial.name = row.name
-        partial.parent_id = None if row.parent_id is None else ApplicationId(row.parent_id)
-    return partial
+        view.name = row.name
+        view.parent_id = None if row.parent_id is None else ApplicationId(row.parent_id)
+    return view
 
 
 __all__ = ["ApplicationSettings", "application", "partial_application", "rpc_application", "decode_settings"]

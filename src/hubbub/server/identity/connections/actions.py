@@ -28,10 +28,10 @@ def add(
 
     `type` and `id` name the account on the other service. `publisher_scheme` is `new` or `legacy`. If it is None, an
     existing connection keeps its scheme, and the date decides about the scheme of a new connection."""
-    existing = store.find(call.tx, user_id, type, id)
+    existing_row = store.find(call.tx, user_id, type, id)
     if publisher_scheme is None:
-        if existing is not None:
-            publisher_scheme = existing.publisher_scheme
+        if existing_row is not None:
+            publisher_scheme = existing_row.publisher_scheme
         else:
             publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.is_active(call.now_ms) else SCHEME_LEGACY
     row = ConnectionRow(
@@ -46,7 +46,7 @@ def add(
         visibility=visibility,
         revoked=int(is_revoked),
         publisher_scheme=publisher_scheme,
-        created_ms=call.now_ms if existing is None else existing.created_ms,
+        created_ms=call.now_ms if existing_row is None else existing_row.created_ms,
     )
     store.put(call.tx, row)
     return row

@@ -25,22 +25,22 @@ def set_my_connection(
     """Create or update a connection of the current user.
 
     The platform does not verify the account."""
-    stored = store.find(call.tx, call.user_id, connection_type, connection_id)
-    if stored is None:
+    current_row = store.find(call.tx, call.user_id, connection_type, connection_id)
+    if current_row is None:
         rules.require_valid_connection(call, connection_type, connection_id)
-        stored = ConnectionRow(call.user_id, connection_type, connection_id)
+        current_row = ConnectionRow(call.user_id, connection_type, connection_id)
     row = actions.add(
         call,
         call.user_id,
         connection_type,
         connection_id,
-        name=stored.name if body.name is UNSET else body.name,
-        is_verified=bool(stored.verified),
-        is_revoked=bool(stored.revoked),
-        visibility=stored.visibility if body.visibility is UNSET else body.visibility,
-        shows_activity=bool(stored.show_activity) if body.show_activity is UNSET else body.show_activity,
-        has_friend_sync=bool(stored.friend_sync) if body.friend_sync is UNSET else body.friend_sync,
-        has_two_way_link=bool(stored.two_way_link) if body.two_way_link is UNSET else body.two_way_link,
+        name=current_row.name if body.name is UNSET else body.name,
+        is_verified=bool(current_row.verified),
+        is_revoked=bool(current_row.revoked),
+        visibility=current_row.visibility if body.visibility is UNSET else body.visibility,
+        shows_activity=bool(current_row.show_activity) if body.show_activity is UNSET else body.show_activity,
+        has_friend_sync=bool(current_row.friend_sync) if body.friend_sync is UNSET else body.friend_sync,
+        has_two_way_link=bool(current_row.two_way_link) if body.two_way_link is UNSET else body.two_way_link,
     )
     return _connection_view(row)
 

@@ -20,7 +20,7 @@ GRACE_PERIOD_KEY = ("reach", "users")
 
 def request_approval(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> ApprovalRow:
     """Store an approval request of an application. A rehearsal has no operator and approves it immediately."""
-    previous = store.find_approval(call.tx, row.id, body.kind, body.name)
+    previous_approval = store.find_approval(call.tx, row.id, body.kind, body.name)
     approval = ApprovalRow(
         application_id=row.id,
         kind=body.kind,
@@ -29,7 +29,7 @@ def request_approval(call: Call, row: ApplicationRow, body: wire.RequestApproval
         reason=body.reason,
         requested_ms=call.now_ms,
         # While a renewal is pending, the current grant stays valid until its end.
-        ends_ms=previous.ends_ms if previous is not None else None,
+        ends_ms=previous_approval.ends_ms if previous_approval is not None else None,
     )
     store.save_approval(call.tx, approval)
     return approve(call, row, body.kind, body.name) if call.config.control else approval
@@ -39,7 +39,7 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
     """Approve a request, or grant an approval without a request.
 
     The grant of a privileged intent ends after `INTENT_GRANT_DAYS` days; before 10 June 2026 it had no end."""
-    previous = store.find_approval(call.tx, row.id, kind, name)
+    previous_approval = store.find_approval(call.tx, row.id, kind, name)
     ends_ms = None
     if kind == "scope":
         oauth2.approve_scopes(call, row.id, [name])
@@ -47,8 +47,8 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         granted_flag = wire.PRIVILEGED_INTENTS[name].granted_flag
         starts_ms = call.now_ms
         # A renewal starts when the current grant ends.
-        if previous is not None and previous.ends_ms is not None and row.flags & granted_flag:
-            starts_ms = max(starts_ms, previous.ends_ms)
+        if previous_approval is not None and previous_approval.ends_ms is not None and row.flags & granted_flag:
+            starts_ms = max(starts_ms, previous_approval.ends_ms)
         applications.management.update(call, row._replace(flags=row.flags | granted_flag))
         # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
         if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
@@ -56,13 +56,21 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
             call.tx.enqueue(
                 EXPIRE_GRANT_JOB, [int(row.id), name], due_ms=ends_ms, key=f"{EXPIRE_GRANT_JOB}:{int(row.id)}:{name}"
             )
-    return _save_decision(call, row, kind, name, previous, "approved", ends_ms)
+    return _save_decision(call, row, kind, name, previous_approval, "approved", ends_ms)
 
 
 def deny(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
     """Deny a request. A grant that was to be renewed stays valid until its end."""
-    previous = store.find_approval(call.tx, row.id, kind, name)
-    return _save_decision(call, row, kind, name, previous, "denied", previous.ends_ms if previous is not None else None)
+    previous_approval = store.find_approval(call.tx, row.id, kind, name)
+    return _save_decision(
+        call,
+        row,
+        kind,
+        name,
+        previous_approval,
+        "denied",
+        previous_approval.ends_ms if previous_approval is not None else None,
+    )
 
 
 def _save_decision(
@@ -70,7 +78,7 @@ def _save_decision(
     row: ApplicationRow,
     kind: str,
     name: str,
-    previous: ApprovalRow | None,
+    previous_approval: ApprovalRow | None,
     state: str,
     ends_ms: int | None,
 ) -> ApprovalRow:
@@ -79,8 +87,8 @@ def _save_decision(
         kind=kind,
         name=name,
         state=state,
-        reason=previous.reason if previous is not None else "",
-        requested_ms=previous.requested_ms if previous is not None else call.now_ms,
+        reason=previous_approval.reason if previous_approval is not None else "",
+        requested_ms=previous_approval.requested_ms if previous_approval is not None else call.now_ms,
         decided_ms=call.now_ms,
         ends_ms=ends_ms,
     )

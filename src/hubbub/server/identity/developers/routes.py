@@ -41,8 +41,8 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
     name = users.names.require_bot_name(body.name, "name")
     if len(applications.management.list_owned_applications(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
-    created = applications.management.create(call, name, call.user_id, with_bot=False)
-    return applications.management.application(call, created.row, for_owner=True)
+    created_application = applications.management.create(call, name, call.user_id, with_bot=False)
+    return applications.management.application(call, created_application.row, for_owner=True)
 
 
 @handles(wire.DELETE_APPLICATION)
@@ -104,12 +104,12 @@ async def _require_developer(
 
     With `with_bot`, reject an application without a bot as well."""
 
-    def check(call: Call) -> None:
+    def require_manager_and_bot(call: Call) -> None:
         row = applications.require_manager(call, application_id)
         if with_bot and row.bot_id is None:
             raise errors.APPLICATION_HAS_NO_BOT()
 
-    await operation.read(check)
+    await operation.read(require_manager_and_bot)
 
 
 # Approvals
@@ -199,7 +199,7 @@ def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> w
 def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
     """List the applications that the current user tests or is invited to test."""
     testers_by_application = {
-        row.application_id: row for row in applications.testers.list_tested_applications(call.tx, call.user_id)
+        row.application_id: row for row in applications.testers.list_user_tester_rows(call.tx, call.user_id)
     }
     tested_applications = oauth2.public_applications(
         call.tx, list(applications.find_many(call.tx, testers_by_application).values()), call.now_ms

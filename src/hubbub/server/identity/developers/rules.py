@@ -18,8 +18,8 @@ def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestAppro
 
     The grant of an intent can be renewed within RENEWAL_WINDOW_MS before its end."""
     if body.kind == "scope":
-        rule = SCOPES.get(body.name)
-        if rule is None:
+        scope_rule = SCOPES.get(body.name)
+        if scope_rule is None:
             raise errors.invalid("name", *errors.bad_enum(body.name))
         if not missing_approvals([body.name], row.flags, ()):
             raise _approval_not_needed_error()

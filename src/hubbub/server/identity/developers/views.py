@@ -40,8 +40,8 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
         ],
         scopes=[
             _scope_approval(row, name, requests.get(("scope", name)), approved_scopes)
-            for name, rule in SCOPES.items()
-            if rule.requires_approval
+            for name, scope_rule in SCOPES.items()
+            if scope_rule.requires_approval
         ],
     )
 
@@ -69,7 +69,7 @@ def _intent_approval(row: ApplicationRow, name: str, request: ApprovalRow | None
         intent.description,
         state,
         request,
-        enabled=bool(row.flags & (intent.granted_flag | intent.limited_flag)),
+        is_enabled=bool(row.flags & (intent.granted_flag | intent.limited_flag)),
     )
 
 
@@ -92,9 +92,9 @@ def _approval_view(
     state: str,
     request: ApprovalRow | None,
     *,
-    enabled: Any = UNSET,
+    is_enabled: Any = UNSET,
 ) -> wire.Approval:
-    view = wire.Approval(kind=kind, name=str(name), description=description, state=cast(Any, state), enabled=enabled)
+    view = wire.Approval(kind=kind, name=str(name), description=description, state=cast(Any, state), enabled=is_enabled)
     if request is not None:
         view.reason = request.reason
         view.requested_at = _timestamp_or_none(request.requested_ms)
@@ -118,5 +118,5 @@ def asset(row: AssetRow) -> wire.Asset:
     return wire.Asset(id=AssetId(row.id), type=row.type, name=row.name)
 
 
-def _timestamp_or_none(ms: int | None) -> Timestamp | None:
-    return None if ms is None else codec.timestamp(ms)
+def _timestamp_or_none(time_ms: int | None) -> Timestamp | None:
+    return None if time_ms is None else codec.timestamp(time_ms)

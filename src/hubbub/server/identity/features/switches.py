@@ -9,7 +9,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity.features import store
 from hubbub.server.identity.features.store import SwitchRow
 
-_NAMES: Final = {
+_FEATURE_LABELS: Final = {
     Feature.REGISTRATION: "Registration",
     Feature.GUILD_CREATION: "Creating guilds",
     Feature.UPLOADS: "Uploading files",
@@ -31,14 +31,14 @@ def require_enabled(call: Call, feature: Feature) -> None:
     row = store.find(call.tx, feature)
     if row is not None:
         verb = "are" if feature in _PLURAL_FEATURES else "is"
-        message = f"{_NAMES[feature]} {verb} switched off on this server."
+        message = f"{_FEATURE_LABELS[feature]} {verb} switched off on this server."
         raise errors.FEATURE_DISABLED(message=message if row.message is None else f"{message} {row.message}")
 
 
 def list_features(call: Call) -> list[wire.AdministeredFeature]:
     """Return every feature, switched off or on, with the message of the operator."""
-    rows = store.list_off(call.tx)
-    return [_view(feature, rows.get(feature)) for feature in Feature]
+    rows_by_name = store.list_off(call.tx)
+    return [_view(feature, rows_by_name.get(feature)) for feature in Feature]
 
 
 def switch(call: Call, feature: Feature, *, is_on: bool, message: str | None) -> wire.AdministeredFeature:

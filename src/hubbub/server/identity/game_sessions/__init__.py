@@ -16,7 +16,7 @@ from hubbub.server.identity.game_sessions.store import (
     OAuth2SessionRow,
     filter_connected,
     is_playing,
-    list_reading_applications,
+    list_reading_application_ids,
 )
 
 
@@ -87,6 +87,6 @@ __all__ = [
     "OAuth2SessionEnded",
     "filter_connected",
     "is_playing",
-    "list_reading_applications",
+    "list_reading_application_ids",
     "reset",
 ]

@@ -41,8 +41,8 @@ def is_playing(tx: Tx, user_id: int, family_id: int | None = None) -> bool:
     """Return whether a user is connected to a game of a family, or to any game if `family_id` is None."""
     if family_id is None:
         return tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? LIMIT 1", user_id) is not None
-    value = tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? AND family_id = ? LIMIT 1", user_id, family_id)
-    return value is not None
+    sql = "SELECT 1 FROM game_sessions WHERE user_id = ? AND family_id = ? LIMIT 1"
+    return tx.value(sql, user_id, family_id) is not None
 
 
 def insert(tx: Tx, row: OAuth2SessionRow) -> None:
@@ -66,7 +66,7 @@ def list_started_before(tx: Tx, before_ms: int) -> list[tuple[int, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def list_reading_applications(tx: Tx, user_ids: Iterable[int], family_id: int | None = None) -> list[int]:
+def list_reading_application_ids(tx: Tx, user_ids: Iterable[int], family_id: int | None = None) -> list[int]:
     """List the IDs of the games to which any of the users is connected and that may read the user's messages.
 
     With `family_id`, only games of that family are listed."""

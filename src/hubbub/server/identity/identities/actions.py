@@ -63,14 +63,14 @@ def _clean_display_name(text: str | None) -> str | None:
     return users.names.clean_name(text or "")[:GLOBAL_NAME_MAX].strip() or None
 
 
-def find_or_create_provisional(call: Call, application: ApplicationRow, verified: VerifiedIdentity) -> UserRow:
+def find_or_create_provisional(call: Call, application: ApplicationRow, verified_identity: VerifiedIdentity) -> UserRow:
     """Return the provisional account of an identity, creating it if needed.
 
     Raise ACCOUNT_NOT_PROVISIONAL if a full account has the identity."""
-    identity = find_identity(call, application.family_id, verified)
+    identity = find_identity(call, application.family_id, verified_identity)
     if identity is None:
-        row = create_provisional(call, application.family_id, verified.name)
-        add_identity(call, application.family_id, verified, row.id)
+        row = create_provisional(call, application.family_id, verified_identity.name)
+        add_identity(call, application.family_id, verified_identity, row.id)
         return row
     user = users.find(call.tx, identity.user_id)
     if user is None or not rules.is_provisional(user):
@@ -88,34 +88,39 @@ def not_provisional_error(identity: IdentityRow) -> errors.ApiError:
     )
 
 
-def find_identity(call: Call, family_id: int, verified: VerifiedIdentity) -> IdentityRow | None:
+def find_identity(call: Call, family_id: int, verified_identity: VerifiedIdentity) -> IdentityRow | None:
     """Return the identity that a provider verified, or None."""
-    return store.find_identity(call.tx, family_id, verified.provider_type, verified.provider_id, verified.user_id)
+    return store.find_identity(
+        call.tx, family_id, verified_identity.provider_type, verified_identity.provider_id, verified_identity.user_id
+    )
 
 
 def require_identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
     """Return the identity that the application's server asserted for the account of an access token (spec/sdk.md#8.5).
 
     Raise `InvalidCredential` if the token is invalid, or if its account has no such identity."""
-    access = oauth2.credentials.find_valid_access_token(call.tx, token, call.now_ms)
-    if access is None or applications.families.read_family_id(call.tx, access.application_id) != application.family_id:
+    access_token_row = oauth2.credentials.find_valid_access_token(call.tx, token, call.now_ms)
+    if (
+        access_token_row is None
+        or applications.families.read_family_id(call.tx, access_token_row.application_id) != application.family_id
+    ):
         raise identity_providers.InvalidCredential()
-    rows = store.list_identities(call.tx, application.family_id, [access.user_id])
+    rows = store.list_identities(call.tx, application.family_id, [access_token_row.user_id])
     for row in rows:
         if row.provider_type == PLATFORM_BOT:
             return row
     raise identity_providers.InvalidCredential()
 
 
-def add_identity(call: Call, family_id: int, verified: VerifiedIdentity, user_id: int) -> None:
+def add_identity(call: Call, family_id: int, verified_identity: VerifiedIdentity, user_id: int) -> None:
     """Add a verified identity to an account."""
     row = IdentityRow(
         family_id=family_id,
-        provider_type=verified.provider_type,
-        provider_id=verified.provider_id,
-        provider_user_id=verified.user_id,
+        provider_type=verified_identity.provider_type,
+        provider_id=verified_identity.provider_id,
+        provider_user_id=verified_identity.user_id,
         user_id=UserId(user_id),
-        username=verified.name,
+        username=verified_identity.name,
         metadata="{}",
         created_ms=call.now_ms,
     )
@@ -123,17 +128,17 @@ def add_identity(call: Call, family_id: int, verified: VerifiedIdentity, user_id
 
 
 def attach_identity(
-    call: Call, application: ApplicationRow, verified: VerifiedIdentity, provisional_id: int
+    call: Call, application: ApplicationRow, verified_identity: VerifiedIdentity, provisional_id: int
 ) -> UserRow:
     """Add a verified identity to an existing provisional account.
 
     Raise UNKNOWN_USER if the family has no such account, and EXTERNAL_IDENTITY_EXISTS if another account has the identity."""
-    row, provisional = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
-    if row is None or provisional is None or provisional.family_id != application.family_id:
+    row, provisional_row = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
+    if row is None or provisional_row is None or provisional_row.family_id != application.family_id:
         raise errors.UNKNOWN_USER()
-    identity = find_identity(call, application.family_id, verified)
+    identity = find_identity(call, application.family_id, verified_identity)
     if identity is None:
-        add_identity(call, application.family_id, verified, row.id)
+        add_identity(call, application.family_id, verified_identity, row.id)
     elif identity.user_id != row.id:
         raise errors.EXTERNAL_IDENTITY_EXISTS()
     return row
@@ -144,16 +149,16 @@ def issue_provisional_token(
 ) -> wire.ProvisionalToken:
     """Issue a token for a provisional account. Its `id_token` is empty, because it is signed after the transaction."""
     token_scopes = wire.PROVISIONAL_SCOPES + wire.HIDDEN_PROVISIONAL_SCOPES
-    issued = oauth2.credentials.issue_tokens(
+    token_result = oauth2.credentials.issue_tokens(
         call, application, row.id, token_scopes, with_refresh_token=with_refresh_token
     )
     return wire.ProvisionalToken(
-        access_token=issued.access_token,
+        access_token=token_result.access_token,
         id_token="",
         scope=" ".join(wire.PROVISIONAL_SCOPES),
-        refresh_token=issued.refresh_token if isinstance(issued.refresh_token, str) else None,
+        refresh_token=token_result.refresh_token if isinstance(token_result.refresh_token, str) else None,
         scopes=list(wire.PROVISIONAL_SCOPES),
-        expires_at_seconds=call.now_ms // 1000 + issued.expires_in,
+        expires_at_seconds=call.now_ms // 1000 + token_result.expires_in,
     )
 
 
@@ -202,28 +207,30 @@ def link_identity(call: Call, application: ApplicationRow, user_id: UserId, iden
     user = users.find(call.tx, user_id)
     if user is None or rules.is_provisional(user):
         raise errors.MERGE_DESTINATION_PROVISIONAL()
-    source = store.find_provisional(call.tx, identity.user_id)
-    if source is None:
+    source_account = store.find_provisional(call.tx, identity.user_id)
+    if source_account is None:
         raise errors.MERGE_SOURCE_NOT_PROVISIONAL()
-    rules.require_unrestricted(call, source)
+    rules.require_unrestricted(call, source_account)
     family_id = application.family_id
     if store.list_identities(call.tx, family_id, [user_id]):
         raise errors.EXTERNAL_IDENTITY_EXISTS()
     rules.require_merge_allowance(call, application, user_id)
-    source_id = UserId(source.user_id)
-    merge = MergeRow(call.new_id(Snowflake), family_id, user_id, source_id, call.now_ms)
-    store.insert_merge(call.tx, merge)
+    source_id = UserId(source_account.user_id)
+    merge_row = MergeRow(call.new_id(Snowflake), family_id, user_id, source_id, call.now_ms)
+    store.insert_merge(call.tx, merge_row)
     store.move_identities(call.tx, family_id, source_id, user_id)
     call.notify(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
     _notify_profile_changed(call, family_id, user_id)
     _revoke_tokens(call, family_id, source_id)
     users.delete(call, source_id)
-    payload = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
+    payload = wire.MergeCompleted(merge_operation_id=Snowflake(merge_row.id), source_user_id=source_id)
     audience = UserAudience.of(user_id, game_filter=GameFilter(family_id=family_id, oauth2_only=True))
     call.tx.emit(wire.USER_MERGE_OPERATION_COMPLETED, payload, audience)
 
 
-def link_new_identity(call: Call, application: ApplicationRow, user_id: UserId, verified: VerifiedIdentity) -> None:
+def link_new_identity(
+    call: Call, application: ApplicationRow, user_id: UserId, verified_identity: VerifiedIdentity
+) -> None:
     """Link a full account with an identity that no account has, so that there is nothing to merge.
 
     Raise if the account is provisional or has another identity in the family."""
@@ -232,7 +239,7 @@ def link_new_identity(call: Call, application: ApplicationRow, user_id: UserId, 
         raise errors.MERGE_DESTINATION_PROVISIONAL()
     if store.list_identities(call.tx, application.family_id, [user_id]):
         raise errors.EXTERNAL_IDENTITY_EXISTS()
-    add_identity(call, application.family_id, verified, user_id)
+    add_identity(call, application.family_id, verified_identity, user_id)
     _notify_profile_changed(call, application.family_id, user_id)
 
 
@@ -320,27 +327,29 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
     identity_providers.delete_application_providers(call.tx, row.id)
 
 
-def issue_child_token(call: Call, child: ApplicationRow, parent: oauth2.credentials.AccessTokenRow) -> wire.ChildToken:
+def issue_child_token(
+    call: Call, child: ApplicationRow, parent_token: oauth2.credentials.AccessTokenRow
+) -> wire.ChildToken:
     """Issue a child token for a publisher's token. It expires, and is revoked, together with the publisher's token.
 
     Revoke the oldest tokens of the user and the game so that at most GRANTS_MAX remain."""
     for token_id in auth.list_excess_ids(
-        call.tx, parent.user_id, kind="bearer", application_id=child.id, tokens_max=GRANTS_MAX
+        call.tx, parent_token.user_id, kind="bearer", application_id=child.id, tokens_max=GRANTS_MAX
     ):
-        auth.revoke(call.tx, parent.user_id, kind="bearer", token_id=token_id)
-    scopes = frozenset(parent.scopes.split())
+        auth.revoke(call.tx, parent_token.user_id, kind="bearer", token_id=token_id)
+    scopes = frozenset(parent_token.scopes.split())
     access_token = auth.issue(
         call.tx,
         kind="bearer",
-        user_id=parent.user_id,
+        user_id=parent_token.user_id,
         now=call.now_ms,
         ids=call.ids,
         application_id=child.id,
         scopes=scopes,
-        expires_ms=parent.expires_ms,
-        parent_id=parent.id,
+        expires_ms=parent_token.expires_ms,
+        parent_id=parent_token.id,
     )
-    remaining_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now_ms
+    remaining_ms = 0 if parent_token.expires_ms is None else parent_token.expires_ms - call.now_ms
     return wire.ChildToken(
         access_token=access_token,
         expires_in=remaining_ms // 1000,

@@ -130,7 +130,7 @@ def _require_other_operator(call: Call, row: DecisionRow, user_id: UserId) -> No
     if row.operator_id != user_id:
         return
     for operator in administration.operators.list_operators(call):
-        if operator.user_id != user_id and administration.rules.has_role(operator.role, OperatorRole.MODERATOR):
+        if operator.user_id != user_id and administration.rules.includes_role(operator.role, OperatorRole.MODERATOR):
             raise errors.FORBIDDEN(message="You made this decision. Another operator decides about the appeal.")
 
 

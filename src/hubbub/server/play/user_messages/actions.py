@@ -417,7 +417,7 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
 
 def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event_type: WebhookEventType) -> None:
     participant_ids = [user_id for user_id, _ in messages.history.list_recipients(call.tx, channel.id)]
-    if not game_sessions.list_reading_applications(call.tx, participant_ids):
+    if not game_sessions.list_reading_application_ids(call.tx, participant_ids):
         return
     related_data = messages.views.RelatedData(call)
     related_data.load((row,))
@@ -445,7 +445,7 @@ def _send_webhook_events(
     """Send an event to every game in which a participant is active and has granted access to messages (spec/sdk.md#11.5).
 
     For a passing message, `family_id` restricts the event to the games of that family; None means all games."""
-    for application_id in game_sessions.list_reading_applications(call.tx, participant_ids, family_id):
+    for application_id in game_sessions.list_reading_application_ids(call.tx, participant_ids, family_id):
         webhook_events.send(call, ApplicationId(application_id), event_type, payload, subject_id=min(participant_ids))
 
 

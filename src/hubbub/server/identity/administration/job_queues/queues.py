@@ -12,20 +12,24 @@ from hubbub.server.identity.administration import audit
 __all__ = ["discard", "list_jobs", "list_queues", "retry", "retry_failed"]
 """The interface for the command line."""
 
-_CONDITIONS = {JobState.FAILED: job_queues.FAILED, JobState.RETRYING: job_queues.RETRYING}
+_CONDITIONS_BY_STATE = {JobState.FAILED: job_queues.FAILED, JobState.RETRYING: job_queues.RETRYING}
 
 
 def list_queues(call: Call) -> list[wire.JobQueue]:
     """Return the number of waiting, retrying and failed jobs for each kind that has jobs."""
-    return [_queue(row) for row in job_queues.list_queues(call.tx, call.now_ms)]
+    return [_queue_view(row) for row in job_queues.list_queues(call.tx, call.now_ms)]
 
 
 def list_jobs(call: Call, query: wire.ListJobs) -> list[wire.AdministeredJob]:
     """Return jobs in a state, oldest first."""
     rows = job_queues.list_jobs(
-        call.tx, condition=_CONDITIONS[query.state], kind=query.kind, after_id=query.after or 0, limit=query.limit
+        call.tx,
+        condition=_CONDITIONS_BY_STATE[query.state],
+        kind=query.kind,
+        after_id=query.after or 0,
+        limit=query.limit,
     )
-    return [_job(row) for row in rows]
+    return [_job_view(row) for row in rows]
 
 
 def retry_failed(call: Call, kind: str, *, reason: str | None = None) -> int:
@@ -59,7 +63,7 @@ def discard(call: Call, job_id: int, *, reason: str | None = None) -> bool:
     return True
 
 
-def _queue(row: QueueRow) -> wire.JobQueue:
+def _queue_view(row: QueueRow) -> wire.JobQueue:
     return wire.JobQueue(
         kind=row.kind,
         waiting=int(row.waiting),
@@ -69,7 +73,7 @@ def _queue(row: QueueRow) -> wire.JobQueue:
     )
 
 
-def _job(row: JobRow) -> wire.AdministeredJob:
+def _job_view(row: JobRow) -> wire.AdministeredJob:
     has_failed = row.state == "failed"
     return wire.AdministeredJob(
         id=Snowflake(row.id),

@@ -33,11 +33,11 @@ def search(call: Call, query: wire.SearchUsers) -> list[UserRow]:
     if query.state is None:
         return users.names.search(call.tx, query.query.strip().lower(), after_id=after_id, limit=query.limit)
     if query.state == wire.UserState.SUSPENDED:
-        ids = accounts.management.list_banned_ids(call.tx, call.now_ms, after_id=after_id, limit=query.limit)
+        user_ids = accounts.management.list_banned_ids(call.tx, call.now_ms, after_id=after_id, limit=query.limit)
     else:
-        ids = [row.user_id for row in store.list_deletions(call.tx, after_id=after_id, limit=query.limit)]
-    users_by_id = users.find_many(call.tx, ids)
-    return [users_by_id[user_id] for user_id in ids if user_id in users_by_id]
+        user_ids = [row.user_id for row in store.list_deletions(call.tx, after_id=after_id, limit=query.limit)]
+    users_by_id = users.find_many(call.tx, user_ids)
+    return [users_by_id[user_id] for user_id in user_ids if user_id in users_by_id]
 
 
 # Suspension
@@ -48,7 +48,7 @@ def suspend(call: Call, user: UserRow, *, reason: str | None, ends_ms: int | Non
     rules.require_not_operator(call, user.id)
     accounts.ban(call, user.id, ends_ms=ends_ms, reason=reason)
     detail = "" if ends_ms is None else f"until {audit.format_time(ends_ms)}"
-    _record(call, "user.suspend", user, detail=detail, reason=reason)
+    _log_action(call, "user.suspend", user, detail=detail, reason=reason)
     call.notify(UserSuspended(user_id=user.id, reason=reason, ends_ms=ends_ms))
 
 
@@ -60,14 +60,14 @@ def unsuspend(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
         raise errors.FORBIDDEN(message="This account is being deleted. Restore it instead.")
     if not accounts.unban(call, user.id):
         return False
-    _record(call, "user.unsuspend", user, reason=reason)
+    _log_action(call, "user.unsuspend", user, reason=reason)
     return True
 
 
 def end_sessions(call: Call, user: UserRow, *, reason: str | None = None) -> int:
     """Revoke every login session of a user and return their number."""
     count = accounts.management.sign_out(call, user.id)
-    _record(call, "user.end_sessions", user, detail=f"{count} session{'' if count == 1 else 's'}", reason=reason)
+    _log_action(call, "user.end_sessions", user, detail=f"{count} session{'' if count == 1 else 's'}", reason=reason)
     return count
 
 
@@ -79,9 +79,9 @@ def schedule_deletion(
 ) -> DeletionRow:
     """Suspend an account and schedule its deletion. An account that is already being deleted keeps its date."""
     rules.require_not_operator(call, user.id)
-    scheduled = store.find_deletion(call.tx, user.id)
-    if scheduled is not None:
-        return scheduled
+    scheduled_deletion = store.find_deletion(call.tx, user.id)
+    if scheduled_deletion is not None:
+        return scheduled_deletion
     users.ports.check_deletion(call, user.id)
     suspension = accounts.management.find_ban(call.tx, user.id, call.now_ms)
     # A suspension that ends by itself must not end before the deletion.
@@ -98,7 +98,7 @@ def schedule_deletion(
     )
     store.insert_deletion(call.tx, row)
     call.tx.enqueue(DELETE_USER_JOB, user.id, due_ms=row.due_ms, key=_job_key(user.id))
-    _record(call, "user.delete", user, detail=f"on {audit.format_time(row.due_ms)}", reason=reason)
+    _log_action(call, "user.delete", user, detail=f"on {audit.format_time(row.due_ms)}", reason=reason)
     call.notify(DeletionScheduled(user_id=user.id, due_ms=row.due_ms))
     return row
 
@@ -112,7 +112,7 @@ def restore(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
     job_queue.cancel_jobs(call.tx, DELETE_USER_JOB, _job_key(user.id))
     if row.has_suspended:
         accounts.unban(call, user.id)
-    _record(call, "user.restore", user, reason=reason)
+    _log_action(call, "user.restore", user, reason=reason)
     call.notify(DeletionCanceled(user_id=user.id))
     return True
 
@@ -128,12 +128,12 @@ def continue_deletion(call: Call, user_id: UserId) -> None:
         call.tx.enqueue(DELETE_USER_JOB, user_id, key=_job_key(user_id))
         return
     accounts.management.delete(call, user_id)
-    _record(call, "user.deleted", user, detail="The grace period ended.")
+    _log_action(call, "user.deleted", user, detail="The grace period ended.")
 
 
 def _job_key(user_id: int) -> str:
     return f"{DELETE_USER_JOB}:{user_id}"
 
 
-def _record(call: Call, action: str, user: UserRow, *, detail: str = "", reason: str | None = None) -> None:
+def _log_action(call: Call, action: str, user: UserRow, *, detail: str = "", reason: str | None = None) -> None:
     audit.log_action(call, action, "user", target_id=user.id, target_name=user.username, detail=detail, reason=reason)

@@ -37,34 +37,38 @@ async def require_verified_endpoints(
     """Ping every endpoint URL in the request body. Raise form errors for the URLs that fail.
 
     `require_application` returns the application, and raises if the caller may not manage it."""
-    urls = {name: url for name in ENDPOINT_CHECKS if isinstance(url := getattr(body, name), str) and url}
-    if not urls:
+    urls_by_setting = {
+        setting_name: url
+        for setting_name in ENDPOINT_CHECKS
+        if isinstance(url := getattr(body, setting_name), str) and url
+    }
+    if not urls_by_setting:
         return
 
-    def load(call: Call) -> EndpointSigner:
+    def validate_urls_and_load_signer(call: Call) -> EndpointSigner:
         row = require_application(call)
-        for name, url in urls.items():
-            rules.require_url(name, url)
+        for setting_name, url in urls_by_setting.items():
+            rules.require_url(setting_name, url)
         return _load_signer(call, row.id)
 
-    signer = await operation.read(load)
+    signer = await operation.read(validate_urls_and_load_signer)
     form = errors.FormErrors()
-    for name, url in urls.items():
-        problem = await ENDPOINT_CHECKS[name](operation.outbound, url, signer)
+    for setting_name, url in urls_by_setting.items():
+        problem = await ENDPOINT_CHECKS[setting_name](operation.outbound, url, signer)
         if problem is not None:
-            form.add(name, *_unverified_url_error(name, problem))
+            form.add(setting_name, *_unverified_url_error(setting_name, problem))
     form.raise_if_any()
 
 
 async def require_event_endpoint(
-    operation: AsyncOperation, name: str, url: str, require_application_id: Callable[[Call], int]
+    operation: AsyncOperation, setting_name: str, url: str, require_application_id: Callable[[Call], int]
 ) -> None:
-    """Raise a form error at `name` unless the URL accepts signed events of the application that
+    """Raise a form error at `setting_name` unless the URL accepts signed events of the application that
     `require_application_id` returns."""
     signer = await operation.read(lambda call: _load_signer(call, require_application_id(call)))
     problem = await find_events_problem(operation.outbound, url, signer)
     if problem is not None:
-        raise errors.invalid(name, *_unverified_url_error(name, problem))
+        raise errors.invalid(setting_name, *_unverified_url_error(setting_name, problem))
 
 
 def _load_signer(call: Call, application_id: int) -> EndpointSigner:
@@ -73,12 +77,12 @@ def _load_signer(call: Call, application_id: int) -> EndpointSigner:
     return EndpointSigner(ApplicationId(application_id), key, call.now_ms)
 
 
-def _unverified_url_error(name: str, problem: str) -> tuple[str, str]:
+def _unverified_url_error(setting_name: str, problem: str) -> tuple[str, str]:
     """Return the code and message of the form error for the URL of a setting.
 
     The message begins with the platform's sentence; the reason and the next step follow it."""
-    label = name.removesuffix("_url").replace("_", " ")
-    return f"APPLICATION_{name.upper()}_INVALID", f"The specified {label} url could not be verified. {problem}"
+    label = setting_name.removesuffix("_url").replace("_", " ")
+    return f"APPLICATION_{setting_name.upper()}_INVALID", f"The specified {label} url could not be verified. {problem}"
 
 
 async def find_events_problem(client: OutboundClient, url: str, signer: EndpointSigner) -> str | None:

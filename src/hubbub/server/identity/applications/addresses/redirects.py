@@ -12,10 +12,10 @@ from hubbub.protocol.resources.oauth2 import REDIRECT_CALLBACK_PATH, REDIRECT_SC
 _FORBIDDEN_SCHEMES: Final = frozenset(
     {"javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source"}
 )
-_CUSTOM_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
-_PRINTABLE: Final = re.compile(r"[\x21-\x7e]{1,2048}", re.ASCII)
+_CUSTOM_SCHEME_PATTERN: Final = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
+_URI_PATTERN: Final = re.compile(r"[\x21-\x7e]{1,2048}", re.ASCII)
 
-INVALID_REDIRECT: Final = (
+INVALID_REDIRECT_ERROR: Final = (
     "REDIRECT_URI_INVALID",
     "Not a valid redirect URI. Use http or https without fragment and credentials, or scheme:/authorize/callback.",
 )
@@ -31,7 +31,7 @@ def is_valid_redirect(uri: str) -> bool:
 
     It must be absolute, without fragment or credentials, and its scheme must not be in `_FORBIDDEN_SCHEMES`. A
     URI with a custom scheme S has exactly the form `S:/authorize/callback`."""
-    if _PRINTABLE.fullmatch(uri) is None or "\\" in uri or "#" in uri:
+    if _URI_PATTERN.fullmatch(uri) is None or "\\" in uri or "#" in uri:
         return False
     try:
         parts = urlsplit(uri)
@@ -41,7 +41,7 @@ def is_valid_redirect(uri: str) -> bool:
         return False
     if parts.scheme in ("http", "https"):
         return bool(host) and parts.username is None and parts.password is None
-    if parts.scheme in _FORBIDDEN_SCHEMES or _CUSTOM_SCHEME.fullmatch(parts.scheme) is None:
+    if parts.scheme in _FORBIDDEN_SCHEMES or _CUSTOM_SCHEME_PATTERN.fullmatch(parts.scheme) is None:
         return False
     return uri == f"{parts.scheme}:{REDIRECT_CALLBACK_PATH}"
 
@@ -55,7 +55,7 @@ def require_redirects(uris: list[str], application_id: int) -> list[str]:
         # Custom schemes with the platform's prefix belong to the application whose ID they contain.
         is_reserved = uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-") and uri != standard_redirect(application_id)
         if is_reserved or not is_valid_redirect(uri):
-            form.add(("redirect_uris", index), *INVALID_REDIRECT)
+            form.add(("redirect_uris", index), *INVALID_REDIRECT_ERROR)
         elif uri in uris[:index]:
             form.add(("redirect_uris", index), *errors.duplicate())
     form.raise_if_any()

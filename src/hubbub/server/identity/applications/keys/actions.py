@@ -26,8 +26,8 @@ def prepare(call: Call, row: ApplicationRow) -> None:
 
     Raise a form error while a rollover is in progress."""
     if store.find(call.tx, row.id) is not None:
-        text = "A roll-over is in progress. Finish it first."
-        raise errors.invalid("application_id", "KEY_ROLLOVER_IN_PROGRESS", text)
+        message = "A roll-over is in progress. Finish it first."
+        raise errors.invalid("application_id", "KEY_ROLLOVER_IN_PROGRESS", message)
     key = Ed25519PrivateKey.from_private_bytes(secrets.token_bytes(32))
     store.save(
         call.tx,
@@ -35,27 +35,27 @@ def prepare(call: Call, row: ApplicationRow) -> None:
     )
 
 
-def schedule_switch(call: Call, row: ApplicationRow, at_ms: int | None) -> None:
-    """Switch to the next key at `at_ms` (Unix milliseconds), or immediately if `at_ms` is None.
+def schedule_switch(call: Call, row: ApplicationRow, switch_ms: int | None) -> None:
+    """Switch to the next key at `switch_ms` (Unix milliseconds), or immediately if `switch_ms` is None.
 
     Raise NOT_FOUND if no key is prepared, and a form error if the time is not within the overlap period."""
-    other = _require_other_key(call, row, is_next=True)
-    if at_ms is not None and not call.now_ms < at_ms <= call.now_ms + OVERLAP_MS:
-        text = f"Choose a time within the next {wire.KEY_OVERLAP_DAYS} days."
-        raise errors.invalid("switch_at", "KEY_SWITCH_TIME_INVALID", text)
+    other_key = _require_other_key(call, row, is_next=True)
+    if switch_ms is not None and not call.now_ms < switch_ms <= call.now_ms + OVERLAP_MS:
+        message = f"Choose a time within the next {wire.KEY_OVERLAP_DAYS} days."
+        raise errors.invalid("switch_at", "KEY_SWITCH_TIME_INVALID", message)
     jobs.cancel_jobs(call.tx, KEY_JOB, _job_key(row.id))
-    if at_ms is None:
-        _swap(call, row, other)
+    if switch_ms is None:
+        _switch_to_next_key(call, row, other_key)
         return
-    store.save(call.tx, other._replace(switch_ms=at_ms))
-    call.tx.enqueue(KEY_JOB, int(row.id), due_ms=at_ms, key=_job_key(row.id))
+    store.save(call.tx, other_key._replace(switch_ms=switch_ms))
+    call.tx.enqueue(KEY_JOB, int(row.id), due_ms=switch_ms, key=_job_key(row.id))
 
 
 def switch_back(call: Call, row: ApplicationRow) -> None:
     """Use the previous key again; the key in use becomes the next key."""
-    other = _require_other_key(call, row, is_next=False)
+    other_key = _require_other_key(call, row, is_next=False)
     jobs.cancel_jobs(call.tx, KEY_JOB, _job_key(row.id))
-    _set_key(call, row, other, OtherKeyRow(row.id, 1, _current_key(call, row), row.verify_key))
+    _set_key(call, row, other_key, OtherKeyRow(row.id, 1, _current_key(call, row), row.verify_key))
 
 
 def finish(call: Call, row: ApplicationRow) -> None:
@@ -65,24 +65,24 @@ def finish(call: Call, row: ApplicationRow) -> None:
         raise errors.NOT_FOUND()
 
 
-def run_due(call: Call, job: Job) -> None:
+def continue_rollover(call: Call, job: Job) -> None:
     """Switch to the next key if its switch time is reached, or delete the previous key if the overlap has ended."""
     application_id = job.decode(int)
-    row, other = applications_store.find(call.tx, application_id), store.find(call.tx, application_id)
-    if row is None or other is None:
+    row, other_key = applications_store.find(call.tx, application_id), store.find(call.tx, application_id)
+    if row is None or other_key is None:
         return
-    if other.is_next:
-        if other.switch_ms is not None and other.switch_ms <= call.now_ms:
-            _swap(call, row, other)
-    elif other.ends_ms is not None and other.ends_ms <= call.now_ms:
+    if other_key.is_next:
+        if other_key.switch_ms is not None and other_key.switch_ms <= call.now_ms:
+            _switch_to_next_key(call, row, other_key)
+    elif other_key.ends_ms is not None and other_key.ends_ms <= call.now_ms:
         store.delete(call.tx, application_id)
 
 
 def view(call: Call, row: ApplicationRow) -> wire.KeyRollover:
     """Build the wire model of a key rollover."""
-    other = store.find(call.tx, row.id)
-    next_key = other if other is not None and other.is_next else None
-    previous_key = other if other is not None and not other.is_next else None
+    other_key = store.find(call.tx, row.id)
+    next_key = other_key if other_key is not None and other_key.is_next else None
+    previous_key = other_key if other_key is not None and not other_key.is_next else None
     return wire.KeyRollover(
         verify_key=row.verify_key,
         next_verify_key=None if next_key is None else next_key.verify_key,
@@ -94,16 +94,16 @@ def view(call: Call, row: ApplicationRow) -> wire.KeyRollover:
     )
 
 
-def _swap(call: Call, row: ApplicationRow, other: OtherKeyRow) -> None:
+def _switch_to_next_key(call: Call, row: ApplicationRow, other_key: OtherKeyRow) -> None:
     """Use the next key; the key in use becomes the previous key until the overlap ends."""
     ends_ms = call.now_ms + OVERLAP_MS
-    _set_key(call, row, other, OtherKeyRow(row.id, 0, _current_key(call, row), row.verify_key, None, ends_ms))
+    _set_key(call, row, other_key, OtherKeyRow(row.id, 0, _current_key(call, row), row.verify_key, None, ends_ms))
     call.tx.enqueue(KEY_JOB, int(row.id), due_ms=ends_ms, key=_job_key(row.id))
 
 
-def _set_key(call: Call, row: ApplicationRow, used: OtherKeyRow, other: OtherKeyRow) -> None:
-    applications_store.set_signing_key(call.tx, row.id, used.signing_key, used.verify_key)
-    store.save(call.tx, other)
+def _set_key(call: Call, row: ApplicationRow, new_key: OtherKeyRow, other_key: OtherKeyRow) -> None:
+    applications_store.set_signing_key(call.tx, row.id, new_key.signing_key, new_key.verify_key)
+    store.save(call.tx, other_key)
 
 
 def _current_key(call: Call, row: ApplicationRow) -> bytes:
@@ -113,14 +113,14 @@ def _current_key(call: Call, row: ApplicationRow) -> bytes:
 
 
 def _require_other_key(call: Call, row: ApplicationRow, *, is_next: bool) -> OtherKeyRow:
-    other = store.find(call.tx, row.id)
-    if other is None or bool(other.is_next) is not is_next:
+    other_key = store.find(call.tx, row.id)
+    if other_key is None or bool(other_key.is_next) is not is_next:
         raise errors.NOT_FOUND()
-    return other
+    return other_key
 
 
 def _job_key(application_id: int) -> str:
     return f"{KEY_JOB}:{int(application_id)}"
 
 
-JOBS = {KEY_JOB: run_due}
+JOBS = {KEY_JOB: continue_rollover}

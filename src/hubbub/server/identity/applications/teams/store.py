@@ -10,7 +10,7 @@ from hubbub.server.core.store import Tx, placeholders
 TABLES: Final = ("teams", "team_members")
 """Tables that only this slice writes."""
 
-_RANKS: Final = {TeamRole.READ_ONLY: 1, TeamRole.DEVELOPER: 2, TeamRole.ADMIN: 3}
+_ROLE_RANKS: Final = {TeamRole.READ_ONLY: 1, TeamRole.DEVELOPER: 2, TeamRole.ADMIN: 3}
 """Order of the roles; a role includes the rights of lower roles."""
 
 
@@ -118,4 +118,8 @@ def has_role(tx: Tx, team_id: int | None, user_id: int, role: TeamRole) -> bool:
 
     The owner of the team is not a member."""
     row = None if team_id is None else find_member(tx, team_id, user_id)
-    return row is not None and row.state == TeamMembershipState.ACCEPTED and _RANKS[TeamRole(row.role)] >= _RANKS[role]
+    return (
+        row is not None
+        and row.state == TeamMembershipState.ACCEPTED
+        and _ROLE_RANKS[TeamRole(row.role)] >= _ROLE_RANKS[role]
+    )

@@ -22,11 +22,11 @@ def teams(tx: Tx, rows: Sequence[TeamRow]) -> list[Team]:
     """Build teams with their members. The owner is the first member, as an admin."""
     member_rows = store.list_members(tx, [row.id for row in rows])
     users_by_id = users.find_many(tx, {row.owner_id for row in rows} | {row.user_id for row in member_rows})
-    views = []
+    team_views = []
     for row in rows:
         owner = TeamMemberRow(row.id, row.owner_id, TeamMembershipState.ACCEPTED, TeamRole.ADMIN, 0)
-        listed = [owner, *(member for member in member_rows if member.team_id == row.id)]
-        views.append(
+        team_member_rows = [owner, *(member for member in member_rows if member.team_id == row.id)]
+        team_views.append(
             Team(
                 id=TeamId(row.id),
                 icon=row.icon,
@@ -34,12 +34,12 @@ def teams(tx: Tx, rows: Sequence[TeamRow]) -> list[Team]:
                 owner_user_id=UserId(row.owner_id),
                 members=[
                     team_member(users.user_view(users_by_id[member.user_id]), member)
-                    for member in listed
+                    for member in team_member_rows
                     if member.user_id in users_by_id
                 ],
             )
         )
-    return views
+    return team_views
 
 
 def team_member(user: User, row: TeamMemberRow) -> TeamMember:

@@ -8,8 +8,8 @@ from hubbub.server.identity.applications.testers.store import (
     delete_tester_from_all,
     find_tester,
     is_tester,
-    list_tested_applications,
     list_testers,
+    list_user_tester_rows,
     save_tester,
 )
 
@@ -21,7 +21,7 @@ __all__ = [
     "delete_tester_from_all",
     "find_tester",
     "is_tester",
-    "list_tested_applications",
+    "list_user_tester_rows",
     "list_testers",
     "save_tester",
 ]

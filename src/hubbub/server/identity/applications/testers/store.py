@@ -46,7 +46,7 @@ def list_testers(tx: Tx, application_id: int) -> list[TesterRow]:
     return tx.fetch(TesterRow, sql, application_id)
 
 
-def list_tested_applications(tx: Tx, user_id: int) -> list[TesterRow]:
+def list_user_tester_rows(tx: Tx, user_id: int) -> list[TesterRow]:
     """List the tester rows and invitations of a user, oldest first."""
     sql = f"SELECT {_TESTER_COLUMNS} FROM application_testers WHERE user_id = ? ORDER BY created_ms, application_id"
     return tx.fetch(TesterRow, sql, user_id)
