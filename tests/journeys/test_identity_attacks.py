@@ -185,7 +185,7 @@ async def test_ssrf_by_dns_rebinding_is_prevented(monkeypatch: pytest.MonkeyPatc
     await outbound_client.close()
 
     assert "127.0.0.1" not in connected_addresses
-    assert issuers.find_issuer_problem("https://id.example.com", strict=True) is None
+    assert issuers.find_issuer_problem("https://id.example.com", is_strict=True) is None
 
 
 async def test_ssrf_through_the_keys_of_an_issuer_is_rejected(any_issuer_world: World, issuer: Issuer) -> None:

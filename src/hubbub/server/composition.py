@@ -235,7 +235,7 @@ PORTS: tuple[Binding, ...] = (
     oauth2.ports.create_webhook.bind(installations.create_webhook),
     guild_administration.ports.count_contents.bind(messages.history.count_guild_contents),
     imports.ports.transfer_membership.bind(members.membership.transfer_membership),
-    imports.ports.list_authored.bind(messages.changes.list_authored),
+    imports.ports.list_authored_messages.bind(messages.changes.list_authored),
     imports.ports.reassign_messages.bind(
         messages.changes.reassign_messages,
         reactions.reassign_messages,

@@ -133,7 +133,7 @@ async def test_an_invalid_configuration_names_the_invalid_field(
     ],
 )
 def test_issuer_urls_are_validated(url: str, is_valid: bool) -> None:
-    assert (find_issuer_problem(url, strict=True) is None) is is_valid
+    assert (find_issuer_problem(url, is_strict=True) is None) is is_valid
 
 
 async def test_an_issuer_with_invalid_or_unreachable_documents_is_rejected(

@@ -506,6 +506,6 @@ async def test_other_slices_can_query_friends_players_and_blocks(world: World) -
         assert relationships.is_blocked_between(call.tx, alice.id, carol.id)
         assert relationships.is_blocked_between(call.tx, carol.id, alice.id)
         assert relationships.filter_blocked(call.tx, alice.id, [bob.id, carol.id]) == {carol.id}
-        assert relationship_store.list_blockers(call.tx, alice.id) == [carol.id]
+        assert relationship_store.list_blocker_ids(call.tx, alice.id) == [carol.id]
 
     await world.write(check_blocks)

@@ -67,7 +67,7 @@ def list_appeals(call: Call, arguments: argparse.Namespace) -> list[str]:
     lines = [
         f"{int(decision.id)} {decision.username or int(decision.user_id)} {decision.action}: "
         + " ".join((decision.appeal.text if decision.appeal else "").split())
-        for decision in moderation_decisions.administered(call, rows)
+        for decision in moderation_decisions.administered_decisions(call, rows)
     ]
     return lines or ["No open appeals."]
 

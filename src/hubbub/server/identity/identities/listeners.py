@@ -18,7 +18,7 @@ def link_account(
     call: Call, application: applications.ApplicationRow, user_id: UserId, credential: ExternalCredential
 ) -> None:
     """Link a user's account with the identity of their credential when they authorize an application."""
-    rules.require_enabled(application)
+    rules.require_provisional_accounts_enabled(application)
     if credential.verified is None:
         identity = actions.require_identity_of_token(call, application, credential.token)
         actions.link_identity(call, application, user_id, identity)

@@ -35,11 +35,11 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
     """Get a provisional account token.
 
     The external credential identifies the player; an account is created if there is none."""
-    verified = await _verify_credential(operation, body)
+    verified_identity = await _verify_credential(operation, body)
 
     def issue_token(call: Call) -> TokenWithClaims:
         application = rules.require_client(call, body.client_id, body.client_secret)
-        row = actions.find_or_create_provisional(call, application, verified)
+        row = actions.find_or_create_provisional(call, application, verified_identity)
         # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
         is_oidc = body.external_auth_type == "OIDC"
         with_refresh_token = is_oidc and not oauth2.credentials.is_public_client(application)
@@ -57,11 +57,11 @@ async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateProv
     def issue_token(call: Call) -> TokenWithClaims:
         application = rules.require_bot_application(call)
         name = body.preferred_global_name if isinstance(body.preferred_global_name, str) else None
-        verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id, name=name)
+        verified_identity = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id, name=name)
         if isinstance(body.provisional_user_id, UserId):
-            row = actions.attach_identity(call, application, verified, body.provisional_user_id)
+            row = actions.attach_identity(call, application, verified_identity, body.provisional_user_id)
         else:
-            row = actions.find_or_create_provisional(call, application, verified)
+            row = actions.find_or_create_provisional(call, application, verified_identity)
         return _issue_with_claims(call, application, row)
 
     return await _sign_response(operation, await operation.write(issue_token))
@@ -70,17 +70,17 @@ async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateProv
 async def _verify_credential(operation: AsyncOperation, body: wire.ExternalCredentials) -> VerifiedIdentity:
     """Verify the external credential, after the client has authenticated."""
     application = await operation.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
-    if body.external_auth_type not in identity_providers.PROVIDERS:
-        # A type that is not in PROVIDERS is an access token of this server. A client could renew such a token with itself
+    if body.external_auth_type not in identity_providers.VERIFIERS:
+        # A type that is not in VERIFIERS is an access token of this server. A client could renew such a token with itself
         # forever, so the application's server uses the bot endpoint instead.
-        raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.PROVIDERS)))
+        raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.VERIFIERS)))
     return await identity_providers.verify(operation, application.id, body.external_auth_type, body.external_auth_token)
 
 
 def _issue_with_claims(
     call: Call, application: ApplicationRow, row: UserRow, *, with_refresh_token: bool = False
 ) -> TokenWithClaims:
-    response = actions.issue_provisional_token(call, application, row, with_refresh_token=with_refresh_token)
+    provisional_token = actions.issue_provisional_token(call, application, row, with_refresh_token=with_refresh_token)
     claims = oauth2.credentials.id_claims(
         call.config,
         row,
@@ -88,15 +88,15 @@ def _issue_with_claims(
         expand_scopes(wire.PROVISIONAL_SCOPES),
         now_ms=call.now_ms,
         nonce=None,
-        access_token=response.access_token,
+        access_token=provisional_token.access_token,
     )
-    return response, claims
+    return provisional_token, claims
 
 
-async def _sign_response(operation: AsyncOperation, issued: TokenWithClaims) -> Response:
-    response, claims = issued
-    response.id_token = await oauth2.credentials.sign_id_token(operation, claims)
-    return Response(200, response, NO_STORE)
+async def _sign_response(operation: AsyncOperation, token_and_claims: TokenWithClaims) -> Response:
+    provisional_token, claims = token_and_claims
+    provisional_token.id_token = await oauth2.credentials.sign_id_token(operation, claims)
+    return Response(200, provisional_token, NO_STORE)
 
 
 # Unlinking
@@ -107,11 +107,11 @@ async def partner_sdk_unmerge_provisional_account(operation: AsyncOperation, bod
     """Unmerge a provisional account.
 
     Unlink the full account that has the identity of the external credential."""
-    verified = await _verify_credential(operation, body)
+    verified_identity = await _verify_credential(operation, body)
 
     def unmerge_account(call: Call) -> None:
         application = rules.require_client(call, body.client_id, body.client_secret)
-        identity = _require_identity(actions.find_identity(call, application.family_id, verified))
+        identity = _require_identity(actions.find_identity(call, application.family_id, verified_identity))
         _unmerge_identity(call, identity)
 
     await operation.write(unmerge_account)
@@ -123,8 +123,8 @@ def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergePr
 
     Unlink the full account that has the given identity."""
     application = rules.require_bot_application(call)
-    verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
-    _unmerge_identity(call, _require_identity(actions.find_identity(call, application.family_id, verified)))
+    verified_identity = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
+    _unmerge_identity(call, _require_identity(actions.find_identity(call, application.family_id, verified_identity)))
 
 
 def _require_identity(identity: IdentityRow | None) -> IdentityRow:
@@ -159,15 +159,15 @@ def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
 @handles(wire.PARTNER_SDK_CHILD_TOKEN)
 def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Response:
     """Exchange a publisher's token for a child token."""
-    token = oauth2.credentials.find_valid_access_token(call.tx, body.parent_access_token, call.now_ms)
-    parent = None if token is None else applications.find(call.tx, token.application_id)
-    if token is None or parent is None or not rules.is_publisher(parent.flags):
+    parent_token = oauth2.credentials.find_valid_access_token(call.tx, body.parent_access_token, call.now_ms)
+    parent = None if parent_token is None else applications.find(call.tx, parent_token.application_id)
+    if parent_token is None or parent is None or not rules.is_publisher(parent.flags):
         raise InvalidCredential()
     rules.require_secret(call, parent, body.parent_client_secret)
     child = applications.find(call.tx, body.child_application_id)
     if child is None or child.parent_id != parent.id:
         raise errors.UNKNOWN_APPLICATION()
-    return Response(200, actions.issue_child_token(call, child, token), NO_STORE)
+    return Response(200, actions.issue_child_token(call, child, parent_token), NO_STORE)
 
 
 @handles(wire.GET_PUBLISHER_LINK)
@@ -212,10 +212,10 @@ def update_user_identity_profile(
 def _require_player_identity(call: Call, application_id: int, user_id: int, external_user_id: str) -> IdentityRow:
     application = applications.require_manager(call, application_id)
     rows = store.list_identities(call.tx, application.family_id, [user_id])
-    matching = [row for row in rows if row.provider_user_id == external_user_id]
+    matching_rows = [row for row in rows if row.provider_user_id == external_user_id]
     # Several providers may know the same ID; the application's own identities come first.
-    matching.sort(key=lambda row: row.provider_type != PLATFORM_BOT)
-    return _require_identity(matching[0] if matching else None)
+    matching_rows.sort(key=lambda row: row.provider_type != PLATFORM_BOT)
+    return _require_identity(matching_rows[0] if matching_rows else None)
 
 
 @handles(wire.LIST_APPLICATION_IDENTITIES, writes=False)

@@ -22,7 +22,7 @@ def is_provisional(row: users.UserRow | None) -> bool:
     return row is not None and bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
 
 
-def require_enabled(row: ApplicationRow) -> None:
+def require_provisional_accounts_enabled(row: ApplicationRow) -> None:
     """Reject an application without the social layer, and a game whose publisher signs its players in (spec/sdk.md#8.7)."""
     if not row.flags & SOCIAL_LAYER_FLAGS or row.parent_id is not None:
         raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
@@ -35,7 +35,7 @@ def require_client(call: Call, application_id: int, secret: str | None | UnsetTy
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    require_enabled(row)
+    require_provisional_accounts_enabled(row)
     require_secret(call, row, secret)
     return row
 
@@ -47,8 +47,8 @@ def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetTy
             raise errors.INVALID_CLIENT_SECRET()
         return
     stored_hash = applications.management.find_client_secret_hash(call.tx, row.id)
-    digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
-    if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
+    presented_hash = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+    if stored_hash is None or not hmac.compare_digest(stored_hash, presented_hash):
         raise errors.INVALID_CLIENT_SECRET()
 
 
@@ -57,7 +57,7 @@ def require_bot_application(call: Call) -> ApplicationRow:
     row = None if call.actor.application_id is None else applications.find(call.tx, call.actor.application_id)
     if row is None:
         raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
-    require_enabled(row)
+    require_provisional_accounts_enabled(row)
     return row
 
 
@@ -79,10 +79,10 @@ def require_merge_allowance(call: Call, application: ApplicationRow, user_id: in
     """Raise RATE_LIMITED for a user who merged too often in the last 24 hours.
 
     Testers of the application are exempt (spec/sdk.md#8.5)."""
-    merges = store.list_merge_times(call.tx, user_id, call.now_ms - DAY_MS)
-    if len(merges) < wire.MERGES_PER_DAY_MAX or _is_developer_or_tester(call, application, user_id):
+    merge_times_ms = store.list_merge_times(call.tx, user_id, call.now_ms - DAY_MS)
+    if len(merge_times_ms) < wire.MERGES_PER_DAY_MAX or _is_developer_or_tester(call, application, user_id):
         return
-    wait_ms = merges[-wire.MERGES_PER_DAY_MAX] + DAY_MS - call.now_ms
+    wait_ms = merge_times_ms[-wire.MERGES_PER_DAY_MAX] + DAY_MS - call.now_ms
     raise errors.RATE_LIMITED(retry_after=wait_ms / 1000, **{"global": False})
 
 

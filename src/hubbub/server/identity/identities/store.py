@@ -109,11 +109,11 @@ def list_family_ids(tx: Tx, user_id: int) -> list[int]:
 
 def list_user_families(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     """List the distinct (user ID, family ID) pairs of the identities of the users `user_ids`."""
-    unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
+    unique_ids, user_family_pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(unique_ids):
         sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({placeholders(batch)})"
-        pairs += [(row[0], row[1]) for row in tx.all(sql, *batch)]
-    return pairs
+        user_family_pairs += [(row[0], row[1]) for row in tx.all(sql, *batch)]
+    return user_family_pairs
 
 
 def move_identities(tx: Tx, family_id: int, user_id: int, target_user_id: int) -> int:

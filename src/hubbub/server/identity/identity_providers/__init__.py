@@ -4,16 +4,16 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.identity_providers import jwts, oidc, routes
 from hubbub.server.identity.identity_providers.actions import ProviderSettings, save_provider
 from hubbub.server.identity.identity_providers.credential_errors import InvalidCredential, is_credential_error
-from hubbub.server.identity.identity_providers.issuers import BUILT_IN, IssuerValidation
-from hubbub.server.identity.identity_providers.providers import PROVIDERS, VerifiedIdentity
+from hubbub.server.identity.identity_providers.issuers import BUILT_IN_ISSUER, IssuerValidation
+from hubbub.server.identity.identity_providers.providers import VERIFIERS, VerifiedIdentity
 from hubbub.server.identity.identity_providers.store import delete_application_providers
 from hubbub.server.identity.identity_providers.verification import verify
 
 SLICE = Slice(name="identity_providers", modules=(routes,))
 
 __all__ = [
-    "BUILT_IN",
-    "PROVIDERS",
+    "BUILT_IN_ISSUER",
+    "VERIFIERS",
     "SLICE",
     "InvalidCredential",
     "IssuerValidation",

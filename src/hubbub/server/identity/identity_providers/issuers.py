@@ -10,14 +10,14 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.config import Config
 from hubbub.server.core.outbound_cache import OutboundCache
 
-BUILT_IN: Final = "built-in"
+BUILT_IN_ISSUER: Final = "built-in"
 """Name under which the issuer that a rehearsal contains is stored. Its URL depends on the server's own URL."""
 
 _FORBIDDEN_SUFFIXES: Final = frozenset({"local", "arpa", "internal", "localhost"})
-_PRINTABLE: Final = re.compile(r"[\x21-\x7e]+", re.ASCII)
-_HOST_LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
+_URL_PATTERN: Final = re.compile(r"[\x21-\x7e]+", re.ASCII)
+_HOST_LABEL_PATTERN: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 # The last label of an IPv4 address, in decimal or hexadecimal form.
-_NUMERIC_LABEL: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+_NUMERIC_LABEL_PATTERN: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
 class IssuerValidation(IntEnum):
@@ -51,16 +51,16 @@ class IssuerValidation(IntEnum):
 
 def resolve_issuer_url(config: Config, issuer: str) -> str:
     """Return the URL of a stored issuer. The URL of the built-in issuer is derived from the server's own URL."""
-    if issuer == BUILT_IN and config.control:
+    if issuer == BUILT_IN_ISSUER and config.control:
         return f"{config.web_url}/control/issuers/oidc"
     return issuer
 
 
-def find_issuer_problem(url: str, *, strict: bool) -> str | None:
+def find_issuer_problem(url: str, *, is_strict: bool) -> str | None:
     """Return why a URL cannot be an issuer, as a message for the developer, or None.
 
-    Without `strict`, http and any host are allowed."""
-    if _PRINTABLE.fullmatch(url) is None or "\\" in url:
+    Without `is_strict`, http and any host are allowed."""
+    if _URL_PATTERN.fullmatch(url) is None or "\\" in url:
         return "Not a well formed URL."
     try:
         parts = urlsplit(url)
@@ -68,18 +68,18 @@ def find_issuer_problem(url: str, *, strict: bool) -> str | None:
         _ = parts.port  # Raises ValueError for an invalid port.
     except ValueError:
         return "Not a well formed URL."
-    if parts.scheme not in (("https",) if strict else ("http", "https")) or not host:
+    if parts.scheme not in (("https",) if is_strict else ("http", "https")) or not host:
         return "The issuer must be an https URL."
     if parts.username is not None or parts.password is not None:
         return "The issuer must not contain credentials."
     if "?" in url or "#" in url:
         return "The issuer must not have a query or a fragment."
-    return _find_host_problem(host) if strict else None
+    return _find_host_problem(host) if is_strict else None
 
 
 def _find_host_problem(host: str) -> str | None:
     labels = host.split(".")
-    if ":" in host or _NUMERIC_LABEL.fullmatch(labels[-1]):
+    if ":" in host or _NUMERIC_LABEL_PATTERN.fullmatch(labels[-1]):
         # Browsers and many resolvers parse every name that ends in a number as an IP address.
         return "The issuer must be a host name, not an IP address."
     if len(labels) < 2:
@@ -87,6 +87,6 @@ def _find_host_problem(host: str) -> str | None:
     if labels[-1] in _FORBIDDEN_SUFFIXES:
         return f"The host of the issuer must not end in .{labels[-1]}."
     # A DNS name has at most 253 characters.
-    if len(host) > 253 or not all(_HOST_LABEL.fullmatch(label) for label in labels):
+    if len(host) > 253 or not all(_HOST_LABEL_PATTERN.fullmatch(label) for label in labels):
         return "Not a well formed host name."
     return None

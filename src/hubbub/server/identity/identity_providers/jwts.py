@@ -24,7 +24,7 @@ RSA_BITS_MIN: Final = 2048
 RSA_BITS_MAX: Final = 16_384
 """Upper bound of the size of an RSA key, in bits; a key of this size is rejected too."""
 
-_REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
+_ALGORITHM_REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
 # Key types by the first two letters of the algorithm.
 _KEY_TYPES: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
 
@@ -48,18 +48,18 @@ class ParsedToken(NamedTuple):
         return _string_or_empty(self.claims.get("sub"))
 
     @property
-    def audience(self) -> list[str]:
+    def audiences(self) -> list[str]:
         """The claimed audiences; empty if there are none."""
         audience = self.claims.get("aud")
         return [value for value in (audience if isinstance(audience, list) else [audience]) if isinstance(value, str)]
 
 
-def require_authorized_party(token: ParsedToken, audiences: Container[object]) -> None:
+def require_authorized_party(token: ParsedToken, accepted_audiences: Container[object]) -> None:
     """Raise ID_TOKEN_AUDIENCE_MISMATCH for a token with several audiences that was issued to another client.
 
-    `audiences` are the application's audiences. With a single audience, the client that requested the token (`azp`) may
+    `accepted_audiences` are the application's audiences. With a single audience, the client that requested the token (`azp`) may
     differ from it: a mobile app requests tokens for its backend."""
-    if len(token.audience) > 1 and "azp" in token.claims and token.claims["azp"] not in audiences:
+    if len(token.audiences) > 1 and "azp" in token.claims and token.claims["azp"] not in accepted_audiences:
         raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
 
 
@@ -67,10 +67,10 @@ def parse_token(text: str) -> ParsedToken:
     """Parse a token.
 
     Raise INVALID_OIDC_TOKEN if it is malformed or has no supported algorithm, and OIDC_TOKEN_WITHOUT_KID without a key ID."""
-    parts = text.split(".")
-    if len(parts) != 3:
+    segments = text.split(".")
+    if len(segments) != 3:
         raise errors.INVALID_OIDC_TOKEN()
-    header, claims = _decode_part(parts[0]), _decode_part(parts[1])
+    header, claims = _decode_segment(segments[0]), _decode_segment(segments[1])
     if header.get("alg") not in wire.ALGORITHMS:
         # This check also rejects `none` and symmetric algorithms (HS256 with a public key as its secret).
         raise errors.INVALID_OIDC_TOKEN()
@@ -89,7 +89,7 @@ async def require_signature(cache: OutboundCache, token: ParsedToken, keys_url: 
     if key is None:
         raise errors.INVALID_OIDC_TOKEN()
     try:
-        jws.deserialize_compact(token.text, key, registry=_REGISTRY)
+        jws.deserialize_compact(token.text, key, registry=_ALGORITHM_REGISTRY)
     except (JoseError, ValueError, TypeError):
         raise errors.INVALID_OIDC_TOKEN() from None
 
@@ -109,14 +109,14 @@ def require_valid_claims(token: ParsedToken, now_ms: int) -> None:
         raise errors.INVALID_OIDC_TOKEN()
 
 
-def decode_keys(data: bytes) -> KeySet:
+def decode_keys(encoded_keys: bytes) -> KeySet:
     """Parse the JSON of a provider's key set. Unusable keys are skipped. Raise ValueError for invalid data."""
-    key_objects = codec.decode(data, dict[str, Any]).get("keys")
+    key_objects = codec.decode(encoded_keys, dict[str, Any]).get("keys")
     if not isinstance(key_objects, list) or len(key_objects) > KEYS_MAX:
         raise ValueError("no keys")
-    usable = [key for key in key_objects if isinstance(key, dict) and _is_usable(key)]
+    usable_keys = [key for key in key_objects if isinstance(key, dict) and _is_usable_key(key)]
     imported_keys = []
-    for key in usable:
+    for key in usable_keys:
         try:
             imported_keys += KeySet.import_key_set({"keys": [key]}).keys
         except (JoseError, ValueError, TypeError, KeyError):
@@ -141,7 +141,7 @@ def _find_key(keys: KeySet, token: ParsedToken) -> Any | None:
     return None
 
 
-def _is_usable(key: dict[str, Any]) -> bool:
+def _is_usable_key(key: dict[str, Any]) -> bool:
     if not isinstance(key.get("kid"), str):
         return False
     if key.get("kty") == "RSA":
@@ -151,19 +151,19 @@ def _is_usable(key: dict[str, Any]) -> bool:
     return key.get("kty") == "EC"
 
 
-def _decode_part(part: str) -> dict[str, Any]:
+def _decode_segment(segment: str) -> dict[str, Any]:
     try:
-        return codec.decode(urlsafe_b64decode(part.encode("ascii")), dict[str, Any])
+        return codec.decode(urlsafe_b64decode(segment.encode("ascii")), dict[str, Any])
     except (ValueError, binascii.Error):
         raise errors.INVALID_OIDC_TOKEN() from None
 
 
 def _require_time_claim(token: ParsedToken, name: str) -> float:
     """Return a claim that is a time in Unix seconds, or raise INVALID_OIDC_TOKEN."""
-    value = token.claims.get(name)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1 << 53:
+    claim = token.claims.get(name)
+    if not isinstance(claim, int | float) or isinstance(claim, bool) or not 0 <= claim < 1 << 53:
         raise errors.INVALID_OIDC_TOKEN()
-    return value
+    return claim
 
 
 def _string_or_empty(value: Any) -> str:

@@ -30,14 +30,14 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def fetch_discovery(
-    cache: OutboundCache, issuer: str, now_ms: int, *, strict: bool, ignores_cached: bool = False
+    cache: OutboundCache, issuer: str, now_ms: int, *, is_strict: bool, ignores_cached: bool = False
 ) -> Discovery:
     """Return the discovery document of an issuer.
 
     Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL is invalid, or its discovery document is invalid or cannot be
-    fetched. Without `strict`, http and any host are allowed. `ignores_cached` asks the issuer even if its discovery document
+    fetched. Without `is_strict`, http and any host are allowed. `ignores_cached` asks the issuer even if its discovery document
     is cached."""
-    if issuers.find_issuer_problem(issuer, strict=strict) is not None:
+    if issuers.find_issuer_problem(issuer, is_strict=is_strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     try:
@@ -58,10 +58,10 @@ async def fetch_keys_url(
 
     Raise OIDC_DISCOVERY_UNREACHABLE as `fetch_discovery` does, and OIDC_KEYS_UNREACHABLE if the URL of the keys is invalid.
     `ignores_cached` asks the issuer even if its discovery document is cached."""
-    strict = validation.is_strict
+    is_strict = validation.is_strict
     cache = validation.choose_cache(operation)
-    discovery = await fetch_discovery(cache, issuer, now_ms, strict=strict, ignores_cached=ignores_cached)
-    schemes = ("https://",) if strict else ("https://", "http://")
+    discovery = await fetch_discovery(cache, issuer, now_ms, is_strict=is_strict, ignores_cached=ignores_cached)
+    schemes = ("https://",) if is_strict else ("https://", "http://")
     if not discovery.jwks_uri.startswith(schemes):
         raise errors.OIDC_KEYS_UNREACHABLE()
     return discovery.jwks_uri
@@ -78,8 +78,8 @@ async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, va
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
 
-def _decode_discovery(data: bytes) -> Discovery:
-    document = codec.decode(data, dict[str, Any])
+def _decode_discovery(encoded_document: bytes) -> Discovery:
+    document = codec.decode(encoded_document, dict[str, Any])
     algorithms = document.get("id_token_signing_alg_values_supported")
     issuer, jwks_uri = document.get("issuer"), document.get("jwks_uri")
     if not isinstance(algorithms, list) or not isinstance(issuer, str) or not isinstance(jwks_uri, str):

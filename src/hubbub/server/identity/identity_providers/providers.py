@@ -67,22 +67,24 @@ class OidcVerifier:
         """Verify issuer, audience, signature and time, in this order."""
         token = jwts.parse_token(query.credential)
         settings = query.settings
-        issuer_urls = {
+        issuer_urls_by_client = {
             client.id: issuers.resolve_issuer_url(query.config, settings.issuer_of(client))
             for client in settings.clients
         }
-        if token.issuer not in issuer_urls.values():
+        if token.issuer not in issuer_urls_by_client.values():
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
-        if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
+        if not any(issuer_urls_by_client.get(client_id) == token.issuer for client_id in token.audiences):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
-        jwts.require_authorized_party(token, [id for id, url in issuer_urls.items() if url == token.issuer])
+        jwts.require_authorized_party(token, [id for id, url in issuer_urls_by_client.items() if url == token.issuer])
         keys_url = await oidc.fetch_keys_url(operation, token.issuer, query.now_ms, query.validation)
         cache = query.validation.choose_cache(operation)
         await jwts.require_signature(cache, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
         # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.
         stored_issuer = next(
-            settings.issuer_of(client) for client in settings.clients if issuer_urls[client.id] == token.issuer
+            settings.issuer_of(client)
+            for client in settings.clients
+            if issuer_urls_by_client[client.id] == token.issuer
         )
         name = token.claims.get("preferred_username")
         return VerifiedIdentity(
@@ -113,14 +115,14 @@ class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
         """Verify issuer, audience, signature and time."""
         token = jwts.parse_token(query.credential)
         base_url = resolve_provider_url(query.config, self.config_name, self.default_url)
-        keys_by_issuer = {
+        keys_urls_by_issuer = {
             f"{base_url}{issuer_path}": f"{base_url}{keys_path}" for issuer_path, keys_path in self.key_paths.items()
         }
-        keys_url = keys_by_issuer.get(token.issuer)
+        keys_url = keys_urls_by_issuer.get(token.issuer)
         if keys_url is None:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
         expected_audiences = {self.audience_format.format(client.id) for client in query.settings.clients}
-        if expected_audiences.isdisjoint(token.audience):
+        if expected_audiences.isdisjoint(token.audiences):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         jwts.require_authorized_party(token, list(expected_audiences))
         await jwts.require_signature(operation.outbound.cache, token, keys_url, query.now_ms)
@@ -138,14 +140,14 @@ class SteamTicketVerifier:
     async def verify(self, operation: AsyncOperation, query: ProviderQuery) -> VerifiedIdentity:
         """Verify the ticket with each of the application's Steam app IDs until one accepts it."""
         base_url = resolve_provider_url(query.config, "steam", "https://partner.steam-api.com")
-        key = query.config.identity.steam_key or ("rehearsal" if query.config.control else "")
-        if not key:
+        api_key = query.config.identity.steam_key or ("rehearsal" if query.config.control else "")
+        if not api_key:
             raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has not configured a Steam Web API key")
         if re.fullmatch(r"[0-9a-fA-F]+", query.credential) is None:
             raise InvalidCredential()
         for client in query.settings.clients:
             parameters = {
-                "key": key,
+                "key": api_key,
                 "appid": client.id,
                 "ticket": query.credential,
                 "identity": REDIRECT_SCHEME_PREFIX,
@@ -159,12 +161,14 @@ class SteamTicketVerifier:
                 return VerifiedIdentity(
                     provider_type=self.type,
                     user_id=steam_id,
-                    name=await self._find_persona_name(operation, base_url, key, steam_id),
+                    name=await self._find_persona_name(operation, base_url, api_key, steam_id),
                 )
         raise InvalidCredential()
 
-    async def _find_persona_name(self, operation: AsyncOperation, base_url: str, key: str, steam_id: str) -> str | None:
-        query = urlencode({"key": key, "steamids": steam_id})
+    async def _find_persona_name(
+        self, operation: AsyncOperation, base_url: str, api_key: str, steam_id: str
+    ) -> str | None:
+        query = urlencode({"key": api_key, "steamids": steam_id})
         try:
             response = await _request_json(operation, "GET", f"{base_url}/ISteamUser/GetPlayerSummaries/v2/?{query}")
         except errors.ApiError:
@@ -197,7 +201,7 @@ class EpicAccessTokenVerifier:
 
 EPIC_URL: Final = "https://api.epicgames.dev"
 
-PROVIDERS: Final[dict[str, CredentialVerifier]] = {
+VERIFIERS: Final[dict[str, CredentialVerifier]] = {
     "OIDC": OidcVerifier(),
     "EPIC_ONLINE_SERVICES_ACCESS_TOKEN": EpicAccessTokenVerifier(),
     # Auth tokens contain the account's name; Connect tokens do not.
@@ -266,10 +270,10 @@ def _get_object(document: dict[str, Any], key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _find_name(claims: dict[str, Any], names: tuple[str, ...]) -> str | None:
+def _find_name(claims: dict[str, Any], claim_names: tuple[str, ...]) -> str | None:
     """Return the first of the named claims that is a string with visible characters, or None."""
-    for name in names:
-        value = claims.get(name)
-        if isinstance(value, str) and value.strip():
-            return value
+    for claim_name in claim_names:
+        claim = claims.get(claim_name)
+        if isinstance(claim, str) and claim.strip():
+            return claim
     return None

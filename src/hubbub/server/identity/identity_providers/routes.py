@@ -35,13 +35,13 @@ async def set_external_identity_provider_configuration(
     """Set an identity provider of an application.
 
     An OIDC issuer must be reachable and valid when it is saved. Its discovery document and keys are fetched again."""
-    config, now = await operation.read(lambda call: _require_manager_and_type(call, application_id, type))
-    validation = IssuerValidation.choose(now, allows_any_host=config.identity.allow_any_issuer)
+    config, now_ms = await operation.read(lambda call: _require_manager_and_type(call, application_id, type))
+    validation = IssuerValidation.choose(now_ms, allows_any_host=config.identity.allow_any_issuer)
     settings = ProviderSettings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
     _require_distinct_clients(settings)
     if type == "OIDC":
-        for issuer in _require_issuers(settings, config, strict=validation.is_strict):
-            await oidc.require_issuer(operation, issuer, now, validation)
+        for issuer in _require_issuers(settings, config, is_strict=validation.is_strict):
+            await oidc.require_issuer(operation, issuer, now_ms, validation)
     elif settings.oidc_issuer_url or any(client.oidc_issuer_url for client in settings.clients):
         raise errors.invalid(
             "oidc_issuer_url", "OIDC_ISSUER_NOT_ALLOWED", "Only OIDC providers can have an issuer URL."
@@ -81,16 +81,16 @@ def _require_distinct_clients(settings: ProviderSettings) -> None:
         client_ids.add(client.id)
 
 
-def _require_issuers(settings: ProviderSettings, config: Config, *, strict: bool) -> list[str]:
+def _require_issuers(settings: ProviderSettings, config: Config, *, is_strict: bool) -> list[str]:
     """Return the URLs of all issuers, each once, or raise form errors for missing and invalid issuers."""
     form = errors.FormErrors()
     issuer_urls: dict[str, None] = {}
     if settings.oidc_issuer_url:
-        _check_issuer(form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, issuer_urls, strict=strict)
+        _check_issuer(form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, issuer_urls, is_strict=is_strict)
     for index, client in enumerate(settings.clients):
         if client.oidc_issuer_url:
             path = ("clients", index, "oidc_issuer_url")
-            _check_issuer(form, path, client.oidc_issuer_url, config, issuer_urls, strict=strict)
+            _check_issuer(form, path, client.oidc_issuer_url, config, issuer_urls, is_strict=is_strict)
         elif not settings.oidc_issuer_url:
             form.add("oidc_issuer_url", *errors.required())
             break
@@ -105,11 +105,11 @@ def _check_issuer(
     config: Config,
     issuer_urls: dict[str, None],
     *,
-    strict: bool,
+    is_strict: bool,
 ) -> None:
     """Add the URL of a valid issuer to `issuer_urls`, or add a form error."""
     issuer_url = issuers.resolve_issuer_url(config, url)
-    problem = issuers.find_issuer_problem(issuer_url, strict=strict)
+    problem = issuers.find_issuer_problem(issuer_url, is_strict=is_strict)
     if problem is None:
         issuer_urls[issuer_url] = None
     else:

@@ -26,26 +26,28 @@ def assign(tx: Tx, import_id: int, old_ids: Iterable[int]) -> None:
 
     Raise `TooManyIds` if more than IDS_PER_MS_MAX objects have the same millisecond."""
     distinct_ids = set(old_ids)
-    known_ids = store.find_new_ids(tx, import_id, list(distinct_ids))
-    missing_ids = sorted(distinct_ids - known_ids.keys())
-    groups = [(ms, list(group)) for ms, group in groupby(missing_ids, key=lambda old_id: old_id >> 22)]
+    new_ids_by_old_id = store.find_new_ids(tx, import_id, list(distinct_ids))
+    missing_ids = sorted(distinct_ids - new_ids_by_old_id.keys())
+    groups = [
+        (time_ms, list(group_ids)) for time_ms, group_ids in groupby(missing_ids, key=lambda old_id: old_id >> 22)
+    ]
     # The first ID of a millisecond is always the first that is assigned.
-    taken_ids = store.find_taken(tx, [_compose(ms, 0) for ms, _ in groups])
-    pairs: list[tuple[int, int]] = []
-    for ms, group in groups:
+    taken_ids = store.find_taken_ids(tx, [_compose_id(time_ms, 0) for time_ms, _ in groups])
+    id_pairs: list[tuple[int, int]] = []
+    for time_ms, group_ids in groups:
         counter = 0
-        if _compose(ms, 0) in taken_ids:
-            highest_id = store.find_highest(tx, ms << 22, (ms + 1) << 22)
-            counter = 0 if highest_id is None else _counter(highest_id) + 1
-        if counter + len(group) > IDS_PER_MS_MAX:
-            raise TooManyIds(f"more than {IDS_PER_MS_MAX} objects have the time {ms}")
-        pairs += [(old_id, _compose(ms, counter + index)) for index, old_id in enumerate(group)]
-    store.insert_ids(tx, import_id, pairs)
+        if _compose_id(time_ms, 0) in taken_ids:
+            highest_id = store.find_highest_id(tx, time_ms << 22, (time_ms + 1) << 22)
+            counter = 0 if highest_id is None else _extract_counter(highest_id) + 1
+        if counter + len(group_ids) > IDS_PER_MS_MAX:
+            raise TooManyIds(f"more than {IDS_PER_MS_MAX} objects have the time {time_ms}")
+        id_pairs += [(old_id, _compose_id(time_ms, counter + index)) for index, old_id in enumerate(group_ids)]
+    store.insert_ids(tx, import_id, id_pairs)
 
 
-def _compose(ms: int, counter: int) -> int:
-    return ms << 22 | (counter >> 12) << 17 | IMPORT_PROCESS << 12 | (counter & 0xFFF)
+def _compose_id(time_ms: int, counter: int) -> int:
+    return time_ms << 22 | (counter >> 12) << 17 | IMPORT_PROCESS << 12 | (counter & 0xFFF)
 
 
-def _counter(new_id: int) -> int:
+def _extract_counter(new_id: int) -> int:
     return (new_id >> 17 & 31) << 12 | (new_id & 0xFFF)

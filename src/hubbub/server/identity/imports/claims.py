@@ -28,9 +28,9 @@ class OpenClaim(NamedTuple):
 def list_open(tx: Tx, guild_id: int, *, after_id: int = 0) -> Iterator[OpenClaim]:
     """Yield the placeholder accounts of a guild with IDs above `after_id` that no user has claimed; bots cannot be claimed."""
     while rows := store.list_placeholders(tx, guild_id, after_id=after_id, limit=PAGE_SIZE):
-        accounts = users.find_many(tx, [row.user_id for row in rows])
+        accounts_by_id = users.find_many(tx, [row.user_id for row in rows])
         for row in rows:
-            account = accounts.get(row.user_id)
+            account = accounts_by_id.get(row.user_id)
             if row.claimed_by is None and account is not None and not account.bot:
                 yield OpenClaim(row.user_id, row.username, placeholder_accounts.derive_code(tx, row.user_id))
         after_id = rows[-1].user_id
@@ -44,7 +44,7 @@ REASSIGN_BATCH_SIZE: Final = 500
 """Number of messages that are changed in one transaction, small enough not to block other writers for long."""
 
 
-class Claim(msgspec.Struct):
+class Reassignment(msgspec.Struct):
     """Payload of the job that replaces a claimed placeholder account."""
 
     guild_id: int
@@ -65,20 +65,20 @@ def claim(call: Call, code: str) -> PlaceholderRow:
     placeholder_id = UserId(row.user_id)
     store.claim(call.tx, row.user_id, call.user_id, call.now_ms)
     ports.transfer_membership(call, row.guild_id, placeholder_id, call.user_id)
-    payload = Claim(row.guild_id, placeholder_id, call.user_id)
+    payload = Reassignment(row.guild_id, placeholder_id, call.user_id)
     call.tx.enqueue(REASSIGN_JOB, payload, key=f"{REASSIGN_JOB}:{int(placeholder_id)}")
     return row
 
 
 def reassign(call: Call, job: Job) -> None:
     """Replace a claimed account in a batch of messages, and schedule the next batch while there are more."""
-    payload = job.decode(Claim)
-    authored = ports.list_authored(call, payload.placeholder_id, REASSIGN_BATCH_SIZE)
-    keys = [store.ImportedMessageKey(*key) for key in authored]
-    if not keys:
-        keys = store.list_referencing_messages(call.tx, payload.placeholder_id, REASSIGN_BATCH_SIZE)
-    if not keys:
+    payload = job.decode(Reassignment)
+    authored_keys = ports.list_authored_messages(call, payload.placeholder_id, REASSIGN_BATCH_SIZE)
+    message_keys = [store.ImportedMessageKey(*key) for key in authored_keys]
+    if not message_keys:
+        message_keys = store.list_referencing_messages(call.tx, payload.placeholder_id, REASSIGN_BATCH_SIZE)
+    if not message_keys:
         return
-    ports.reassign_messages(call, payload.guild_id, keys, payload.placeholder_id, payload.user_id)
-    store.delete_message_references(call.tx, payload.placeholder_id, [key.message_id for key in keys])
+    ports.reassign_messages(call, payload.guild_id, message_keys, payload.placeholder_id, payload.user_id)
+    store.delete_message_references(call.tx, payload.placeholder_id, [key.message_id for key in message_keys])
     call.tx.enqueue(REASSIGN_JOB, payload, key=job.key)

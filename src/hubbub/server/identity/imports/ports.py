@@ -16,7 +16,7 @@ def transfer_membership(call: Call, guild_id: int, placeholder_id: UserId, user_
 
 
 @port
-def list_authored(call: Call, placeholder_id: UserId, limit: int) -> list[tuple[int, int]]:
+def list_authored_messages(call: Call, placeholder_id: UserId, limit: int) -> list[tuple[int, int]]:
     """Return the channel ID and message ID of at most `limit` messages whose author is a placeholder account."""
 
 

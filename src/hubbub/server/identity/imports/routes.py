@@ -26,8 +26,8 @@ def list_placeholders(call: Call, guild_id: GuildId, query: wire.ListPlaceholder
     The operation requires a permission because the user who claims an account gets its roles, which may include
     those of administrators.
     """
-    found = itertools.islice(claims.list_open(call.tx, guild_id, after_id=query.after or 0), query.limit)
+    open_claims = itertools.islice(claims.list_open(call.tx, guild_id, after_id=query.after or 0), query.limit)
     return [
         wire.UnclaimedPlaceholder(user_id=UserId(claim.user_id), username=claim.username, code=claim.code)
-        for claim in found
+        for claim in open_claims
     ]

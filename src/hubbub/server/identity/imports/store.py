@@ -62,10 +62,10 @@ def insert_import(tx: Tx, row: ImportRow) -> None:
     tx.run(f"INSERT INTO imports ({_IMPORT_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def set_progress(tx: Tx, import_id: int, before: tuple[int, int], after: tuple[int, int]) -> bool:
-    """Store the progress of an import as stage and position; return False if the stored progress is not `before`."""
+def set_progress(tx: Tx, import_id: int, old_progress: tuple[int, int], new_progress: tuple[int, int]) -> bool:
+    """Store the progress of an import as stage and position; return False if the stored progress is not `old_progress`."""
     sql = "UPDATE imports SET stage = ?, position = ? WHERE id = ? AND stage = ? AND position = ?"
-    return tx.run(sql, *after, import_id, *before) == 1
+    return tx.run(sql, *new_progress, import_id, *old_progress) == 1
 
 
 def set_guild(tx: Tx, import_id: int, guild_id: int) -> None:
@@ -88,36 +88,36 @@ def delete_guild_imports(tx: Tx, guild_id: int) -> None:
 
 def find_new_ids(tx: Tx, import_id: int, old_ids: Collection[int]) -> dict[int, int]:
     """Return the new IDs of objects by their old ID; objects without a new ID are absent."""
-    found: dict[int, int] = {}
+    new_ids_by_old_id: dict[int, int] = {}
     for batch in batches(old_ids):
         sql = f"SELECT old_id, new_id FROM import_ids WHERE import_id = ? AND old_id IN ({placeholders(batch)})"
-        found.update(tx.all(sql, import_id, *batch))
-    return found
+        new_ids_by_old_id.update(tx.all(sql, import_id, *batch))
+    return new_ids_by_old_id
 
 
-def find_taken(tx: Tx, new_ids: Iterable[int]) -> set[int]:
+def find_taken_ids(tx: Tx, new_ids: Iterable[int]) -> set[int]:
     """Return the IDs among `new_ids` that an import has assigned."""
-    taken: set[int] = set()
+    taken_ids: set[int] = set()
     for batch in batches(new_ids):
         sql = f"SELECT new_id FROM import_ids WHERE new_id IN ({placeholders(batch)})"
-        taken.update(row[0] for row in tx.all(sql, *batch))
-    return taken
+        taken_ids.update(row[0] for row in tx.all(sql, *batch))
+    return taken_ids
 
 
-def find_highest(tx: Tx, first_id: int, end_id: int) -> int | None:
+def find_highest_id(tx: Tx, first_id: int, end_id: int) -> int | None:
     """Return the highest assigned ID from `first_id` up to but not including `end_id`, or None."""
-    highest: int | None = tx.value(
+    highest_id: int | None = tx.value(
         "SELECT MAX(new_id) FROM import_ids WHERE new_id >= ? AND new_id < ?", first_id, end_id
     )
-    return highest
+    return highest_id
 
 
-def insert_ids(tx: Tx, import_id: int, pairs: Sequence[tuple[int, int]]) -> None:
-    """Assign new IDs; `pairs` contains the old and the new ID of each object."""
-    if pairs:
+def insert_ids(tx: Tx, import_id: int, id_pairs: Sequence[tuple[int, int]]) -> None:
+    """Assign new IDs; `id_pairs` contains the old and the new ID of each object."""
+    if id_pairs:
         tx.run_many(
             "INSERT INTO import_ids (import_id, old_id, new_id) VALUES (?, ?, ?)",
-            [(import_id, old_id, new_id) for old_id, new_id in pairs],
+            [(import_id, old_id, new_id) for old_id, new_id in id_pairs],
         )
 
 
@@ -156,11 +156,11 @@ def list_placeholders(tx: Tx, guild_id: int, *, after_id: int, limit: int) -> li
 
 def find_source_names(tx: Tx, user_ids: Iterable[int]) -> dict[int, tuple[str, str | None]]:
     """Return the name and display name that users of placeholder accounts had on their server, by ID of the account."""
-    names: dict[int, tuple[str, str | None]] = {}
+    names_by_id: dict[int, tuple[str, str | None]] = {}
     for batch in batches(user_ids):
         sql = f"SELECT user_id, username, global_name FROM placeholders WHERE user_id IN ({placeholders(batch)})"
-        names.update((row[0], (row[1], row[2])) for row in tx.all(sql, *batch))
-    return names
+        names_by_id.update((row[0], (row[1], row[2])) for row in tx.all(sql, *batch))
+    return names_by_id
 
 
 def claim(tx: Tx, user_id: int, claimed_by: int, now_ms: int) -> None:

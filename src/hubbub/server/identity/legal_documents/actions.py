@@ -32,26 +32,26 @@ def publish(call: Call, kind: DocumentKind, content: str, *, should_ask_users: b
     """Publish the next version of a document.
 
     Users must accept the first version, and later versions with `should_ask_users`."""
-    current = store.find_current(call.tx, kind)
-    version = 1 if current is None else current.version + 1
-    required_version = version if current is None or should_ask_users else current.required_version
+    current_row = store.find_current(call.tx, kind)
+    version = 1 if current_row is None else current_row.version + 1
+    required_version = version if current_row is None or should_ask_users else current_row.required_version
     row = DocumentRow(kind.value, version, required_version, content, call.now_ms)
     store.insert(call.tx, row)
     return row
 
 
-def require_accepted(call: Call, accepted: Mapping[str, int] | UnsetType) -> None:
+def require_accepted(call: Call, accepted_versions: Mapping[str, int] | UnsetType) -> None:
     """Reject a registration unless it accepts the current version of every document."""
-    versions = accepted if isinstance(accepted, Mapping) else {}
+    versions = accepted_versions if isinstance(accepted_versions, Mapping) else {}
     if any(versions.get(row.kind) != row.version for row in list_current(call)):
         raise errors.invalid(
             "accepted", "DOCUMENTS_NOT_ACCEPTED", "Read and accept the current terms and privacy notice."
         )
 
 
-def accept(call: Call, user_id: UserId, accepted: Mapping[str, int] | UnsetType) -> None:
+def accept(call: Call, user_id: UserId, accepted_versions: Mapping[str, int] | UnsetType) -> None:
     """Record the documents of which the user accepted the current version. Other versions are ignored."""
-    versions = accepted if isinstance(accepted, Mapping) else {}
+    versions = accepted_versions if isinstance(accepted_versions, Mapping) else {}
     for row in list_current(call):
         if versions.get(row.kind) == row.version:
             store.insert_acceptance(call.tx, user_id, AcceptanceRow(row.kind, row.version, call.now_ms))
@@ -59,10 +59,10 @@ def accept(call: Call, user_id: UserId, accepted: Mapping[str, int] | UnsetType)
 
 def list_unaccepted(call: Call, user_id: UserId) -> list[DocumentRow]:
     """Return the documents whose required version the user has not accepted."""
-    accepted: dict[str, int] = {}
+    accepted_versions: dict[str, int] = {}
     for acceptance in store.list_acceptances(call.tx, user_id):
-        accepted[acceptance.kind] = max(acceptance.version, accepted.get(acceptance.kind, 0))
-    return [row for row in list_current(call) if accepted.get(row.kind, 0) < row.required_version]
+        accepted_versions[acceptance.kind] = max(acceptance.version, accepted_versions.get(acceptance.kind, 0))
+    return [row for row in list_current(call) if accepted_versions.get(row.kind, 0) < row.required_version]
 
 
 def view(row: DocumentRow) -> wire.DocumentVersion:

@@ -34,8 +34,8 @@ def list_unaccepted_documents(call: Call) -> list[wire.DocumentVersion]:
 @handles(wire.ACCEPT_DOCUMENTS)
 def accept_documents(call: Call, body: wire.AcceptDocuments) -> None:
     """Accept documents as the current user."""
-    current = {row.kind: row.version for row in actions.list_current(call)}
-    if any(current.get(kind) != version for kind, version in body.accepted.items()):
+    current_versions = {row.kind: row.version for row in actions.list_current(call)}
+    if any(current_versions.get(kind) != version for kind, version in body.accepted.items()):
         raise errors.invalid(
             "accepted", "DOCUMENT_VERSION_INVALID", "A document has a newer version. Read it and try again."
         )

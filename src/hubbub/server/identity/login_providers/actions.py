@@ -107,21 +107,21 @@ def find_or_link(call: Call, provider: LoginProviderConfig, user: ProviderUser) 
 
 def link(call: Call, provider: LoginProviderConfig, user: ProviderUser, user_id: UserId) -> LoginIdentityRow:
     """Link an identity to an existing account and report it, or raise a form error."""
-    existing = store.find_by_subject(call.tx, user.issuer, user.subject)
-    if existing is not None:
-        if existing.user_id == user_id:
-            return existing
+    existing_identity = store.find_by_subject(call.tx, user.issuer, user.subject)
+    if existing_identity is not None:
+        if existing_identity.user_id == user_id:
+            return existing_identity
         raise errors.invalid(
             "code", "IDENTITY_IN_USE", "This login is linked to another account. Unlink it there first."
         )
     if len(store.list_by_user(call.tx, user_id)) >= wire.LOGIN_IDENTITIES_MAX:
         raise errors.invalid("code", "IDENTITIES_MAX", "Your account has too many linked logins. Unlink one first.")
-    row = _insert(call, user.issuer, user.subject, user.label, user_id)
+    row = _insert_identity(call, user.issuer, user.subject, user.label, user_id)
     call.notify(IdentityLinked(user_id=user_id, provider_name=provider.name))
     return row
 
 
-def _insert(call: Call, issuer: str, subject: str, name: str, user_id: UserId) -> LoginIdentityRow:
+def _insert_identity(call: Call, issuer: str, subject: str, name: str, user_id: UserId) -> LoginIdentityRow:
     row = LoginIdentityRow(
         id=call.new_id(Snowflake),
         user_id=user_id,
@@ -143,7 +143,7 @@ def unlink(call: Call, identity_id: int) -> None:
     if not accounts.logins.has_password(call, call.user_id) and len(store.list_by_user(call.tx, call.user_id)) == 1:
         raise errors.FORBIDDEN(message="This is your only way to log in. Set a password first.")
     store.delete(call.tx, row.id)
-    call.notify(IdentityUnlinked(user_id=call.user_id, provider_name=_resolve_name(call, row.issuer)))
+    call.notify(IdentityUnlinked(user_id=call.user_id, provider_name=_resolve_provider_name(call, row.issuer)))
 
 
 # Registration
@@ -167,9 +167,12 @@ def start_registration(call: Call, provider: LoginProviderConfig, user: Provider
     )
     expires_ms = call.now_ms + wire.PROVIDER_REGISTRATION_SECONDS * 1000
     store.insert_registration(call.tx, hash_token(ticket), row, expires_ms, call.now_ms)
-    is_free = bool(user.username) and users.names.find_by_username(call.tx, user.username) is None
+    is_username_free = bool(user.username) and users.names.find_by_username(call.tx, user.username) is None
     return wire.ProviderRegistration(
-        ticket=ticket, username=user.username if is_free else "", global_name=user.global_name, email=user.email
+        ticket=ticket,
+        username=user.username if is_username_free else "",
+        global_name=user.global_name,
+        email=user.email,
     )
 
 
@@ -177,8 +180,8 @@ def register(call: Call, body: wire.RegisterWithProvider, locale: str) -> tuple[
     """Create the account of an identity, without a password.
 
     Return its ID and whether an operator has to approve it."""
-    digest = hash_token(body.ticket)
-    row = store.find_registration(call.tx, digest, call.now_ms)
+    ticket_hash = hash_token(body.ticket)
+    row = store.find_registration(call.tx, ticket_hash, call.now_ms)
     provider = None if row is None else call.config.login.find(row.provider_id)
     if row is None or provider is None or store.find_by_subject(call.tx, row.issuer, row.subject) is not None:
         raise errors.invalid("ticket", "PROVIDER_TICKET_INVALID", "The login has expired. Start again.")
@@ -186,7 +189,7 @@ def register(call: Call, body: wire.RegisterWithProvider, locale: str) -> tuple[
     legal_documents.require_accepted(call, body.accepted)
     is_pending = not provider.auto_register and registration.use_invite(call, body.invite)
     email = row.email
-    is_confirmed = provider.trust_email and bool(row.email_verified)
+    is_email_confirmed = provider.trust_email and bool(row.email_verified)
     if not provider.auto_register:
         registration.require_email_allowed(call, email)
     # The user does not choose the address here, so a used address is left out instead of rejected.
@@ -196,15 +199,15 @@ def register(call: Call, body: wire.RegisterWithProvider, locale: str) -> tuple[
         call,
         body.username,
         email=email,
-        is_email_confirmed=is_confirmed,
+        is_email_confirmed=is_email_confirmed,
         global_name=body.global_name,
         locale=locale,
     )
-    store.delete_registration(call.tx, digest)
+    store.delete_registration(call.tx, ticket_hash)
     legal_documents.accept(call, user.id, body.accepted)
-    identity = _insert(call, row.issuer, row.subject, row.name, user.id)
+    identity = _insert_identity(call, row.issuer, row.subject, row.name, user.id)
     store.record_use(call.tx, identity.id, call.now_ms)
-    call.notify(accounts.signals.AccountRegistered(user_id=user.id, email=None if is_confirmed else user.email))
+    call.notify(accounts.signals.AccountRegistered(user_id=user.id, email=None if is_email_confirmed else user.email))
     return user.id, is_pending
 
 
@@ -217,14 +220,14 @@ def view(call: Call, row: LoginIdentityRow) -> wire.LoginIdentity:
     return wire.LoginIdentity(
         id=Snowflake(row.id),
         provider_id=None if provider is None else provider.id,
-        provider_name=_resolve_name(call, row.issuer),
+        provider_name=_resolve_provider_name(call, row.issuer),
         name=row.name,
         created_at=codec.timestamp(row.created_ms),
         last_used_at=None if row.used_ms is None else codec.timestamp(row.used_ms),
     )
 
 
-def _resolve_name(call: Call, issuer: str) -> str:
+def _resolve_provider_name(call: Call, issuer: str) -> str:
     provider = call.config.login.find_by_issuer(issuer)
     return issuer if provider is None else provider.name
 

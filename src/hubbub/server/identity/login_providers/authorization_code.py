@@ -32,7 +32,7 @@ async def build_login_url(
     operation: AsyncOperation, provider: LoginProviderConfig, attempt: AttemptRow, state: str, web_url: str, now_ms: int
 ) -> str:
     """Return the URL at which the user logs in. A user who links an identity has to log in again at the provider."""
-    discovery = await _discover(operation, provider, now_ms)
+    discovery = await _fetch_discovery(operation, provider, now_ms)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).rstrip(b"=").decode()
     query = {
         "response_type": "code",
@@ -53,8 +53,8 @@ async def build_logout_url(
     operation: AsyncOperation, provider: LoginProviderConfig, web_url: str, now_ms: int
 ) -> str | None:
     """Return the URL that ends the session at the provider, or None if the provider has none."""
-    discovery = await _discover(operation, provider, now_ms)
-    if not _is_endpoint(provider, discovery.end_session_endpoint):
+    discovery = await _fetch_discovery(operation, provider, now_ms)
+    if not _is_usable_endpoint(provider, discovery.end_session_endpoint):
         return None
     query = {"client_id": provider.client_id, "post_logout_redirect_uri": f"{web_url}/login"}
     return _add_query(discovery.end_session_endpoint, query)
@@ -69,17 +69,17 @@ async def redeem_code(
     now_ms: int,
 ) -> ProviderUser:
     """Exchange a code for an ID token and return its user, or raise a form error."""
-    discovery = await _discover(operation, provider, now_ms)
+    discovery = await _fetch_discovery(operation, provider, now_ms)
     if body.iss != provider.issuer and (isinstance(body.iss, str) or discovery.has_response_issuer):
         log.warning("A response for the login provider %s has another issuer", provider.id)
-        raise _failed_error()
+        raise _login_failed_error()
     tokens = await _request_tokens(operation, provider, discovery, attempt, body.code, web_url)
     try:
         token = identity_providers.jwts.parse_token(claims.read_text(tokens, "id_token"))
         if token.issuer != provider.issuer:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
         if (
-            provider.client_id not in token.audience
+            provider.client_id not in token.audiences
             or token.claims.get("azp", provider.client_id) != provider.client_id
         ):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
@@ -88,15 +88,15 @@ async def redeem_code(
         identity_providers.jwts.require_valid_claims(token, now_ms)
     except ApiError as error:
         log.warning("The ID token of the login provider %s is invalid: %s", provider.id, error.describe())
-        raise _failed_error() from None
+        raise _login_failed_error() from None
     if not hmac.compare_digest(claims.read_text(token.claims, "nonce").encode(), attempt.nonce.encode()):
         log.warning("The ID token of the login provider %s has another nonce", provider.id)
-        raise _failed_error()
+        raise _login_failed_error()
     if len(token.subject) > SUBJECT_MAX or not (token.subject.isascii() and token.subject.isprintable()):
         log.warning("The ID token of the login provider %s has an invalid subject", provider.id)
-        raise _failed_error()
+        raise _login_failed_error()
     all_claims = token.claims
-    if claims.needs_userinfo(provider, all_claims) and _is_endpoint(provider, discovery.userinfo_endpoint):
+    if claims.needs_userinfo(provider, all_claims) and _is_usable_endpoint(provider, discovery.userinfo_endpoint):
         userinfo = await _request_userinfo(operation, discovery, claims.read_text(tokens, "access_token"))
         # A response for another user may have been substituted (OpenID Connect Core 5.3.2).
         if userinfo.get("sub") == token.subject:
@@ -104,17 +104,17 @@ async def redeem_code(
     return claims.read_user(provider, token.subject, all_claims)
 
 
-async def _discover(
+async def _fetch_discovery(
     operation: AsyncOperation, provider: LoginProviderConfig, now_ms: int
 ) -> identity_providers.oidc.Discovery:
     cache = operation.outbound.operator_client.cache
     try:
-        discovery = await identity_providers.oidc.fetch_discovery(cache, provider.issuer, now_ms, strict=False)
+        discovery = await identity_providers.oidc.fetch_discovery(cache, provider.issuer, now_ms, is_strict=False)
     except ApiError:
         log.warning("The discovery document of the login provider %s cannot be used", provider.id)
         raise unreachable_error() from None
     endpoints = (discovery.authorization_endpoint, discovery.token_endpoint, discovery.jwks_uri)
-    if not all(_is_endpoint(provider, url) for url in endpoints):
+    if not all(_is_usable_endpoint(provider, url) for url in endpoints):
         log.warning("The discovery document of the login provider %s has an invalid endpoint", provider.id)
         raise unreachable_error()
     return discovery
@@ -128,7 +128,7 @@ async def _request_tokens(
     code: str,
     web_url: str,
 ) -> dict[str, Any]:
-    form = {
+    form_fields = {
         "grant_type": "authorization_code",
         "code": code,
         "redirect_uri": _build_redirect_uri(provider, web_url),
@@ -136,19 +136,19 @@ async def _request_tokens(
     }
     headers = {**DOCUMENT_HEADERS, "Content-Type": "application/x-www-form-urlencoded"}
     if provider.client_secret is None:
-        form["client_id"] = provider.client_id
+        form_fields["client_id"] = provider.client_id
     elif "client_secret_basic" in discovery.token_endpoint_auth_methods_supported:
         # RFC 6749 2.3.1 encodes both parts like form values.
         credentials = f"{quote_plus(provider.client_id)}:{quote_plus(provider.client_secret)}"
         headers["Authorization"] = f"Basic {base64.b64encode(credentials.encode()).decode()}"
     else:
-        form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
+        form_fields |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
     try:
         response = await operation.outbound.operator_client.request(
             "POST",
             discovery.token_endpoint,
             headers=headers,
-            body=urlencode(form).encode(),
+            body=urlencode(form_fields).encode(),
             timeout_seconds=TIMEOUT_SECONDS,
         )
     except UnreachableError as error:
@@ -161,7 +161,7 @@ async def _request_tokens(
             response.status,
             claims.read_text(_decode_object(response), "error")[:64] or "without an error code",
         )
-        raise _failed_error()
+        raise _login_failed_error()
     return _decode_object(response)
 
 
@@ -188,7 +188,7 @@ def _decode_object(response: OutboundResponse) -> dict[str, Any]:
         return {}
 
 
-def _is_endpoint(provider: LoginProviderConfig, url: str) -> bool:
+def _is_usable_endpoint(provider: LoginProviderConfig, url: str) -> bool:
     """Return whether a URL of the discovery document can be used: with https if the issuer has it."""
     try:
         parts = urlsplit(url)
@@ -215,7 +215,7 @@ def unreachable_error() -> ApiError:
     )
 
 
-def _failed_error() -> ApiError:
+def _login_failed_error() -> ApiError:
     return errors.invalid(
         "code", "PROVIDER_LOGIN_FAILED", "The login provider did not confirm your login. Start again."
     )

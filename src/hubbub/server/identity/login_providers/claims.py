@@ -8,7 +8,7 @@ from hubbub.protocol.resources.accounts import EMAIL_MAX
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX, USERNAME_MAX, USERNAME_MIN
 from hubbub.server.core.login_config import LoginProviderConfig
 
-_EMAIL: Final = re.compile(r"[^@\s\"(),:;<>\[\\\]]+@([^@\s\"(),:;<>\[\\\]]+)")
+_EMAIL_PATTERN: Final = re.compile(r"[^@\s\"(),:;<>\[\\\]]+@([^@\s\"(),:;<>\[\\\]]+)")
 
 
 class ProviderUser(NamedTuple):
@@ -37,7 +37,7 @@ class ProviderUser(NamedTuple):
 def read_user(provider: LoginProviderConfig, subject: str, claims: Mapping[str, Any]) -> ProviderUser:
     """Build a user from the claims of an ID token and of the userinfo endpoint."""
     email = read_text(claims, provider.email_claim).lower()
-    if len(email) > EMAIL_MAX or _EMAIL.fullmatch(email) is None:
+    if len(email) > EMAIL_MAX or _EMAIL_PATTERN.fullmatch(email) is None:
         email = ""
     methods = claims.get("amr")
     return ProviderUser(
@@ -60,16 +60,16 @@ def merge(userinfo: Mapping[str, Any], token_claims: Mapping[str, Any]) -> dict[
     """Return the claims of an ID token, completed by the claims of the userinfo endpoint.
 
     A verification of the userinfo endpoint does not apply to another address of the ID token."""
-    merged = {**userinfo, **token_claims}
-    if merged.get("email") != userinfo.get("email") and "email_verified" not in token_claims:
-        merged.pop("email_verified", None)
-    return merged
+    merged_claims = {**userinfo, **token_claims}
+    if merged_claims.get("email") != userinfo.get("email") and "email_verified" not in token_claims:
+        merged_claims.pop("email_verified", None)
+    return merged_claims
 
 
 def needs_userinfo(provider: LoginProviderConfig, claims: Mapping[str, Any]) -> bool:
     """Return whether a claim that the settings map is missing, so that the userinfo endpoint may have it."""
-    names = {provider.username_claim, provider.name_claim, provider.email_claim}
-    return any(name not in claims for name in names)
+    claim_names = {provider.username_claim, provider.name_claim, provider.email_claim}
+    return any(name not in claims for name in claim_names)
 
 
 def is_allowed(provider: LoginProviderConfig, user: ProviderUser) -> bool:
@@ -92,5 +92,5 @@ def suggest_username(text: str) -> str:
 
 def read_text(claims: Mapping[str, Any], name: str) -> str:
     """Return a claim that is a text, trimmed; an empty string if it is missing or has another type."""
-    value = claims.get(name)
-    return value.replace("\x00", "").strip() if isinstance(value, str) else ""
+    claim = claims.get(name)
+    return claim.replace("\x00", "").strip() if isinstance(claim, str) else ""

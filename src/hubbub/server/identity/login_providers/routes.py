@@ -30,10 +30,10 @@ def list_login_providers(call: Call) -> list[wire.LoginProvider]:
 @handles(wire.START_PROVIDER_LOGIN)
 async def start_provider_login(operation: AsyncOperation, provider_id: str) -> wire.ProviderLoginStart:
     """Start a login at a provider."""
-    return await _start(operation, provider_id, None)
+    return await _start_login(operation, provider_id, None)
 
 
-async def _start(operation: AsyncOperation, provider_id: str, user_id: UserId | None) -> wire.ProviderLoginStart:
+async def _start_login(operation: AsyncOperation, provider_id: str, user_id: UserId | None) -> wire.ProviderLoginStart:
     provider, web_url, now_ms = await operation.read(
         lambda call: (actions.require_provider(call, provider_id), call.config.web_url, call.now_ms)
     )
@@ -44,7 +44,7 @@ async def _start(operation: AsyncOperation, provider_id: str, user_id: UserId | 
     return wire.ProviderLoginStart(ticket=ticket, url=url)
 
 
-async def _complete(
+async def _redeem_response(
     operation: AsyncOperation, body: wire.CompleteProviderLogin, user_id: UserId | None
 ) -> tuple[LoginProviderConfig, ProviderUser]:
     """Return the provider and its user for the response of the provider, or raise a form error."""
@@ -69,7 +69,7 @@ async def auth_login_with_provider(
     If the identity has no account, the response contains a registration instead of a token. The account's
     two-factor code is required unless the operator trusts the methods that the provider reports.
     """
-    provider, user = await _complete(operation, body, None)
+    provider, user = await _redeem_response(operation, body, None)
 
     def complete_login(call: Call) -> wire.ProviderLoginResult:
         row = actions.find_or_link(call, provider, user)
@@ -126,14 +126,14 @@ def get_login_methods(call: Call) -> wire.LoginMethods:
 async def start_identity_link(operation: AsyncOperation, body: wire.StartIdentityLink) -> wire.ProviderLoginStart:
     """Start linking an identity at a provider to the current user."""
     user_id = await accounts.logins.require_reauthentication(operation, body.password)
-    return await _start(operation, body.provider_id, user_id)
+    return await _start_login(operation, body.provider_id, user_id)
 
 
 @handles(wire.CREATE_LOGIN_IDENTITY)
 async def create_login_identity(operation: AsyncOperation, body: wire.CompleteProviderLogin) -> wire.LoginIdentity:
     """Link an identity with the response of a provider."""
     user_id = await operation.read(lambda call: call.user_id)
-    provider, user = await _complete(operation, body, user_id)
+    provider, user = await _redeem_response(operation, body, user_id)
     return await operation.write(lambda call: actions.view(call, actions.link(call, provider, user, call.user_id)))
 
 

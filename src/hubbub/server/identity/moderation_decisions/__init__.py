@@ -19,7 +19,7 @@ from hubbub.server.identity.moderation_decisions.store import (
     list_page,
     set_context,
 )
-from hubbub.server.identity.moderation_decisions.views import administered, export_data
+from hubbub.server.identity.moderation_decisions.views import administered_decisions, export_data
 from hubbub.server.identity.users.signals import UserDeleted
 
 
@@ -34,7 +34,7 @@ def _on_account_unbanned(call: Call, signal: AccountUnbanned) -> None:
 
 
 def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
-    store.delete_of_user(call.tx, signal.user_id)
+    store.delete_user_decisions(call.tx, signal.user_id)
 
 
 SLICE = Slice(
@@ -51,7 +51,7 @@ SLICE = Slice(
 __all__ = [
     "DecisionRow",
     "SLICE",
-    "administered",
+    "administered_decisions",
     "decide_appeal",
     "delete_expired",
     "describe_appeal",

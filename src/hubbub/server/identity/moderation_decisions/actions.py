@@ -96,16 +96,16 @@ def decide_appeal(call: Call, row: DecisionRow, *, is_granted: bool, note: str |
         now_ms=call.now_ms,
     )
     user = users.find(call.tx, row.user_id)
-    name = "" if user is None else user.username
+    username = "" if user is None else user.username
     administration.audit.log_action(
-        call, f"appeal.{outcome.value}", "user", target_id=row.user_id, target_name=name, reason=note
+        call, f"appeal.{outcome.value}", "user", target_id=row.user_id, target_name=username, reason=note
     )
     if is_granted:
-        _reverse(call, row)
+        _reverse_decision(call, row)
     if user is not None and (is_granted or row.action != DecisionAction.SUSPEND_USER):
-        answer = "" if note is None else f"\n> {note}"
-        result = "granted your appeal and reversed the decision" if is_granted else "rejected your appeal"
-        ports.send_notice(call, row.user_id, f"The operators of this server {result}.{answer}")
+        quoted_note = "" if note is None else f"\n> {note}"
+        outcome_phrase = "granted your appeal and reversed the decision" if is_granted else "rejected your appeal"
+        ports.send_notice(call, row.user_id, f"The operators of this server {outcome_phrase}.{quoted_note}")
     return require_decision(call, row.id)
 
 
@@ -134,7 +134,7 @@ def _require_other_operator(call: Call, row: DecisionRow, user_id: UserId) -> No
             raise errors.FORBIDDEN(message="You made this decision. Another operator decides about the appeal.")
 
 
-def _reverse(call: Call, row: DecisionRow) -> None:
+def _reverse_decision(call: Call, row: DecisionRow) -> None:
     user = users.find(call.tx, row.user_id)
     if row.action == DecisionAction.SUSPEND_USER and user is not None:
         administration.accounts.unsuspend(call, user, reason="The appeal was granted.")

@@ -17,7 +17,7 @@ def list_decisions(call: Call, query: wire.ListDecisions) -> list[wire.Administe
         before_id=query.before,
         limit=query.limit,
     )
-    return views.administered(call, rows)
+    return views.administered_decisions(call, rows)
 
 
 @handles(wire.DECIDE_APPEAL)
@@ -29,4 +29,4 @@ def decide_appeal(call: Call, decision_id: Snowflake, body: wire.DecideAppeal) -
     row = actions.decide_appeal(
         call, actions.require_decision(call, decision_id), is_granted=body.grant, note=body.note
     )
-    return views.administered(call, [row])[0]
+    return views.administered_decisions(call, [row])[0]

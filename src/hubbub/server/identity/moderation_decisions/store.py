@@ -121,7 +121,7 @@ def revoke_suspensions(tx: Tx, user_id: int, now_ms: int) -> None:
     )
 
 
-def delete_of_user(tx: Tx, user_id: int) -> None:
+def delete_user_decisions(tx: Tx, user_id: int) -> None:
     """Delete all decisions about an account."""
     tx.run("DELETE FROM moderation_decisions WHERE user_id = ?", user_id)
 

@@ -18,20 +18,20 @@ EXPORT_MAX = 1000
 
 def decision(row: DecisionRow) -> wire.ModerationDecision:
     """Build the wire model of a decision for the affected account."""
-    return wire.ModerationDecision(**_fields(row))
+    return wire.ModerationDecision(**_decision_fields(row))
 
 
-def administered(call: Call, rows: Sequence[DecisionRow]) -> list[wire.AdministeredDecision]:
+def administered_decisions(call: Call, rows: Sequence[DecisionRow]) -> list[wire.AdministeredDecision]:
     """Build the wire models of decisions for operators."""
     user_ids = [user_id for row in rows for user_id in (row.user_id, row.operator_id) if user_id is not None]
-    names = {user_id: user.username for user_id, user in users.find_many(call.tx, user_ids).items()}
+    usernames_by_id = {user_id: user.username for user_id, user in users.find_many(call.tx, user_ids).items()}
     return [
         wire.AdministeredDecision(
-            **_fields(row),
+            **_decision_fields(row),
             user_id=UserId(row.user_id),
-            username=names.get(row.user_id),
+            username=usernames_by_id.get(row.user_id),
             operator_id=None if row.operator_id is None else UserId(row.operator_id),
-            operator_name=None if row.operator_id is None else names.get(row.operator_id),
+            operator_name=None if row.operator_id is None else usernames_by_id.get(row.operator_id),
             case_id=None if row.case_id is None else Snowflake(row.case_id),
         )
         for row in rows
@@ -44,7 +44,7 @@ def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
     return {"moderation_decisions": [decision(row) for row in rows]}
 
 
-def _fields(row: DecisionRow) -> dict[str, Any]:
+def _decision_fields(row: DecisionRow) -> dict[str, Any]:
     return {
         "id": Snowflake(row.id),
         "action": DecisionAction(row.action),
@@ -53,11 +53,11 @@ def _fields(row: DecisionRow) -> dict[str, Any]:
         "created_at": codec.timestamp(row.created_ms),
         "ends_at": None if row.ends_ms is None else codec.timestamp(row.ends_ms),
         "revoked": row.revoked_ms is not None,
-        "appeal": _appeal(row),
+        "appeal": _appeal_view(row),
     }
 
 
-def _appeal(row: DecisionRow) -> wire.Appeal | None:
+def _appeal_view(row: DecisionRow) -> wire.Appeal | None:
     if row.appeal is None or row.appealed_ms is None:
         return None
     return wire.Appeal(

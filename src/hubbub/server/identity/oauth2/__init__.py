@@ -17,11 +17,11 @@ from hubbub.server.identity.users.signals import UserDeleted
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
     """Approve restricted scopes for an application; raise ValueError for an unknown scope."""
-    names = list(scopes)
-    for scope in names:
+    scope_names = list(scopes)
+    for scope in scope_names:
         if scope not in SCOPES:
             raise ValueError(f"unknown scope: {scope}")
-    _insert_approved_scopes(call.tx, application_id, names)
+    _insert_approved_scopes(call.tx, application_id, scope_names)
 
 
 def _ready_fields(call: Call) -> dict[str, Any]:

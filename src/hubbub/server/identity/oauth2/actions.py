@@ -58,12 +58,12 @@ def grant_authorization(
     guild_fields = {} if guild_id is None else {"guild_id": str(int(guild_id)), "permissions": str(permissions)}
     assert request.redirect_uri is not None
     if request.response_type == "token":
-        issued = issue_tokens(call, request.application, call.user_id, request.scopes, with_refresh_token=False)
+        token_result = issue_tokens(call, request.application, call.user_id, request.scopes, with_refresh_token=False)
         fields = {
-            "token_type": issued.token_type,
-            "access_token": issued.access_token,
-            "expires_in": str(issued.expires_in),
-            "scope": issued.scope,
+            "token_type": token_result.token_type,
+            "access_token": token_result.access_token,
+            "expires_in": str(token_result.expires_in),
+            "scope": token_result.scope,
             **guild_fields,
         }
         return redirects.with_fragment(request.redirect_uri, fields | _response_fields(call, request))
@@ -152,12 +152,12 @@ def _issue_code(
 
 def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tuple[str, ...]) -> None:
     """Store a user's authorization of an application. The scopes are added to the scopes that the user granted before."""
-    previous = store.find_authorization(call.tx, user_id, application.id)
-    granted_scopes = parse_scopes(f"{previous.scopes if previous is not None else ''} {' '.join(scopes)}")
+    previous_row = store.find_authorization(call.tx, user_id, application.id)
+    granted_scopes = parse_scopes(f"{previous_row.scopes if previous_row is not None else ''} {' '.join(scopes)}")
     store.upsert_authorization(
         call.tx,
         AuthorizationRow(
-            id=previous.id if previous is not None else call.new_id(Snowflake),
+            id=previous_row.id if previous_row is not None else call.new_id(Snowflake),
             user_id=user_id,
             application_id=application.id,
             scopes=" ".join(granted_scopes),
@@ -286,12 +286,12 @@ def rotate_refresh_token(
     auth.delete_access_token(call.tx, row.user_id, row.family_id)
     auth.publish_actor_changed(call.tx, row.user_id)
     listed_scopes = tuple(name for name in scopes if name not in hidden_scopes)
-    kept_scopes = tuple(name for name in hidden_scopes if name in granted_scopes)
+    kept_hidden_scopes = tuple(name for name in hidden_scopes if name in granted_scopes)
     result = issue_tokens(
         call,
         application,
         row.user_id,
-        listed_scopes + kept_scopes,
+        listed_scopes + kept_hidden_scopes,
         with_refresh_token=True,
         refresh_scopes=granted_scopes,
         family_id=row.family_id,

@@ -68,12 +68,12 @@ def exchange_grant(
     With an external credential, the user's account is also linked with the identity of the credential."""
     if body.grant_type is UNSET:
         raise invalid_request("grant_type is required")
-    grant = _GRANTS.get(body.grant_type)
-    if grant is None:
+    exchange = _GRANT_FUNCTIONS.get(body.grant_type)
+    if exchange is None:
         raise OAuthError(wire.UNSUPPORTED_GRANT_TYPE, "The grant type is not supported")
     requires_secret = body.grant_type == "client_credentials"
     client = clients.require_client(call, body.client_id, body.client_secret, requires_secret=requires_secret)
-    return grant(call, client, body, credential)
+    return exchange(call, client, body, credential)
 
 
 def resolve_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
@@ -91,12 +91,14 @@ def resolve_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRo
         raise invalid_request("external_auth_token is empty or too long")
     client = clients.require_client(call, body.client_id, body.client_secret)
     if body.grant_type == wire.DEVICE_GRANT:
-        device = store.find_device(call.tx, body.device_code) if isinstance(body.device_code, str) else None
-        is_valid = device is not None and device.application_id == client.id and device.state == "granted"
+        device_row = store.find_device(call.tx, body.device_code) if isinstance(body.device_code, str) else None
+        is_grant_valid = (
+            device_row is not None and device_row.application_id == client.id and device_row.state == "granted"
+        )
     else:
-        code = store.find_code(call.tx, body.code) if isinstance(body.code, str) else None
-        is_valid = code is not None and code.application_id == client.id and code.family_id is None
-    return client if is_valid else None
+        code_row = store.find_code(call.tx, body.code) if isinstance(body.code, str) else None
+        is_grant_valid = code_row is not None and code_row.application_id == client.id and code_row.family_id is None
+    return client if is_grant_valid else None
 
 
 def _link_account(call: Call, client: ApplicationRow, user_id: int, credential: ExternalCredential | None) -> None:
@@ -157,8 +159,8 @@ def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, has_secret: bo
         return
     if verifier is UNSET or _VERIFIER_PATTERN.fullmatch(verifier) is None:
         raise invalid_grant('Invalid "code_verifier" in request.')
-    digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
-    if not hmac.compare_digest(digest, row.code_challenge.encode()):
+    computed_challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
+    if not hmac.compare_digest(computed_challenge, row.code_challenge.encode()):
         raise invalid_grant('Invalid "code_verifier" in request.')
 
 
@@ -260,7 +262,7 @@ def _exchange_device_code(
 
 _GrantFunction = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], ExchangeOutcome]
 
-_GRANTS: Final[dict[str, _GrantFunction]] = {
+_GRANT_FUNCTIONS: Final[dict[str, _GrantFunction]] = {
     "authorization_code": _exchange_authorization_code,
     "refresh_token": _exchange_refresh_token,
     "client_credentials": _exchange_client_credentials,
@@ -300,13 +302,15 @@ def revoke_tokens(call: Call, body: wire.RevokeRequest) -> None:
     Raise if the token belongs to another client."""
     client = clients.require_client(call, body.client_id, body.client_secret)
     token = _require_parameter("token", body.token)
-    owner = store.find_access_token_owner(call.tx, token)
-    if owner is None:
-        refresh = store.find_refresh_token(call.tx, token)
-        owner = None if refresh is None else (refresh.user_id, refresh.application_id)
-    if owner is None:
+    token_owner = store.find_access_token_owner(call.tx, token)
+    if token_owner is None:
+        refresh_token_row = store.find_refresh_token(call.tx, token)
+        token_owner = (
+            None if refresh_token_row is None else (refresh_token_row.user_id, refresh_token_row.application_id)
+        )
+    if token_owner is None:
         return
-    user_id, application_id = owner
+    user_id, application_id = token_owner
     if application_id != client.id:
         raise OAuthError(wire.UNAUTHORIZED_CLIENT, "The token was issued to another client")
     actions.deauthorize(call, user_id, application_id)

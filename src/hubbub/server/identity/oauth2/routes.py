@@ -100,15 +100,15 @@ async def _verify_external_credential(operation: AsyncOperation, body: wire.Toke
     client = await operation.read(lambda call: grants.resolve_linking_client(call, body))
     if client is None or not isinstance(auth_type, str) or not isinstance(token, str):
         return None
-    if auth_type not in identity_providers.PROVIDERS:
+    if auth_type not in identity_providers.VERIFIERS:
         return ExternalCredential(verified=None, token=token)
     try:
-        verified = await identity_providers.verify(operation, client.id, auth_type, token)
+        verified_identity = await identity_providers.verify(operation, client.id, auth_type, token)
     except errors.ApiError as error:
         if identity_providers.is_credential_error(error):
             raise identity_providers.InvalidCredential() from None
         raise
-    return ExternalCredential(verified=verified, token="")
+    return ExternalCredential(verified=verified_identity, token="")
 
 
 @handles(wire.REVOKE_OAUTH2_TOKEN)

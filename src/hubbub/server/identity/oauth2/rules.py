@@ -31,7 +31,7 @@ from hubbub.server.identity.oauth2.client_requests.oauth_errors import (
     unknown_client,
 )
 
-TEXT_MAX: Final = 2048
+PARAMETER_LENGTH_MAX: Final = 2048
 """Maximum length of `state` and `nonce` in characters."""
 
 _CHALLENGE_PATTERN: Final = re.compile(wire.CHALLENGE_PATTERN, re.ASCII)
@@ -89,7 +89,7 @@ def _error_redirect_url(call: Call, query: wire.AuthorizeQuery, row: Application
     except OAuthError:
         return None
     fields = {"error": error.error, "error_description": error.description, "iss": call.config.web_url}
-    if isinstance(query.state, str) and len(query.state) <= TEXT_MAX:
+    if isinstance(query.state, str) and len(query.state) <= PARAMETER_LENGTH_MAX:
         fields["state"] = query.state
     assert redirect_uri is not None
     append_fields = redirects.with_fragment if query.response_type == "token" else redirects.with_query
@@ -99,12 +99,12 @@ def _error_redirect_url(call: Call, query: wire.AuthorizeQuery, row: Application
 def _validate_request(
     call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
 ) -> AuthorizationRequest:
-    for name in ("state", "nonce"):
-        value = getattr(query, name)
-        if isinstance(value, str) and len(value) > TEXT_MAX:
-            raise invalid_request(f"{name} is too long")
+    for parameter in ("state", "nonce"):
+        value = getattr(query, parameter)
+        if isinstance(value, str) and len(value) > PARAMETER_LENGTH_MAX:
+            raise invalid_request(f"{parameter} is too long")
     requested_type = integration_type if integration_type is not UNSET else query.integration_type
-    scopes, permissions = _requested_scopes(query, row, requested_type)
+    scopes, permissions = _resolve_scopes_and_permissions(query, row, requested_type)
     require_scopes(call, row, scopes)
     require_family_head(row, scopes)
     response_type = _require_response_type(query, row, scopes)
@@ -143,23 +143,23 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
     for scope in scopes:
         if scope not in SCOPES:
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
-    unapproved = missing_approvals(scopes, row.flags, ())
+    unapproved_scopes = missing_approvals(scopes, row.flags, ())
     if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.is_active(call.now_ms):
         # Before `RELATIONSHIPS_FOR_ACTIVITIES`, an activity needed an approval for the scope. Since then, accepting the
         # social layer terms is enough.
-        unapproved += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
-    if unapproved:
+        unapproved_scopes += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
+    if unapproved_scopes:
         approved_scopes = store.list_approved_scopes(call.tx, row.id)
-        unapproved = [scope for scope in dict.fromkeys(unapproved) if scope not in approved_scopes]
-        if unapproved and _is_tester(call, row):
-            unapproved = [scope for scope in unapproved if scope not in TESTER_SCOPES]
-    if unapproved:
-        raise invalid_scope(f"The application is not approved for {' '.join(unapproved)}")
+        unapproved_scopes = [scope for scope in dict.fromkeys(unapproved_scopes) if scope not in approved_scopes]
+        if unapproved_scopes and _is_developer_or_tester(call, row):
+            unapproved_scopes = [scope for scope in unapproved_scopes if scope not in TESTER_SCOPES]
+    if unapproved_scopes:
+        raise invalid_scope(f"The application is not approved for {' '.join(unapproved_scopes)}")
     if Scope.BOT in scopes and row.bot_id is None:
         raise invalid_scope("The application has no bot")
 
 
-def _is_tester(call: Call, row: ApplicationRow) -> bool:
+def _is_developer_or_tester(call: Call, row: ApplicationRow) -> bool:
     """Return whether the caller is the application's owner, a member of its team or one of its testers."""
     actor = call.actor_or_none
     if actor is None or actor.kind != "user":
@@ -194,7 +194,7 @@ def describe_scopes(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
     return [wire.ScopeDescription(name=scope, description=SCOPES[scope].description) for scope in scopes]
 
 
-def _requested_scopes(
+def _resolve_scopes_and_permissions(
     query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
 ) -> tuple[tuple[str, ...], int]:
     """Return the requested scopes and bot permissions. A query without scopes requests the scopes of the install parameters.

@@ -193,7 +193,7 @@ def filter_authorized(tx: Tx, application_ids: Sequence[int], user_ids: Iterable
 
 def list_user_applications(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return the (user ID, application ID) pairs of the authorizations and access tokens of the users `user_ids`."""
-    unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
+    unique_ids, user_application_pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(unique_ids):
         rows = tx.all(
             f"SELECT user_id, application_id FROM authorizations WHERE user_id IN ({placeholders(batch)}) "
@@ -202,8 +202,8 @@ def list_user_applications(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, i
             *batch,
             *batch,
         )
-        pairs += [(row[0], row[1]) for row in rows]
-    return pairs
+        user_application_pairs += [(row[0], row[1]) for row in rows]
+    return user_application_pairs
 
 
 def upsert_authorization(tx: Tx, row: AuthorizationRow) -> None:
@@ -362,10 +362,10 @@ def list_token_family_ids(tx: Tx, user_id: int, application_id: int) -> list[int
 
 def has_valid_tokens(tx: Tx, user_id: int, application_id: int, now_ms: int) -> bool:
     """Return whether an application has a valid access token or refresh token of a user."""
-    unexpired = "user_id = ? AND application_id = ? AND (expires_ms IS NULL OR expires_ms > ?)"
+    unexpired_condition = "user_id = ? AND application_id = ? AND (expires_ms IS NULL OR expires_ms > ?)"
     sql = (
-        f"SELECT 1 FROM refresh_tokens WHERE {unexpired} AND used_ms IS NULL "
-        f"UNION ALL SELECT 1 FROM tokens WHERE {unexpired} AND kind = 'bearer' LIMIT 1"
+        f"SELECT 1 FROM refresh_tokens WHERE {unexpired_condition} AND used_ms IS NULL "
+        f"UNION ALL SELECT 1 FROM tokens WHERE {unexpired_condition} AND kind = 'bearer' LIMIT 1"
     )
     return tx.value(sql, *(user_id, application_id, now_ms) * 2) is not None
 

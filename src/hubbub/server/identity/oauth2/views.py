@@ -52,11 +52,11 @@ def authorized_application(tx: Tx, row: ApplicationRow, now_ms: int) -> wire.Aut
     return view
 
 
-def _public_application(row: ApplicationRow, bot: UserRow | None, model: Any, now_ms: int | None) -> Any:
-    """Build the public fields of an application as an instance of the wire model `model`."""
+def _public_application(row: ApplicationRow, bot: UserRow | None, wire_model: Any, now_ms: int | None) -> Any:
+    """Build the public fields of an application as an instance of the wire model `wire_model`."""
     settings = applications.settings.decode_settings(row)
     flags, flags_new = application_wire.wire_flags(row.flags, now_ms)
-    return model(
+    return wire_model(
         id=ApplicationId(row.id),
         name=row.name,
         icon=row.icon,
@@ -83,18 +83,20 @@ def _public_application(row: ApplicationRow, bot: UserRow | None, model: Any, no
 def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now_ms: int) -> list[wire.Authorization]:
     """Build authorizations. Authorizations of deleted applications are left out."""
     applications_by_id = applications.find_many(tx, [row.application_id for row in rows])
-    pairs = [(row, applications_by_id[row.application_id]) for row in rows if row.application_id in applications_by_id]
-    public_views = public_applications(tx, [application for _, application in pairs], now_ms)
+    rows_with_applications = [
+        (row, applications_by_id[row.application_id]) for row in rows if row.application_id in applications_by_id
+    ]
+    public_views = public_applications(tx, [application for _, application in rows_with_applications], now_ms)
     return [
         wire.Authorization(id=Snowflake(row.id), application=application, scopes=row.scopes.split())
-        for (row, _), application in zip(pairs, public_views, strict=True)
+        for (row, _), application in zip(rows_with_applications, public_views, strict=True)
     ]
 
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's authorizations for their data export."""
     rows = store.list_authorizations(call.tx, user_id)
-    records = [
+    authorization_records = [
         {
             "application_id": str(row.application_id),
             "scopes": row.scopes.split(),
@@ -102,28 +104,32 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
         }
         for row in rows
     ]
-    return {"authorizations": records}
+    return {"authorizations": authorization_records}
 
 
 def granted_scopes(scopes: frozenset[str]) -> list[str]:
     """Return a token's scopes as granted: scopes implied by an umbrella scope are omitted."""
-    umbrellas = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].included_scopes]
-    implied = {str(included) for umbrella in umbrellas for included in SCOPES[umbrella].included_scopes}
-    return sorted(scopes - implied)
+    umbrella_scopes = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].included_scopes]
+    implied_scopes = {
+        str(included_scope)
+        for umbrella_scope in umbrella_scopes
+        for included_scope in SCOPES[umbrella_scope].included_scopes
+    }
+    return sorted(scopes - implied_scopes)
 
 
 def user_info(config: Config, row: UserRow, scopes: frozenset[str]) -> wire.UserInfo:
     """Build the OpenID Connect claims about a user that the scopes allow."""
-    info = wire.UserInfo(sub=str(int(row.id)))
+    claims = wire.UserInfo(sub=str(int(row.id)))
     if Scope.EMAIL in scopes:
-        info.email = row.email
-        info.email_verified = bool(row.verified)
+        claims.email = row.email
+        claims.email_verified = bool(row.verified)
     if Scope.IDENTIFY in scopes:
-        info.preferred_username = row.username
-        info.nickname = row.global_name
-        info.picture = _avatar_url(config, row)
-        info.locale = row.locale
-    return info
+        claims.preferred_username = row.username
+        claims.nickname = row.global_name
+        claims.picture = _avatar_url(config, row)
+        claims.locale = row.locale
+    return claims
 
 
 def _avatar_url(config: Config, row: UserRow) -> str:

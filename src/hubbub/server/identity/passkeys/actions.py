@@ -47,7 +47,7 @@ def create(call: Call, row: PasskeyRow) -> None:
     if len(store.list_by_user(call.tx, row.user_id)) >= wire.PASSKEYS_MAX:
         raise errors.invalid("name", "PASSKEYS_MAX", f"You can have at most {wire.PASSKEYS_MAX} passkeys.")
     if store.find_by_credential(call.tx, row.credential_id) is not None:
-        raise ceremonies.invalid_credential()
+        raise ceremonies.invalid_credential_error()
     store.insert(call.tx, row)
     call.notify(PasskeyCreated(user_id=row.user_id, name=row.name))
 

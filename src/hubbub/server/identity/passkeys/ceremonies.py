@@ -26,7 +26,13 @@ def load_library() -> None:
 
 
 def registration_options(
-    party: RelyingParty, *, user_id: int, username: str, name: str, challenge: bytes, known_ids: Sequence[bytes]
+    party: RelyingParty,
+    *,
+    user_id: int,
+    username: str,
+    display_name: str,
+    challenge: bytes,
+    existing_credential_ids: Sequence[bytes],
 ) -> dict[str, Any]:
     """Return the options to create a passkey that the authenticator stores and for which it verifies the user."""
     import webauthn
@@ -37,14 +43,16 @@ def registration_options(
         rp_name="Hubbub",
         user_id=str(int(user_id)).encode(),
         user_name=username,
-        user_display_name=name,
+        user_display_name=display_name,
         challenge=challenge,
         timeout=TIMEOUT_MS,
         authenticator_selection=structs.AuthenticatorSelectionCriteria(
             resident_key=structs.ResidentKeyRequirement.REQUIRED,
             user_verification=structs.UserVerificationRequirement.REQUIRED,
         ),
-        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=known_id) for known_id in known_ids],
+        exclude_credentials=[
+            structs.PublicKeyCredentialDescriptor(id=credential_id) for credential_id in existing_credential_ids
+        ],
     )
     return codec.decode(webauthn.options_to_json(options).encode(), dict[str, Any])
 
@@ -76,7 +84,7 @@ def verify_registration(party: RelyingParty, credential: dict[str, Any], challen
             require_user_verification=True,
         )
     except Exception as error:
-        raise invalid_credential() from error
+        raise invalid_credential_error() from error
 
 
 def verify_login(
@@ -96,7 +104,7 @@ def verify_login(
             require_user_verification=True,
         )
     except Exception as error:
-        raise invalid_credential() from error
+        raise invalid_credential_error() from error
 
 
 def read_credential_id(credential: dict[str, Any]) -> bytes:
@@ -106,9 +114,9 @@ def read_credential_id(credential: dict[str, Any]) -> bytes:
     try:
         return webauthn.base64url_to_bytes(credential["id"])
     except Exception as error:
-        raise invalid_credential() from error
+        raise invalid_credential_error() from error
 
 
-def invalid_credential() -> errors.ApiError:
+def invalid_credential_error() -> errors.ApiError:
     """Return the error for a credential that is unknown or whose verification failed."""
     return errors.invalid("credential", "PASSKEY_INVALID", "This passkey could not be verified. Try again.")

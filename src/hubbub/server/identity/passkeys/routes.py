@@ -41,22 +41,22 @@ async def auth_login_with_passkey(operation: AsyncOperation, body: wire.LoginWit
 
     party, challenge, row = await operation.write(start_login)
     if row is None:
-        raise ceremonies.invalid_credential()
+        raise ceremonies.invalid_credential_error()
     passkey = row
 
     def verify() -> int:
-        verified = ceremonies.verify_login(
+        verified_login = ceremonies.verify_login(
             party, body.credential, challenge, public_key=bytes(passkey.public_key), sign_count=passkey.sign_count
         )
-        return verified.new_sign_count
+        return verified_login.new_sign_count
 
     sign_count = await operation.run_in_thread(verify)
 
     def complete_login(call: Call) -> SessionToken:
-        current = store.find(call.tx, passkey.user_id, passkey.id)
+        current_row = store.find(call.tx, passkey.user_id, passkey.id)
         # Another login may have used the passkey, or the user may have deleted it, since the verification began.
-        if current is None or (sign_count and sign_count <= current.sign_count):
-            raise ceremonies.invalid_credential()
+        if current_row is None or (sign_count and sign_count <= current_row.sign_count):
+            raise ceremonies.invalid_credential_error()
         accounts.logins.require_admitted(call, UserId(passkey.user_id))
         store.record_use(call.tx, passkey.id, sign_count, call.now_ms)
         token = accounts.sign_in(call, UserId(passkey.user_id))
@@ -82,7 +82,7 @@ async def start_passkey_registration(
     await operation.read(actions.require_relying_party)
     await accounts.logins.require_password(operation, body.password)
 
-    def start(call: Call) -> wire.PasskeyChallenge:
+    def issue_challenge(call: Call) -> wire.PasskeyChallenge:
         user = users.find(call.tx, call.user_id)
         if user is None:
             raise errors.UNAUTHORIZED()
@@ -91,32 +91,34 @@ async def start_passkey_registration(
             actions.require_relying_party(call),
             user_id=user.id,
             username=user.username,
-            name=user.global_name or user.username,
+            display_name=user.global_name or user.username,
             challenge=challenge,
-            known_ids=[bytes(row.credential_id) for row in store.list_by_user(call.tx, user.id)],
+            existing_credential_ids=[bytes(row.credential_id) for row in store.list_by_user(call.tx, user.id)],
         )
         return wire.PasskeyChallenge(ticket=ticket, options=options)
 
-    return await operation.write(start)
+    return await operation.write(issue_challenge)
 
 
 @handles(wire.CREATE_PASSKEY)
 async def create_passkey(operation: AsyncOperation, body: wire.CreatePasskey) -> wire.Passkey:
     """Create a passkey."""
 
-    def start(call: Call) -> tuple[RelyingParty, bytes]:
+    def consume_challenge(call: Call) -> tuple[RelyingParty, bytes]:
         return actions.require_relying_party(call), actions.consume_challenge(call, body.ticket, call.user_id)
 
-    party, challenge = await operation.write(start)
-    verified = await operation.run_in_thread(ceremonies.verify_registration, party, body.credential, challenge)
+    party, challenge = await operation.write(consume_challenge)
+    verified_registration = await operation.run_in_thread(
+        ceremonies.verify_registration, party, body.credential, challenge
+    )
 
     def create(call: Call) -> wire.Passkey:
         row = PasskeyRow(
             id=call.new_id(Snowflake),
             user_id=call.user_id,
-            credential_id=verified.credential_id,
-            public_key=verified.credential_public_key,
-            sign_count=verified.sign_count,
+            credential_id=verified_registration.credential_id,
+            public_key=verified_registration.credential_public_key,
+            sign_count=verified_registration.sign_count,
             name=body.name.strip() or "Passkey",
             created_ms=call.now_ms,
             used_ms=None,

@@ -95,8 +95,8 @@ def create_invite(
         expires_ms=None if days is None else call.now_ms + days * DAY_MS,
     )
     store.insert_invite(call.tx, hash_token(code), row)
-    [view] = view_invites(call, [row])
-    fields = {name: getattr(view, name) for name in view.__struct_fields__}
+    [invite_view] = view_invites(call, [row])
+    fields = {name: getattr(invite_view, name) for name in invite_view.__struct_fields__}
     if email is not None:
         ports.send_invite(call, row, email.lower(), is_limited=is_limited)
         return wire.NewRegistrationInvite(**fields, code=None, url=None)
@@ -106,7 +106,7 @@ def create_invite(
 def replace_code(call: Call, invite_id: int) -> tuple[RegistrationInviteRow, str] | None:
     """Give an invite a new code, for a mail. Return the invite and the code, or None if it cannot be used any more."""
     code = _new_code()
-    if not store.set_hash(call.tx, invite_id, hash_token(code), call.now_ms):
+    if not store.set_code_hash(call.tx, invite_id, hash_token(code), call.now_ms):
         return None
     row = store.find_invite(call.tx, invite_id)
     assert row is not None
@@ -119,7 +119,7 @@ def _new_code() -> str:
 
 def view_invites(call: Call, rows: list[RegistrationInviteRow]) -> list[wire.RegistrationInvite]:
     """Build the wire models of invites."""
-    creators = users.find_many(call.tx, [row.creator_id for row in rows if row.creator_id is not None])
+    creators_by_id = users.find_many(call.tx, [row.creator_id for row in rows if row.creator_id is not None])
     return [
         wire.RegistrationInvite(
             id=Snowflake(row.id),
@@ -129,7 +129,7 @@ def view_invites(call: Call, rows: list[RegistrationInviteRow]) -> list[wire.Reg
             created_at=codec.timestamp(row.created_ms),
             expires_at=None if row.expires_ms is None else codec.timestamp(row.expires_ms),
             creator_id=None if row.creator_id is None else UserId(row.creator_id),
-            creator_name=creators[row.creator_id].username if row.creator_id in creators else None,
+            creator_name=creators_by_id[row.creator_id].username if row.creator_id in creators_by_id else None,
         )
         for row in rows
     ]

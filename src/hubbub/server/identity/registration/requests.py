@@ -50,5 +50,5 @@ def require_approved(call: Call, user_id: UserId) -> None:
             "REGISTRATION_PENDING",
             "Your registration is waiting for the approval of an operator. Try again later.",
         )
-    reason = "" if row.reason is None else f" Reason: {row.reason}"
-    raise errors.invalid("login", "REGISTRATION_REJECTED", f"Your registration was rejected.{reason}")
+    reason_text = "" if row.reason is None else f" Reason: {row.reason}"
+    raise errors.invalid("login", "REGISTRATION_REJECTED", f"Your registration was rejected.{reason_text}")

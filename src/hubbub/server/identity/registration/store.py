@@ -37,7 +37,7 @@ class RegistrationRequestRow(NamedTuple):
 
 _INVITE_COLUMNS: Final = ", ".join(RegistrationInviteRow._fields)
 _REQUEST_COLUMNS: Final = ", ".join(RegistrationRequestRow._fields)
-_IS_USABLE: Final = "(expires_ms IS NULL OR expires_ms > ?) AND (uses_max IS NULL OR uses < uses_max)"
+_USABLE_CONDITION: Final = "(expires_ms IS NULL OR expires_ms > ?) AND (uses_max IS NULL OR uses < uses_max)"
 
 
 # Invites
@@ -57,7 +57,7 @@ def list_usable(tx: Tx, now_ms: int, limit: int) -> list[RegistrationInviteRow]:
     """Return the invites that can be used, newest first."""
     return tx.fetch(
         RegistrationInviteRow,
-        f"SELECT {_INVITE_COLUMNS} FROM registration_invites WHERE {_IS_USABLE} ORDER BY id DESC LIMIT ?",
+        f"SELECT {_INVITE_COLUMNS} FROM registration_invites WHERE {_USABLE_CONDITION} ORDER BY id DESC LIMIT ?",
         now_ms,
         limit,
     )
@@ -67,7 +67,7 @@ def list_by_creator(tx: Tx, user_id: int, now_ms: int) -> list[RegistrationInvit
     """Return the invites of a user that can be used, newest first."""
     return tx.fetch(
         RegistrationInviteRow,
-        f"SELECT {_INVITE_COLUMNS} FROM registration_invites WHERE creator_id = ? AND {_IS_USABLE} ORDER BY id DESC",
+        f"SELECT {_INVITE_COLUMNS} FROM registration_invites WHERE creator_id = ? AND {_USABLE_CONDITION} ORDER BY id DESC",
         user_id,
         now_ms,
     )
@@ -76,14 +76,18 @@ def list_by_creator(tx: Tx, user_id: int, now_ms: int) -> list[RegistrationInvit
 def use_invite(tx: Tx, digest: bytes, now_ms: int) -> bool:
     """Count a use of the invite with this hash. Return False if it is unknown, used up or expired."""
     return bool(
-        tx.run(f"UPDATE registration_invites SET uses = uses + 1 WHERE hash = ? AND {_IS_USABLE}", digest, now_ms)
+        tx.run(
+            f"UPDATE registration_invites SET uses = uses + 1 WHERE hash = ? AND {_USABLE_CONDITION}", digest, now_ms
+        )
     )
 
 
-def set_hash(tx: Tx, invite_id: int, digest: bytes, now_ms: int) -> bool:
+def set_code_hash(tx: Tx, invite_id: int, digest: bytes, now_ms: int) -> bool:
     """Replace the hash of an invite. Return False if it is unknown, used up or expired."""
     return bool(
-        tx.run(f"UPDATE registration_invites SET hash = ? WHERE id = ? AND {_IS_USABLE}", digest, invite_id, now_ms)
+        tx.run(
+            f"UPDATE registration_invites SET hash = ? WHERE id = ? AND {_USABLE_CONDITION}", digest, invite_id, now_ms
+        )
     )
 
 

@@ -57,38 +57,38 @@ def list_requests(
     rows = registration.requests.list_requests(
         call.tx, is_rejected=state is RegistrationState.REJECTED, after_id=after_id or 0, limit=limit
     )
-    accounts = users.find_many(call.tx, [row.user_id for row in rows])
+    accounts_by_id = users.find_many(call.tx, [row.user_id for row in rows])
     return [
         wire.RegistrationRequest(
             id=UserId(row.user_id),
-            username=accounts[row.user_id].username,
-            email=accounts[row.user_id].email,
-            email_confirmed=bool(accounts[row.user_id].verified),
+            username=accounts_by_id[row.user_id].username,
+            email=accounts_by_id[row.user_id].email,
+            email_confirmed=bool(accounts_by_id[row.user_id].verified),
             message=row.message,
             created_at=codec.timestamp(row.created_ms),
             state=RegistrationState.PENDING if row.rejected_ms is None else RegistrationState.REJECTED,
             reason=row.reason,
         )
         for row in rows
-        if row.user_id in accounts
+        if row.user_id in accounts_by_id
     ]
 
 
 def approve(call: Call, row: RegistrationRequestRow, *, reason: str | None) -> None:
     """Approve a registration. The user can log in."""
     registration.requests.delete_request(call.tx, row.user_id)
-    _record(call, "registration.approve", row, reason)
+    _log_action(call, "registration.approve", row, reason)
     call.notify(RegistrationApproved(user_id=row.user_id))
 
 
 def reject(call: Call, row: RegistrationRequestRow, *, reason: str | None) -> None:
     """Reject a registration. The user sees the reason at the next login."""
     registration.requests.reject_request(call.tx, row.user_id, reason, call.now_ms)
-    _record(call, "registration.reject", row, reason)
+    _log_action(call, "registration.reject", row, reason)
     call.notify(RegistrationRejected(user_id=row.user_id, reason=reason))
 
 
-def _record(call: Call, action: str, row: RegistrationRequestRow, reason: str | None) -> None:
+def _log_action(call: Call, action: str, row: RegistrationRequestRow, reason: str | None) -> None:
     user = users.find(call.tx, row.user_id)
-    name = "" if user is None else user.username
-    administration.audit.log_action(call, action, "user", target_id=row.user_id, target_name=name, reason=reason)
+    username = "" if user is None else user.username
+    administration.audit.log_action(call, action, "user", target_id=row.user_id, target_name=username, reason=reason)

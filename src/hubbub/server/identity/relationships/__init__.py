@@ -12,7 +12,7 @@ from hubbub.server.identity.relationships.store import (
     find,
     is_blocked_between,
     list_blocked_ids,
-    list_blockers,
+    list_blocker_ids,
     list_friend_ids,
     list_friends,
 )
@@ -45,7 +45,7 @@ __all__ = [
     "is_blocked_between",
     "is_player",
     "list_blocked_ids",
-    "list_blockers",
+    "list_blocker_ids",
     "list_friend_ids",
     "list_friends",
 ]

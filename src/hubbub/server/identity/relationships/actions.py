@@ -45,12 +45,12 @@ class RelationshipSet:
 
     def list_user_relationships(self, user_id: int) -> list[tuple[int, int]]:
         """Return (family ID, other user's ID) of each of a user's relationships; platform relationships come first."""
-        keys = {
+        family_and_other_ids = {
             (family_id, second_id if first_id == user_id else first_id)
             for first_id, family_id, second_id in self._rows
             if user_id in (first_id, second_id)
         }
-        return sorted(keys)
+        return sorted(family_and_other_ids)
 
     def put(self, row: RelationshipRow) -> None:
         """Store one side of a relationship."""
@@ -63,30 +63,30 @@ class RelationshipSet:
         del self._rows[row.user_id, row.family_id, row.other_id]
 
 
-def _load_between(call: Call, user_id: int, other_id: int) -> RelationshipSet:
+def _load_relationships_between(call: Call, user_id: int, other_id: int) -> RelationshipSet:
     """Load all relationships between two users, on the platform and in games."""
     return RelationshipSet(call, store.list_between(call.tx, user_id, other_id), (user_id, other_id))
 
 
-def send_request(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
+def send_request(call: Call, other_user: UserRow, family_id: int = PLATFORM) -> None:
     """Send a friend request of the caller, or accept the other user's request.
 
     A request of the caller that is already pending stays unchanged."""
-    relationships = _load_between(call, call.user_id, other.id)
-    own_type = relationships.read_pair(call.user_id, family_id, other.id).first
+    relationships = _load_relationships_between(call, call.user_id, other_user.id)
+    own_type = relationships.read_pair(call.user_id, family_id, other_user.id).first
     if own_type != rules.OUTGOING:
         pair = rules.FRIENDS if own_type == rules.INCOMING else rules.REQUESTED
-        _set_pair(call, relationships, (call.user_id, other.id), family_id, pair, _calling_application_id(call))
+        _set_pair(call, relationships, (call.user_id, other_user.id), family_id, pair, _calling_application_id(call))
 
 
 def befriend(call: Call, user_id: int, other_id: int) -> None:
     """Make two users friends without a request, as a world file declares."""
-    _set_pair(call, _load_between(call, user_id, other_id), (user_id, other_id), PLATFORM, rules.FRIENDS)
+    _set_pair(call, _load_relationships_between(call, user_id, other_id), (user_id, other_id), PLATFORM, rules.FRIENDS)
 
 
 def block(call: Call, other_id: int) -> None:
     """Block a user and end all other relationships with them, on the platform and in games (spec/sdk.md#9.3)."""
-    relationships = _load_between(call, call.user_id, other_id)
+    relationships = _load_relationships_between(call, call.user_id, other_id)
     for family_id, _ in relationships.list_user_relationships(call.user_id):
         if family_id != PLATFORM:
             _set_pair(call, relationships, (call.user_id, other_id), family_id, rules.UNRELATED)
@@ -98,7 +98,7 @@ def block(call: Call, other_id: int) -> None:
 
 def remove(call: Call, other_id: int, family_id: int = PLATFORM) -> None:
     """End a friendship, withdraw or decline a request, or remove the caller's block."""
-    relationships = _load_between(call, call.user_id, other_id)
+    relationships = _load_relationships_between(call, call.user_id, other_id)
     other_type = relationships.read_pair(call.user_id, family_id, other_id).second
     # Unblocking a user does not remove the other user's block.
     remaining_type = rules.BLOCKED if other_type == rules.BLOCKED else rules.NONE
@@ -107,10 +107,10 @@ def remove(call: Call, other_id: int, family_id: int = PLATFORM) -> None:
 
 def set_nickname(call: Call, row: RelationshipRow, nickname: str | None) -> None:
     """Set the caller's nickname for a friend and publish it if it changed."""
-    changed = row._replace(nickname=nickname)
-    if changed != row:
-        store.put(call.tx, changed)
-        call.tx.emit(wire.RELATIONSHIP_UPDATE, views.relationship_change(changed), UserAudience.of(row.user_id))
+    changed_row = row._replace(nickname=nickname)
+    if changed_row != row:
+        store.put(call.tx, changed_row)
+        call.tx.emit(wire.RELATIONSHIP_UPDATE, views.relationship_change(changed_row), UserAudience.of(row.user_id))
 
 
 # Account changes
@@ -124,12 +124,12 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     channel with the changed user also receive the platform's event."""
     if signal.is_tag_only:
         return
-    related_by_family = store.list_related_by_family(call.tx, signal.row.id)
-    platform_ids = related_by_family.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))
+    related_ids_by_family = store.list_related_ids_by_family(call.tx, signal.row.id)
+    platform_ids = related_ids_by_family.pop(PLATFORM, set()).union(store.list_blocker_ids(call.tx, signal.row.id))
     payload = wire.RelationshipChange(id=UserId(signal.row.id), user=users.user_view(signal.row))
     if platform_ids:
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, UserAudience.of(*platform_ids))
-    for family_id, related_ids in related_by_family.items():
+    for family_id, related_ids in related_ids_by_family.items():
         if game_ids := related_ids - platform_ids:
             call.tx.emit(
                 wire.RELATIONSHIP_UPDATE,
@@ -205,8 +205,8 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
 
 def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed profile in a game to friends and users with a pending request, on the platform and in the game."""
-    related_by_family = store.list_related_by_family(call.tx, signal.user_id)
-    friend_ids = related_by_family.get(PLATFORM, set()) | related_by_family.get(int(signal.family_id), set())
+    related_ids_by_family = store.list_related_ids_by_family(call.tx, signal.user_id)
+    friend_ids = related_ids_by_family.get(PLATFORM, set()) | related_ids_by_family.get(int(signal.family_id), set())
     identities.publish_profile(call, signal.family_id, signal.user_id, friend_ids)
 
 
@@ -217,7 +217,7 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     directory = PlayerDirectory(call.tx, [signal.user_id])
     for row in rows:
         if row.user_id != signal.user_id:
-            _publish_removed(call, row, directory)
+            _publish_removed_side(call, row, directory)
 
 
 def on_family_joined(call: Call, signal: identities.FamilyJoined) -> None:
@@ -226,7 +226,7 @@ def on_family_joined(call: Call, signal: identities.FamilyJoined) -> None:
     store.remove_family(call.tx, signal.application_id)
     directory = PlayerDirectory(call.tx, [row.other_id for row in rows])
     for row in rows:
-        _publish_removed(call, row, directory)
+        _publish_removed_side(call, row, directory)
 
 
 # Both sides of a relationship
@@ -256,32 +256,32 @@ def _set_pair(
         return
     # Write the sides in the order of user IDs, because both users may change their relationship at the same time.
     sides = sorted(((acting_id, target_id, pair.first), (target_id, acting_id, pair.second)))
-    for user_id, other_id, type in sides:
+    for user_id, other_id, side_type in sides:
         previous_side = relationships.find_side(user_id, family_id, other_id)
-        if type == (previous_side.type if previous_side else rules.NONE):
+        if side_type == (previous_side.type if previous_side else rules.NONE):
             continue
-        if type == rules.NONE:
+        if side_type == rules.NONE:
             assert previous_side is not None
             relationships.remove(previous_side)
-            _publish_removed(call, previous_side, relationships.directory)
+            _publish_removed_side(call, previous_side, relationships.directory)
             continue
         row = RelationshipRow(
             user_id=user_id,
             family_id=family_id,
             other_id=other_id,
-            type=type,
-            nickname=previous_side.nickname if previous_side and type == rules.FRIEND else None,
+            type=side_type,
+            nickname=previous_side.nickname if previous_side and side_type == rules.FRIEND else None,
             application_id=previous_side.application_id
             if previous_side and previous_side.application_id
             else application_id,
             since_ms=call.now_ms,
         )
         relationships.put(row)
-        _publish_added(
+        _publish_added_side(
             call,
             row,
             relationships.directory,
-            should_notify=user_id == target_id and type in (rules.INCOMING, rules.FRIEND),
+            should_notify=user_id == target_id and side_type in (rules.INCOMING, rules.FRIEND),
         )
     if pair == rules.FRIENDS:
         for user_id, friend_id in (user_ids, user_ids[::-1]):
@@ -301,16 +301,16 @@ def _set_pair(
                     )
 
 
-def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory, *, should_notify: bool) -> None:
-    other = directory.users_by_id.get(row.other_id)
-    if other is None:
+def _publish_added_side(call: Call, row: RelationshipRow, directory: PlayerDirectory, *, should_notify: bool) -> None:
+    other_user = directory.users_by_id.get(row.other_id)
+    if other_user is None:
         return
     if row.is_game:
         audience = UserAudience.of(row.user_id, game_filter=GameFilter(family_id=row.family_id))
-        oauth2_payload = views.game_relationship(row, other, directory.find_profiles(row.other_id, row.family_id))
+        oauth2_payload = views.game_relationship(row, other_user, directory.find_profiles(row.other_id, row.family_id))
         call.tx.emit(
             wire.GAME_RELATIONSHIP_ADD,
-            views.game_relationship(row, other),
+            views.game_relationship(row, other_user),
             audience,
             # Key 0 is the payload for the OAuth2 sessions of all applications.
             oauth2_payloads={0: oauth2_payload},
@@ -318,15 +318,15 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
         return
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
-        views.added_relationship(row, other, should_notify=should_notify),
+        views.added_relationship(row, other_user, should_notify=should_notify),
         UserAudience.of(row.user_id),
         oauth2_payloads={
             # Key 0 is the payload for games that the other user does not play.
-            0: views.added_relationship(row, other, should_notify=should_notify, has_played_game=False),
+            0: views.added_relationship(row, other_user, should_notify=should_notify, has_played_game=False),
             **{
                 family_id: views.added_relationship(
                     row,
-                    other,
+                    other_user,
                     should_notify=should_notify,
                     has_played_game=True,
                     profiles=directory.find_profiles(row.other_id, family_id),
@@ -337,7 +337,7 @@ def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory,
     )
 
 
-def _publish_removed(call: Call, row: RelationshipRow, directory: PlayerDirectory) -> None:
+def _publish_removed_side(call: Call, row: RelationshipRow, directory: PlayerDirectory) -> None:
     if row.is_game:
         audience = UserAudience.of(row.user_id, game_filter=GameFilter(family_id=row.family_id))
         call.tx.emit(

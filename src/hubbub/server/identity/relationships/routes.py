@@ -41,33 +41,33 @@ def set_relationship(call: Call, user_id: UserId, body: wire.SetRelationship) ->
         raise errors.invalid(
             "type", *errors.choices((wire.ACCEPT_OR_REQUEST_TYPE, int(rules.FRIEND), int(rules.BLOCKED)))
         )
-    other = rules.require_user(call, user_id)
+    other_user = rules.require_user(call, user_id)
     if body.type != rules.BLOCKED:
-        _send_or_accept_request(call, other)
+        _send_or_accept_request(call, other_user)
         return
-    if other.id == call.user_id:
+    if other_user.id == call.user_id:
         raise errors.CANNOT_BEFRIEND_SELF()
-    row = store.find(call.tx, call.user_id, other.id)
+    row = store.find(call.tx, call.user_id, other_user.id)
     if row is None or row.type != rules.BLOCKED:
         rules.require_blocks_below_max(call)
-        actions.block(call, other.id)
+        actions.block(call, other_user.id)
 
 
-def _send_or_accept_request(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
-    rules.require_befriendable(call, other)
-    row = store.find(call.tx, call.user_id, other.id, family_id)
+def _send_or_accept_request(call: Call, other_user: UserRow, family_id: int = PLATFORM) -> None:
+    rules.require_befriendable(call, other_user)
+    row = store.find(call.tx, call.user_id, other_user.id, family_id)
     if row is not None and row.type == rules.FRIEND:
         raise errors.ALREADY_FRIENDS()
     if family_id == PLATFORM:
-        rules.require_unrestricted(call, other)
+        rules.require_unrestricted(call, other_user)
     if row is None:
-        rules.require_requests_accepted(call, other, family_id)
+        rules.require_requests_accepted(call, other_user, family_id)
     if row is None or row.type == rules.INCOMING:
         if family_id == PLATFORM:
             rules.require_friends_below_max(call)
         elif row is None:
-            rules.require_player(call, other, family_id)
-    actions.send_request(call, other, family_id)
+            rules.require_player(call, other_user, family_id)
+    actions.send_request(call, other_user, family_id)
 
 
 @handles(wire.UPDATE_RELATIONSHIP)

@@ -35,17 +35,19 @@ UNRELATED: Final = RelationshipPair()
 """The users have no relationship."""
 
 
-def merge_pairs(existing: RelationshipPair, moved: RelationshipPair) -> RelationshipPair:
-    """Return the relationship of an account with a user after another account with the relationship `moved` is merged.
+def merge_pairs(existing_pair: RelationshipPair, moved_pair: RelationshipPair) -> RelationshipPair:
+    """Return the relationship of an account with a user after another account with the relationship `moved_pair` is merged.
 
     A block takes precedence over everything, a friendship over a request, and crossing requests become a friendship
     (spec/sdk.md#8.5)."""
-    blocks = RelationshipPair(*(BLOCKED if BLOCKED in sides else NONE for sides in zip(existing, moved, strict=True)))
+    blocks = RelationshipPair(
+        *(BLOCKED if BLOCKED in sides else NONE for sides in zip(existing_pair, moved_pair, strict=True))
+    )
     if blocks != UNRELATED:
         return blocks
-    if FRIENDS in (existing, moved) or {existing.first, moved.first} == {INCOMING, OUTGOING}:
+    if FRIENDS in (existing_pair, moved_pair) or {existing_pair.first, moved_pair.first} == {INCOMING, OUTGOING}:
         return FRIENDS
-    return existing if existing != UNRELATED else moved
+    return existing_pair if existing_pair != UNRELATED else moved_pair
 
 
 def require_user(call: Call, user_id: int) -> UserRow:
@@ -68,33 +70,33 @@ def require_user_by_name(call: Call, body: wire.RequestFriend) -> UserRow:
     return user
 
 
-def require_befriendable(call: Call, other: UserRow) -> None:
+def require_befriendable(call: Call, other_user: UserRow) -> None:
     """Raise an error if the caller cannot befriend this user, on the platform or in a game."""
-    if other.id == call.user_id:
+    if other_user.id == call.user_id:
         raise errors.CANNOT_BEFRIEND_SELF()
-    if other.bot:
+    if other_user.bot:
         raise errors.BOTS_CANNOT_HAVE_FRIENDS()
-    if other.system:
+    if other_user.system:
         raise errors.FRIEND_REQUESTS_DISABLED()
     # A block by the caller counts as well: a friend request does not unblock (decisions/0040).
-    if store.is_blocked_between(call.tx, call.user_id, other.id):
+    if store.is_blocked_between(call.tx, call.user_id, other_user.id):
         raise errors.FRIEND_REQUEST_BLOCKED()
 
 
-def require_unrestricted(call: Call, other: UserRow) -> None:
+def require_unrestricted(call: Call, other_user: UserRow) -> None:
     """Raise FRIEND_REQUESTS_DISABLED if a ban restricts the caller or the other user to a game (spec/sdk.md#8.6)."""
-    if any(identities.is_restricted(call, user_id) for user_id in (call.user_id, other.id)):
+    if any(identities.is_restricted(call, user_id) for user_id in (call.user_id, other_user.id)):
         raise errors.FRIEND_REQUESTS_DISABLED()
 
 
-def require_requests_accepted(call: Call, other: UserRow, family_id: int) -> None:
+def require_requests_accepted(call: Call, other_user: UserRow, family_id: int) -> None:
     """Raise FRIEND_REQUESTS_DISABLED if a user's settings do not accept friend requests from the caller."""
-    friend_sources = user_settings.read(call.tx, other.id).friend_source_flags
+    friend_sources = user_settings.read(call.tx, other_user.id).friend_source_flags
     if friend_sources.all:
         return
-    if friend_sources.mutual_friends and store.have_mutual_friend(call.tx, call.user_id, other.id, family_id):
+    if friend_sources.mutual_friends and store.have_mutual_friend(call.tx, call.user_id, other_user.id, family_id):
         return
-    if friend_sources.mutual_guilds and ports.have_mutual_guild(call, call.user_id, other.id):
+    if friend_sources.mutual_guilds and ports.have_mutual_guild(call, call.user_id, other_user.id):
         return
     raise errors.FRIEND_REQUESTS_DISABLED()
 
@@ -115,9 +117,9 @@ def require_blocks_below_max(call: Call) -> None:
         raise errors.MAX_FRIENDS(message=f"Maximum number of blocked users reached ({wire.BLOCKED_MAX})")
 
 
-def require_player(call: Call, other: UserRow, family_id: int) -> None:
+def require_player(call: Call, other_user: UserRow, family_id: int) -> None:
     """Raise FRIEND_REQUESTS_DISABLED unless the target of a game friend request plays a game of the family (spec/sdk.md#9.3)."""
-    if not is_player(call.tx, other.id, family_id):
+    if not is_player(call.tx, other_user.id, family_id):
         raise errors.FRIEND_REQUESTS_DISABLED()
 
 
@@ -130,9 +132,11 @@ def is_player(tx: Tx, user_id: int, family_id: int) -> bool:
 
 def filter_players(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int]:
     """Return the IDs of the given users who play a game of a family."""
-    identity_holders = {
-        user_id for user_id, family in identities.list_user_families(tx, user_ids) if family == family_id
+    identity_holder_ids = {
+        user_id
+        for user_id, identity_family_id in identities.list_user_families(tx, user_ids)
+        if identity_family_id == family_id
     }
-    return identity_holders | oauth2.authorizations.filter_authorized(
-        tx, applications.families.list_family_ids(tx, family_id), set(user_ids) - identity_holders
+    return identity_holder_ids | oauth2.authorizations.filter_authorized(
+        tx, applications.families.list_family_ids(tx, family_id), set(user_ids) - identity_holder_ids
     )

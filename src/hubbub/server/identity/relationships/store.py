@@ -112,17 +112,17 @@ def are_friends(tx: Tx, user_id: int, other_id: int, *, family_id: int | None = 
 
 def have_mutual_friend(tx: Tx, user_id: int, other_id: int, family_id: int) -> bool:
     """Return whether two users have a mutual friend on the platform or in this family's games."""
-    families = (PLATFORM, family_id)
-    value = tx.value(
+    family_ids = (PLATFORM, family_id)
+    row = tx.one(
         "SELECT 1 FROM relationships a JOIN relationships b ON b.other_id = a.other_id "
-        f"WHERE a.user_id = ? AND a.type = {RelationshipType.FRIEND:d} AND a.family_id IN ({placeholders(families)}) "
-        f"AND b.user_id = ? AND b.type = {RelationshipType.FRIEND:d} AND b.family_id IN ({placeholders(families)}) LIMIT 1",
+        f"WHERE a.user_id = ? AND a.type = {RelationshipType.FRIEND:d} AND a.family_id IN ({placeholders(family_ids)}) "
+        f"AND b.user_id = ? AND b.type = {RelationshipType.FRIEND:d} AND b.family_id IN ({placeholders(family_ids)}) LIMIT 1",
         user_id,
-        *families,
+        *family_ids,
         other_id,
-        *families,
+        *family_ids,
     )
-    return value is not None
+    return row is not None
 
 
 def is_blocked_between(tx: Tx, user_id: int, other_id: int) -> bool:
@@ -132,13 +132,13 @@ def is_blocked_between(tx: Tx, user_id: int, other_id: int) -> bool:
 
 def filter_blocked(tx: Tx, user_id: int, other_ids: Iterable[int]) -> set[int]:
     """Return the IDs of the users in `other_ids` who are blocked by a user or block that user."""
-    user_id_list, blocked_ids = list(other_ids), set[int]()
-    is_block = f"family_id = {PLATFORM} AND type = {RelationshipType.BLOCKED:d}"
-    for batch in batches(user_id_list):
-        in_batch = f"IN ({placeholders(batch)})"
+    other_id_list, blocked_ids = list(other_ids), set[int]()
+    block_condition = f"family_id = {PLATFORM} AND type = {RelationshipType.BLOCKED:d}"
+    for batch in batches(other_id_list):
+        batch_condition = f"IN ({placeholders(batch)})"
         rows = tx.all(
-            f"SELECT other_id FROM relationships WHERE user_id = ? AND {is_block} AND other_id {in_batch} "
-            f"UNION SELECT user_id FROM relationships WHERE other_id = ? AND {is_block} AND user_id {in_batch}",
+            f"SELECT other_id FROM relationships WHERE user_id = ? AND {block_condition} AND other_id {batch_condition} "
+            f"UNION SELECT user_id FROM relationships WHERE other_id = ? AND {block_condition} AND user_id {batch_condition}",
             user_id,
             *batch,
             user_id,
@@ -153,7 +153,7 @@ def list_blocked_ids(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in tx.all(sql, user_id, RelationshipType.BLOCKED)]
 
 
-def list_blockers(tx: Tx, user_id: int) -> list[int]:
+def list_blocker_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of users who block a user."""
     sql = "SELECT user_id FROM relationships WHERE other_id = ? AND type = ? ORDER BY user_id"
     return [row[0] for row in tx.all(sql, user_id, RelationshipType.BLOCKED)]
@@ -177,7 +177,7 @@ def list_friends(tx: Tx, user_id: int) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in tx.all(sql, user_id, RelationshipType.FRIEND)]
 
 
-def list_related_by_family(tx: Tx, user_id: int) -> dict[int, set[int]]:
+def list_related_ids_by_family(tx: Tx, user_id: int) -> dict[int, set[int]]:
     """Return the IDs of a user's friends and of users with a pending request, by family ID."""
     types = (RelationshipType.FRIEND, RelationshipType.PENDING_INCOMING, RelationshipType.PENDING_OUTGOING)
     sql = f"SELECT family_id, other_id FROM relationships WHERE user_id = ? AND type IN ({placeholders(types)})"
@@ -189,12 +189,12 @@ def list_related_by_family(tx: Tx, user_id: int) -> dict[int, set[int]]:
 
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:
     """Return the number of a user's platform relationships with the types `types`."""
-    total: int = tx.value(
+    relationship_count: int = tx.value(
         f"SELECT COUNT(*) FROM relationships WHERE user_id = ? AND family_id = {PLATFORM} AND type IN ({placeholders(types)})",
         user_id,
         *types,
     )
-    return total
+    return relationship_count
 
 
 def put(tx: Tx, row: RelationshipRow) -> None:

@@ -30,20 +30,22 @@ class PlayerDirectory:
     def __init__(self, tx: Tx, user_ids: Iterable[int]) -> None:
         unique_ids = list(dict.fromkeys(user_ids))
         self.users_by_id: Mapping[int, UserRow] = users.find_many(tx, unique_ids)
-        grants = oauth2.authorizations.list_user_applications(tx, unique_ids)
-        applications_by_id = applications.find_many(tx, {application_id for _, application_id in grants})
-        self._families: dict[int, set[int]] = {}
-        for user_id, application_id in grants:
+        user_application_pairs = oauth2.authorizations.list_user_applications(tx, unique_ids)
+        applications_by_id = applications.find_many(
+            tx, {application_id for _, application_id in user_application_pairs}
+        )
+        self._family_ids_by_user: dict[int, set[int]] = {}
+        for user_id, application_id in user_application_pairs:
             if (row := applications_by_id.get(application_id)) is not None:
-                self._families.setdefault(user_id, set()).add(int(row.family_id))
+                self._family_ids_by_user.setdefault(user_id, set()).add(int(row.family_id))
         self._tx = tx
         self._identity_pairs = set(identities.list_user_families(tx, unique_ids))
         for user_id, family_id in self._identity_pairs:
-            self._families.setdefault(user_id, set()).add(family_id)
+            self._family_ids_by_user.setdefault(user_id, set()).add(family_id)
 
     def find_family_ids(self, user_id: int) -> set[int]:
         """Return the IDs of the families of games that a user plays."""
-        return self._families.get(user_id, set())
+        return self._family_ids_by_user.get(user_id, set())
 
     def find_profiles(self, user_id: int, family_id: int) -> Profiles | UnsetType:
         """Return a user's profiles in a family of games; UNSET if the user has no identity there."""
@@ -52,16 +54,18 @@ class PlayerDirectory:
         return identities.profiles(self._tx, family_id, [user_id]).get(str(int(user_id)), UNSET)
 
 
-def relationship(row: RelationshipRow, other: UserRow, *, has_played_game: bool | None = None) -> wire.Relationship:
+def relationship(
+    row: RelationshipRow, other_user: UserRow, *, has_played_game: bool | None = None
+) -> wire.Relationship:
     """Build a platform relationship.
 
     For an OAuth2 session, `has_played_game` is whether the other user plays a game of its family; otherwise it is None."""
-    return wire.Relationship(**_common_fields(row, other, has_played_game))
+    return wire.Relationship(**_common_fields(row, other_user, has_played_game))
 
 
 def added_relationship(
     row: RelationshipRow,
-    other: UserRow,
+    other_user: UserRow,
     *,
     should_notify: bool = False,
     has_played_game: bool | None = None,
@@ -74,16 +78,16 @@ def added_relationship(
     return wire.AddedRelationship(
         should_notify=True if should_notify else UNSET,
         user_application_profiles=profiles,
-        **_common_fields(row, other, has_played_game),
+        **_common_fields(row, other_user, has_played_game),
     )
 
 
-def _common_fields(row: RelationshipRow, other: UserRow, has_played_game: bool | None) -> dict[str, Any]:
-    is_spam = row.type == rules.INCOMING and bool(other.flags & UserFlags.SPAMMER)
+def _common_fields(row: RelationshipRow, other_user: UserRow, has_played_game: bool | None) -> dict[str, Any]:
+    is_spam = row.type == rules.INCOMING and bool(other_user.flags & UserFlags.SPAMMER)
     return {
         "id": UserId(row.other_id),
         "type": row.type,
-        "user": users.user_view(other),
+        "user": users.user_view(other_user),
         "nickname": row.nickname,
         "is_spam_request": True if is_spam else UNSET,
         "origin_application_id": UNSET if row.application_id is None else ApplicationId(row.application_id),
@@ -105,7 +109,7 @@ def removed_relationship(row: RelationshipRow) -> wire.RemovedRelationship:
 
 
 def game_relationship(
-    row: RelationshipRow, other: UserRow | None, profiles: Profiles | UnsetType = UNSET
+    row: RelationshipRow, other_user: UserRow | None, profiles: Profiles | UnsetType = UNSET
 ) -> wire.GameRelationship:
     """Build a game relationship. Without `other`, it does not contain the other user."""
     return wire.GameRelationship(
@@ -114,7 +118,7 @@ def game_relationship(
         type=row.type,
         since=timestamp(row.since_ms),
         user_id=UserId(row.user_id),
-        user=UNSET if other is None else users.user_view(other),
+        user=UNSET if other_user is None else users.user_view(other_user),
         user_application_profiles=profiles,
     )
 
@@ -178,17 +182,19 @@ def ready_fields(call: Call) -> dict[str, Any]:
     platform_relationships = _platform_relationships(call, store.list_user_relationships(call.tx, call.user_id))
     game_relationships = list_game_relationships(call, with_users=True)
     friend_presences: dict[int, Any] = {}
-    for entry in platform_relationships:
-        if entry.type == rules.FRIEND and (presence := call.presences.find(entry.id)) is not None:
-            has_played_game = None if entry.has_played_game is UNSET else bool(entry.has_played_game)
-            friend_presences[entry.id] = presences.presence_update(entry.id, presence, has_played_game=has_played_game)
+    for platform_view in platform_relationships:
+        if platform_view.type == rules.FRIEND and (presence := call.presences.find(platform_view.id)) is not None:
+            has_played_game = None if platform_view.has_played_game is UNSET else bool(platform_view.has_played_game)
+            friend_presences[platform_view.id] = presences.presence_update(
+                platform_view.id, presence, has_played_game=has_played_game
+            )
     if actor.kind == "bearer" and actor.family_id is not None:
-        for game_entry in game_relationships:
-            if game_entry.type == rules.FRIEND and game_entry.id not in friend_presences:
-                presence = call.presences.find(game_entry.id, family_id=actor.family_id)
+        for game_view in game_relationships:
+            if game_view.type == rules.FRIEND and game_view.id not in friend_presences:
+                presence = call.presences.find(game_view.id, family_id=actor.family_id)
                 if presence is not None:
-                    friend_presences[game_entry.id] = presences.presence_update(
-                        game_entry.id, presence, has_played_game=True
+                    friend_presences[game_view.id] = presences.presence_update(
+                        game_view.id, presence, has_played_game=True
                     )
     fields: dict[str, Any] = {
         "relationships": platform_relationships,
@@ -197,8 +203,8 @@ def ready_fields(call: Call) -> dict[str, Any]:
     }
     if actor.kind == "bearer" and actor.family_id is not None:
         related_ids = {
-            *(int(entry.id) for entry in platform_relationships),
-            *(int(entry.id) for entry in game_relationships),
+            *(int(platform_view.id) for platform_view in platform_relationships),
+            *(int(platform_view.id) for platform_view in game_relationships),
         }
         fields["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, related_ids)
     return fields

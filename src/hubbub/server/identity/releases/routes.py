@@ -19,13 +19,13 @@ RELEASE_TIMES_MS: Final = {
 @handles(wire.LIST_SOCIAL_SDK_RELEASES)
 def list_social_sdk_releases(call: Call) -> wire.Releases:
     """List SDK releases, newest first."""
-    released = [version for version, released_ms in RELEASE_TIMES_MS.items() if released_ms <= call.now_ms]
+    released_versions = [version for version, released_ms in RELEASE_TIMES_MS.items() if released_ms <= call.now_ms]
     return wire.Releases(
         releases=[
             wire.Release(version=version, release_date_time=timestamp(RELEASE_TIMES_MS[version]))
-            for version in reversed(released)
+            for version in reversed(released_versions)
         ],
-        latest_version=max(released, key=releases.version_tuple, default=None),
+        latest_version=max(released_versions, key=releases.version_tuple, default=None),
     )
 
 

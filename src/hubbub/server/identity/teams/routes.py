@@ -21,20 +21,20 @@ def list_teams(call: Call) -> list[Team]:
     """List the teams of the current user.
 
     Teams that the user is invited to are included; their list of members contains only the user."""
-    views = applications.teams.teams(call.tx, applications.teams.list_user_teams(call.tx, call.user_id))
-    for view in views:
-        own = [member for member in view.members if member.user.id == call.user_id]
-        if own and own[0].membership_state == TeamMembershipState.INVITED:
-            view.members = own
-    return views
+    team_views = applications.teams.teams(call.tx, applications.teams.list_user_teams(call.tx, call.user_id))
+    for team_view in team_views:
+        own_members = [member for member in team_view.members if member.user.id == call.user_id]
+        if own_members and own_members[0].membership_state == TeamMembershipState.INVITED:
+            team_view.members = own_members
+    return team_views
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
     """Return the teams of a user for the data export: those that the user owns, is a member of or is invited to."""
-    records = []
+    team_records = []
     for row in applications.teams.list_user_teams(call.tx, user_id):
         member = applications.teams.find_member(call.tx, row.id, user_id)
-        records.append(
+        team_records.append(
             {
                 "id": str(int(row.id)),
                 "name": row.name,
@@ -43,7 +43,7 @@ def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
                 "invited_at": None if member is None else codec.timestamp(member.created_ms),
             }
         )
-    return {"teams": records}
+    return {"teams": team_records}
 
 
 @handles(wire.CREATE_TEAM)
@@ -87,8 +87,8 @@ def delete_team(call: Call, team_id: TeamId) -> None:
     """
     row = rules.require_owner(call, team_id)
     if applications.management.list_team_applications(call.tx, team_id):
-        text = "Delete the applications of the team, or transfer them to another team, first."
-        raise errors.invalid("team_id", "TEAM_HAS_APPLICATIONS", text)
+        message = "Delete the applications of the team, or transfer them to another team, first."
+        raise errors.invalid("team_id", "TEAM_HAS_APPLICATIONS", message)
     applications.teams.delete(call.tx, row.id)
 
 
@@ -169,23 +169,25 @@ async def transfer_team(operation: AsyncOperation, team_id: TeamId, body: wire.T
     Only the owner of the team may transfer it.
     """
 
-    def check(call: Call) -> TeamRow:
+    def require_transfer_allowed(call: Call) -> TeamRow:
         row = rules.require_owner(call, team_id)
         rules.require_new_owner(call, row, body.user_id)
         return row
 
     def transfer(call: Call) -> Team:
-        row = check(call)
+        row = require_transfer_allowed(call)
         applications.teams.delete_member(call.tx, team_id, body.user_id)
-        former = TeamMemberRow(row.id, row.owner_id, TeamMembershipState.ACCEPTED, TeamRole.ADMIN.value, call.now_ms)
-        applications.teams.save_member(call.tx, former)
+        former_owner = TeamMemberRow(
+            row.id, row.owner_id, TeamMembershipState.ACCEPTED, TeamRole.ADMIN.value, call.now_ms
+        )
+        applications.teams.save_member(call.tx, former_owner)
         row = row._replace(owner_id=body.user_id)
         applications.teams.save(call.tx, row)
         for application in applications.management.list_team_applications(call.tx, team_id):
             applications.management.update(call, application._replace(owner_id=body.user_id))
         return applications.teams.team(call.tx, row)
 
-    await operation.read(check)
+    await operation.read(require_transfer_allowed)
     return await accounts.logins.run_with_mfa(operation, body.code, transfer)
 
 
@@ -197,20 +199,20 @@ async def transfer_application(
 
     The caller must own the application, and own or administer the team."""
 
-    def check(call: Call) -> TeamRow:
+    def require_transfer_allowed(call: Call) -> TeamRow:
         applications.access.require_owner(call, application_id)
         try:
             return rules.require_admin(call, body.team_id)
         except errors.ApiError as error:
-            text = "You must own or administer the team."
-            raise errors.invalid("team_id", "TEAM_NOT_MANAGED", text) from error
+            message = "You must own or administer the team."
+            raise errors.invalid("team_id", "TEAM_NOT_MANAGED", message) from error
 
     def transfer(call: Call) -> Application:
-        team = check(call)
+        team = require_transfer_allowed(call)
         row = applications.access.require_owner(call, application_id)
         row = row._replace(team_id=team.id, owner_id=UserId(team.owner_id))
         applications.management.update(call, row)
         return applications.management.application(call, row, for_owner=True)
 
-    await operation.read(check)
+    await operation.read(require_transfer_allowed)
     return await accounts.logins.run_with_mfa(operation, body.code, transfer)

@@ -43,8 +43,8 @@ def require_invitable(call: Call, row: TeamRow, username: str) -> UserRow:
     if user.id == row.owner_id or applications.teams.find_member(call.tx, row.id, user.id) is not None:
         raise errors.invalid("username", "TEAM_USER_ALREADY_INVITED", "This user is already a member or invited.")
     if len(applications.teams.list_members(call.tx, [row.id])) + 1 >= wire.TEAM_MEMBERS_MAX:
-        text = f"A team can have at most {wire.TEAM_MEMBERS_MAX} members."
-        raise errors.invalid("username", "TEAM_FULL", text)
+        message = f"A team can have at most {wire.TEAM_MEMBERS_MAX} members."
+        raise errors.invalid("username", "TEAM_FULL", message)
     return user
 
 

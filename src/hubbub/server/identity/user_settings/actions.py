@@ -22,24 +22,24 @@ def read_current(call: Call, user_id: int) -> wire.UserSettings:
 
 def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     """Update the caller's settings and publish them if they changed."""
-    stored = read_current(call, call.user_id)
+    stored_settings = read_current(call, call.user_id)
     if body.restricted_guilds is not UNSET:
-        rules.require_guilds(call, stored.restricted_guilds, body.restricted_guilds)
+        rules.require_guilds(call, stored_settings.restricted_guilds, body.restricted_guilds)
     if body.guild_folders is not UNSET:
-        rules.require_folders(call, stored.guild_folders, body.guild_folders)
+        rules.require_folders(call, stored_settings.guild_folders, body.guild_folders)
     changes: dict[str, Any] = {
         name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET
     }
     if body.custom_status is not UNSET:
         changes["custom_status"] = rules.require_custom_status(call, body.custom_status)
-    updated = msgspec.structs.replace(stored, **changes)
-    if updated.friend_source_flags.all:
-        updated.friend_source_flags = store.ALL_FRIEND_SOURCES
-    updated.restricted_guilds = sorted(set(updated.restricted_guilds))
-    if updated != stored:
-        store.put(call.tx, call.user_id, updated)
-        call.tx.emit(wire.USER_SETTINGS_UPDATE, updated, UserAudience.of(call.user_id))
-    return updated
+    updated_settings = msgspec.structs.replace(stored_settings, **changes)
+    if updated_settings.friend_source_flags.all:
+        updated_settings.friend_source_flags = store.ALL_FRIEND_SOURCES
+    updated_settings.restricted_guilds = sorted(set(updated_settings.restricted_guilds))
+    if updated_settings != stored_settings:
+        store.put(call.tx, call.user_id, updated_settings)
+        call.tx.emit(wire.USER_SETTINGS_UPDATE, updated_settings, UserAudience.of(call.user_id))
+    return updated_settings
 
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:

@@ -9,20 +9,20 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity.user_settings import ports
 
 
-def require_custom_status(call: Call, requested: wire.SetCustomStatus | None) -> wire.CustomStatus | None:
+def require_custom_status(call: Call, requested_status: wire.SetCustomStatus | None) -> wire.CustomStatus | None:
     """Return the custom status to store, or raise form errors. A status without text and emoji is None."""
-    if requested is None:
+    if requested_status is None:
         return None
-    text = " ".join((requested.text or "").split()) or None
-    if text is None and not requested.emoji_name:
+    text = " ".join((requested_status.text or "").split()) or None
+    if text is None and not requested_status.emoji_name:
         return None
-    expires_ms = None if requested.expires_at is None else codec.milliseconds(requested.expires_at)
+    expires_ms = None if requested_status.expires_at is None else codec.milliseconds(requested_status.expires_at)
     if expires_ms is not None and expires_ms <= call.now_ms:
         raise errors.invalid(("custom_status", "expires_at"), "CUSTOM_STATUS_EXPIRED", "Choose a time in the future.")
     return wire.CustomStatus(
         text=text,
-        emoji_id=requested.emoji_id if requested.emoji_name else None,
-        emoji_name=requested.emoji_name or None,
+        emoji_id=requested_status.emoji_id if requested_status.emoji_name else None,
+        emoji_name=requested_status.emoji_name or None,
         expires_at=None if expires_ms is None else codec.timestamp(expires_ms),
     )
 
@@ -46,28 +46,30 @@ def require_guilds(call: Call, restricted_guild_ids: Collection[int], requested_
     form.raise_if_any()
 
 
-def require_folders(call: Call, stored: Sequence[wire.GuildFolder], requested: Sequence[wire.GuildFolder]) -> None:
+def require_folders(
+    call: Call, stored_folders: Sequence[wire.GuildFolder], requested_folders: Sequence[wire.GuildFolder]
+) -> None:
     """Raise form errors for folders with the same ID, several guilds without a folder, and repeated or foreign guilds.
 
     A guild that the caller left after it was listed may stay in its folder."""
-    stored_guild_ids = {guild_id for folder in stored for guild_id in folder.guild_ids}
-    new_guild_ids = {guild_id for folder in requested for guild_id in folder.guild_ids} - stored_guild_ids
+    stored_guild_ids = {guild_id for folder in stored_folders for guild_id in folder.guild_ids}
+    new_guild_ids = {guild_id for folder in requested_folders for guild_id in folder.guild_ids} - stored_guild_ids
     unknown_ids = new_guild_ids.difference(ports.filter_member_guilds(call, call.user_id, new_guild_ids))
-    folder_ids: set[int] = set()
-    guild_ids: set[int] = set()
+    seen_folder_ids: set[int] = set()
+    seen_guild_ids: set[int] = set()
     form = FormErrors()
-    for index, folder in enumerate(requested):
+    for index, folder in enumerate(requested_folders):
         if folder.id is None and len(folder.guild_ids) > 1:
             form.add(("guild_folders", index, "id"), "FOLDER_ID_REQUIRED", "Several guilds need a folder with an ID.")
-        if folder.id in folder_ids:
+        if folder.id in seen_folder_ids:
             form.add(("guild_folders", index, "id"), "FOLDER_DUPLICATE", "Another folder has this ID.")
         if folder.id is not None:
-            folder_ids.add(folder.id)
+            seen_folder_ids.add(folder.id)
         for position, guild_id in enumerate(folder.guild_ids):
             path = ("guild_folders", index, "guild_ids", position)
-            if guild_id in guild_ids:
+            if guild_id in seen_guild_ids:
                 form.add(path, "GUILD_DUPLICATE", "This guild is listed twice.")
             elif guild_id in unknown_ids:
                 form.add(path, "GUILD_UNKNOWN", "You are not a member of this guild.")
-            guild_ids.add(guild_id)
+            seen_guild_ids.add(guild_id)
     form.raise_if_any()

@@ -34,6 +34,6 @@ def require_bot_name(text: str, path: str) -> str:
     name = clean_name(text)
     if not wire.USERNAME_MIN <= len(name) <= wire.USERNAME_MAX:
         raise errors.invalid(path, *errors.bad_length(wire.USERNAME_MIN, wire.USERNAME_MAX))
-    if name.lower() in _RESERVED_NAMES or any(forbidden in name for forbidden in _FORBIDDEN_TEXTS):
+    if name.lower() in _RESERVED_NAMES or any(forbidden_text in name for forbidden_text in _FORBIDDEN_TEXTS):
         raise errors.invalid(path, "USERNAME_INVALID", "Username is invalid.")
     return name

@@ -64,10 +64,10 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
         row = row._replace(avatar=body.avatar.hash if body.avatar else None)
     if body.banner is not UNSET:
         row = row._replace(banner=body.banner.hash if body.banner else None)
-    return actions.update_profile(call, row if row.bot else _change_details(row, body))
+    return actions.update_profile(call, row if row.bot else _apply_user_only_changes(row, body))
 
 
-def _change_details(row: UserRow, body: wire.UpdateMyUser) -> UserRow:
+def _apply_user_only_changes(row: UserRow, body: wire.UpdateMyUser) -> UserRow:
     """Return the row with the changed profile fields that only users have."""
     if body.accent_color is not UNSET:
         row = row._replace(accent_color=body.accent_color)

@@ -79,12 +79,12 @@ def search(tx: Tx, text: str, *, after_id: int, limit: int) -> list[UserRow]:
     where, parameters = "bot = 0 AND id > ?", list[object]([after_id])
     if text:
         pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        matches = ["username LIKE ? ESCAPE '\\'", "LOWER(global_name) LIKE ? ESCAPE '\\'", "email = ?"]
+        match_conditions = ["username LIKE ? ESCAPE '\\'", "LOWER(global_name) LIKE ? ESCAPE '\\'", "email = ?"]
         parameters += [pattern, pattern, text]
         if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:
-            matches.append("id = ?")
+            match_conditions.append("id = ?")
             parameters.append(int(text))
-        where += f" AND ({' OR '.join(matches)})"
+        where += f" AND ({' OR '.join(match_conditions)})"
     return tx.fetch(UserRow, f"SELECT {COLUMNS} FROM users WHERE {where} ORDER BY id LIMIT ?", *parameters, limit)
 
 
@@ -121,13 +121,13 @@ def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, primary_guild_
     )
 
 
-def list_by_primary_guild(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
-    """Return at most `limit` users who display a guild's tag, with IDs above `after`, by ascending ID."""
+def list_by_primary_guild(tx: Tx, guild_id: int, *, after_id: int, limit: int) -> list[UserRow]:
+    """Return at most `limit` users who display a guild's tag, with IDs above `after_id`, by ascending ID."""
     return tx.fetch(
         UserRow,
         f"SELECT {COLUMNS} FROM users WHERE primary_guild_id = ? AND id > ? ORDER BY id LIMIT ?",
         guild_id,
-        after,
+        after_id,
         limit,
     )
 

@@ -73,7 +73,7 @@ def update_members(call: Call, payload: UpdateMembersPayload) -> None:
     row = store.find(call.tx, payload.guild_id)
     tag = CLEARED_TAG if row is None else displayed_tag(row)
     batch = users.profiles.list_by_primary_guild(
-        call.tx, payload.guild_id, after=payload.after_user_id, limit=MEMBERS_BATCH_SIZE
+        call.tx, payload.guild_id, after_id=payload.after_user_id, limit=MEMBERS_BATCH_SIZE
     )
     for user in batch:
         users.profiles.set_primary_guild(call, user, tag)

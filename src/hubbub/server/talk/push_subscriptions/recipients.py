@@ -43,7 +43,7 @@ def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: 
     do_not_disturb_ids = {
         user_id for user_id, user_setting in settings_by_user.items() if user_setting.status == Status.DND
     }
-    blocker_ids = set(relationships.list_blockers(call.tx, row.author_id)) if candidate_ids else set()
+    blocker_ids = set(relationships.list_blocker_ids(call.tx, row.author_id)) if candidate_ids else set()
     return {
         user_id: kinds_by_user[user_id]
         for user_id in candidate_ids

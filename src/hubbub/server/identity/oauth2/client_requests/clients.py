@@ -42,8 +42,8 @@ def require_client(
         raise invalid_client()
     if presented_secret is not None:
         stored_hash = applications.management.find_client_secret_hash(call.tx, row.id)
-        digest = hashlib.sha256(presented_secret.encode("utf-8", "surrogatepass")).digest()
-        if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
+        presented_hash = hashlib.sha256(presented_secret.encode("utf-8", "surrogatepass")).digest()
+        if stored_hash is None or not hmac.compare_digest(stored_hash, presented_hash):
             raise invalid_client()
     elif requires_secret or not is_public_client(row):
         raise invalid_client()
@@ -60,11 +60,11 @@ def _read_credentials(call: Call, client_id: str | UnsetType, client_secret: str
             raise invalid_client()
         # An empty secret counts as absent: libraries for public clients send an empty secret.
         return client_id, client_secret or None if isinstance(client_secret, str) else None
-    scheme, _, encoded = header.partition(" ")
+    scheme, _, encoded_credentials = header.partition(" ")
     if scheme.lower() != "basic":
         raise invalid_client()
     try:
-        credentials = base64.b64decode(encoded.strip(), validate=True).decode()
+        credentials = base64.b64decode(encoded_credentials.strip(), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         raise invalid_client() from None
     basic_id, _, basic_secret = (unquote_plus(part) for part in credentials.partition(":"))

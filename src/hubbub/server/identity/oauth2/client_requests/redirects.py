@@ -31,11 +31,13 @@ def is_allowed_redirect(registered_uris: Sequence[str], application_id: int, uri
         return uri == standard_redirect(application_id)
     if uri in registered_uris:
         return True
-    portless = _without_port(uri)
-    return portless is not None and any(_without_port(registered_uri) == portless for registered_uri in registered_uris)
+    uri_without_port = _split_without_port(uri)
+    return uri_without_port is not None and any(
+        _split_without_port(registered_uri) == uri_without_port for registered_uri in registered_uris
+    )
 
 
-def _without_port(uri: str) -> tuple[str, str, str, str] | None:
+def _split_without_port(uri: str) -> tuple[str, str, str, str] | None:
     """Return the parts of a loopback URI without its port, or None for other URIs."""
     parts = urlsplit(uri)
     if parts.scheme != "http" or parts.hostname not in LOOPBACK_HOSTS or "@" in parts.netloc:

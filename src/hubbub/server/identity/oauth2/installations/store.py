@@ -28,13 +28,13 @@ _INSTALLATION_COLUMNS: Final = ", ".join(InstallationRow._fields)
 
 def upsert_installation(tx: Tx, row: InstallationRow) -> bool:
     """Insert an installation, or update its scopes; return whether it is new."""
-    existing = find_installation(tx, row.application_id, row.integration_type, row.target_id)
+    existing_row = find_installation(tx, row.application_id, row.integration_type, row.target_id)
     tx.run(
         f"INSERT INTO installations ({_INSTALLATION_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (application_id, integration_type, target_id) DO UPDATE SET scopes = excluded.scopes",
         *row,
     )
-    return existing is None
+    return existing_row is None
 
 
 def find_installation(tx: Tx, application_id: int, integration_type: int, target_id: int) -> InstallationRow | None:
