@@ -593,7 +593,7 @@ class World:
         def update(call: Call) -> None:
             row = guilds.find(call.tx, guild.id)
             assert row is not None
-            guilds.maintenance.set_tier_and_features(call, row, premium_tier=tier, add=features)
+            guilds.maintenance.set_tier_and_features(call, row, premium_tier=tier, features_to_add=features)
 
         await self.write(update)
 

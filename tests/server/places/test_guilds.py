@@ -535,7 +535,7 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
     def remove_features(call: Call) -> None:
         row = guilds.find(call.tx, guild.id)
         assert row is not None
-        guilds.maintenance.set_tier_and_features(call, row, remove=["VANITY_URL", "BANNER"])
+        guilds.maintenance.set_tier_and_features(call, row, features_to_remove=["VANITY_URL", "BANNER"])
 
     await session.next("GUILD_UPDATE")
     await world.write(remove_features)

@@ -152,7 +152,11 @@ def change_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
             if schema.parse_feature(name, (flag,)) in GUILD_CONTROLLED_FEATURES:
                 raise AdminError(f"{name} is controlled by the guild's own settings and cannot be changed here")
     guild = guilds.maintenance.set_tier_and_features(
-        call, guild, premium_tier=arguments.tier, add=arguments.add_feature, remove=arguments.remove_feature
+        call,
+        guild,
+        premium_tier=arguments.tier,
+        features_to_add=arguments.add_feature,
+        features_to_remove=arguments.remove_feature,
     )
     if arguments.tier is not None or arguments.add_feature or arguments.remove_feature:
         _record_guild(call, "guild.update", guild)

@@ -10,7 +10,12 @@ from hubbub.server.places.activity_instances.rules import (
     require_instance,
     require_launchable,
 )
-from hubbub.server.places.activity_instances.store import InstanceRow, find_joined, is_participant, public_session_id
+from hubbub.server.places.activity_instances.store import (
+    InstanceRow,
+    find_last_joined,
+    is_participant,
+    public_session_id,
+)
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.members.signals import MemberRemoved
 
@@ -32,7 +37,7 @@ __all__ = [
     "InstanceRow",
     "LaunchRejected",
     "find_instance",
-    "find_joined",
+    "find_last_joined",
     "launch",
     "leave",
     "require_instance",

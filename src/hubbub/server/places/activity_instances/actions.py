@@ -56,9 +56,9 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
 
     If it was the last session of the user, also remove the user from the activities joined without a session."""
     public_id = store.public_session_id(session_id)
-    is_last = not call.presences.is_connected(user_id, excluding=session_id)
+    is_last_session = not call.presences.is_connected(user_id, excluding=session_id)
     for row, joined_session_id in store.list_user_instances(call.tx, user_id):
-        if joined_session_id == public_id or (is_last and not joined_session_id):
+        if joined_session_id == public_id or (is_last_session and not joined_session_id):
             leave(call, row, user_id, session_id=joined_session_id)
 
 
@@ -79,15 +79,15 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 def on_activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
     """End the running activities of an application that disabled activities."""
     if not signal.row.flags & ApplicationFlags.EMBEDDED:
-        _end_all_of_application(call, signal.row.id)
+        _end_application_instances(call, signal.row.id)
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """End the running activities of an application that is being deleted."""
-    _end_all_of_application(call, signal.row.id)
+    _end_application_instances(call, signal.row.id)
 
 
-def _end_all_of_application(call: Call, application_id: int) -> None:
+def _end_application_instances(call: Call, application_id: int) -> None:
     for row in store.list_application_instances(call.tx, application_id):
         store.delete(call.tx, row.id)
         _publish_update(call, row)

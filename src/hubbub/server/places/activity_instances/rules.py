@@ -72,11 +72,11 @@ def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, 
     """Reject a new participant if the activity is full (spec/activities.md#3).
 
     A limit of -1 or null means no limit. A user counts once, whatever their number of sessions."""
-    limit = applications.settings.decode_settings(application).max_participants
-    if limit is None or limit < 0:
+    participants_max = applications.settings.decode_settings(application).max_participants
+    if participants_max is None or participants_max < 0:
         return
     user_ids = {participant.user_id for participant in store.find_participants(call.tx, [row.id]).get(row.id, ())}
-    if user_id not in user_ids and len(user_ids) >= limit:
+    if user_id not in user_ids and len(user_ids) >= participants_max:
         raise errors.INVALID_ACTIVITY_ACTION()
 
 
@@ -97,8 +97,8 @@ def require_instance(call: Call, application_id: int, composite_id: str) -> Inst
 
 def find_instance(tx: Tx, application_id: int, composite_id: str) -> InstanceRow | None:
     """Return a running activity of an application by its composite ID, or None."""
-    parts = composite_id.split("-")
-    row = store.find(tx, int(parts[1])) if len(parts) > 2 and _is_snowflake(parts[1]) else None
+    id_parts = composite_id.split("-")
+    row = store.find(tx, int(id_parts[1])) if len(id_parts) > 2 and _is_snowflake(id_parts[1]) else None
     if row is None or row.application_id != application_id or row.composite_id != composite_id:
         return None
     return row

@@ -106,7 +106,7 @@ def list_user_instances(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
     return [(InstanceRow(*row[:-1]), row[-1]) for row in rows]
 
 
-def find_joined(tx: Tx, application_id: int, user_id: int) -> InstanceRow | None:
+def find_last_joined(tx: Tx, application_id: int, user_id: int) -> InstanceRow | None:
     """Return the activity of an application that a user joined last, or None."""
     return tx.find(
         InstanceRow,

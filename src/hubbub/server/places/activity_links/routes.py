@@ -103,11 +103,16 @@ def open_activity_link(
 
 
 def _create_link(
-    call: Call, application_id: int, link_type: int, body: wire.CreateActivityLink, limit: int, expires_ms: int | None
+    call: Call,
+    application_id: int,
+    link_type: int,
+    body: wire.CreateActivityLink,
+    links_max: int,
+    expires_ms: int | None,
 ) -> wire.ActivityLink:
-    if store.count(call.tx, application_id, link_type) >= limit:
+    if store.count(call.tx, application_id, link_type) >= links_max:
         raise errors.invalid(
-            "title", "ACTIVITY_LINK_LIMIT", f"An application can have at most {limit} links of this kind."
+            "title", "ACTIVITY_LINK_LIMIT", f"An application can have at most {links_max} links of this kind."
         )
     row = LinkRow(
         id=call.new_id(ActivityLinkId),
@@ -133,11 +138,11 @@ def _require_link(call: Call, application_id: int, link_type: int, link_id: str)
 
 def _find_link(call: Call, application_id: int, link_id: str) -> LinkRow | None:
     """Return an unexpired link by its full ID (`type-number`), or None."""
-    link_type, _, number = link_id.partition("-")
+    link_type, _, link_number = link_id.partition("-")
     if link_type not in (str(wire.LINK_TYPE_MANAGED), str(wire.LINK_TYPE_QUICK)):
         return None
     try:
-        return store.find(call.tx, application_id, int(link_type), parse_wide(ActivityLinkId, number), call.now_ms)
+        return store.find(call.tx, application_id, int(link_type), parse_wide(ActivityLinkId, link_number), call.now_ms)
     except ValueError:
         return None
 

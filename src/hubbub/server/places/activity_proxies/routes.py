@@ -44,7 +44,7 @@ def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.Cr
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
     if body.instance_id is UNSET:
-        instance = activity_instances.find_joined(call.tx, application_id, call.user_id)
+        instance = activity_instances.find_last_joined(call.tx, application_id, call.user_id)
         if instance is None:
             raise errors.INVALID_ACTIVITY_ACTION()
     else:
@@ -68,7 +68,7 @@ def find_site(call: Call, application_id: int, ticket_texts: Sequence[str]) -> A
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         return None
-    verified_tickets = (tickets.verify(call, row, text) for text in ticket_texts)
+    verified_tickets = (tickets.verify(call, row, ticket_text) for ticket_text in ticket_texts)
     return ActivitySite(
         store.list_mappings(call.tx, application_id),
         next((ticket for ticket in verified_tickets if ticket is not None), None),

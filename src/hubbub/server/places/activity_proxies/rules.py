@@ -58,8 +58,8 @@ def _find_prefix_error(prefix: str) -> FormError | None:
     segments = prefix.rstrip("/")[1:].split("/")
     if segments[0] in RESERVED_SEGMENTS:
         return "URL_MAPPING_PREFIX_RESERVED", f"Paths under /{segments[0]} are reserved for the proxy."
-    names = PLACEHOLDER.findall(prefix)
-    if len(set(names)) < len(names):
+    placeholder_names = PLACEHOLDER.findall(prefix)
+    if len(set(placeholder_names)) < len(placeholder_names):
         return "URL_MAPPING_PLACEHOLDER_TWICE", "A prefix can use each placeholder only once."
     return _find_segment_error(segments)
 
@@ -86,22 +86,26 @@ def _find_target_error(target: str, prefix_placeholders: set[str], allow_private
     if "://" in target:
         return "URL_MAPPING_TARGET_SCHEME", "A target must be a host without https://."
     authority, _, path = target.partition("/")
-    names = PLACEHOLDER.findall(target)
-    if not prefix_placeholders.issuperset(names):
-        missing = next(name for name in names if name not in prefix_placeholders)
-        return "URL_MAPPING_PLACEHOLDER_UNKNOWN", f"The prefix has no placeholder {{{missing}}}."
-    match = _AUTHORITY_PATTERN.fullmatch(authority)
-    if match is None or not _is_host(match["host"]) or not 0 < int(match["port"] or 443) < 65_536:
+    placeholder_names = PLACEHOLDER.findall(target)
+    if not prefix_placeholders.issuperset(placeholder_names):
+        missing_name = next(name for name in placeholder_names if name not in prefix_placeholders)
+        return "URL_MAPPING_PLACEHOLDER_UNKNOWN", f"The prefix has no placeholder {{{missing_name}}}."
+    authority_match = _AUTHORITY_PATTERN.fullmatch(authority)
+    if (
+        authority_match is None
+        or not _is_valid_host(authority_match["host"])
+        or not 0 < int(authority_match["port"] or 443) < 65_536
+    ):
         return (
             "URL_MAPPING_TARGET_INVALID",
             "A target must be a host, optionally with a port and a path: game.example.org/dir.",
         )
-    if not allow_private and _is_private(match["host"]):
+    if not allow_private and _is_private_host(authority_match["host"]):
         return "URL_MAPPING_TARGET_PRIVATE", "A target must be reachable from the internet."
     return _find_segment_error(path.rstrip("/").split("/")) if path.rstrip("/") else None
 
 
-def _is_host(host: str) -> bool:
+def _is_valid_host(host: str) -> bool:
     if host.startswith("["):
         return outbound_http.parse_address(host[1:-1]) is not None
     # A placeholder is replaced by a word, so check the host with a word in its place.
@@ -109,12 +113,12 @@ def _is_host(host: str) -> bool:
     return len(host) <= 253 and all(_HOST_LABEL_PATTERN.fullmatch(label) is not None for label in labels)
 
 
-def _is_private(host: str) -> bool:
+def _is_private_host(host: str) -> bool:
     """Return whether a host is private by its name or literal address.
 
     The addresses that a name resolves to are checked on each request (core/outbound_http.py)."""
-    name = host.strip("[]").lower().removesuffix(".")
-    address = outbound_http.parse_address(name)
+    host_name = host.strip("[]").lower().removesuffix(".")
+    address = outbound_http.parse_address(host_name)
     if address is not None:
-        return not outbound_http.is_public(name)
-    return "." not in name or name.endswith(".localhost") or name.rpartition(".")[2].isdecimal()
+        return not outbound_http.is_public(host_name)
+    return "." not in host_name or host_name.endswith(".localhost") or host_name.rpartition(".")[2].isdecimal()

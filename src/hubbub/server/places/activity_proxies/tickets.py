@@ -60,10 +60,10 @@ def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
     return f"{base64.urlsafe_b64encode(encoded_payload).decode().rstrip('=')}.{signature.hex()}"
 
 
-def verify(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
+def verify(call: Call, row: ApplicationRow, ticket_text: str) -> ActivityTicket | None:
     """Verify the text of a ticket for an application. Return the ticket, or None if it is not valid now."""
-    payload_text, _, signature = text.partition(".")
-    if len(text) > TICKET_LENGTH_MAX or not text.isascii():
+    payload_text, _, signature = ticket_text.partition(".")
+    if len(ticket_text) > TICKET_LENGTH_MAX or not ticket_text.isascii():
         return None
     try:
         encoded_payload = base64.b64decode(
@@ -86,4 +86,4 @@ def verify(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
         payload_signatures.TIMESTAMP_HEADER: str(payload.created_at),
         PAYLOAD_HEADER: base64.b64encode(encoded_payload).decode(),
     }
-    return ActivityTicket(text, headers, remaining_seconds)
+    return ActivityTicket(ticket_text, headers, remaining_seconds)

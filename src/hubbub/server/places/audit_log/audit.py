@@ -75,9 +75,9 @@ def differences(before: Any, after: Any, keys: Iterable[str] | None = None) -> l
     model = after if after is not None else before
     changes = []
     for key in keys if keys is not None else model.__struct_fields__:
-        old, new = _comparable_value(before, key), _comparable_value(after, key)
-        if old != new:
-            changes.append(AuditLogChange(key=key, old_value=old, new_value=new))
+        old_value, new_value = _comparable_value(before, key), _comparable_value(after, key)
+        if old_value != new_value:
+            changes.append(AuditLogChange(key=key, old_value=old_value, new_value=new_value))
     return changes
 
 

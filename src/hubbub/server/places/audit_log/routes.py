@@ -33,7 +33,7 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
         call.tx, sorted(referenced_id for referenced_id in referenced_ids if referenced_id is not None)
     )
     log = views.audit_log(rows, referenced_users.values())
-    for referenced in ports.list_referenced(call, guild_id, log.audit_log_entries):
-        for field in referenced.__struct_fields__:
-            getattr(log, field).extend(getattr(referenced, field))
+    for referenced_objects in ports.list_referenced(call, guild_id, log.audit_log_entries):
+        for field in referenced_objects.__struct_fields__:
+            getattr(log, field).extend(getattr(referenced_objects, field))
     return log

@@ -45,23 +45,23 @@ def list_page(
 
     `now_ms` is in Unix milliseconds. `filters` are required values by column name. `before` takes precedence over `after`
     (spec/http.md#1.10)."""
-    ascending = after is not None and before is None
+    is_ascending = after is not None and before is None
     conditions = ["guild_id = ?", "id >= ?"]
-    values: list[Any] = [guild_id, oldest_entry_id(now_ms)]
+    parameters: list[Any] = [guild_id, oldest_entry_id(now_ms)]
     for column, value in filters.items():
         conditions.append(f"{column} = ?")
-        values.append(value)
+        parameters.append(value)
     if before is not None:
         conditions.append("id < ?")
-        values.append(before)
+        parameters.append(before)
     elif after is not None:
         conditions.append("id > ?")
-        values.append(after)
-    order = "ASC" if ascending else "DESC"
+        parameters.append(after)
+    sort_order = "ASC" if is_ascending else "DESC"
     return tx.fetch(
         EntryRow,
-        f"SELECT {COLUMNS} FROM audit_log WHERE {' AND '.join(conditions)} ORDER BY id {order} LIMIT ?",
-        *values,
+        f"SELECT {COLUMNS} FROM audit_log WHERE {' AND '.join(conditions)} ORDER BY id {sort_order} LIMIT ?",
+        *parameters,
         limit,
     )
 
@@ -82,7 +82,7 @@ def delete_expired(tx: Tx, guild_id: int, oldest_id: int, *, limit: int) -> None
     )
 
 
-def find_deletion(
+def find_deletion_entry(
     tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
 ) -> tuple[int, int] | None:
     """Return the ID and count of the newest MESSAGE_DELETE entry (72) for an author's messages in a channel, or None.

@@ -34,10 +34,10 @@ def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_messag
         )
     members.membership.remove_many(call, guild_id, [target.id for target in targets])
     for target in targets:
-        notify_member_banned(call, guild_id, target.id, delete_message_seconds)
+        notify_user_banned(call, guild_id, target.id, delete_message_seconds)
 
 
-def notify_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
+def notify_user_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
     """Raise the signal `UserBanned`, so that listeners delete the recent messages of a banned user."""
     call.notify(UserBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
 

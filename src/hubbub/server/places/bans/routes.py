@@ -56,7 +56,7 @@ def ban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     if store.find(call.tx, guild_id, user_id) is None:
         actions.ban(call, guild_id, [target], delete_message_seconds)
     else:
-        actions.notify_member_banned(call, guild_id, user_id, delete_message_seconds)
+        actions.notify_user_banned(call, guild_id, user_id, delete_message_seconds)
 
 
 @handles(wire.UNBAN_USER_FROM_GUILD)

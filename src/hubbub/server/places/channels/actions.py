@@ -120,17 +120,17 @@ def update(
         store.update(call.tx, before, after)
         changes = audit.differences(views.channel(before, old_overwrites), view, AUDITED_FIELDS)
         audit.record(call, guild_id, AuditLogAction.CHANNEL_UPDATE, target_id=after.id, changes=changes)
-    overwrites_changed = rules.bits_by_target(new_overwrites) != rules.bits_by_target(old_overwrites)
-    if overwrites_changed:
+    has_overwrite_changes = rules.bits_by_target(new_overwrites) != rules.bits_by_target(old_overwrites)
+    if has_overwrite_changes:
         store.replace_overwrites(call.tx, after.id, new_overwrites)
         _record_overwrites(call, after, old_overwrites, new_overwrites)
-    if after != before or overwrites_changed:
+    if after != before or has_overwrite_changes:
         publish(call, wire.CHANNEL_UPDATE, after, view)
     if after.linked_lobby is not None and after.name != before.name:
         call.notify(LinkedChannelRenamed(after.id))
-    if overwrites_changed and after.type == ChannelType.GUILD_CATEGORY:
+    if has_overwrite_changes and after.type == ChannelType.GUILD_CATEGORY:
         _sync_children(call, after.id, old_overwrites, new_overwrites)
-    if overwrites_changed:
+    if has_overwrite_changes:
         _require_overwrite_capacity(call, guild_id, added_count=len(new_overwrites) - len(old_overwrites))
     return view
 
@@ -177,16 +177,16 @@ def _record_overwrites(
     ]
     roles_by_id = roles.find_many(call.tx, row.guild_id or 0, changed_ids)
     for target_id in sorted(changed_ids):
-        before, after = old_by_target.get(target_id), new_by_target.get(target_id)
+        old_overwrite, new_overwrite = old_by_target.get(target_id), new_by_target.get(target_id)
         action = (
             AuditLogAction.CHANNEL_OVERWRITE_CREATE
-            if before is None
+            if old_overwrite is None
             else AuditLogAction.CHANNEL_OVERWRITE_DELETE
-            if after is None
+            if new_overwrite is None
             else AuditLogAction.CHANNEL_OVERWRITE_UPDATE
         )
-        existing = after or before
-        options: dict[str, object] = {"id": target_id, "type": existing.type if existing else 0}
+        any_overwrite = new_overwrite or old_overwrite
+        options: dict[str, object] = {"id": target_id, "type": any_overwrite.type if any_overwrite else 0}
         if target_id in roles_by_id:
             options["role_name"] = roles_by_id[target_id].name
         audit.record(
@@ -194,15 +194,19 @@ def _record_overwrites(
             row.guild_id or 0,
             action,
             target_id=row.id,
-            changes=audit.differences(before and views.overwrite(before), after and views.overwrite(after)),
+            changes=audit.differences(
+                old_overwrite and views.overwrite(old_overwrite), new_overwrite and views.overwrite(new_overwrite)
+            ),
             options=options,
         )
 
 
 def put_overwrite(call: Call, row: ChannelRow, old_overwrites: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
     """Set the overwrite of a role or member in a channel. `old_overwrites` are the channel's current overwrites."""
-    other_overwrites = [other for other in old_overwrites if other.target_id != overwrite.target_id]
-    new_overwrites = sorted([*other_overwrites, overwrite], key=lambda entry: entry.target_id)
+    other_overwrites = [
+        old_overwrite for old_overwrite in old_overwrites if old_overwrite.target_id != overwrite.target_id
+    ]
+    new_overwrites = sorted([*other_overwrites, overwrite], key=lambda new_overwrite: new_overwrite.target_id)
     update(call, row, row, old_overwrites, new_overwrites)
 
 
@@ -310,9 +314,9 @@ def on_role_deleted(call: Call, signal: roles.RoleDeleted) -> None:
     if not channel_ids:
         return
     store.delete_overwrites(call.tx, channel_ids, signal.role_id)
-    rows = store.find_many(call.tx, channel_ids)
+    rows_by_id = store.find_many(call.tx, channel_ids)
     overwrites_by_channel = store.find_overwrites_of_channels(call.tx, channel_ids)
-    for row in rows.values():
+    for row in rows_by_id.values():
         publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, overwrites_by_channel.get(row.id, [])))
 
 

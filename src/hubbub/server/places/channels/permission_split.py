@@ -6,7 +6,7 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places.channels.store import OverwriteRow
 
-_SPLITS: Final = (
+_PERMISSION_SPLITS: Final = (
     (Permissions.MANAGE_MESSAGES, Permissions.PIN_MESSAGES),
     (
         Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS,
@@ -27,10 +27,14 @@ def split(row: OverwriteRow) -> OverwriteRow:
     """Return an overwrite with the newer bits added to its allow and deny bits."""
     allow = row.allow | implied_bits(row.allow) & ~row.deny
     # Deny a newer bit only if every older bit that implied it is denied.
-    deny = row.deny | sum(new for old, new in _SPLITS if row.deny & old == old and not allow & new)
+    deny = row.deny | sum(
+        newer_bit
+        for older_bits, newer_bit in _PERMISSION_SPLITS
+        if row.deny & older_bits == older_bits and not allow & newer_bit
+    )
     return row._replace(allow=allow, deny=deny)
 
 
 def implied_bits(bits: int) -> int:
     """Return the newer bits that the older bits in `bits` imply."""
-    return sum(new for old, new in _SPLITS if bits & old)
+    return sum(newer_bit for older_bits, newer_bit in _PERMISSION_SPLITS if bits & older_bits)

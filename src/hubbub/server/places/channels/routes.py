@@ -23,7 +23,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     """Get a channel.
 
     A thread includes the caller's own membership if they joined it."""
-    row = _require_row(call, channel_id)
+    row = _require_channel_row(call, channel_id)
     if row.type in THREAD_TYPES:
         membership = thread_members.find(call.tx, row.id, call.user_id)
         return views.thread(row, member=UNSET if membership is None else views.thread_member(membership))
@@ -42,17 +42,17 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
     rows = store.list_guild_channels(call.tx, guild_id)
     # spec/dated-changes.md#2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
     if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.is_active(call.now_ms):
-        visible = access.visible_channels(call.tx, standing, with_parents=not call.actor.is_bot)
-        rows = [row for row in rows if row.id in visible]
-    overwrites = store.find_overwrites_of_guild(call.tx, guild_id)
-    channel_views = [views.channel(row, overwrites.get(row.id, [])) for row in rows]
+        permissions_by_channel = access.visible_channels(call.tx, standing, with_parents=not call.actor.is_bot)
+        rows = [row for row in rows if row.id in permissions_by_channel]
+    overwrites_by_channel = store.find_overwrites_of_guild(call.tx, guild_id)
+    channel_views = [views.channel(row, overwrites_by_channel.get(row.id, [])) for row in rows]
     if query.with_can_link_lobby:
-        visible = access.visible_channels(call.tx, standing)
+        permissions_by_channel = access.visible_channels(call.tx, standing)
         everyone_permissions = store.read_role_permissions(call.tx, guild_id)
         for row, channel in zip(rows, channel_views, strict=True):
-            channel.can_link_lobby = rules.can_link_lobby(row, visible.get(row.id, 0))
+            channel.can_link_lobby = rules.can_link_lobby(row, permissions_by_channel.get(row.id, 0))
             channel.is_viewable_and_writeable_by_all_members = rules.is_open_to_all(
-                guild_id, everyone_permissions, overwrites.get(row.id, [])
+                guild_id, everyone_permissions, overwrites_by_channel.get(row.id, [])
             )
     return channel_views
 
@@ -79,7 +79,7 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
     channel_access = access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_CHANNELS)
     if body.permission_overwrites is not UNSET:
         access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_ROLES)
-    row = _require_row(call, channel_access.channel.id)
+    row = _require_channel_row(call, channel_access.channel.id)
     guild = _require_guild_traits(call, channel_access.guild_id)
     old_overwrites = store.list_overwrites(call.tx, row.id)
     form = FormErrors()
@@ -114,7 +114,7 @@ def delete_guild_channel(call: Call, channel_access: ChannelAccess) -> wire.Chan
 
     Raise if the guild is a community that requires the channel."""
     access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_CHANNELS)
-    row = _require_row(call, channel_access.channel.id)
+    row = _require_channel_row(call, channel_access.channel.id)
     if rules.is_required_by_community(_require_guild_traits(call, channel_access.guild_id), row.id):
         raise errors.CANNOT_DELETE_COMMUNITY_CHANNEL()
     return actions.delete(call, row, store.list_overwrites(call.tx, row.id))
@@ -126,43 +126,43 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
 
     At most one channel can move to another category in one request."""
     rows_by_id = {row.id: row for row in store.list_guild_channels(call.tx, guild_id)}
-    overwrites = store.find_overwrites_of_guild(call.tx, guild_id)
+    overwrites_by_channel = store.find_overwrites_of_guild(call.tx, guild_id)
     form = FormErrors()
     planned_changes: list[tuple[ChannelRow, ChannelRow, list[OverwriteRow]]] = []
     moved_count = 0
-    for index, entry in enumerate(body):
-        row = rows_by_id.get(entry.id)
+    for index, channel_position in enumerate(body):
+        row = rows_by_id.get(channel_position.id)
         if row is None:
             raise errors.UNKNOWN_CHANNEL()
         if any(before.id == row.id for before, _, _ in planned_changes):
             form.add((index, "id"), *errors.duplicate())
         after = row
-        if isinstance(entry.position, int):
-            after = after._replace(position=entry.position)
-        if entry.parent_id is not UNSET and (entry.parent_id or None) != row.parent_id:
+        if isinstance(channel_position.position, int):
+            after = after._replace(position=channel_position.position)
+        if channel_position.parent_id is not UNSET and (channel_position.parent_id or None) != row.parent_id:
             moved_count += 1
             access.require_channel(call, row.id, Permissions.MANAGE_CHANNELS)
             if row.parent_id is not None:
                 access.require_channel(call, row.parent_id, Permissions.MANAGE_CHANNELS)
-            if entry.parent_id:
-                rules.require_parent(call, row, entry.parent_id, form, (index, "parent_id"))
-            after = after._replace(parent_id=entry.parent_id or None)
-        new_overwrites = overwrites.get(row.id, [])
-        if entry.lock_permissions is True and after.parent_id is not None:
+            if channel_position.parent_id:
+                rules.require_parent(call, row, channel_position.parent_id, form, (index, "parent_id"))
+            after = after._replace(parent_id=channel_position.parent_id or None)
+        new_overwrites = overwrites_by_channel.get(row.id, [])
+        if channel_position.lock_permissions is True and after.parent_id is not None:
             channel_access = access.require_channel(
                 call, row.id, Permissions.MANAGE_CHANNELS | Permissions.MANAGE_ROLES
             )
             new_overwrites = [
-                overwrite._replace(channel_id=row.id) for overwrite in overwrites.get(after.parent_id, [])
+                overwrite._replace(channel_id=row.id) for overwrite in overwrites_by_channel.get(after.parent_id, [])
             ]
-            rules.require_overwrites(channel_access, overwrites.get(row.id, []), new_overwrites)
+            rules.require_overwrites(channel_access, overwrites_by_channel.get(row.id, []), new_overwrites)
         planned_changes.append((row, after, new_overwrites))
     if moved_count > 1:
         raise errors.PARENT_CHANGED_MORE_THAN_ONCE()
     form.raise_if_any()
     # Update the channels in the order of IDs, because concurrent requests must lock the rows in the same order.
     for row, after, new_overwrites in sorted(planned_changes, key=lambda change: change[0].id):
-        actions.update(call, row, after, overwrites.get(row.id, []), new_overwrites)
+        actions.update(call, row, after, overwrites_by_channel.get(row.id, []), new_overwrites)
 
 
 @handles(wire.SET_CHANNEL_PERMISSION_OVERWRITE)
@@ -204,10 +204,10 @@ def _require_overwritable_channel(call: Call, channel_id: ChannelId) -> tuple[Ch
         raise errors.CANNOT_EXECUTE_ON_DM()
     if channel_access.channel.is_thread:
         raise errors.WRONG_CHANNEL_TYPE()
-    return channel_access, _require_row(call, channel_id)
+    return channel_access, _require_channel_row(call, channel_id)
 
 
-def _require_row(call: Call, channel_id: int) -> ChannelRow:
+def _require_channel_row(call: Call, channel_id: int) -> ChannelRow:
     row = store.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()

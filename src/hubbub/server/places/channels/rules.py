@@ -33,8 +33,8 @@ def clean_name(channel_type: int, name: str) -> str:
     """Return the stored form of the name of a channel of the type `channel_type`.
 
     Names of text-like channels are lowercase with `-` for spaces (spec/http.md#3.2)."""
-    collapsed = re.sub(r"\s+", " ", name).strip()
-    return collapsed.lower().replace(" ", "-") if channel_type in TEXT_LIKE_TYPES else collapsed
+    collapsed_name = re.sub(r"\s+", " ", name).strip()
+    return collapsed_name.lower().replace(" ", "-") if channel_type in TEXT_LIKE_TYPES else collapsed_name
 
 
 def check_type(channel_type: int, guild: GuildTraits, form: FormErrors) -> None:
@@ -67,8 +67,12 @@ def bitrate_max(channel_type: int, guild: GuildTraits) -> int:
     """Return the highest bitrate in bits per second of a channel of the type `channel_type` (voice or stage) in a guild."""
     if channel_type == ChannelType.GUILD_STAGE_VOICE:
         return wire.STAGE_BITRATE_MAX
-    tiers = wire.BITRATE_MAX_BY_TIER
-    return tiers[-1] if "VIP_REGIONS" in decode_features(guild) else tiers[min(guild.premium_tier, len(tiers) - 1)]
+    bitrates_by_tier = wire.BITRATE_MAX_BY_TIER
+    return (
+        bitrates_by_tier[-1]
+        if "VIP_REGIONS" in decode_features(guild)
+        else bitrates_by_tier[min(guild.premium_tier, len(bitrates_by_tier) - 1)]
+    )
 
 
 def apply_body(
@@ -97,9 +101,9 @@ def apply_body(
     if body.rate_limit_per_user is not UNSET:
         changes["rate_limit_per_user"] = body.rate_limit_per_user or 0
     if body.topic is not UNSET and (channel_type in TEXT_LIKE_TYPES or channel_type == ChannelType.GUILD_STAGE_VOICE):
-        limit = wire.FORUM_TOPIC_MAX if channel_type in FORUM_TYPES else wire.TOPIC_MAX
-        if body.topic is not None and len(body.topic) > limit:
-            form.add("topic", *errors.bad_length(0, limit))
+        topic_max = wire.FORUM_TOPIC_MAX if channel_type in FORUM_TYPES else wire.TOPIC_MAX
+        if body.topic is not None and len(body.topic) > topic_max:
+            form.add("topic", *errors.bad_length(0, topic_max))
         changes["topic"] = body.topic or None
     if channel_type in VOICE_TYPES:
         changes |= _voice_changes(channel_type, body, guild, form)
@@ -107,12 +111,12 @@ def apply_body(
         changes |= _thread_default_changes(body)
     if channel_type in FORUM_TYPES:
         changes |= _forum_changes(row, body, form, new_tag_id)
-    updated = row._replace(**changes)
+    updated_row = row._replace(**changes)
     if body.flags is not UNSET:
-        updated = updated._replace(flags=_updated_flags(updated, body.flags or 0))
-    elif updated.nsfw:
-        updated = updated._replace(flags=updated.flags & ~ChannelFlags.IS_SPOILER_CHANNEL)
-    return updated
+        updated_row = updated_row._replace(flags=_updated_flags(updated_row, body.flags or 0))
+    elif updated_row.nsfw:
+        updated_row = updated_row._replace(flags=updated_row.flags & ~ChannelFlags.IS_SPOILER_CHANNEL)
+    return updated_row
 
 
 def check_emojis(
@@ -148,9 +152,11 @@ def _voice_changes(
             raise errors.BITRATE_TOO_HIGH()
         changes["bitrate"] = body.bitrate
     if body.user_limit is not UNSET:
-        limit = wire.VOICE_USER_LIMIT_MAX if channel_type == ChannelType.GUILD_VOICE else wire.STAGE_USER_LIMIT_MAX
-        if body.user_limit is not None and body.user_limit > limit:
-            form.add("user_limit", *errors.number_max(limit))
+        user_limit_max = (
+            wire.VOICE_USER_LIMIT_MAX if channel_type == ChannelType.GUILD_VOICE else wire.STAGE_USER_LIMIT_MAX
+        )
+        if body.user_limit is not None and body.user_limit > user_limit_max:
+            form.add("user_limit", *errors.number_max(user_limit_max))
         changes["user_limit"] = body.user_limit
     if body.rtc_region is not UNSET:
         region_ids = [region.id for region in voice_regions.REGIONS]
@@ -166,8 +172,8 @@ def _thread_default_changes(body: wire.CreateGuildChannel | wire.UpdateChannel) 
     """Return the changed columns with the defaults for new threads."""
     changes: dict[str, Any] = {}
     if body.default_auto_archive_duration is not UNSET:
-        duration = body.default_auto_archive_duration
-        changes["default_auto_archive_duration"] = None if duration is None else int(duration)
+        duration_minutes = body.default_auto_archive_duration
+        changes["default_auto_archive_duration"] = None if duration_minutes is None else int(duration_minutes)
     if body.default_thread_rate_limit_per_user is not UNSET:
         changes["default_thread_rate_limit_per_user"] = body.default_thread_rate_limit_per_user
     return changes
@@ -238,14 +244,14 @@ def _updated_flags(row: ChannelRow, requested_flags: int) -> int:
     """Return the flags after an edit. Flags that cannot be set for the channel type stay unchanged (spec/http.md#3.2).
 
     A channel with an age restriction never has IS_SPOILER_CHANNEL."""
-    settable = 0
+    settable_flags = 0
     if row.type in FORUM_TYPES:
-        settable |= ChannelFlags.REQUIRE_TAG
+        settable_flags |= ChannelFlags.REQUIRE_TAG
     if row.type == ChannelType.GUILD_MEDIA:
-        settable |= ChannelFlags.HIDE_MEDIA_DOWNLOAD_OPTIONS
+        settable_flags |= ChannelFlags.HIDE_MEDIA_DOWNLOAD_OPTIONS
     if row.type in TEXT_LIKE_TYPES or row.type == ChannelType.GUILD_VOICE:
-        settable |= ChannelFlags.IS_SPOILER_CHANNEL
-    flags = row.flags & ~settable | requested_flags & settable
+        settable_flags |= ChannelFlags.IS_SPOILER_CHANNEL
+    flags = row.flags & ~settable_flags | requested_flags & settable_flags
     return flags & ~ChannelFlags.IS_SPOILER_CHANNEL if row.nsfw else flags
 
 
@@ -271,19 +277,19 @@ def build_overwrites(
     call: Call,
     guild_id: int,
     channel_id: int,
-    requests: Sequence[channel_overwrites.OverwriteRequest],
+    overwrite_requests: Sequence[channel_overwrites.OverwriteRequest],
     form: FormErrors,
 ) -> list[OverwriteRow]:
     """Build the overwrites in a request body, by ascending target ID.
 
     Add a form error for a target that is unknown or repeated. Raise if there are too many overwrites. A target is a role
     of the guild, or any user."""
-    if len(requests) > wire.OVERWRITES_MAX:
+    if len(overwrite_requests) > wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
-    target_ids = [overwrite_request.id for overwrite_request in requests]
+    target_ids = [overwrite_request.id for overwrite_request in overwrite_requests]
     role_ids, user_ids = store.find_overwrite_targets(call.tx, guild_id, target_ids)
     rows_by_target: dict[int, OverwriteRow] = {}
-    for index, overwrite_request in enumerate(requests):
+    for index, overwrite_request in enumerate(overwrite_requests):
         target_type = resolve_overwrite_type(overwrite_request.type, overwrite_request.id in role_ids)
         if overwrite_request.id not in (role_ids if target_type == OverwriteType.ROLE else user_ids):
             form.add(
@@ -301,21 +307,23 @@ def build_overwrites(
     return [rows_by_target[target_id] for target_id in sorted(rows_by_target)]
 
 
-def resolve_overwrite_type(requested: OverwriteType | None | UnsetType, is_role: bool) -> int:
+def resolve_overwrite_type(requested_type: OverwriteType | None | UnsetType, is_role: bool) -> int:
     """Return the requested type of an overwrite, or the type of its target if none was requested."""
-    if requested is None or requested is UNSET:
+    if requested_type is None or requested_type is UNSET:
         return int(OverwriteType.ROLE if is_role else OverwriteType.MEMBER)
-    return int(requested)
+    return int(requested_type)
 
 
-def changed_bits(before: Mapping[int, AllowDenyBits], after: Mapping[int, AllowDenyBits]) -> int:
+def changed_bits(
+    old_bits_by_target: Mapping[int, AllowDenyBits], new_bits_by_target: Mapping[int, AllowDenyBits]
+) -> int:
     """Return every bit that differs between two sets of overwrites; both map target IDs to allow and deny bits."""
-    bits = 0
-    for target_id in before.keys() | after.keys():
-        old_allow, old_deny = before.get(target_id, (0, 0))
-        new_allow, new_deny = after.get(target_id, (0, 0))
-        bits |= old_allow ^ new_allow | old_deny ^ new_deny
-    return bits
+    differing_bits = 0
+    for target_id in old_bits_by_target.keys() | new_bits_by_target.keys():
+        old_allow, old_deny = old_bits_by_target.get(target_id, (0, 0))
+        new_allow, new_deny = new_bits_by_target.get(target_id, (0, 0))
+        differing_bits |= old_allow ^ new_allow | old_deny ^ new_deny
+    return differing_bits
 
 
 def require_new_overwrites(
@@ -330,7 +338,7 @@ def require_new_overwrites(
 
 
 def require_overwrites(
-    channel_access: ChannelAccess, before: Sequence[OverwriteRow], after: Sequence[OverwriteRow]
+    channel_access: ChannelAccess, old_overwrites: Sequence[OverwriteRow], new_overwrites: Sequence[OverwriteRow]
 ) -> None:
     """Require that overwrites change only in bits the caller holds in the guild or channel (spec/http.md#2.3)."""
     standing = channel_access.guild
@@ -338,12 +346,12 @@ def require_overwrites(
         raise errors.CANNOT_EXECUTE_ON_DM()
     has_manage_roles_overwrite = any(
         overwrite.allow & Permissions.MANAGE_ROLES
-        for overwrite in before
+        for overwrite in old_overwrites
         if overwrite.target_id == standing.user_id or overwrite.target_id in standing.permissions_by_role
     )
-    bits = changed_bits(bits_by_target(before), bits_by_target(after))
+    differing_bits = changed_bits(bits_by_target(old_overwrites), bits_by_target(new_overwrites))
     if not can_overwrite(
-        standing.allowed, channel_access.allowed, bits, has_manage_roles_overwrite=has_manage_roles_overwrite
+        standing.allowed, channel_access.allowed, differing_bits, has_manage_roles_overwrite=has_manage_roles_overwrite
     ):
         raise errors.MISSING_PERMISSIONS()
 
@@ -357,8 +365,8 @@ def require_type_change(row: ChannelRow, new_type: int, guild: GuildTraits) -> N
     """Reject a change to the type `new_type` other than between text and announcement channels.
 
     The guild must be able to have announcement channels, and must not require the channel as a community."""
-    convertible = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
-    if row.type not in convertible or new_type not in convertible or not has_announcements(guild):
+    convertible_types = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
+    if row.type not in convertible_types or new_type not in convertible_types or not has_announcements(guild):
         raise errors.WRONG_CHANNEL_TYPE()
     if is_required_by_community(guild, row.id):
         raise errors.COMMUNITY_CHANNELS_MUST_BE_TEXT()
@@ -374,20 +382,20 @@ def consume_rename_quota(call: Call, row: ChannelRow) -> None:
 _VIEW_AND_SEND = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 
 
-def can_link_lobby(row: ChannelRow, bits: int) -> bool:
-    """Return whether a user with the permissions `bits` in a channel may link a lobby to it (spec/sdk.md#12.6)."""
+def can_link_lobby(row: ChannelRow, permissions: int) -> bool:
+    """Return whether a user with the permissions `permissions` in a channel may link a lobby to it (spec/sdk.md#12.6)."""
     is_linkable = row.type == ChannelType.GUILD_TEXT and not row.nsfw and row.linked_lobby is None
-    return is_linkable and not (Permissions.MANAGE_CHANNELS | _VIEW_AND_SEND) & ~bits
+    return is_linkable and not (Permissions.MANAGE_CHANNELS | _VIEW_AND_SEND) & ~permissions
 
 
 def is_open_to_all(guild_id: int, everyone_permissions: int, overwrites: Sequence[OverwriteRow]) -> bool:
     """Return whether every member of the guild can view the channel and send messages, regardless of roles.
 
     `everyone_permissions` holds the permissions of the @everyone role, whose ID is the guild ID."""
-    allowed, denied = everyone_permissions, 0
+    allowed_bits, denied_bits = everyone_permissions, 0
     for overwrite in overwrites:
         if overwrite.target_id == guild_id:
-            allowed = allowed & ~overwrite.deny | overwrite.allow
+            allowed_bits = allowed_bits & ~overwrite.deny | overwrite.allow
         else:
-            denied |= overwrite.deny
-    return not _VIEW_AND_SEND & ~allowed and not _VIEW_AND_SEND & denied
+            denied_bits |= overwrite.deny
+    return not _VIEW_AND_SEND & ~allowed_bits and not _VIEW_AND_SEND & denied_bits

@@ -133,9 +133,9 @@ def find(tx: Tx, channel_id: int) -> ChannelRow | None:
 
 def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
     """Return the existing channels among `channel_ids`, by ID."""
-    ids = list(dict.fromkeys(channel_ids))
+    unique_ids = list(dict.fromkeys(channel_ids))
     rows_by_id: dict[int, ChannelRow] = {}
-    for batch in batches(ids):
+    for batch in batches(unique_ids):
         for row in tx.all(f"SELECT {COLUMNS} FROM channels c WHERE c.id IN ({placeholders(batch)})", *batch):
             rows_by_id[row[0]] = ChannelRow(*row)
     return rows_by_id
@@ -187,11 +187,11 @@ def insert(tx: Tx, row: ChannelRow) -> None:
 
 def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:
     """Update the columns that differ between two states of one channel."""
-    changed = [field for field in _STORED_FIELDS if getattr(before, field) != getattr(after, field)]
-    if changed:
+    changed_fields = [field for field in _STORED_FIELDS if getattr(before, field) != getattr(after, field)]
+    if changed_fields:
         tx.run(
-            f"UPDATE channels SET {', '.join(f'{field} = ?' for field in changed)} WHERE id = ?",
-            *(getattr(after, field) for field in changed),
+            f"UPDATE channels SET {', '.join(f'{field} = ?' for field in changed_fields)} WHERE id = ?",
+            *(getattr(after, field) for field in changed_fields),
             after.id,
         )
 
@@ -381,22 +381,22 @@ def delete_threads(tx: Tx, thread_ids: Iterable[int]) -> None:
 
 
 def compute_slow_mode_wait_ms(
-    tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, seconds: int, now_ms: int
+    tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, interval_seconds: int, now_ms: int
 ) -> int:
     """Return how long a user must wait until the next message or thread in a channel with slow mode, in milliseconds.
 
-    `seconds` is the interval of the channel. The last use may be later than `now_ms`: the clocks of processes differ, and
+    `interval_seconds` is the interval of the channel. The last use may be later than `now_ms`: the clocks of processes differ, and
     `now_ms` is read before the transaction. A last use that is a whole interval ahead is ignored: the clock was set back."""
     last_ms: int | None = tx.value(
         "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = ?", channel_id, user_id, kind
     )
-    interval_ms = seconds * 1000
+    interval_ms = interval_seconds * 1000
     if last_ms is None or abs(now_ms - last_ms) >= interval_ms:
         return 0
     return min(last_ms + interval_ms - now_ms, interval_ms)
 
 
-def record_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, now_ms: int) -> None:
+def record_slow_mode_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, now_ms: int) -> None:
     """Record that a user sent a message or created a thread in a channel with slow mode at `now_ms` (Unix milliseconds)."""
     tx.run(
         "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, ?, ?) "

@@ -60,7 +60,7 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
     view.rate_limit_per_user = row.rate_limit_per_user
     view.last_message_id = None if row.last_message_id is None else MessageId(row.last_message_id)
     if row.type not in FORUM_TYPES:
-        view.last_pin_timestamp = _timestamp(row.last_pin_ms)
+        view.last_pin_timestamp = _timestamp_or_none(row.last_pin_ms)
     if row.type in VOICE_TYPES:
         view.bitrate = wire.BITRATE_DEFAULT if row.bitrate is None else row.bitrate
         view.user_limit = row.user_limit or 0
@@ -158,7 +158,7 @@ def _thread_fields(row: ChannelRow) -> dict[str, Any]:
         "parent_id": ChannelId(row.parent_id or 0),
         "owner_id": UserId(row.owner_id or 0),
         "last_message_id": None if row.last_message_id is None else MessageId(row.last_message_id),
-        "last_pin_timestamp": _timestamp(row.last_pin_ms),
+        "last_pin_timestamp": _timestamp_or_none(row.last_pin_ms),
         "rate_limit_per_user": row.rate_limit_per_user,
         "thread_metadata": metadata,
         "message_count": row.message_count,
@@ -190,7 +190,7 @@ def private_channel(row: ChannelRow, recipients: Iterable[User]) -> wire.Private
         flags=row.flags,
         recipients=list(recipients),
         last_message_id=None if row.last_message_id is None else MessageId(row.last_message_id),
-        last_pin_timestamp=_timestamp(row.last_pin_ms),
+        last_pin_timestamp=_timestamp_or_none(row.last_pin_ms),
     )
     if row.type == ChannelType.GROUP_DM:
         view.name = row.name
@@ -249,5 +249,5 @@ def _has_application_id(row: ChannelRow) -> bool:
     return changes.CHANNEL_APPLICATION_ID_NULLABLE.is_active(Snowflake(row.id).created_ms)
 
 
-def _timestamp(ms: int | None) -> Timestamp | None:
-    return None if ms is None else codec.timestamp(ms)
+def _timestamp_or_none(time_ms: int | None) -> Timestamp | None:
+    return None if time_ms is None else codec.timestamp(time_ms)

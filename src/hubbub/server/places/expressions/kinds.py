@@ -65,7 +65,7 @@ def _emoji_event(tx: Tx, guild_id: GuildId, *_rows: EmojiRow | None) -> tuple[Ev
 
 
 EMOJIS: Final[ExpressionKind[EmojiRow, Emoji]] = ExpressionKind(
-    table=store.EMOJIS,
+    table=store.EMOJI_TABLE,
     view=_emoji_view,
     event=_emoji_event,
     unknown_error=errors.UNKNOWN_EMOJI,
@@ -99,7 +99,7 @@ def _sticker_event(tx: Tx, guild_id: GuildId, *_rows: StickerRow | None) -> tupl
 
 
 STICKERS: Final[ExpressionKind[StickerRow, Sticker]] = ExpressionKind(
-    table=store.STICKERS,
+    table=store.STICKER_TABLE,
     view=_sticker_view,
     event=_sticker_event,
     unknown_error=errors.UNKNOWN_STICKER,
@@ -138,7 +138,7 @@ def _sound_event(
 
 
 SOUNDS: Final[ExpressionKind[SoundRow, SoundboardSound]] = ExpressionKind(
-    table=store.SOUNDS,
+    table=store.SOUND_TABLE,
     view=_sound_view,
     event=_sound_event,
     unknown_error=errors.UNKNOWN_SOUND,

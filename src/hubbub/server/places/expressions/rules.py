@@ -13,18 +13,18 @@ from hubbub.server.places.expressions.kinds import ExpressionKind
 from hubbub.server.places.expressions.store import RowT
 from hubbub.server.places.standing import GuildAccess, access
 
-CREATE = Permissions.CREATE_GUILD_EXPRESSIONS
-MANAGE = Permissions.MANAGE_GUILD_EXPRESSIONS
+CREATE_PERMISSION = Permissions.CREATE_GUILD_EXPRESSIONS
+MANAGE_PERMISSION = Permissions.MANAGE_GUILD_EXPRESSIONS
 
 
-def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
+def require_creator(call: Call, guild_id: GuildId) -> GuildAccess:
     """Require a caller who may create expressions, and return their access to the guild (spec/http.md#2.4).
 
     Before `changes.PERMISSION_SPLITS`, MANAGE_GUILD_EXPRESSIONS was enough, too."""
     standing = access.get_guild_standing(call, guild_id)
     if changes.PERMISSION_SPLITS.is_active(call.now_ms) or _can_create(call, standing):
-        return access.require_guild(call, guild_id, CREATE)
-    return access.require_guild(call, guild_id, MANAGE)
+        return access.require_guild(call, guild_id, CREATE_PERMISSION)
+    return access.require_guild(call, guild_id, MANAGE_PERMISSION)
 
 
 def require_expression(call: Call, kind: ExpressionKind[RowT, Any], guild_id: GuildId, expression_id: int) -> RowT:
@@ -42,19 +42,19 @@ def require_changeable(call: Call, kind: ExpressionKind[RowT, Any], guild_id: Gu
     CREATE_GUILD_EXPRESSIONS is enough for the caller's own expressions; others require MANAGE_GUILD_EXPRESSIONS."""
     row = require_expression(call, kind, guild_id, expression_id)
     if row.user_id != call.user_id or not _can_create(call, access.get_guild_standing(call, guild_id)):
-        access.require_guild(call, guild_id, MANAGE)
+        access.require_guild(call, guild_id, MANAGE_PERMISSION)
     return row
 
 
 def can_see_creators(call: Call, standing: GuildAccess) -> bool:
     """Return whether a member sees the creators of expressions (spec/http.md#3.8)."""
-    return _can_create(call, standing) or standing.can(MANAGE)
+    return _can_create(call, standing) or standing.can(MANAGE_PERMISSION)
 
 
 def _can_create(call: Call, standing: GuildAccess) -> bool:
     # spec/dated-changes.md#3: until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots.
     is_effective = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now_ms)
-    return is_effective and standing.can(CREATE)
+    return is_effective and standing.can(CREATE_PERMISSION)
 
 
 def require_free_slot(

@@ -78,55 +78,59 @@ RowT = TypeVar("RowT", bound=EmojiRow | StickerRow | SoundRow)
 class Table(Generic[RowT]):
     """The table of one kind of expression.
 
-    `name` is the table, `row` the type of its rows, and `changeable` are the columns that `update` writes."""
+    `name` is the table, `row_type` the type of its rows, and `changeable_columns` are the columns that `update` writes."""
 
-    def __init__(self, name: str, row: type[RowT], *, changeable: tuple[str, ...]) -> None:
-        self._name = name
-        self._row = row
-        self._columns = ", ".join(row._fields)
-        self._changeable = changeable
+    def __init__(self, name: str, row_type: type[RowT], *, changeable_columns: tuple[str, ...]) -> None:
+        self._table_name = name
+        self._row_type = row_type
+        self._columns = ", ".join(row_type._fields)
+        self._changeable_columns = changeable_columns
 
     def find(self, tx: Tx, expression_id: int) -> RowT | None:
-        return tx.find(self._row, f"SELECT {self._columns} FROM {self._name} WHERE id = ?", expression_id)
+        return tx.find(self._row_type, f"SELECT {self._columns} FROM {self._table_name} WHERE id = ?", expression_id)
 
     def find_many(self, tx: Tx, ids: Iterable[int]) -> dict[int, RowT]:
         """Return the existing expressions among `ids`, by ID."""
         distinct_ids = list(dict.fromkeys(ids))
         if not distinct_ids:
             return {}
-        sql = f"SELECT {self._columns} FROM {self._name} WHERE id IN ({placeholders(distinct_ids)})"
-        return {row.id: row for row in tx.fetch(self._row, sql, *distinct_ids)}
+        sql = f"SELECT {self._columns} FROM {self._table_name} WHERE id IN ({placeholders(distinct_ids)})"
+        return {row.id: row for row in tx.fetch(self._row_type, sql, *distinct_ids)}
 
-    def list_by(self, tx: Tx, **values: int) -> list[RowT]:
+    def list_by(self, tx: Tx, **column_values: int) -> list[RowT]:
         """List the expressions with the given column values, oldest first."""
-        sql = f"SELECT {self._columns} FROM {self._name} WHERE {_condition(values)} ORDER BY id"
-        return tx.fetch(self._row, sql, *values.values())
+        sql = f"SELECT {self._columns} FROM {self._table_name} WHERE {_condition(column_values)} ORDER BY id"
+        return tx.fetch(self._row_type, sql, *column_values.values())
 
-    def count_by(self, tx: Tx, **values: int) -> int:
+    def count_by(self, tx: Tx, **column_values: int) -> int:
         """Return the number of expressions with the given column values."""
-        return int(tx.value(f"SELECT COUNT(*) FROM {self._name} WHERE {_condition(values)}", *values.values()))
+        return int(
+            tx.value(
+                f"SELECT COUNT(*) FROM {self._table_name} WHERE {_condition(column_values)}", *column_values.values()
+            )
+        )
 
     def insert(self, tx: Tx, row: RowT) -> None:
-        tx.run(f"INSERT INTO {self._name} ({self._columns}) VALUES ({placeholders(row)})", *row)
+        tx.run(f"INSERT INTO {self._table_name} ({self._columns}) VALUES ({placeholders(row)})", *row)
 
     def update(self, tx: Tx, row: RowT) -> None:
         """Update the changeable columns of an expression."""
-        assignments = ", ".join(f"{column} = ?" for column in self._changeable)
-        values = [getattr(row, column) for column in self._changeable]
-        tx.run(f"UPDATE {self._name} SET {assignments} WHERE id = ?", *values, row.id)
+        assignments = ", ".join(f"{column} = ?" for column in self._changeable_columns)
+        values = [getattr(row, column) for column in self._changeable_columns]
+        tx.run(f"UPDATE {self._table_name} SET {assignments} WHERE id = ?", *values, row.id)
 
-    def delete_by(self, tx: Tx, **values: int) -> None:
+    def delete_by(self, tx: Tx, **column_values: int) -> None:
         """Delete the expressions with the given column values."""
-        tx.run(f"DELETE FROM {self._name} WHERE {_condition(values)}", *values.values())
+        tx.run(f"DELETE FROM {self._table_name} WHERE {_condition(column_values)}", *column_values.values())
 
 
 def _condition(columns: Iterable[str]) -> str:
     return " AND ".join(f"{column} = ?" for column in columns)
 
 
-EMOJIS = Table("emojis", EmojiRow, changeable=("name", "roles"))
-STICKERS = Table("stickers", StickerRow, changeable=("name", "description", "tags"))
-SOUNDS = Table("sounds", SoundRow, changeable=("name", "volume", "emoji_id", "emoji_name"))
+EMOJI_TABLE = Table("emojis", EmojiRow, changeable_columns=("name", "roles"))
+STICKER_TABLE = Table("stickers", StickerRow, changeable_columns=("name", "description", "tags"))
+SOUND_TABLE = Table("sounds", SoundRow, changeable_columns=("name", "volume", "emoji_id", "emoji_name"))
 
 
 def remove_emoji_from_sounds(tx: Tx, guild_id: int, emoji_id: int) -> int:

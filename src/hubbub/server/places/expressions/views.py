@@ -30,11 +30,11 @@ def list_for_member(call: Call, kind: ExpressionKind[RowT, ViewT], standing: Gui
 def with_creators(tx: Tx, kind: ExpressionKind[RowT, ViewT], rows: Sequence[RowT]) -> list[ViewT]:
     """Build expressions with their creators. The creator is omitted if the user was deleted."""
     users_by_id = users.find_many(tx, [row.user_id for row in rows])
-    creators = {user_id: users.user_view(user) for user_id, user in users_by_id.items()}
-    views = [kind.view(row) for row in rows]
-    for row, view in zip(rows, views, strict=True):
-        view.user = creators.get(row.user_id, UNSET)
-    return views
+    creators_by_id = {user_id: users.user_view(user) for user_id, user in users_by_id.items()}
+    expression_views = [kind.view(row) for row in rows]
+    for row, view in zip(rows, expression_views, strict=True):
+        view.user = creators_by_id.get(row.user_id, UNSET)
+    return expression_views
 
 
 def partial_emoji(row: EmojiRow) -> PartialEmoji:

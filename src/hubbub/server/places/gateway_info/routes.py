@@ -37,11 +37,11 @@ def get_bot_gateway(call: Call) -> wire.BotGateway:
         # The shard count of a large bot must be a multiple of `large_bot_concurrency` (spec/gateway.md#4.1).
         shard_count += -shard_count % settings.large_bot_concurrency
     # Each gateway node counts its own session starts; a process without a gateway reports the full limit (decisions/0014).
-    limit = ports.find_session_start_limit(call, guild_count) or wire.SessionStartLimit(
+    session_start_limit = ports.find_session_start_limit(call, guild_count) or wire.SessionStartLimit(
         total=total_starts, remaining=total_starts, reset_after=0, max_concurrency=max_concurrency
     )
     return wire.BotGateway(
         url=build_gateway_url(call.config),
         shards=shard_count,
-        session_start_limit=limit,
+        session_start_limit=session_start_limit,
     )

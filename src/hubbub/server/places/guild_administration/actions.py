@@ -24,7 +24,7 @@ def suspend(call: Call, guild: GuildRow, *, reason: str) -> None:
         suspension = SuspensionRow(guild.id, call.user_id_or_none, call.now_ms)
     # A restoration of a guild that an operator suspended during its grace period must not lift the suspension.
     guilds.suspensions.suspend(call, guild, suspension._replace(is_from_deletion=0), reason)
-    _record(call, "guild.suspend", guild, reason=reason)
+    _log_action(call, "guild.suspend", guild, reason=reason)
 
 
 def unsuspend(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool:
@@ -37,7 +37,7 @@ def unsuspend(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool
     if suspension.due_ms is not None:
         raise errors.FORBIDDEN(message="This guild is being deleted. Restore it instead.")
     guilds.suspensions.unsuspend(call, guild)
-    _record(call, "guild.unsuspend", guild, reason=reason)
+    _log_action(call, "guild.unsuspend", guild, reason=reason)
     return True
 
 
@@ -63,7 +63,7 @@ def schedule_deletion(
     suspension = suspension._replace(due_ms=due_ms)
     guilds.suspensions.suspend(call, guild, suspension, reason)
     call.tx.enqueue(DELETE_GUILD_JOB, guild.id, due_ms=due_ms, key=_job_key(guild.id))
-    _record(call, "guild.delete", guild, detail=f"on {audit.format_time(due_ms)}", reason=reason)
+    _log_action(call, "guild.delete", guild, detail=f"on {audit.format_time(due_ms)}", reason=reason)
     return suspension
 
 
@@ -77,7 +77,7 @@ def restore(call: Call, guild: GuildRow, *, reason: str | None = None) -> bool:
         guilds.suspensions.unsuspend(call, guild)
     else:
         guilds.suspensions.suspend(call, guild, suspension._replace(due_ms=None), guild.suspension_reason or "")
-    _record(call, "guild.restore", guild, reason=reason)
+    _log_action(call, "guild.restore", guild, reason=reason)
     return True
 
 
@@ -88,7 +88,7 @@ def delete_if_due(call: Call, guild_id: int) -> None:
     if guild is None or suspension is None or suspension.due_ms is None:
         return
     guilds.suspensions.delete(call, guild)
-    _record(call, "guild.deleted", guild, detail="The grace period ended.")
+    _log_action(call, "guild.deleted", guild, detail="The grace period ended.")
 
 
 def transfer(call: Call, guild: GuildRow, owner_id: int, *, reason: str | None = None) -> GuildRow:
@@ -98,13 +98,13 @@ def transfer(call: Call, guild: GuildRow, owner_id: int, *, reason: str | None =
     guilds.suspensions.require_owner_candidate(call, guild.id, owner_id)
     after = guild._replace(owner_id=owner_id)
     guilds.update(call, guild, after)
-    names = users.find_many(call.tx, [guild.owner_id, owner_id])
+    users_by_id = users.find_many(call.tx, [guild.owner_id, owner_id])
     detail = " ".join(
-        f"{word} {names[user_id].username}"
-        for word, user_id in (("from", guild.owner_id), ("to", owner_id))
-        if user_id in names
+        f"{preposition} {users_by_id[user_id].username}"
+        for preposition, user_id in (("from", guild.owner_id), ("to", owner_id))
+        if user_id in users_by_id
     )
-    _record(call, "guild.transfer", guild, detail=detail, reason=reason)
+    _log_action(call, "guild.transfer", guild, detail=detail, reason=reason)
     return after
 
 
@@ -112,5 +112,5 @@ def _job_key(guild_id: int) -> str:
     return f"{DELETE_GUILD_JOB}:{guild_id}"
 
 
-def _record(call: Call, action: str, guild: GuildRow, *, detail: str = "", reason: str | None = None) -> None:
+def _log_action(call: Call, action: str, guild: GuildRow, *, detail: str = "", reason: str | None = None) -> None:
     audit.log_action(call, action, "guild", target_id=guild.id, target_name=guild.name, detail=detail, reason=reason)

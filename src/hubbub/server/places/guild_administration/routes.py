@@ -43,14 +43,14 @@ def suspend_guild(call: Call, guild_id: GuildId, body: wire.SuspendGuild) -> wir
     the reason.
     """
     actions.suspend(call, _require_guild(call, guild_id), reason=body.reason)
-    return _view(call, guild_id)
+    return _guild_view(call, guild_id)
 
 
 @handles(wire.UNSUSPEND_GUILD)
 def unsuspend_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> wire.AdministeredGuild:
     """End the suspension of a guild."""
     actions.unsuspend(call, _require_guild(call, guild_id), reason=body.reason)
-    return _view(call, guild_id)
+    return _guild_view(call, guild_id)
 
 
 @handles(wire.ADMINISTRATIVELY_DELETE_GUILD)
@@ -62,7 +62,7 @@ def administratively_delete_guild(
     The guild is suspended immediately. When the grace period ends, the guild and all its messages are deleted.
     """
     actions.schedule_deletion(call, _require_guild(call, guild_id), reason=body.reason, grace_days=body.grace_days)
-    return _view(call, guild_id)
+    return _guild_view(call, guild_id)
 
 
 @handles(wire.RESTORE_GUILD)
@@ -73,14 +73,14 @@ def restore_guild(call: Call, guild_id: GuildId, body: AdministrativeAction) -> 
     """
     if not actions.restore(call, _require_guild(call, guild_id), reason=body.reason):
         raise errors.FORBIDDEN(message="No deletion of this guild can be canceled.")
-    return _view(call, guild_id)
+    return _guild_view(call, guild_id)
 
 
 @handles(wire.TRANSFER_GUILD)
 def transfer_guild(call: Call, guild_id: GuildId, body: wire.TransferGuild) -> wire.AdministeredGuild:
     """Transfer the ownership of a guild to another member."""
     actions.transfer(call, _require_guild(call, guild_id), body.owner_id, reason=body.reason)
-    return _view(call, guild_id)
+    return _guild_view(call, guild_id)
 
 
 def _require_guild(call: Call, guild_id: GuildId) -> GuildRow:
@@ -90,5 +90,5 @@ def _require_guild(call: Call, guild_id: GuildId) -> GuildRow:
     return row
 
 
-def _view(call: Call, guild_id: GuildId) -> wire.AdministeredGuild:
+def _guild_view(call: Call, guild_id: GuildId) -> wire.AdministeredGuild:
     return views.guild(call, _require_guild(call, guild_id))

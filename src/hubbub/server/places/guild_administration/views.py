@@ -19,23 +19,23 @@ def guild(call: Call, row: GuildRow) -> wire.AdministeredGuild:
 
 def guild_list(call: Call, rows: Sequence[GuildRow]) -> list[wire.AdministeredGuild]:
     """Build the wire models of a page of guilds."""
-    owners = users.find_many(call.tx, [row.owner_id for row in rows])
-    return [_guild(call, row, owners.get(row.owner_id)) for row in rows]
+    owners_by_id = users.find_many(call.tx, [row.owner_id for row in rows])
+    return [_guild(call, row, owners_by_id.get(row.owner_id)) for row in rows]
 
 
 def guild_details(call: Call, row: GuildRow) -> wire.AdministeredGuildDetails:
     """Build the wire model of a guild with the amount of its data."""
-    listed = guild(call, row)
-    fields = {name: getattr(listed, name) for name in listed.__struct_fields__}
-    contents = ports.count_contents(call, row.id)
+    guild_view = guild(call, row)
+    fields = {name: getattr(guild_view, name) for name in guild_view.__struct_fields__}
+    usage = ports.count_contents(call, row.id)
     return wire.AdministeredGuildDetails(
         **fields,
         description=row.description,
         features=row.feature_names,
         channel_count=len(channels.list_guild_channels(call.tx, row.id)),
         thread_count=channels.thread_channels.count_guild_threads(call.tx, row.id),
-        message_count=contents.message_count,
-        storage_bytes=contents.storage_bytes,
+        message_count=usage.message_count,
+        storage_bytes=usage.storage_bytes,
     )
 
 

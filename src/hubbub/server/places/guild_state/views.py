@@ -22,14 +22,14 @@ def read_guild_state(tx: Tx, guild_id: int) -> GuildState | None:
     if row is None or row.suspension_reason is not None:
         return None
     role_rows = roles.list_guild_roles(tx, guild_id)
-    overwrites = channels.overwrites.find_overwrites_of_guild(tx, guild_id)
+    overwrites_by_channel = channels.overwrites.find_overwrites_of_guild(tx, guild_id)
     guild_fields = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now_ms=None))
     return GuildState(
         id=guild_id,
         owner_id=row.owner_id,
         roles={role.id: role.permissions for role in role_rows},
         channels={
-            channel.id: _channel_state(channel, overwrites.get(channel.id, []))
+            channel.id: _channel_state(channel, overwrites_by_channel.get(channel.id, []))
             for channel in channels.list_guild_channels(tx, guild_id)
         },
         member_count=row.member_count,

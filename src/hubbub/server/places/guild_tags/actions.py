@@ -59,8 +59,8 @@ def set_displayed_tag(call: Call, user: UserRow, row: GuildTagRow | None, guild_
         return users.profiles.set_primary_guild(call, user, displayed_tag(row))
     if guild_id is None:
         return users.profiles.set_primary_guild(call, user, None)
-    hidden = PrimaryGuild(identity_guild_id=GuildId(guild_id), identity_enabled=False, tag=None, badge=None)
-    return users.profiles.set_primary_guild(call, user, hidden)
+    hidden_tag = PrimaryGuild(identity_guild_id=GuildId(guild_id), identity_enabled=False, tag=None, badge=None)
+    return users.profiles.set_primary_guild(call, user, hidden_tag)
 
 
 def displayed_tag(row: GuildTagRow) -> PrimaryGuild:

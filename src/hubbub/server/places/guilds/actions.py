@@ -52,8 +52,8 @@ def create(
     )._replace(**settings)
     ports.check_names(call, (row.name, row.description or "", *(channel.name for channel in contents.channels)))
     store.insert(call.tx, row)
-    everyone = roles.RoleRow(guild_id, guild_id, "@everyone", contents.everyone_permissions, position=0)
-    roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in contents.roles)])
+    everyone_role = roles.RoleRow(guild_id, guild_id, "@everyone", contents.everyone_permissions, position=0)
+    roles.insert_many(call.tx, [everyone_role, *(role._replace(guild_id=guild_id) for role in contents.roles)])
     ports.insert_channels(call, guild_id, contents.channels, contents.overwrites)
     ports.insert_owner(call, guild_id, owner_id)
     # The gateway builds each session's own GUILD_CREATE from the guild's state.
@@ -67,9 +67,11 @@ def complete_import(call: Call, guild_id: GuildId, owner_id: UserId) -> None:
     Remove the boost tier and the features that only operators grant: an archive must not grant them."""
     row = store.find(call.tx, guild_id)
     if row is not None:
-        kept = [name for name in row.feature_names if name in rules.IMPORTED_FEATURES]
-        allowed = row._replace(features=codec.encode(kept).decode(), premium_tier=0, premium_subscription_count=0)
-        store.update(call.tx, row, allowed)
+        kept_features = [name for name in row.feature_names if name in rules.IMPORTED_FEATURES]
+        restricted_row = row._replace(
+            features=codec.encode(kept_features).decode(), premium_tier=0, premium_subscription_count=0
+        )
+        store.update(call.tx, row, restricted_row)
     store.reset_member_count(call.tx, guild_id)
     call.notify(GuildImported(guild_id, owner_id))
     call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, UserAudience.of(owner_id))
@@ -101,8 +103,8 @@ def set_tier_and_features(
     before: GuildRow,
     *,
     premium_tier: int | None = None,
-    add: Iterable[str] = (),
-    remove: Iterable[str] = (),
+    features_to_add: Iterable[str] = (),
+    features_to_remove: Iterable[str] = (),
 ) -> GuildRow:
     """Set a guild's premium tier, and add or remove features, at the request of an operator.
 
@@ -111,9 +113,9 @@ def set_tier_and_features(
     after = before
     if premium_tier is not None:
         after = after._replace(premium_tier=premium_tier)
-    for feature in add:
+    for feature in features_to_add:
         after = store.with_feature(after, feature, True)
-    removed_features = frozenset(remove) & frozenset(before.feature_names)
+    removed_features = frozenset(features_to_remove) & frozenset(before.feature_names)
     for feature in removed_features:
         after = store.with_feature(after, feature, False)
     if GuildFeature.VANITY_URL in removed_features:
@@ -146,9 +148,9 @@ def unsuspend(call: Call, row: GuildRow) -> None:
 
 
 def _publish_to_members(call: Call, row: GuildRow, event: Event[Any], payload: wire.UnavailableGuild) -> None:
-    encoded = codec.encode(payload)
+    encoded_payload = codec.encode(payload)
     for batch in batches(store.list_member_ids(call.tx, row.id), _AUDIENCE_SIZE_MAX):
-        call.tx.emit(event, encoded, UserAudience.of(*batch))
+        call.tx.emit(event, encoded_payload, UserAudience.of(*batch))
 
 
 def delete(call: Call, row: GuildRow) -> None:

@@ -16,7 +16,7 @@ from hubbub.server.places import roles
 from hubbub.server.places.guilds.store import NewChannel, NewOverwrite
 from hubbub.server.places.roles import RoleRow
 
-INITIAL_TYPES: Final = (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE, ChannelType.GUILD_CATEGORY)
+INITIAL_CHANNEL_TYPES: Final = (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE, ChannelType.GUILD_CATEGORY)
 """Types of channels that a request to create a guild can contain."""
 
 
@@ -61,10 +61,10 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
     """Build the initial contents that a request describes, with generated IDs in place of its placeholder IDs.
 
     A request without channels creates the default channels, and a request without roles only @everyone."""
-    everyone_permissions, role_rows, role_ids = _requested_roles(call, guild_id, body)
+    everyone_permissions, role_rows, role_ids_by_placeholder = _requested_roles(call, guild_id, body)
     if body.channels is UNSET or body.channels is None:
         return default_contents(call)._replace(everyone_permissions=everyone_permissions, roles=role_rows)
-    channel_ids: dict[int, int] = {
+    channel_ids_by_placeholder: dict[int, int] = {
         channel.id: call.new_id(ChannelId) for channel in body.channels if channel.id is not UNSET
     }
     channels: list[NewChannel] = []
@@ -74,15 +74,18 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
         channel_type = (
             channel.type if channel.type is not UNSET and channel.type is not None else ChannelType.GUILD_TEXT
         )
-        if channel_type not in INITIAL_TYPES:
+        if channel_type not in INITIAL_CHANNEL_TYPES:
             form.add(
-                ("channels", index, "type"), *errors.choices([int(allowed_type) for allowed_type in INITIAL_TYPES])
+                ("channels", index, "type"),
+                *errors.choices([int(allowed_type) for allowed_type in INITIAL_CHANNEL_TYPES]),
             )
         parent_id = (
-            None if channel.parent_id is UNSET or channel.parent_id is None else channel_ids.get(channel.parent_id)
+            None
+            if channel.parent_id is UNSET or channel.parent_id is None
+            else channel_ids_by_placeholder.get(channel.parent_id)
         )
         is_voice = channel_type == ChannelType.GUILD_VOICE
-        channel_id = channel_ids[channel.id] if channel.id is not UNSET else call.new_id(ChannelId)
+        channel_id = channel_ids_by_placeholder[channel.id] if channel.id is not UNSET else call.new_id(ChannelId)
         channels.append(
             NewChannel(
                 id=channel_id,
@@ -99,12 +102,12 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
         )
         requested_overwrites = channel.permission_overwrites if channel.permission_overwrites is not UNSET else None
         for overwrite_index, overwrite in enumerate(requested_overwrites or ()):
-            role_id = role_ids.get(overwrite.id)
+            role_id = role_ids_by_placeholder.get(overwrite.id)
             if role_id is None:
                 # The guild has no member except its owner yet, so only the roles of the request are valid targets.
                 form.add(
                     ("channels", index, "permission_overwrites", overwrite_index, "id"),
-                    *errors.choices(sorted(role_ids)),
+                    *errors.choices(sorted(role_ids_by_placeholder)),
                 )
                 continue
             overwrites.append(
@@ -122,8 +125,8 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
         role_rows,
         channels,
         overwrites,
-        system_channel_id=channel_ids.get(_value_or(body.system_channel_id, 0)),
-        afk_channel_id=channel_ids.get(_value_or(body.afk_channel_id, 0)),
+        system_channel_id=channel_ids_by_placeholder.get(_value_or(body.system_channel_id, 0)),
+        afk_channel_id=channel_ids_by_placeholder.get(_value_or(body.afk_channel_id, 0)),
     )
 
 

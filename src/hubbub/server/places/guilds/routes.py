@@ -62,7 +62,7 @@ def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild
     The caller must be a member."""
     access.get_guild_standing(call, guild_id)
     row = _require_guild(call, guild_id)
-    online_count = _count_online(call, [row])[guild_id] if query.with_counts else None
+    online_count = _count_online_members(call, [row])[guild_id] if query.with_counts else None
     return views.guild(call.tx, row, roles.list_guild_roles(call.tx, guild_id), online_count, now_ms=call.now_ms)
 
 
@@ -75,7 +75,7 @@ def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
     if GuildFeature.DISCOVERABLE not in row.feature_names and not store.is_member(call.tx, guild_id, call.user_id):
         raise errors.UNKNOWN_GUILD()
     access.require_unsuspended(call, row.id, row.suspension_reason)
-    return views.preview(call.tx, row, _count_online(call, [row])[guild_id])
+    return views.preview(call.tx, row, _count_online_members(call, [row])[guild_id])
 
 
 @handles(wire.UPDATE_GUILD)
@@ -136,7 +136,7 @@ def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
         limit=query.limit,
     )
     permissions_by_guild = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
-    online_counts = _count_online(call, rows) if query.with_counts else {}
+    online_counts = _count_online_members(call, rows) if query.with_counts else {}
     return [
         views.my_guild(row, call.user_id, permissions_by_guild[row.id], online_counts.get(row.id), call.now_ms)
         for row in rows
@@ -163,7 +163,7 @@ def _require_guild(call: Call, guild_id: GuildId) -> GuildRow:
     return row
 
 
-def _count_online(call: Call, rows: list[GuildRow]) -> dict[int, int]:
+def _count_online_members(call: Call, rows: list[GuildRow]) -> dict[int, int]:
     """Return the number of online members of each guild, by guild ID."""
     return store.count_online(call.tx, rows, {presence.user_id for presence in call.presences})
 
@@ -210,6 +210,6 @@ def _with_images(row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
             continue
         if image is not None:
             rules.require_image_features(field, image, row.feature_names)
-        column: dict[str, Any] = {field: None if image is None else image.hash}
-        row = row._replace(**column)
+        image_column: dict[str, Any] = {field: None if image is None else image.hash}
+        row = row._replace(**image_column)
     return row

@@ -51,10 +51,10 @@ def require_creation(call: Call) -> None:
     if call.actor.is_bot:
         if changes.GUILD_CREATE_REMOVED_FOR_APPS.is_active(call.now_ms):
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
-        limit = BOT_GUILDS_MAX
+        guild_count_max = BOT_GUILDS_MAX
     else:
-        limit = guilds_max(call, call.user_id)
-    if store.count_user_guilds(call.tx, call.user_id) >= limit:
+        guild_count_max = guilds_max(call, call.user_id)
+    if store.count_user_guilds(call.tx, call.user_id) >= guild_count_max:
         raise errors.MAX_GUILDS()
 
 
@@ -86,13 +86,13 @@ def require_new_owner(call: Call, standing: GuildAccess, user_id: int) -> None:
 
 def require_owner_candidate(call: Call, guild_id: int, user_id: int) -> None:
     """Require that a user is a member who can own the guild."""
-    pending = store.find_pending(call.tx, guild_id, user_id)
-    if pending is None:
+    is_pending = store.find_pending(call.tx, guild_id, user_id)
+    if is_pending is None:
         raise errors.UNKNOWN_MEMBER()
     row = users.find(call.tx, user_id)
     if row is None or row.bot:
         raise errors.OWNERSHIP_CANNOT_GO_TO_BOT()
-    if pending:
+    if is_pending:
         raise errors.OWNER_CANNOT_BE_PENDING()
 
 
@@ -109,16 +109,18 @@ def require_channel(call: Call, guild_id: int, field: str, channel_id: int) -> N
         )
 
 
-def updated_features(standing: GuildAccess, before: Iterable[str], requested: Iterable[str]) -> list[str]:
-    """Return the sorted features of a guild with the features `before` after a request for the features `requested`.
+def updated_features(
+    standing: GuildAccess, old_features: Iterable[str], requested_features: Iterable[str]
+) -> list[str]:
+    """Return the sorted features of a guild with the features `old_features` after a request for `requested_features`.
 
     Changes of features that members cannot set are ignored (spec/http.md#3.5). Raise if the caller lacks the permission
     for a changed feature."""
-    current, requested = set(before), set(requested)
-    writable = set(_FEATURE_PERMISSIONS)
-    for feature in (current ^ requested) & writable:
+    current_features, requested_features = set(old_features), set(requested_features)
+    writable_features = set(_FEATURE_PERMISSIONS)
+    for feature in (current_features ^ requested_features) & writable_features:
         standing.require(_FEATURE_PERMISSIONS[feature])
-    return sorted(current - writable | requested & writable)
+    return sorted(current_features - writable_features | requested_features & writable_features)
 
 
 def require_community(before: GuildRow, after: GuildRow) -> None:
@@ -143,10 +145,10 @@ def require_image_features(field: str, image: ImageData, features: Iterable[str]
         "banner": GuildFeature.BANNER,
     }
     animated_feature_by_field = {"icon": GuildFeature.ANIMATED_ICON, "banner": GuildFeature.ANIMATED_BANNER}
-    required = {feature_by_field[field]} if field in feature_by_field else set()
+    required_features = {feature_by_field[field]} if field in feature_by_field else set()
     if image.is_animated and field in animated_feature_by_field:
-        required.add(animated_feature_by_field[field])
-    if not required <= set(features):
+        required_features.add(animated_feature_by_field[field])
+    if not required_features <= set(features):
         raise errors.MORE_BOOSTS_NEEDED()
 
 

@@ -336,7 +336,7 @@ def _publish_deletion(call: Call, channel: ChannelRef, row: MessageRow) -> None:
 
 def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int) -> None:
     since_id = Snowflake.at(call.now_ms - DELETION_ENTRY_WINDOW_MS)
-    deletion_entry = audit_log.find_deletion(
+    deletion_entry = audit_log.find_deletion_entry(
         call.tx, guild_id, call.user_id, author_id, channel.id, since_id, call.reason
     )
     if deletion_entry is not None:

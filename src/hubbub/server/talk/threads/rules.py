@@ -140,7 +140,7 @@ def consume_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     )
     if wait_ms:
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait_ms / 1000, **{"global": False})
-    channels.usage.record_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now_ms)
+    channels.usage.record_slow_mode_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now_ms)
 
 
 def require_tags(

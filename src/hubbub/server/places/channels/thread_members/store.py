@@ -47,7 +47,7 @@ def list_members(tx: Tx, thread_id: int, *, after_user_id: int = 0, limit: int |
 
 def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
     """Return a user's memberships in threads, by thread ID."""
-    memberships: dict[int, ThreadMemberRow] = {}
+    memberships_by_thread: dict[int, ThreadMemberRow] = {}
     for batch in batches(thread_ids):
         for row in tx.fetch(
             ThreadMemberRow,
@@ -55,27 +55,27 @@ def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[in
             user_id,
             *batch,
         ):
-            memberships[row.thread_id] = row
-    return memberships
+            memberships_by_thread[row.thread_id] = row
+    return memberships_by_thread
 
 
 def insert(tx: Tx, row: ThreadMemberRow) -> bool:
     """Insert a membership, update the member count and return whether it is new."""
-    inserted = tx.run(
+    inserted_count = tx.run(
         f"INSERT INTO thread_members ({_COLUMNS}) VALUES (?, ?, ?, ?) ON CONFLICT (thread_id, user_id) DO NOTHING",
         *row,
     )
-    if inserted:
+    if inserted_count:
         _adjust_member_count(tx, row.thread_id, 1)
-    return bool(inserted)
+    return bool(inserted_count)
 
 
 def delete(tx: Tx, thread_id: int, user_id: int) -> bool:
     """Delete a membership, update the member count and return whether it existed."""
-    deleted = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
-    if deleted:
+    deleted_count = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
+    if deleted_count:
         _adjust_member_count(tx, thread_id, -1)
-    return bool(deleted)
+    return bool(deleted_count)
 
 
 def delete_of_threads(tx: Tx, thread_ids: Sequence[int]) -> None:

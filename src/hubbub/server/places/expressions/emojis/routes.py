@@ -37,7 +37,7 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
 
     The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
     """
-    standing = rules.require_create(call, guild_id)
+    standing = rules.require_creator(call, guild_id)
     role_ids = emoji_rules.require_roles(call.tx, guild_id, body.roles)
     is_animated = body.image.is_animated
     full_error = errors.MAX_ANIMATED_EMOJIS if is_animated else errors.MAX_EMOJIS

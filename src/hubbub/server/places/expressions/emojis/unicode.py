@@ -30,20 +30,24 @@ EMOJI_LENGTH_MAX: Final = 32
 """Maximum length in characters. The longest known emoji has ten."""
 
 
-def _emoji_pattern() -> re.Pattern[str]:
-    ranges = (part.partition("-") for part in _CODE_POINTS.split())
-    code_point_ranges = "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in ranges)
-    emoji = f"[{code_point_ranges}](?:{VARIATION_SELECTOR}|[\U0001f3fb-\U0001f3ff])?"
-    keycap = f"[0-9#*]{VARIATION_SELECTOR}?\u20e3"
+def _build_emoji_pattern() -> re.Pattern[str]:
+    partitioned_ranges = (code_point_range.partition("-") for code_point_range in _CODE_POINTS.split())
+    code_point_ranges = "".join(
+        f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in partitioned_ranges
+    )
+    emoji_pattern = f"[{code_point_ranges}](?:{VARIATION_SELECTOR}|[\U0001f3fb-\U0001f3ff])?"
+    keycap_pattern = f"[0-9#*]{VARIATION_SELECTOR}?\u20e3"
     # Two regional indicators are a flag. A single regional indicator is accepted as well, because users vote with letters.
-    flag = "[\U0001f1e6-\U0001f1ff]{1,2}"
-    region_flag = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"
-    return re.compile(f"{keycap}|{flag}|{region_flag}|{emoji}(?:{_JOINER}{emoji})*")
+    flag_pattern = "[\U0001f1e6-\U0001f1ff]{1,2}"
+    region_flag_pattern = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"
+    return re.compile(
+        f"{keycap_pattern}|{flag_pattern}|{region_flag_pattern}|{emoji_pattern}(?:{_JOINER}{emoji_pattern})*"
+    )
 
 
-_UNICODE_EMOJI: Final = _emoji_pattern()
+_UNICODE_EMOJI_PATTERN: Final = _build_emoji_pattern()
 
 
 def is_unicode_emoji(text: str) -> bool:
     """Return whether a text is exactly one Unicode emoji."""
-    return len(text) <= EMOJI_LENGTH_MAX and _UNICODE_EMOJI.fullmatch(text) is not None
+    return len(text) <= EMOJI_LENGTH_MAX and _UNICODE_EMOJI_PATTERN.fullmatch(text) is not None

@@ -12,7 +12,7 @@ from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx
 from hubbub.server.places.expressions.kinds import SOUNDS
 
-_FOLDER: Final = Path(__file__).with_name("default")
+_SOUND_FOLDER: Final = Path(__file__).with_name("default")
 
 
 class _DefaultSound(NamedTuple):
@@ -24,7 +24,7 @@ class _DefaultSound(NamedTuple):
     """Unicode emoji."""
 
 
-_DEFAULTS: Final = (
+_DEFAULT_SOUNDS: Final = (
     _DefaultSound(1, "bell.ogg", "bell", "🔔"),
     _DefaultSound(2, "clap.ogg", "clap", "👏"),
     _DefaultSound(3, "fanfare.ogg", "fanfare", "🎺"),
@@ -32,38 +32,38 @@ _DEFAULTS: Final = (
     _DefaultSound(5, "sad.ogg", "sad", "😢"),
     _DefaultSound(6, "whoop.ogg", "whoop", "🎉"),
 )
-_DEFAULTS_BY_ID: Final = {sound.id: sound for sound in _DEFAULTS}
+_DEFAULT_SOUNDS_BY_ID: Final = {sound.id: sound for sound in _DEFAULT_SOUNDS}
 
 
 def list_sounds() -> list[wire.SoundboardSound]:
-    return [_sound_view(default) for default in _DEFAULTS]
+    return [_sound_view(default_sound) for default_sound in _DEFAULT_SOUNDS]
 
 
 def find(sound_id: int) -> wire.SoundboardSound | None:
-    default = _DEFAULTS_BY_ID.get(sound_id)
-    return None if default is None else _sound_view(default)
+    default_sound = _DEFAULT_SOUNDS_BY_ID.get(sound_id)
+    return None if default_sound is None else _sound_view(default_sound)
 
 
 def find_file(tx: Tx, sound_id: int) -> str | bytes | None:
     """Return the file of a sound: the storage key of a guild's sound, the bytes of a default sound, or None."""
-    default = _DEFAULTS_BY_ID.get(sound_id)
-    if default is not None:
-        return _read_file(default.file)
+    default_sound = _DEFAULT_SOUNDS_BY_ID.get(sound_id)
+    if default_sound is not None:
+        return _read_file(default_sound.file)
     row = SOUNDS.table.find(tx, sound_id)
     return None if row is None else cdn_urls.sound_key(row.file)
 
 
-def _sound_view(default: _DefaultSound) -> wire.SoundboardSound:
+def _sound_view(default_sound: _DefaultSound) -> wire.SoundboardSound:
     return wire.SoundboardSound(
-        name=default.name,
-        sound_id=SoundId(default.id),
+        name=default_sound.name,
+        sound_id=SoundId(default_sound.id),
         volume=1.0,
         emoji_id=None,
-        emoji_name=default.emoji,
+        emoji_name=default_sound.emoji,
         available=True,
     )
 
 
 @cache
 def _read_file(file_name: str) -> bytes:
-    return (_FOLDER / file_name).read_bytes()
+    return (_SOUND_FOLDER / file_name).read_bytes()

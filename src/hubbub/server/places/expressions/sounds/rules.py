@@ -57,9 +57,9 @@ def require_playable(call: Call, channel_access: ChannelAccess, body: wire.SendS
 
     Allowed are default sounds, the guild's sounds and, with USE_EXTERNAL_SOUNDS, sounds of the caller's other
     guilds."""
-    default = defaults.find(body.sound_id)
-    if default is not None:
-        return default
+    default_sound = defaults.find(body.sound_id)
+    if default_sound is not None:
+        return default_sound
     row = SOUNDS.table.find(call.tx, body.sound_id)
     if row is None or (body.source_guild_id and body.source_guild_id != row.guild_id):
         raise errors.UNKNOWN_SOUND()

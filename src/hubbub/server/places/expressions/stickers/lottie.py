@@ -11,12 +11,12 @@ _NUMBER_FIELDS = ("fr", "ip", "op", "w", "h")
 """Required numbers of an animation: frame rate, first frame, end frame, width and height."""
 
 
-def require_animation(data: bytes) -> None:
+def require_animation(encoded_animation: bytes) -> None:
     """Raise an error unless the data is a Lottie animation that is allowed as a sticker.
 
     The errors have the codes 170001 to 170007 (spec/http.md#1.9)."""
     try:
-        animation = codec.decode_any(data)
+        animation = codec.decode_any(encoded_animation)
     except msgspec.DecodeError:
         raise errors.LOTTIE_INVALID_JSON() from None
     if not isinstance(animation, dict) or not isinstance(animation.get("layers"), list):
@@ -26,7 +26,7 @@ def require_animation(data: bytes) -> None:
     assets = animation.get("assets")
     if assets is not None and not isinstance(assets, list):
         raise errors.LOTTIE_INVALID_JSON()
-    if any(_is_raster(asset) for asset in assets or ()):
+    if any(_is_raster_image(asset) for asset in assets or ()):
         raise errors.LOTTIE_RASTER_IMAGES()
     frame_rate, frame_count = animation["fr"], animation["op"] - animation["ip"]
     if frame_rate > wire.LOTTIE_FRAME_RATE_MAX:
@@ -46,6 +46,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 53
 
 
-def _is_raster(asset: Any) -> bool:
+def _is_raster_image(asset: Any) -> bool:
     """Return whether an asset is a raster image, embedded in the file or referenced by URL."""
     return isinstance(asset, dict) and bool(asset.get("p"))

@@ -14,7 +14,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.places.expressions.kinds import STICKERS
 
 PACK_ID: Final = Snowflake(100)
-_FOLDER: Final = Path(__file__).with_name("default")
+_STICKER_FOLDER: Final = Path(__file__).with_name("default")
 
 
 class _StandardSticker(NamedTuple):
@@ -38,7 +38,7 @@ _STANDARD_STICKERS: Final = (
     ),
     _StandardSticker(105, "blink.gif", StickerFormatType.GIF, "Blink", "A face that blinks", "hello, wink, hi"),
 )
-_STANDARD_BY_ID: Final = {sticker.id: sticker for sticker in _STANDARD_STICKERS}
+_STANDARD_STICKERS_BY_ID: Final = {sticker.id: sticker for sticker in _STANDARD_STICKERS}
 
 
 def standard_pack() -> wire.StickerPack:
@@ -48,38 +48,38 @@ def standard_pack() -> wire.StickerPack:
         sku_id=PACK_ID,
         name="Faces",
         description="Included with every Hubbub server",
-        stickers=[_sticker_view(standard) for standard in _STANDARD_STICKERS],
+        stickers=[_sticker_view(standard_sticker) for standard_sticker in _STANDARD_STICKERS],
         cover_sticker_id=StickerId(_STANDARD_STICKERS[0].id),
     )
 
 
 def find_standard(sticker_id: int) -> wire.Sticker | None:
-    standard = _STANDARD_BY_ID.get(sticker_id)
-    return None if standard is None else _sticker_view(standard)
+    standard_sticker = _STANDARD_STICKERS_BY_ID.get(sticker_id)
+    return None if standard_sticker is None else _sticker_view(standard_sticker)
 
 
 def find_file(tx: Tx, sticker_id: int) -> str | bytes | None:
     """Return the file of a sticker: the storage key of a guild's sticker, the bytes of a standard sticker, or None."""
-    standard = _STANDARD_BY_ID.get(sticker_id)
-    if standard is not None:
-        return _read_file(standard.file)
+    standard_sticker = _STANDARD_STICKERS_BY_ID.get(sticker_id)
+    if standard_sticker is not None:
+        return _read_file(standard_sticker.file)
     row = STICKERS.table.find(tx, sticker_id)
     return None if row is None else cdn_urls.image_key(row.image)
 
 
-def _sticker_view(standard: _StandardSticker) -> wire.Sticker:
+def _sticker_view(standard_sticker: _StandardSticker) -> wire.Sticker:
     return wire.Sticker(
-        id=StickerId(standard.id),
-        name=standard.name,
-        tags=standard.tags,
+        id=StickerId(standard_sticker.id),
+        name=standard_sticker.name,
+        tags=standard_sticker.tags,
         type=StickerType.STANDARD,
-        format_type=standard.format_type,
-        description=standard.description,
+        format_type=standard_sticker.format_type,
+        description=standard_sticker.description,
         pack_id=PACK_ID,
-        sort_value=standard.id - _STANDARD_STICKERS[0].id,
+        sort_value=standard_sticker.id - _STANDARD_STICKERS[0].id,
     )
 
 
 @cache
 def _read_file(file_name: str) -> bytes:
-    return (_FOLDER / file_name).read_bytes()
+    return (_STICKER_FOLDER / file_name).read_bytes()

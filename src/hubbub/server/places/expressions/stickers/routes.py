@@ -34,7 +34,7 @@ def create_guild_sticker(call: Call, guild_id: GuildId, body: wire.CreateGuildSt
 
     The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
     """
-    standing = rules.require_create(call, guild_id)
+    standing = rules.require_creator(call, guild_id)
     form = errors.FormErrors()
     description = sticker_rules.clean_description(body.description, form)
     if not call.files:
@@ -98,9 +98,9 @@ def get_sticker(call: Call, sticker_id: StickerId) -> wire.Sticker:
     """Get a sticker.
 
     Any user may read any sticker, since stickers appear in messages."""
-    standard = packs.find_standard(sticker_id)
-    if standard is not None:
-        return standard
+    standard_sticker = packs.find_standard(sticker_id)
+    if standard_sticker is not None:
+        return standard_sticker
     row = STICKERS.table.find(call.tx, sticker_id)
     if row is None:
         raise errors.UNKNOWN_STICKER()

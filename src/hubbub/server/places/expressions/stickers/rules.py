@@ -30,17 +30,17 @@ def require_sendable(
     rows_by_id = STICKERS.table.find_many(
         call.tx, [sticker_id for sticker_id in distinct_ids if packs.find_standard(sticker_id) is None]
     )
-    items = []
+    sticker_items = []
     for sticker_id in distinct_ids:
         sticker = packs.find_standard(sticker_id) or rows_by_id.get(sticker_id)
         if sticker is None:
             raise errors.INVALID_STICKER()
         if isinstance(sticker, StickerRow):
             _require_usable(call, channel_access, sticker)
-        items.append(
+        sticker_items.append(
             wire.StickerItem(id=StickerId(sticker.id), name=sticker.name, format_type=int(sticker.format_type))
         )
-    return items
+    return sticker_items
 
 
 def _require_usable(call: Call, channel_access: ChannelAccess, row: StickerRow) -> None:

@@ -57,7 +57,7 @@ def send(
         rules.require_slowmode_elapsed(call, channel_access)
     view, view_json = _create(call, channel_access, body, author, message_id, nonce=nonce)
     if has_slowmode:
-        channels.usage.record_use(call.tx, channel.id, call.user_id, "message", call.now_ms)
+        channels.usage.record_slow_mode_use(call.tx, channel.id, call.user_id, "message", call.now_ms)
     return view if view_json is None else msgspec.Raw(view_json)
 
 
