@@ -86,7 +86,7 @@ def require_new_owner(call: Call, standing: GuildAccess, user_id: int) -> None:
 
 def require_owner_candidate(call: Call, guild_id: int, user_id: int) -> None:
     """Require that a user is a member who can own the guild."""
-    is_pending = store.find_pending(call.tx, guild_id, user_id)
+    is_pending = store.find_pending_flag(call.tx, guild_id, user_id)
     if is_pending is None:
         raise errors.UNKNOWN_MEMBER()
     row = users.find(call.tx, user_id)

@@ -135,12 +135,12 @@ def search(tx: Tx, text: str, *, is_suspended: bool, is_deleting: bool, after_id
     where, parameters = "g.id > ?", list[object]([after_id])
     if text:
         pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        matches = ["LOWER(g.name) LIKE ? ESCAPE '\\'"]
+        match_conditions = ["LOWER(g.name) LIKE ? ESCAPE '\\'"]
         parameters.append(pattern)
         if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:
-            matches.append("g.id = ? OR g.owner_id = ?")
+            match_conditions.append("g.id = ? OR g.owner_id = ?")
             parameters += [int(text), int(text)]
-        where += f" AND ({' OR '.join(matches)})"
+        where += f" AND ({' OR '.join(match_conditions)})"
     if is_suspended:
         where += " AND g.suspension_reason IS NOT NULL"
     if is_deleting:
@@ -176,7 +176,7 @@ def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
-def find_pending(tx: Tx, guild_id: int, user_id: int) -> int | None:
+def find_pending_flag(tx: Tx, guild_id: int, user_id: int) -> int | None:
     """Return 1 if a member has yet to pass membership screening, 0 if not, or None if the user is not a member."""
     pending: int | None = tx.value("SELECT pending FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
     return pending
@@ -209,13 +209,13 @@ def count_online(tx: Tx, guilds: Sequence[GuildRow], online_ids: Collection[int]
     """Return the number of members of each guild whose user ID is in `online_ids`, by guild ID.
 
     Read either the members of the guilds or the memberships of the online users, whichever are fewer."""
-    counts = {guild.id: 0 for guild in guilds}
-    guild_ids = list(counts)
+    online_counts = {guild.id: 0 for guild in guilds}
+    guild_ids = list(online_counts)
     if sum(guild.member_count for guild in guilds) < len(online_ids):
         sql = f"SELECT guild_id, user_id FROM members WHERE guild_id IN ({placeholders(guild_ids)})"
         for guild_id, user_id in tx.all(sql, *guild_ids) if guild_ids else ():
-            counts[guild_id] += user_id in online_ids
-        return counts
+            online_counts[guild_id] += user_id in online_ids
+        return online_counts
     for batch in batches(list(online_ids) if guild_ids else ()):
         for guild_id, count in tx.all(
             f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({placeholders(guild_ids)}) "
@@ -223,8 +223,8 @@ def count_online(tx: Tx, guilds: Sequence[GuildRow], online_ids: Collection[int]
             *guild_ids,
             *batch,
         ):
-            counts[guild_id] += count
-    return counts
+            online_counts[guild_id] += count
+    return online_counts
 
 
 def insert(tx: Tx, row: GuildRow) -> None:
@@ -233,11 +233,11 @@ def insert(tx: Tx, row: GuildRow) -> None:
 
 def update(tx: Tx, before: GuildRow, after: GuildRow) -> None:
     """Update the columns that differ between two states of one guild."""
-    changed = [field for field in GuildRow._fields if getattr(before, field) != getattr(after, field)]
-    if changed:
+    changed_fields = [field for field in GuildRow._fields if getattr(before, field) != getattr(after, field)]
+    if changed_fields:
         tx.run(
-            f"UPDATE guilds SET {', '.join(f'{field} = ?' for field in changed)} WHERE id = ?",
-            *(getattr(after, field) for field in changed),
+            f"UPDATE guilds SET {', '.join(f'{field} = ?' for field in changed_fields)} WHERE id = ?",
+            *(getattr(after, field) for field in changed_fields),
             after.id,
         )
 
@@ -273,9 +273,17 @@ def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
     assignments = ", ".join(
         f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _CHANNEL_REFERENCE_COLUMNS
     )
-    condition = " OR ".join(f"{column} = ?" for column in _CHANNEL_REFERENCE_COLUMNS)
-    ids = [channel_id] * len(_CHANNEL_REFERENCE_COLUMNS)
-    return tx.run(f"UPDATE guilds SET {assignments} WHERE id = ? AND ({condition})", *ids, guild_id, *ids) > 0
+    reference_condition = " OR ".join(f"{column} = ?" for column in _CHANNEL_REFERENCE_COLUMNS)
+    channel_id_parameters = [channel_id] * len(_CHANNEL_REFERENCE_COLUMNS)
+    return (
+        tx.run(
+            f"UPDATE guilds SET {assignments} WHERE id = ? AND ({reference_condition})",
+            *channel_id_parameters,
+            guild_id,
+            *channel_id_parameters,
+        )
+        > 0
+    )
 
 
 def reset_member_count(tx: Tx, guild_id: int) -> None:
@@ -291,6 +299,6 @@ def adjust_member_count(tx: Tx, guild_id: int, change: int) -> None:
     tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", change, guild_id)
 
 
-def set_moderation_rule_bits(tx: Tx, guild_id: int, bits: int) -> None:
+def set_moderation_rule_bits(tx: Tx, guild_id: int, rule_bits: int) -> None:
     """Store the bit set of the kinds of auto moderation rules that are enabled in a guild."""
-    tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", bits, guild_id, bits)
+    tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", rule_bits, guild_id, rule_bits)

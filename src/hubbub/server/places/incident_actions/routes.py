@@ -22,40 +22,44 @@ def update_guild_incident_actions(call: Call, guild_id: GuildId, body: wire.SetI
     """Update the incident actions of a guild.
 
     Invites and direct messages can be disabled for at most 24 hours."""
-    before = guilds.find(call.tx, guild_id)
-    if before is None:
+    guild = guilds.find(call.tx, guild_id)
+    if guild is None:
         raise errors.UNKNOWN_GUILD()
-    current = IncidentsData(invites_disabled_until=None, dms_disabled_until=None)
-    if before.incidents is not None:
-        current = codec.decode(before.incidents, IncidentsData)
+    current_incidents = IncidentsData(invites_disabled_until=None, dms_disabled_until=None)
+    if guild.incidents is not None:
+        current_incidents = codec.decode(guild.incidents, IncidentsData)
     form = FormErrors()
-    after = IncidentsData(
+    updated_incidents = IncidentsData(
         invites_disabled_until=_disabled_until(
-            call, "invites_disabled_until", body.invites_disabled_until, current.invites_disabled_until, form
+            call, "invites_disabled_until", body.invites_disabled_until, current_incidents.invites_disabled_until, form
         ),
         dms_disabled_until=_disabled_until(
-            call, "dms_disabled_until", body.dms_disabled_until, current.dms_disabled_until, form
+            call, "dms_disabled_until", body.dms_disabled_until, current_incidents.dms_disabled_until, form
         ),
     )
     form.raise_if_any()
-    is_active = after.invites_disabled_until is not None or after.dms_disabled_until is not None
-    guilds.update(call, before, before._replace(incidents=codec.encode(after).decode() if is_active else None))
-    return after
+    has_active_incident = (
+        updated_incidents.invites_disabled_until is not None or updated_incidents.dms_disabled_until is not None
+    )
+    guilds.update(
+        call, guild, guild._replace(incidents=codec.encode(updated_incidents).decode() if has_active_incident else None)
+    )
+    return updated_incidents
 
 
 def _disabled_until(
-    call: Call, field: str, requested: datetime | UnsetType | None, current: Timestamp | None, form: FormErrors
+    call: Call, field: str, requested_end: datetime | UnsetType | None, current_end: Timestamp | None, form: FormErrors
 ) -> Timestamp | None:
     """Return the end of an incident action, or None if it is not active or already past (decisions/0021).
 
-    `requested` is the value of `field` in the body and `current` the stored end, which applies if the field is absent. A
-    form error is added if the requested end is too late."""
-    if requested is UNSET:
+    `requested_end` is the value of `field` in the body. `current_end` is the stored end, which applies if the field is
+    absent. A form error is added if the requested end is too late."""
+    if requested_end is UNSET:
         # Stored timestamps have the fixed format of `codec.timestamp`, so comparing the texts compares the times.
-        return current if current is not None and current > codec.timestamp(call.now_ms) else None
-    if requested is None:
+        return current_end if current_end is not None and current_end > codec.timestamp(call.now_ms) else None
+    if requested_end is None:
         return None
-    until_ms = codec.milliseconds(requested)
+    until_ms = codec.milliseconds(requested_end)
     if until_ms > call.now_ms + wire.INCIDENT_HOURS_MAX * HOUR_MS:
         form.add(field, "INCIDENT_TOO_LONG", f"Must be at most {wire.INCIDENT_HOURS_MAX} hours in the future.")
         return None

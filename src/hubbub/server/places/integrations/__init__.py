@@ -24,8 +24,8 @@ AUDITED_ACTIONS = range(AuditLogAction.INTEGRATION_CREATE, AuditLogAction.INTEGR
 def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the integrations that audit log entries refer to."""
     target_ids = [entry.target_id for entry in entries if entry.action_type in AUDITED_ACTIONS]
-    rows = applications.find_many(call.tx, [target_id for target_id in target_ids if target_id is not None])
-    integrations = [views.partial_integration(row) for row in rows.values()]
+    rows_by_id = applications.find_many(call.tx, [target_id for target_id in target_ids if target_id is not None])
+    integrations = [views.partial_integration(row) for row in rows_by_id.values()]
     return ReferencedObjects(
         integrations=[msgspec.to_builtins(integration, enc_hook=codec.encode_hook) for integration in integrations]
     )

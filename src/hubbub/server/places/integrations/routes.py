@@ -49,7 +49,7 @@ def list_my_integrations(call: Call) -> list[wire.AddedIntegration]:
     rows_by_id = applications.find_many(call.tx, [installation.application_id for installation in installations])
     bots_by_id = users.find_many(call.tx, [row.bot_id for row in rows_by_id.values() if row.bot_id is not None])
     guilds_by_id = guilds.find_many(call.tx, [installation.target_id for installation in installations])
-    added = []
+    added_integrations = []
     for installation in installations:
         row, guild = rows_by_id.get(installation.application_id), guilds_by_id.get(installation.target_id)
         if row is None or guild is None:
@@ -60,14 +60,14 @@ def list_my_integrations(call: Call) -> list[wire.AddedIntegration]:
             continue
         scopes = installation.scopes.split()
         bot = bots_by_id.get(row.bot_id or 0) if Scope.BOT in scopes else None
-        added.append(
+        added_integrations.append(
             wire.AddedIntegration(
                 guild=wire.IntegrationGuild(id=GuildId(guild.id), name=guild.name, icon=guild.icon),
                 integration=views.integration(row, bot, scopes),
                 can_delete=bool(standing.permissions & Permissions.MANAGE_GUILD),
             )
         )
-    return added
+    return added_integrations
 
 
 @handles(wire.DELETE_GUILD_INTEGRATION)

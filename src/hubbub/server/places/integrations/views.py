@@ -45,12 +45,12 @@ def guild_integration(
     guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BOT_SCOPES
 ) -> wire.GuildIntegration:
     """Build the integration with its guild ID, as used in events."""
-    base = integration(row, bot, scopes)
+    base_integration = integration(row, bot, scopes)
     return wire.GuildIntegration(
         guild_id=GuildId(guild_id),
-        id=base.id,
-        name=base.name,
-        account=base.account,
-        application=base.application,
-        scopes=base.scopes,
+        id=base_integration.id,
+        name=base_integration.name,
+        account=base_integration.account,
+        application=base_integration.application,
+        scopes=base_integration.scopes,
     )

@@ -38,7 +38,11 @@ def parse_role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
     requested_ids = body.role_ids or []
     if isinstance(requested_ids, str):
         try:
-            requested_ids = [parse_wide(RoleId, part.strip()) for part in requested_ids.split(",") if part.strip()]
+            requested_ids = [
+                parse_wide(RoleId, role_id_text.strip())
+                for role_id_text in requested_ids.split(",")
+                if role_id_text.strip()
+            ]
         except ValueError as error:
             raise errors.invalid("role_ids", "NUMBER_TYPE_COERCE", str(error)) from None
         if len(requested_ids) > wire.INVITE_ROLES_MAX:
@@ -83,26 +87,26 @@ def find_invite(call: Call, code: str) -> InviteRow | None:
 
     A vanity code yields a synthetic invite that does not expire."""
     row = store.find(call.tx, code)
-    vanity = vanity_urls.find(call.tx, code) if row is None else None
-    if vanity is None:
+    vanity_url = vanity_urls.find(call.tx, code) if row is None else None
+    if vanity_url is None:
         return row
-    channel_id = store.find_vanity_channel(call.tx, vanity.guild_id)
+    channel_id = store.find_vanity_channel(call.tx, vanity_url.guild_id)
     if channel_id is None:
         return None
     return InviteRow(
-        code=vanity.code,
-        guild_id=vanity.guild_id,
+        code=vanity_url.code,
+        guild_id=vanity_url.guild_id,
         channel_id=channel_id,
         inviter_id=None,
         created_ms=0,
         expires_ms=None,
         max_age=0,
         max_uses=0,
-        uses=vanity.uses,
+        uses=vanity_url.uses,
     )
 
 
-def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
+def find_channel_access(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Return the caller's access to the invite's channel.
 
     Return None for a group invite, a suspended guild, a deleted channel, an anonymous caller, or a caller who is not a
@@ -171,7 +175,7 @@ def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
 
     An invite with target users is visible to these users and to members who may read its target users or revoke it
     (spec/http.md#3.6)."""
-    channel_access = find_access(call, row)
+    channel_access = find_channel_access(call, row)
     if row.targets is None:
         return channel_access
     actor = call.actor_or_none

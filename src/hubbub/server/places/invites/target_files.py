@@ -18,7 +18,7 @@ HEADER_LENGTH_MAX: Final = 64
 QUOTED_VALUE_LENGTH_MAX: Final = 64
 """Maximum number of characters of an invalid value that an error message quotes."""
 
-_LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
+_LINE_BREAK_PATTERN: Final = re.compile(r"\r\n|\r|\n")
 
 
 class TargetList(NamedTuple):
@@ -30,31 +30,31 @@ class TargetList(NamedTuple):
     """First line of the file, at most `HEADER_LENGTH_MAX` characters; None if it is empty or starts with a digit."""
 
 
-def parse(data: bytes) -> TargetList:
+def parse(file_bytes: bytes) -> TargetList:
     """Parse a target user file; raise a form error if it is invalid. The error lists up to `ERRORS_MAX` invalid lines."""
     field = wire.TARGET_USERS_FIELD
-    if len(data) > wire.TARGET_USERS_FILE_BYTES_MAX:
+    if len(file_bytes) > wire.TARGET_USERS_FILE_BYTES_MAX:
         raise errors.invalid(field, *errors.max_size(f"{wire.TARGET_USERS_FILE_BYTES_MAX // 2**20} MiB"))
     try:
-        text = data.decode("utf-8-sig")
+        text = file_bytes.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise errors.invalid(field, "BASE_TYPE_BAD_VALUE", "Must be a text file in UTF-8.") from None
     form = errors.FormErrors()
     error_count = 0
     header: str | None = None
     user_ids: dict[UserId, None] = {}
-    for line_number, line in enumerate(_LINE_BREAK.split(text), 1):
-        value = line.strip().strip('"').strip()
-        if not value:
+    for line_number, line in enumerate(_LINE_BREAK_PATTERN.split(text), 1):
+        cell = line.strip().strip('"').strip()
+        if not cell:
             continue
-        if line_number == 1 and not value[0].isdigit():
-            header = value[:HEADER_LENGTH_MAX]
+        if line_number == 1 and not cell[0].isdigit():
+            header = cell[:HEADER_LENGTH_MAX]
             continue
         try:
-            user_ids[parse_wide(UserId, value)] = None
+            user_ids[parse_wide(UserId, cell)] = None
         except ValueError:
-            code, _ = errors.not_snowflake(value)
-            form.add(field, code, f"Line {line_number}: invalid user ID {value[:QUOTED_VALUE_LENGTH_MAX]}")
+            code, _ = errors.not_snowflake(cell)
+            form.add(field, code, f"Line {line_number}: invalid user ID {cell[:QUOTED_VALUE_LENGTH_MAX]}")
             error_count += 1
             if error_count == ERRORS_MAX:
                 break

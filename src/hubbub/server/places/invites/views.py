@@ -28,33 +28,33 @@ class RelatedObjects:
 
     def __init__(self, call: Call, rows: Sequence[InviteRow]) -> None:
         tx = call.tx
-        self.guilds = guilds.find_many(tx, [row.guild_id for row in rows if row.guild_id is not None])
-        self.channels = channels.find_many(tx, [row.channel_id for row in rows])
+        self.guilds_by_id = guilds.find_many(tx, [row.guild_id for row in rows if row.guild_id is not None])
+        self.channels_by_id = channels.find_many(tx, [row.channel_id for row in rows])
         user_ids = [user_id for row in rows for user_id in (row.inviter_id, row.target_user_id) if user_id is not None]
-        self.users: dict[int, UserRow] = users.find_many(tx, user_ids)
+        self.users_by_id: dict[int, UserRow] = users.find_many(tx, user_ids)
         role_ids_by_guild: dict[int, set[int]] = {}
         for row in rows:
             if row.guild_id is not None and row.granted_role_ids:
                 role_ids_by_guild.setdefault(row.guild_id, set()).update(row.granted_role_ids)
-        self.roles: dict[int, RoleRow] = {}
+        self.roles_by_id: dict[int, RoleRow] = {}
         for guild_id, role_ids in role_ids_by_guild.items():
-            self.roles |= roles.find_many(tx, guild_id, role_ids)
-        self.applications: dict[int, ApplicationRow] = {}
+            self.roles_by_id |= roles.find_many(tx, guild_id, role_ids)
+        self.applications_by_id: dict[int, ApplicationRow] = {}
         for application_id in {row.target_application_id for row in rows if row.target_application_id is not None}:
             if (application_row := applications.find(tx, application_id)) is not None:
-                self.applications[application_id] = application_row
+                self.applications_by_id[application_id] = application_row
         self.now_ms = call.now_ms
         # Before `INVITE_PARTIAL_ROLES`, an invite included its complete roles (spec/dated-changes.md#3).
         self.has_partial_roles = changes.INVITE_PARTIAL_ROLES.is_active(call.now_ms)
 
     def user(self, user_id: int | None) -> User | UnsetType:
         """Return the user with an ID, or UNSET if the ID is None or the user does not exist."""
-        row = self.users.get(user_id or 0)
+        row = self.users_by_id.get(user_id or 0)
         return UNSET if row is None else users.user_view(row)
 
     def application(self, application_id: int | None) -> PublicApplication | UnsetType:
         """Return the public view of an application, or UNSET if the ID is None or the application does not exist."""
-        row = self.applications.get(application_id or 0)
+        row = self.applications_by_id.get(application_id or 0)
         if row is None:
             return UNSET
         flags, flags_new = wire_flags(row.flags, self.now_ms)
@@ -71,7 +71,7 @@ class RelatedObjects:
 
     def granted_roles(self, row: InviteRow) -> list[PartialRole] | UnsetType:
         """Return the existing roles that an invite grants, or UNSET if there are none."""
-        role_rows = [self.roles[role_id] for role_id in row.granted_role_ids if role_id in self.roles]
+        role_rows = [self.roles_by_id[role_id] for role_id in row.granted_role_ids if role_id in self.roles_by_id]
         if not role_rows:
             return UNSET
         return [
@@ -82,8 +82,8 @@ class RelatedObjects:
 
 def invites(call: Call, rows: Sequence[InviteRow], *, with_metadata: bool) -> list[wire.Invite]:
     """Build invites; `with_metadata` includes the metadata that managers see."""
-    related = RelatedObjects(call, rows)
-    return [_invite_view(related, row, with_metadata) for row in rows]
+    related_objects = RelatedObjects(call, rows)
+    return [_invite_view(related_objects, row, with_metadata) for row in rows]
 
 
 def invite(call: Call, row: InviteRow, *, with_metadata: bool) -> wire.Invite:
@@ -91,24 +91,24 @@ def invite(call: Call, row: InviteRow, *, with_metadata: bool) -> wire.Invite:
     return invites(call, [row], with_metadata=with_metadata)[0]
 
 
-def _invite_view(related: RelatedObjects, row: InviteRow, with_metadata: bool) -> wire.Invite:
-    channel = related.channels.get(row.channel_id)
-    guild = related.guilds.get(row.guild_id or 0)
+def _invite_view(related_objects: RelatedObjects, row: InviteRow, with_metadata: bool) -> wire.Invite:
+    channel = related_objects.channels_by_id.get(row.channel_id)
+    guild = related_objects.guilds_by_id.get(row.guild_id or 0)
     view = wire.Invite(
         type=InviteType.GROUP_DM if row.guild_id is None else InviteType.GUILD,
         code=row.code,
         channel=None if channel is None else _partial_channel(channel),
         expires_at=_timestamp_or_none(row.expires_ms),
-        inviter=related.user(row.inviter_id),
+        inviter=related_objects.user(row.inviter_id),
     )
     if guild is not None:
         view.guild_id = GuildId(guild.id)
         view.guild = _invite_guild(guild)
         view.flags = row.flags
         view.target_type = UNSET if row.target_type is None else row.target_type
-        view.target_user = related.user(row.target_user_id)
-        view.target_application = related.application(row.target_application_id)
-        view.roles = related.granted_roles(row)
+        view.target_user = related_objects.user(row.target_user_id)
+        view.target_application = related_objects.application(row.target_application_id)
+        view.roles = related_objects.granted_roles(row)
     if with_metadata:
         view.max_age = row.max_age
         view.created_at = codec.timestamp(row.created_ms)
@@ -150,7 +150,7 @@ def recipients(rows: Sequence[UserRow]) -> list[ChannelRecipient]:
 
 def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
     """Build the INVITE_CREATE payload of a new invite."""
-    related = RelatedObjects(call, [row])
+    related_objects = RelatedObjects(call, [row])
     return wire.InviteCreated(
         channel_id=ChannelId(row.channel_id),
         code=row.code,
@@ -161,10 +161,10 @@ def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
         uses=row.uses,
         expires_at=_timestamp_or_none(row.expires_ms),
         guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
-        inviter=related.user(row.inviter_id),
+        inviter=related_objects.user(row.inviter_id),
         target_type=UNSET if row.target_type is None else row.target_type,
-        target_user=related.user(row.target_user_id),
-        target_application=related.application(row.target_application_id),
+        target_user=related_objects.user(row.target_user_id),
+        target_application=related_objects.application(row.target_application_id),
         role_ids=row.granted_role_ids or UNSET,
     )
 
@@ -182,5 +182,5 @@ def targets_job(progress: TargetsProgress) -> wire.TargetUsersJob:
     )
 
 
-def _timestamp_or_none(ms: int | None) -> Timestamp | None:
-    return None if ms is None else codec.timestamp(ms)
+def _timestamp_or_none(time_ms: int | None) -> Timestamp | None:
+    return None if time_ms is None else codec.timestamp(time_ms)

@@ -21,7 +21,7 @@ def require_join_allowed(call: Call) -> None:
     joins_max = call.config.protection.new_account_joins_max
     if not joins_max or not new_accounts.is_limited(call):
         return
-    if store.count_of_user(call.tx, call.user_id, call.now_ms - HOUR_MS) >= joins_max:
+    if store.count_user_joins(call.tx, call.user_id, call.now_ms - HOUR_MS) >= joins_max:
         raise errors.FORBIDDEN(
             message=f"A new account can join at most {joins_max} guilds per hour. {new_accounts.describe_wait(call)}"
         )
@@ -42,12 +42,12 @@ def on_member_added(call: Call, signal: MemberAdded) -> None:
     if not protection.raid_joins_max:
         return
     since_ms = call.now_ms - protection.raid_window_seconds * 1000
-    count = store.count_in_guild(call.tx, signal.guild_id, since_ms)
-    if count >= protection.raid_joins_max:
-        _pause_invites(call, signal.guild_id, count)
+    join_count = store.count_guild_joins(call.tx, signal.guild_id, since_ms)
+    if join_count >= protection.raid_joins_max:
+        _pause_invites(call, signal.guild_id, join_count)
 
 
-def _pause_invites(call: Call, guild_id: int, count: int) -> None:
+def _pause_invites(call: Call, guild_id: int, join_count: int) -> None:
     """Pause the invites of a guild and alert its moderators, unless the invites are paused already."""
     guild = guilds.find(call.tx, guild_id)
     if guild is None:
@@ -66,8 +66,8 @@ def _pause_invites(call: Call, guild_id: int, count: int) -> None:
     guilds.update(system_call, guild, guild._replace(incidents=codec.encode(incidents).decode()))
     has_alerts = GuildFeature.RAID_ALERTS_DISABLED not in guild.feature_names
     if has_alerts and guild.safety_alerts_channel_id is not None:
-        text = (
-            f"{count} users joined in {protection.raid_window_seconds} seconds. Invites are paused for "
+        alert_text = (
+            f"{join_count} users joined in {protection.raid_window_seconds} seconds. Invites are paused for "
             f"{protection.raid_pause_minutes} minutes. Check the new members, and resume invites in the safety settings."
         )
-        ports.send_alert(call, guild.safety_alerts_channel_id, text)
+        ports.send_alert(call, guild.safety_alerts_channel_id, alert_text)

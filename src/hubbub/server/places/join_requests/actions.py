@@ -20,16 +20,16 @@ _AUDITED_FIELDS: Final = ("form_fields", "description")
 
 
 def update_form(
-    call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, is_enabled: bool, requires_review: bool
+    call: Call, guild: GuildRow, old_form: FormRow | None, new_form: FormRow, *, is_enabled: bool, requires_review: bool
 ) -> None:
     """Store a guild's form, and the features that enable it.
 
     `is_enabled` means that new members must complete the form, `requires_review` that join requests need manual approval.
     Disabling the form admits all pending members."""
-    if after != before:
-        store.put_form(call.tx, after)
-        previous_view = None if before is None else views.member_verification(before)
-        changes = audit.differences(previous_view, views.member_verification(after), _AUDITED_FIELDS)
+    if new_form != old_form:
+        store.put_form(call.tx, new_form)
+        previous_view = None if old_form is None else views.member_verification(old_form)
+        changes = audit.differences(previous_view, views.member_verification(new_form), _AUDITED_FIELDS)
         if changes:
             action = AuditLogAction.MEMBER_VERIFICATION_UPDATE
             audit.record(call, guild.id, action, target_id=guild.id, changes=changes)

@@ -64,7 +64,7 @@ def get_guild_join_requests(call: Call, guild_id: GuildId, query: wire.ListJoinR
     can_read = standing.can(Permissions.KICK_MEMBERS)
     access.require_guild(call, guild_id, Permissions.KICK_MEMBERS if can_read else Permissions.MANAGE_GUILD)
     rules.require_manual_review(_require_guild(call, guild_id))
-    result = wire.JoinRequests(total=store.count(call.tx, guild_id, query.status))
+    page = wire.JoinRequests(total=store.count(call.tx, guild_id, query.status))
     if can_read:
         rows = store.list_page(
             call.tx,
@@ -74,8 +74,8 @@ def get_guild_join_requests(call: Call, guild_id: GuildId, query: wire.ListJoinR
             after=None if query.after is UNSET else query.after,
             limit=query.limit,
         )
-        result.guild_join_requests = views.join_requests(call.tx, rows)
-    return result
+        page.guild_join_requests = views.join_requests(call.tx, rows)
+    return page
 
 
 @handles(wire.ACTION_GUILD_JOIN_REQUEST)
@@ -117,10 +117,10 @@ def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJo
     The request contains responses to the member verification form. Without manual review it is approved immediately."""
     guild = _require_guild(call, guild_id)
     rules.require_applicant(call, guild)
-    form = _require_form(call, guild_id)
-    if codec.milliseconds(body.version) != form.version_ms:
+    verification_form = _require_form(call, guild_id)
+    if codec.milliseconds(body.version) != verification_form.version_ms:
         raise errors.invalid("version", "FORM_OUTDATED", "The form has changed.")
-    responses = rules.validate_responses(form.form_fields, body.form_fields)
+    responses = rules.validate_responses(verification_form.form_fields, body.form_fields)
     requires_review = rules.requires_review(guild)
     row = JoinRequestRow(
         id=call.new_id(JoinRequestId),

@@ -12,7 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.places import guilds, members
 from hubbub.server.places.guilds import GuildRow
 
-_TYPE_ATTRIBUTE = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE: "choices"}
+_REQUIRED_ATTRIBUTE_BY_TYPE = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE: "choices"}
 """Attribute that a form field requires, by its type. It is removed from fields of other types."""
 
 
@@ -61,7 +61,7 @@ def normalize_fields(submitted_fields: Sequence[wire.FormField]) -> list[wire.Fo
     form_errors = FormErrors()
     normalized_fields = []
     for index, field in enumerate(submitted_fields):
-        for field_type, attribute in _TYPE_ATTRIBUTE.items():
+        for field_type, attribute in _REQUIRED_ATTRIBUTE_BY_TYPE.items():
             value = getattr(field, attribute)
             if field.field_type == field_type and value is UNSET:
                 form_errors.add(("form_fields", index, attribute), *errors.required())

@@ -100,15 +100,15 @@ def list_page(
     """Return a page of a guild's join requests with a status. With `after`, `before` is ignored; both are request IDs.
 
     Submitted requests are ordered by descending ID, others by review time, latest first."""
-    where, values = "guild_id = ? AND status = ?", [guild_id, status]
+    where, condition_values = "guild_id = ? AND status = ?", [guild_id, status]
     if after is not None:
-        where, values = f"{where} AND id > ?", [*values, after]
+        where, condition_values = f"{where} AND id > ?", [*condition_values, after]
     elif before is not None:
-        where, values = f"{where} AND id < ?", [*values, before]
-    order = "id DESC" if status == JoinRequestStatus.SUBMITTED else "reviewed_ms DESC, id DESC"
-    parameters: list[Any] = [*values, limit]
+        where, condition_values = f"{where} AND id < ?", [*condition_values, before]
+    sort_order = "id DESC" if status == JoinRequestStatus.SUBMITTED else "reviewed_ms DESC, id DESC"
+    parameters: list[Any] = [*condition_values, limit]
     return tx.fetch(
-        JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE {where} ORDER BY {order} LIMIT ?", *parameters
+        JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE {where} ORDER BY {sort_order} LIMIT ?", *parameters
     )
 
 

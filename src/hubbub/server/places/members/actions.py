@@ -75,12 +75,12 @@ def add(
     )
     if not store.insert(call.tx, row):
         return None
-    departed = store.take_departed(call.tx, guild_id, user_id)
-    if departed.is_moderated:
+    departed_row = store.take_departed(call.tx, guild_id, user_id)
+    if departed_row.is_moderated:
         row = row._replace(
-            timed_out_until_ms=departed.timed_out_until_ms,
-            mute=row.mute | departed.mute,
-            deaf=row.deaf | departed.deaf,
+            timed_out_until_ms=departed_row.timed_out_until_ms,
+            mute=row.mute | departed_row.mute,
+            deaf=row.deaf | departed_row.deaf,
         )
         store.update(call.tx, row)
     assigned_role_ids = sorted(set(role_ids))
@@ -137,10 +137,10 @@ def update(
         store.update(call.tx, row)
     if new_role_ids != before.role_ids:
         _change_roles(call, before, after, is_audited=is_audited)
-    differences = audit.differences(views.member(before), views.member(after), _AUDITED_FIELDS)
-    if differences and is_audited:
-        audit.record(call, row.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=row.user_id, changes=differences)
-    if differences or new_role_ids != before.role_ids:
+    member_changes = audit.differences(views.member(before), views.member(after), _AUDITED_FIELDS)
+    if member_changes and is_audited:
+        audit.record(call, row.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=row.user_id, changes=member_changes)
+    if member_changes or new_role_ids != before.role_ids:
         # The gateway reloads the member only if permissions may have changed.
         affects_permissions = new_role_ids != before.role_ids or _permission_state(row) != _permission_state(before.row)
         _publish_update(call, after, refresh="member" if affects_permissions else "")
@@ -315,15 +315,24 @@ def transfer_membership(call: Call, guild_id: int, placeholder_id: UserId, user_
 
     A user who is already a member only gets the roles. No join message is posted. If the account is not a member, nothing
     changes."""
-    before = store.find(call.tx, guild_id, placeholder_id)
-    if before is None:
+    placeholder_membership = store.find(call.tx, guild_id, placeholder_id)
+    if placeholder_membership is None:
         return
-    member = store.find(call.tx, guild_id, user_id)
-    if member is None:
+    membership = store.find(call.tx, guild_id, user_id)
+    if membership is None:
         rules.require_can_join(call, guild_id, user_id)
-        add(call, guild_id, user_id, role_ids=before.role_ids, nick=before.row.nick, is_announced=False)
+        add(
+            call,
+            guild_id,
+            user_id,
+            role_ids=placeholder_membership.role_ids,
+            nick=placeholder_membership.row.nick,
+            is_announced=False,
+        )
     else:
-        update(call, member, member.row, {*member.role_ids, *before.role_ids}, is_audited=False)
+        update(
+            call, membership, membership.row, {*membership.role_ids, *placeholder_membership.role_ids}, is_audited=False
+        )
     remove(call, guild_id, placeholder_id)
 
 

@@ -28,20 +28,20 @@ def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
         guild_ids = payload.guild_ids
     except ValueError:
         return
-    by_id = payload.user_ids is not UNSET and payload.user_ids is not None
-    by_name = payload.query is not UNSET and payload.query is not None
-    if by_id == by_name or (call.actor.is_bot and len(guild_ids) > 1):
+    is_by_id = payload.user_ids is not UNSET and payload.user_ids is not None
+    is_by_name = payload.query is not UNSET and payload.query is not None
+    if is_by_id == is_by_name or (call.actor.is_bot and len(guild_ids) > 1):
         return
     for guild_id in dict.fromkeys(guild_ids):
         if store.find_row(call.tx, guild_id, call.user_id) is None:
             continue
-        if by_id:
+        if is_by_id:
             memberships, missing_ids = _find_by_id(call, guild_id, payload.requested_user_ids[:REQUESTED_MEMBERS_MAX])
         else:
-            matches = _find_by_name(call, guild_id, payload.query or "", payload.limit or 0)
-            if matches is None:
+            matching_memberships = _find_by_name(call, guild_id, payload.query or "", payload.limit or 0)
+            if matching_memberships is None:
                 continue
-            memberships, missing_ids = matches, []
+            memberships, missing_ids = matching_memberships, []
         _reply_with_chunks(call, payload, guild_id, memberships, missing_ids)
 
 
@@ -49,17 +49,19 @@ def _find_by_id(
     call: Call, guild_id: GuildId, sent_ids: Sequence[str | int]
 ) -> tuple[list[Membership], list[str | int]]:
     """Return the members with the given IDs, and the IDs that are invalid or not of a member, as the client sent them."""
-    parsed_ids: dict[str | int, UserId | None] = {}
+    user_ids_by_sent_id: dict[str | int, UserId | None] = {}
     for sent_id in sent_ids:
         try:
-            parsed_ids[sent_id] = parse_wide(UserId, sent_id)
+            user_ids_by_sent_id[sent_id] = parse_wide(UserId, sent_id)
         except ValueError:
-            parsed_ids[sent_id] = None
-    memberships = store.find_many(
-        call.tx, guild_id, [user_id for user_id in parsed_ids.values() if user_id is not None]
+            user_ids_by_sent_id[sent_id] = None
+    memberships_by_id = store.find_many(
+        call.tx, guild_id, [user_id for user_id in user_ids_by_sent_id.values() if user_id is not None]
     )
-    return list(memberships.values()), [
-        sent_id for sent_id, user_id in parsed_ids.items() if user_id is None or user_id not in memberships
+    return list(memberships_by_id.values()), [
+        sent_id
+        for sent_id, user_id in user_ids_by_sent_id.items()
+        if user_id is None or user_id not in memberships_by_id
     ]
 
 

@@ -122,10 +122,10 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     """
     standing = access.get_guild_standing(call, guild_id)
     membership = _require_member(call, guild_id, user_id)
-    target = _require_standing(call, guild_id, user_id)
+    target_standing = _require_standing(call, guild_id, user_id)
     row = _with_voice_moderation(call, membership.row, body)
     if body.nick is not UNSET:
-        rules.require_rename(call, standing, target)
+        rules.require_rename(call, standing, target_standing)
         row = row._replace(nick=_clean_nick(body.nick))
     if body.flags is not UNSET:
         rules.require_can_edit_flags(call, standing)
@@ -136,11 +136,11 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
         role_ids = set(body.roles or ())
         rules.require_roles(call, standing, role_ids ^ set(membership.role_ids))
     if body.communication_disabled_until is not UNSET:
-        until = body.communication_disabled_until
-        until_ms = 0 if until is None else codec.milliseconds(until)
+        timeout_end = body.communication_disabled_until
+        until_ms = 0 if timeout_end is None else codec.milliseconds(timeout_end)
         # A time in the past ends the timeout, as null does.
         until_ms = until_ms if until_ms > call.now_ms else 0
-        rules.require_timeout(call, standing, target, until_ms)
+        rules.require_timeout(call, standing, target_standing, until_ms)
         row = row._replace(timed_out_until_ms=until_ms)
     if _changes_voice(body) and store.find_voice_channel_id(call.tx, guild_id, user_id) is None:
         raise errors.TARGET_NOT_IN_VOICE()

@@ -75,9 +75,9 @@ def require_consent(call: Call, user_id: int, token: str) -> None:
         raise errors.MISSING_OAUTH2_SCOPE()
 
 
-def require_outranks(standing: GuildAccess, target: GuildAccess) -> None:
-    """Raise unless the caller (`standing`) outranks the member `target`."""
-    if not standing.outranks(target):
+def require_outranks(standing: GuildAccess, target_standing: GuildAccess) -> None:
+    """Raise unless the caller (`standing`) outranks the member `target_standing`."""
+    if not standing.outranks(target_standing):
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -91,16 +91,16 @@ def require_own_nick(standing: GuildAccess, flags: int) -> None:
         standing.require(Permissions.CHANGE_NICKNAME)
 
 
-def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> None:
-    """Raise unless the caller (`standing`) may change the nickname of `target`.
+def require_rename(call: Call, standing: GuildAccess, target_standing: GuildAccess) -> None:
+    """Raise unless the caller (`standing`) may change the nickname of the member `target_standing`.
 
     A member's own nickname needs CHANGE_NICKNAME or MANAGE_NICKNAMES."""
-    if target.user_id == standing.user_id:
+    if target_standing.user_id == standing.user_id:
         if not standing.can(Permissions.CHANGE_NICKNAME):
             standing.require(Permissions.MANAGE_NICKNAMES)
         return
     access.require_guild(call, standing.guild_id, Permissions.MANAGE_NICKNAMES)
-    require_outranks(standing, target)
+    require_outranks(standing, target_standing)
 
 
 def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
@@ -120,12 +120,14 @@ def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) ->
     return rows
 
 
-def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, until_ms: int) -> None:
-    """Raise unless the caller (`standing`) may time out `target` until `until_ms` (Unix milliseconds); 0 ends a timeout."""
+def require_timeout(call: Call, standing: GuildAccess, target_standing: GuildAccess, until_ms: int) -> None:
+    """Raise unless the caller (`standing`) may time out the member `target_standing` until `until_ms`.
+
+    `until_ms` is in Unix milliseconds; 0 ends a timeout."""
     access.require_guild(call, standing.guild_id, Permissions.MODERATE_MEMBERS)
-    require_outranks(standing, target)
+    require_outranks(standing, target_standing)
     # spec/http.md#2.3: the owner and administrators cannot be timed out; ending an earlier timeout is allowed.
-    if until_ms and target.permissions & Permissions.ADMINISTRATOR:
+    if until_ms and target_standing.permissions & Permissions.ADMINISTRATOR:
         raise errors.MISSING_PERMISSIONS()
     if until_ms > call.now_ms + wire.TIMEOUT_DAYS_MAX * DAY_MS:
         raise errors.invalid(
@@ -150,9 +152,9 @@ def require_can_edit_flags(call: Call, standing: GuildAccess) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def edited_flags(before: int, requested: int) -> int:
+def edited_flags(current_flags: int, requested_flags: int) -> int:
     """Return the flags after an edit; bits that are not editable stay unchanged."""
-    return before & ~MemberFlags.EDITABLE | requested & MemberFlags.EDITABLE
+    return current_flags & ~MemberFlags.EDITABLE | requested_flags & MemberFlags.EDITABLE
 
 
 def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
@@ -179,10 +181,10 @@ def require_prune(call: Call, standing: GuildAccess, included_role_ids: Iterable
 
 def parse_role_ids(text: str) -> list[RoleId]:
     """Parse role IDs separated by commas; raise a form error if invalid."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if len(parts) > wire.PRUNE_ROLES_MAX:
+    id_texts = [id_text.strip() for id_text in text.split(",") if id_text.strip()]
+    if len(id_texts) > wire.PRUNE_ROLES_MAX:
         raise errors.invalid("include_roles", *errors.max_length(wire.PRUNE_ROLES_MAX))
     try:
-        return [parse_wide(RoleId, part) for part in parts]
+        return [parse_wide(RoleId, id_text) for id_text in id_texts]
     except ValueError as error:
         raise errors.invalid("include_roles", "NUMBER_TYPE_COERCE", str(error)) from None

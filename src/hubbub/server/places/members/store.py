@@ -89,8 +89,8 @@ def find_role_ids(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, t
             guild_id,
             *batch,
         )
-        for user_id, group in groupby(rows, key=lambda row: row[0]):
-            role_ids_by_user[user_id] = tuple(RoleId(role_id) for _, role_id in group)
+        for user_id, user_rows in groupby(rows, key=lambda row: row[0]):
+            role_ids_by_user[user_id] = tuple(RoleId(role_id) for _, role_id in user_rows)
     return role_ids_by_user
 
 
@@ -158,16 +158,19 @@ def iterate_memberships(tx: Tx, user_id: int) -> Iterator[Membership]:
 
 def list_memberships(tx: Tx, user_id: int) -> list[tuple[int, int, tuple[int, ...]]]:
     """Return the guilds of a user: guild ID, time of joining in Unix milliseconds, and role IDs without @everyone."""
-    role_ids: dict[tuple[int, int], list[int]] = {}
+    role_ids_by_guild: dict[tuple[int, int], list[int]] = {}
     for guild_id, joined_ms, role_id in tx.all(
         "SELECT m.guild_id, m.joined_ms, r.role_id FROM members m LEFT JOIN member_roles r "
         "ON r.guild_id = m.guild_id AND r.user_id = m.user_id WHERE m.user_id = ? ORDER BY m.guild_id, r.role_id",
         user_id,
     ):
-        guild_role_ids = role_ids.setdefault((guild_id, joined_ms), [])
+        guild_role_ids = role_ids_by_guild.setdefault((guild_id, joined_ms), [])
         if role_id is not None:
             guild_role_ids.append(role_id)
-    return [(guild_id, joined_ms, tuple(ids)) for (guild_id, joined_ms), ids in role_ids.items()]
+    return [
+        (guild_id, joined_ms, tuple(joined_role_ids))
+        for (guild_id, joined_ms), joined_role_ids in role_ids_by_guild.items()
+    ]
 
 
 def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
@@ -199,8 +202,8 @@ def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
             row[0] for row in rows if any(name and name.casefold().startswith(folded_prefix) for name in row[1:])
         ]
         user_ids = matching_ids[:limit]
-    memberships = find_many(tx, guild_id, user_ids)
-    return [memberships[user_id] for user_id in user_ids if user_id in memberships]
+    memberships_by_user = find_many(tx, guild_id, user_ids)
+    return [memberships_by_user[user_id] for user_id in user_ids if user_id in memberships_by_user]
 
 
 def _like_pattern(text: str) -> str:
@@ -252,8 +255,8 @@ def find_ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank
             guild_id,
             *batch,
         )
-        for user_id, group in groupby(rows, key=lambda row: row[0]):
-            held_roles = [(position, role_id) for _, position, role_id in group if role_id is not None]
+        for user_id, user_rows in groupby(rows, key=lambda row: row[0]):
+            held_roles = [(position, role_id) for _, position, role_id in user_rows if role_id is not None]
             ranks_by_user[user_id] = highest_role([*held_roles, (0, guild_id)])
     return ranks_by_user
 
@@ -313,11 +316,11 @@ def list_prunable_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: S
     """Return the IDs of members who joined before `since_ms` (Unix milliseconds). They may have sent messages since then.
 
     Members with a role that is not in `included_role_ids`, the owner and bots are left out."""
-    roles_sql = f" AND mr.role_id NOT IN ({placeholders(included_role_ids)})" if included_role_ids else ""
+    role_condition = f" AND mr.role_id NOT IN ({placeholders(included_role_ids)})" if included_role_ids else ""
     rows = tx.all(
         "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
         "WHERE m.guild_id = ? AND m.joined_ms < ? AND u.bot = 0 AND m.user_id <> g.owner_id "
-        f"AND NOT EXISTS (SELECT 1 FROM member_roles mr WHERE mr.guild_id = m.guild_id AND mr.user_id = m.user_id{roles_sql}) "
+        f"AND NOT EXISTS (SELECT 1 FROM member_roles mr WHERE mr.guild_id = m.guild_id AND mr.user_id = m.user_id{role_condition}) "
         "ORDER BY m.user_id",
         guild_id,
         since_ms,
@@ -357,12 +360,12 @@ def update(tx: Tx, row: MemberRow) -> None:
 
 def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
     """Delete members and their roles, and decrement the member count."""
-    count = 0
+    deleted_count = 0
     for batch in distinct_batches(user_ids):
         where = f"WHERE guild_id = ? AND user_id IN ({placeholders(batch)})"
         roles.assignments.unassign_all(tx, guild_id, batch)
-        count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
-    guilds.membership.adjust_member_count(tx, guild_id, -count)
+        deleted_count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
+    guilds.membership.adjust_member_count(tx, guild_id, -deleted_count)
 
 
 class DepartedRow(NamedTuple):

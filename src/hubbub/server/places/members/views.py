@@ -26,12 +26,12 @@ __all__ = ["export_data", "find_partial_views", "find_views", "member", "partial
 """The interface for other slices."""
 
 
-def _optional_timestamp(ms: int | None) -> Timestamp | None:
+def _optional_timestamp(time_ms: int | None) -> Timestamp | None:
     """Return Unix milliseconds as a timestamp; None for None and for 0."""
-    return codec.timestamp(ms) if ms else None
+    return codec.timestamp(time_ms) if time_ms else None
 
 
-def _fields(row: MemberRow, role_ids: tuple[RoleId, ...]) -> dict[str, Any]:
+def _member_fields(row: MemberRow, role_ids: tuple[RoleId, ...]) -> dict[str, Any]:
     """Return the fields that all wire models of a member share."""
     return {
         "roles": list(role_ids),
@@ -50,7 +50,7 @@ def _fields(row: MemberRow, role_ids: tuple[RoleId, ...]) -> dict[str, Any]:
 
 def partial_member(row: MemberRow, role_ids: tuple[RoleId, ...]) -> wire.PartialMember:
     """Return a member without the user, as in messages and interactions."""
-    return wire.PartialMember(**_fields(row, role_ids))
+    return wire.PartialMember(**_member_fields(row, role_ids))
 
 
 def member(membership: Membership, permissions: int | None = None) -> wire.Member:
@@ -58,7 +58,7 @@ def member(membership: Membership, permissions: int | None = None) -> wire.Membe
     return wire.Member(
         user=users.user_view(membership.user),
         permissions=UNSET if permissions is None else Permissions(permissions),
-        **_fields(membership.row, membership.role_ids),
+        **_member_fields(membership.row, membership.role_ids),
     )
 
 
@@ -67,7 +67,7 @@ def guild_member(membership: Membership) -> wire.GuildMember:
     return wire.GuildMember(
         guild_id=GuildId(membership.row.guild_id),
         user=users.user_view(membership.user),
-        **_fields(membership.row, membership.role_ids),
+        **_member_fields(membership.row, membership.role_ids),
     )
 
 
@@ -147,7 +147,7 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's guild memberships for their data export."""
     memberships = list(store.iterate_memberships(call.tx, user_id))
     guilds_by_id = guilds.find_many(call.tx, [membership.row.guild_id for membership in memberships])
-    entries = [
+    guild_records = [
         {
             "id": str(int(membership.row.guild_id)),
             "name": guilds_by_id[membership.row.guild_id].name if membership.row.guild_id in guilds_by_id else None,
@@ -157,4 +157,4 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
         }
         for membership in memberships
     ]
-    return {"guilds": entries}
+    return {"guilds": guild_records}

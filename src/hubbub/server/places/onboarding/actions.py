@@ -87,11 +87,11 @@ def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
 
 
 def _record_prompts(
-    call: Call, guild_id: int, before: list[wire.OnboardingPrompt], after: list[wire.OnboardingPrompt]
+    call: Call, guild_id: int, old_prompts: list[wire.OnboardingPrompt], new_prompts: list[wire.OnboardingPrompt]
 ) -> None:
-    previous_prompts = {prompt.id: prompt for prompt in before}
-    for prompt in after:
-        previous_prompt = previous_prompts.pop(prompt.id, None)
+    old_prompts_by_id = {prompt.id: prompt for prompt in old_prompts}
+    for prompt in new_prompts:
+        previous_prompt = old_prompts_by_id.pop(prompt.id, None)
         changes = audit.differences(previous_prompt, prompt)
         if changes:
             action = (
@@ -100,7 +100,7 @@ def _record_prompts(
                 else AuditLogAction.ONBOARDING_PROMPT_UPDATE
             )
             audit.record(call, guild_id, action, target_id=prompt.id, changes=changes)
-    for removed_prompt in previous_prompts.values():
+    for removed_prompt in old_prompts_by_id.values():
         changes = audit.differences(removed_prompt, None)
         audit.record(
             call, guild_id, AuditLogAction.ONBOARDING_PROMPT_DELETE, target_id=removed_prompt.id, changes=changes

@@ -30,8 +30,8 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
     While onboarding is enabled, the guild needs enough default channels. Fields that are absent from the body stay
     unchanged."""
     contents = rules.GuildContents(call, access.get_guild_standing(call, guild_id))
-    stored = store.find(call.tx, guild_id)
-    before = stored or OnboardingRow(guild_id)
+    stored_row = store.find(call.tx, guild_id)
+    before = stored_row or OnboardingRow(guild_id)
     after = before
     form = FormErrors()
     if body.prompts is not UNSET:
@@ -47,7 +47,7 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
     if body.mode is not UNSET:
         after = after._replace(mode=int(body.mode or OnboardingMode.DEFAULT))
     rules.require_channels(call, contents, before, after)
-    actions.update(call, stored, after)
+    actions.update(call, stored_row, after)
     return views.onboarding(call.tx, after)
 
 

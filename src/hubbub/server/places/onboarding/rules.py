@@ -102,17 +102,21 @@ def build_prompts(
 
     `requested_prompts` are the prompts of the request. Prompts and options that are in `stored_prompts` keep their IDs,
     others get new IDs."""
-    previous_prompts = {prompt.id: prompt for prompt in stored_prompts}
+    stored_prompts_by_id = {prompt.id: prompt for prompt in stored_prompts}
     built_prompts = []
     for index, prompt in enumerate(requested_prompts):
-        previous_prompt = previous_prompts.pop(prompt.id, None)
-        previous_options = {} if previous_prompt is None else {option.id: option for option in previous_prompt.options}
+        previous_prompt = stored_prompts_by_id.pop(prompt.id, None)
+        stored_options_by_id = (
+            {} if previous_prompt is None else {option.id: option for option in previous_prompt.options}
+        )
         built_prompts.append(
             wire.OnboardingPrompt(
                 id=contents.call.new_id(Snowflake) if previous_prompt is None else previous_prompt.id,
                 title=prompt.title,
                 options=[
-                    _build_option(contents, option, previous_options, ("prompts", index, "options", option_index), form)
+                    _build_option(
+                        contents, option, stored_options_by_id, ("prompts", index, "options", option_index), form
+                    )
                     for option_index, option in enumerate(prompt.options)
                 ],
                 single_select=bool(prompt.single_select or False),
@@ -127,11 +131,11 @@ def build_prompts(
 def _build_option(
     contents: GuildContents,
     option: wire.SetOnboardingOption,
-    previous_options: dict[Snowflake, wire.OnboardingOption],
+    stored_options_by_id: dict[Snowflake, wire.OnboardingOption],
     path: tuple[str | int, ...],
     form: FormErrors,
 ) -> wire.OnboardingOption:
-    previous_option = previous_options.pop(option.id, None) if option.id else None
+    previous_option = stored_options_by_id.pop(option.id, None) if option.id else None
     role_ids, channel_ids = _list_or_empty(option.role_ids), _list_or_empty(option.channel_ids)
     for index, role_id in enumerate(role_ids):
         if not contents.can_assign(role_id):
@@ -173,22 +177,23 @@ def require_channels(call: Call, contents: GuildContents, before: OnboardingRow,
     channels of prompt options count as well."""
     if not after.enabled:
         return
-    offered_ids = set(after.decoded_channel_ids)
+    offered_channel_ids = set(after.decoded_channel_ids)
     if after.mode == OnboardingMode.ADVANCED:
-        offered_ids |= {
+        offered_channel_ids |= {
             channel_id
             for prompt in after.decoded_prompts
             for option in prompt.options
             for channel_id in option.channel_ids
         }
-    offered_ids &= contents.channels.keys()
+    offered_channel_ids &= contents.channels.keys()
     everyone_permissions = contents.roles[contents.standing.guild_id].permissions
-    overwrites = channels.overwrites.find_overwrites_of_guild(call.tx, contents.standing.guild_id)
+    overwrites_by_channel = channels.overwrites.find_overwrites_of_guild(call.tx, contents.standing.guild_id)
     required_permissions = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
     writable_count = 0
-    for channel_id in offered_ids:
+    for channel_id in offered_channel_ids:
         permissions_by_target = {
-            overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites.get(channel_id, [])
+            overwrite.target_id: (overwrite.allow, overwrite.deny)
+            for overwrite in overwrites_by_channel.get(channel_id, [])
         }
         permissions = channel_permissions(
             everyone_permissions, permissions_by_target.get(contents.standing.guild_id), [], None
@@ -196,5 +201,5 @@ def require_channels(call: Call, contents: GuildContents, before: OnboardingRow,
         writable_count += (
             contents.channels[channel_id].type in _TEXT_CHANNEL_TYPES and not required_permissions & ~permissions
         )
-    if len(offered_ids) < wire.DEFAULT_CHANNELS_MIN or writable_count < wire.WRITABLE_CHANNELS_MIN:
+    if len(offered_channel_ids) < wire.DEFAULT_CHANNELS_MIN or writable_count < wire.WRITABLE_CHANNELS_MIN:
         raise errors.CANNOT_UPDATE_ONBOARDING() if before.enabled else errors.CANNOT_ENABLE_ONBOARDING()

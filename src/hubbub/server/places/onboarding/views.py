@@ -40,13 +40,13 @@ def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
 def responses(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingResponses:
     """Return a member's responses without deleted options, roles and channels."""
     view = onboarding(tx, row)
-    chosen_ids = set(store.find_responses(tx, row.guild_id, member.user_id))
-    options = [option for prompt in view.prompts for option in prompt.options if option.id in chosen_ids]
-    option_channel_ids = [channel_id for option in options for channel_id in option.channel_ids]
+    chosen_option_ids = set(store.find_responses(tx, row.guild_id, member.user_id))
+    chosen_options = [option for prompt in view.prompts for option in prompt.options if option.id in chosen_option_ids]
+    option_channel_ids = [channel_id for option in chosen_options for channel_id in option.channel_ids]
     return wire.OnboardingResponses(
         guild_id=view.guild_id,
         user_id=UserId(member.user_id),
-        onboarding_responses=[option.id for option in options],
+        onboarding_responses=[option.id for option in chosen_options],
         channel_ids=list(dict.fromkeys([*view.default_channel_ids, *option_channel_ids])),
         completed=bool(member.flags & MemberFlags.COMPLETED_ONBOARDING),
     )
@@ -54,11 +54,11 @@ def responses(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingR
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's onboarding responses for the export of their data."""
-    entries = [
+    response_records = [
         {"guild_id": str(guild_id), "responses": [str(int(option_id)) for option_id in option_ids]}
         for guild_id, option_ids in store.list_responses(call.tx, user_id)
     ]
-    return {"onboarding_responses": entries}
+    return {"onboarding_responses": response_records}
 
 
 def _prompt_channel_ids(prompt: wire.OnboardingPrompt) -> list[int]:

@@ -42,14 +42,14 @@ def _update_linked_roles(call: Call, user_id: int) -> None:
     linked_roles = store.list_linked_of_user(call.tx, user_id)
     if not linked_roles:
         return
-    connections = store.find_user_connections(call.tx, user_id)
-    metadata = store.find_metadata(call.tx, connections)
-    roles_by_guild: dict[int, dict[int, bool]] = {}
+    connections_by_application = store.find_user_connections(call.tx, user_id)
+    records_by_application = store.find_metadata(call.tx, connections_by_application)
+    assignments_by_guild: dict[int, dict[int, bool]] = {}
     for linked_role in linked_roles:
-        roles_by_guild.setdefault(linked_role.guild_id, {})[linked_role.role_id] = rules.qualifies(
-            linked_role, connections, metadata, call.now_ms
+        assignments_by_guild.setdefault(linked_role.guild_id, {})[linked_role.role_id] = rules.qualifies(
+            linked_role, connections_by_application, records_by_application, call.now_ms
         )
-    for guild_id, is_assigned_by_role in roles_by_guild.items():
+    for guild_id, is_assigned_by_role in assignments_by_guild.items():
         membership = members.find(call.tx, guild_id, user_id)
         if membership is not None:
             set_roles(call, membership, is_assigned_by_role)

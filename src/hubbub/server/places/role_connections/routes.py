@@ -52,14 +52,14 @@ def update_application_user_role_connection(
 
     Fields that are left out are cleared. The user's linked roles are updated in every guild."""
     rules.require_own_application(call, application_id)
-    values = rules.to_texts(body.metadata or {})
-    rules.require_values(store.find_metadata(call.tx, [application_id]).get(application_id, []), values)
+    metadata_values = rules.encode_values(body.metadata or {})
+    rules.require_values(store.find_metadata(call.tx, [application_id]).get(application_id, []), metadata_values)
     row = RoleConnectionRow(
         user_id=call.user_id,
         application_id=application_id,
         platform_name=body.platform_name or None,
         platform_username=body.platform_username or None,
-        metadata=codec.encode(values).decode(),
+        metadata=codec.encode(metadata_values).decode(),
     )
     actions.set_connection(call, row)
     return _connection_view(row)
@@ -114,8 +114,10 @@ def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId)
 
     The user must meet the role's requirements."""
     linked_role, member = _require_linked_role_and_member(call, guild_id, role_id)
-    connections = store.find_user_connections(call.tx, call.user_id)
-    if not rules.qualifies(linked_role, connections, store.find_metadata(call.tx, connections), call.now_ms):
+    connections_by_application = store.find_user_connections(call.tx, call.user_id)
+    if not rules.qualifies(
+        linked_role, connections_by_application, store.find_metadata(call.tx, connections_by_application), call.now_ms
+    ):
         raise errors.MISSING_PERMISSIONS()
     actions.set_roles(call, member, {role_id: True})
 

@@ -70,18 +70,18 @@ def build_records(requested_records: Sequence[wire.SetRoleConnectionMetadata]) -
 
 
 def _validated_localizations(
-    form: errors.FormErrors, path: tuple[int, str], texts: Mapping[str, str | None] | None | UnsetType
+    form: errors.FormErrors, path: tuple[int, str], texts_by_locale: Mapping[str, str | None] | None | UnsetType
 ) -> dict[str, str] | None | UnsetType:
     """Return the texts by locale without nulls; add a form error for each unknown locale."""
-    if texts is UNSET or texts is None:
-        return texts
-    for locale in texts:
+    if texts_by_locale is UNSET or texts_by_locale is None:
+        return texts_by_locale
+    for locale in texts_by_locale:
         if locale not in LOCALES:
             form.add((*path, locale), *errors.choices(sorted(LOCALES)))
-    return {locale: text for locale, text in texts.items() if text is not None}
+    return {locale: text for locale, text in texts_by_locale.items() if text is not None}
 
 
-def to_texts(values: Mapping[str, str | float | bool]) -> dict[str, str]:
+def encode_values(values: Mapping[str, str | float | bool]) -> dict[str, str]:
     """Return metadata values as they are stored: a boolean as 0 or 1, a whole number without a fraction."""
     return {
         key: value if isinstance(value, str) else str(int(value) if float(value).is_integer() else value)
@@ -117,25 +117,28 @@ def _value_error(metadata_type: int, value: str) -> tuple[str, str] | None:
 def _parse_time_ms(text: str) -> int | None:
     """Return an ISO 8601 time as Unix milliseconds, or None if it is invalid. A time without a zone is UTC."""
     try:
-        time = datetime.fromisoformat(text)
+        parsed_time = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+    return int((parsed_time if parsed_time.tzinfo else parsed_time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def require_configuration(
     alternatives: Sequence[Sequence[RoleConnectionRequirement]],
-    metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
+    records_by_application: Mapping[int, Sequence[RoleConnectionMetadata]],
 ) -> None:
     """Raise form errors for requirements whose field has no metadata record, or whose value is missing or invalid.
 
-    `metadata` are the metadata records by application ID. A requirement without a field requires only a connection."""
+    `records_by_application` are the metadata records by application ID. A requirement without a field requires only a
+    connection."""
     form = errors.FormErrors()
     for alternative_index, requirements in enumerate(alternatives):
         for requirement_index, requirement in enumerate(requirements):
             if requirement.connection_metadata_field is None:
                 continue
-            types_by_key = {record.key: record.type for record in metadata.get(requirement.application_id, ())}
+            types_by_key = {
+                record.key: record.type for record in records_by_application.get(requirement.application_id, ())
+            }
             metadata_type = types_by_key.get(requirement.connection_metadata_field)
             path = (alternative_index, requirement_index)
             if metadata_type is None:
@@ -156,35 +159,39 @@ def require_configuration(
 
 
 def qualifies(
-    role: LinkedRoleRow,
-    connections: Mapping[int, RoleConnectionRow],
-    metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
+    linked_role: LinkedRoleRow,
+    connections_by_application: Mapping[int, RoleConnectionRow],
+    records_by_application: Mapping[int, Sequence[RoleConnectionMetadata]],
     now_ms: int,
 ) -> bool:
     """Return whether a user's connections meet any alternative of a linked role.
 
-    `connections` and `metadata` map application IDs to the user's connection and to the application's metadata records.
-    `now_ms` is in Unix milliseconds."""
+    `connections_by_application` and `records_by_application` map application IDs to the user's connection and to the
+    application's metadata records. `now_ms` is in Unix milliseconds."""
     return any(
-        all(_meets_requirement(requirement, connections, metadata, now_ms) for requirement in requirements)
-        for requirements in role.alternatives
+        all(
+            _meets_requirement(requirement, connections_by_application, records_by_application, now_ms)
+            for requirement in requirements
+        )
+        for requirements in linked_role.alternatives
     )
 
 
 def _meets_requirement(
     requirement: RoleConnectionRequirement,
-    connections: Mapping[int, RoleConnectionRow],
-    metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
+    connections_by_application: Mapping[int, RoleConnectionRow],
+    records_by_application: Mapping[int, Sequence[RoleConnectionMetadata]],
     now_ms: int,
 ) -> bool:
-    row = connections.get(requirement.application_id)
+    row = connections_by_application.get(requirement.application_id)
     if row is None:
         return False
     key = requirement.connection_metadata_field
     if key is None:
         return True
     metadata_type = next(
-        (record.type for record in metadata.get(requirement.application_id, ()) if record.key == key), None
+        (record.type for record in records_by_application.get(requirement.application_id, ()) if record.key == key),
+        None,
     )
     value = row.values.get(key)
     if (
@@ -210,11 +217,11 @@ def is_satisfied(metadata_type: int, value: str, required_value: str, now_ms: in
             else age_days >= int(required_value)
         )
     if metadata_type in _INTEGER_TYPES:
-        number, required_number = int(value), int(required_value)
+        user_number, required_number = int(value), int(required_value)
     else:
-        number, required_number = _BOOLEAN_VALUES[value.lower()], _BOOLEAN_VALUES[required_value.lower()]
+        user_number, required_number = _BOOLEAN_VALUES[value.lower()], _BOOLEAN_VALUES[required_value.lower()]
     if metadata_type == types.INTEGER_LESS_THAN_EQUAL:
-        return number <= required_number
+        return user_number <= required_number
     if metadata_type == types.INTEGER_GREATER_THAN_EQUAL:
-        return number >= required_number
-    return (number == required_number) is (metadata_type in (types.INTEGER_EQUAL, types.BOOLEAN_EQUAL))
+        return user_number >= required_number
+    return (user_number == required_number) is (metadata_type in (types.INTEGER_EQUAL, types.BOOLEAN_EQUAL))

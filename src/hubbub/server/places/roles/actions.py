@@ -56,15 +56,15 @@ def update(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
     return role
 
 
-def reorder(call: Call, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
+def reorder(call: Call, old_rows: Sequence[RoleRow], new_rows: Sequence[RoleRow]) -> None:
     """Store the new positions of roles and publish each moved role.
 
     Both sequences contain the same roles."""
-    previous_by_id = {row.id: row for row in before}
-    moved = [row for row in after if row.position != previous_by_id[row.id].position]
-    store.set_positions(call.tx, moved)
-    for row in moved:
-        _record_and_publish_update(call, previous_by_id[row.id], views.role(row, call.now_ms))
+    old_rows_by_id = {row.id: row for row in old_rows}
+    moved_rows = [row for row in new_rows if row.position != old_rows_by_id[row.id].position]
+    store.set_positions(call.tx, moved_rows)
+    for row in moved_rows:
+        _record_and_publish_update(call, old_rows_by_id[row.id], views.role(row, call.now_ms))
 
 
 def delete(call: Call, row: RoleRow) -> None:

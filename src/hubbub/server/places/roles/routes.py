@@ -46,9 +46,9 @@ def create_guild_role(call: Call, guild_id: GuildId, body: wire.CreateRole) -> w
 
     The new role is placed just above @everyone."""
     standing = access.get_guild_standing(call, guild_id)
-    everyone = _require_role(call, guild_id, guild_id)
-    new_row = RoleRow(call.new_id(RoleId), guild_id, wire.DEFAULT_ROLE_NAME, everyone.permissions)
-    row = _apply_body(call, body, new_row, everyone.permissions)
+    everyone_row = _require_role(call, guild_id, guild_id)
+    new_row = RoleRow(call.new_id(RoleId), guild_id, wire.DEFAULT_ROLE_NAME, everyone_row.permissions)
+    row = _apply_body(call, body, new_row, everyone_row.permissions)
     rules.require_grantable(standing, 0, row.permissions)
     if store.count(call.tx, guild_id) >= wire.ROLES_MAX:
         raise errors.MAX_ROLES()
@@ -78,11 +78,11 @@ def update_guild_role(call: Call, guild_id: GuildId, role_id: RoleId, body: wire
 def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveRole]) -> list[wire.Role]:
     """Update the positions of guild roles."""
     standing = access.get_guild_standing(call, guild_id)
-    everyone, *before = store.list_guild_roles(call.tx, guild_id)
-    role_ids = {row.id for row in before}
+    everyone_row, *old_rows = store.list_guild_roles(call.tx, guild_id)
+    role_ids = {row.id for row in old_rows}
     positions_by_id: dict[int, int] = {}
     for move in body:
-        if move.id == everyone.id:
+        if move.id == everyone_row.id:
             # discord.js sends the whole list, including @everyone at position 0.
             if move.position:
                 raise errors.INVALID_ROLE()
@@ -90,10 +90,10 @@ def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveR
             raise errors.UNKNOWN_ROLE()
         elif move.position is not UNSET and move.position is not None:
             positions_by_id[move.id] = move.position
-    after = rules.reorder(before, positions_by_id) if positions_by_id else before
-    rules.require_reorder(standing, before, after)
-    actions.reorder(call, before, after)
-    return [views.role(row, call.now_ms) for row in (everyone, *after)]
+    new_rows = rules.reorder(old_rows, positions_by_id) if positions_by_id else old_rows
+    rules.require_reorder(standing, old_rows, new_rows)
+    actions.reorder(call, old_rows, new_rows)
+    return [views.role(row, call.now_ms) for row in (everyone_row, *new_rows)]
 
 
 @handles(wire.DELETE_GUILD_ROLE)

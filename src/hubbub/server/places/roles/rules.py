@@ -27,9 +27,9 @@ def require_below(standing: GuildAccess, row: RoleRow) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_grantable(standing: GuildAccess, before: int, after: int) -> None:
-    """Raise MISSING_PERMISSIONS unless the caller has every permission that differs between `before` and `after`."""
-    if not can_grant(standing.allowed, before ^ after):
+def require_grantable(standing: GuildAccess, old_permissions: int, new_permissions: int) -> None:
+    """Raise MISSING_PERMISSIONS unless the caller has every permission that differs between the old and the new permissions."""
+    if not can_grant(standing.allowed, old_permissions ^ new_permissions):
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -41,10 +41,10 @@ def require_deletable(row: RoleRow) -> None:
 
 def clean_name(name: str) -> str:
     """Return a role name without surrounding white space, or raise an error if nothing remains."""
-    stripped = name.strip()
-    if not stripped:
+    stripped_name = name.strip()
+    if not stripped_name:
         raise errors.invalid("name", *errors.bad_length(1, wire.ROLE_NAME_MAX))
-    return stripped
+    return stripped_name
 
 
 def require_icon_feature(body: wire.UpdateRole, features: frozenset[str]) -> None:
@@ -58,29 +58,31 @@ def drop_unknown_bits(permissions: int) -> int:
     return permissions & Permissions.ALL
 
 
-def updated_colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now_ms: int) -> Colors:
+def updated_colors(body: wire.UpdateRole, current_colors: Colors, features: frozenset[str], now_ms: int) -> Colors:
     """Return the colors of a role after a request.
 
-    `before` are its current colors, `features` the guild's features, and `now_ms` is in Unix milliseconds. In the body
+    `current_colors` are its current colors, `features` the guild's features, and `now_ms` is in Unix milliseconds. In the body
     `colors` takes precedence over `color`; either may be absent. A tertiary color selects the holographic colors. Raise a
     form error if the guild cannot use several colors."""
-    requested = body.colors if changes.ROLE_GRADIENTS.is_active(now_ms) else UNSET
-    if requested is None or (requested is UNSET and body.color is None):
+    requested_colors = body.colors if changes.ROLE_GRADIENTS.is_active(now_ms) else UNSET
+    if requested_colors is None or (requested_colors is UNSET and body.color is None):
         return Colors(0)
-    if requested is UNSET:
+    if requested_colors is UNSET:
         # The old field holds a single color, so changing it ends a gradient.
-        return before if body.color is UNSET or body.color == before.primary else Colors(body.color or 0)
-    secondary = requested.secondary_color if requested.secondary_color is not UNSET else None
-    tertiary = requested.tertiary_color if requested.tertiary_color is not UNSET else None
+        return (
+            current_colors if body.color is UNSET or body.color == current_colors.primary else Colors(body.color or 0)
+        )
+    secondary = requested_colors.secondary_color if requested_colors.secondary_color is not UNSET else None
+    tertiary = requested_colors.tertiary_color if requested_colors.tertiary_color is not UNSET else None
     if GuildFeature.ENHANCED_ROLE_COLORS not in features:
         form = errors.FormErrors()
-        for key, value in (("secondary_color", secondary), ("tertiary_color", tertiary)):
-            if value is not None:
-                form.add(("colors", key), "ROLE_COLORS_NOT_ENABLED", "This server cannot use enhanced role colors.")
+        for field, color in (("secondary_color", secondary), ("tertiary_color", tertiary)):
+            if color is not None:
+                form.add(("colors", field), "ROLE_COLORS_NOT_ENABLED", "This server cannot use enhanced role colors.")
         form.raise_if_any()
     if tertiary is not None:
         return Colors(*wire.HOLOGRAPHIC_COLORS)
-    return Colors(requested.primary_color, secondary)
+    return Colors(requested_colors.primary_color, secondary)
 
 
 def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list[RoleRow]:
@@ -104,8 +106,8 @@ def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list
     ]
 
 
-def require_reorder(standing: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
+def require_reorder(standing: GuildAccess, old_rows: Sequence[RoleRow], new_rows: Sequence[RoleRow]) -> None:
     """Raise MISSING_PERMISSIONS if the order of roles at or above the caller's highest role would change."""
-    protected_ids = [row.id for row in before if not standing.outranks_role(row.rank)]
-    if protected_ids and [row.id for row in after[-len(protected_ids) :]] != protected_ids:
+    protected_ids = [row.id for row in old_rows if not standing.outranks_role(row.rank)]
+    if protected_ids and [row.id for row in new_rows[-len(protected_ids) :]] != protected_ids:
         raise errors.MISSING_PERMISSIONS()

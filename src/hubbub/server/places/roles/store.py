@@ -126,13 +126,13 @@ def find_guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
     return frozenset(codec.decode(features_json or "[]", list[str]))
 
 
-def find_permissions(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return a member's permission bits in each guild, by guild ID; `guilds` are pairs of guild ID and owner ID."""
-    owner_ids = dict(guilds)
-    if not owner_ids:
+def find_permissions(tx: Tx, user_id: int, guild_owner_pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Return a member's permission bits in each guild, by guild ID; `guild_owner_pairs` are pairs of guild ID and owner ID."""
+    owner_ids_by_guild = dict(guild_owner_pairs)
+    if not owner_ids_by_guild:
         return {}
-    guild_ids = list(owner_ids)
-    role_permissions: dict[int, list[int]] = {guild_id: [] for guild_id in guild_ids}
+    guild_ids = list(owner_ids_by_guild)
+    role_permissions_by_guild: dict[int, list[int]] = {guild_id: [] for guild_id in guild_ids}
     for guild_id, permissions in tx.all(
         "SELECT mr.guild_id, r.permissions FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
         f"WHERE mr.guild_id IN ({placeholders(guild_ids)}) AND mr.user_id = ? "
@@ -141,8 +141,8 @@ def find_permissions(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) ->
         user_id,
         *guild_ids,
     ):
-        role_permissions[guild_id].append(permissions)
+        role_permissions_by_guild[guild_id].append(permissions)
     return {
-        guild_id: base_permissions(owner_ids[guild_id] == user_id, 0, role_permissions[guild_id])
+        guild_id: base_permissions(owner_ids_by_guild[guild_id] == user_id, 0, role_permissions_by_guild[guild_id])
         for guild_id in guild_ids
     }

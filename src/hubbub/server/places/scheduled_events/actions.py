@@ -136,13 +136,13 @@ def _move_to_next_occurrence(call: Call, row: EventRow, exceptions: Sequence[Exc
     """Return a recurring event moved to its next occurrence that is not canceled.
 
     The event is returned unchanged if it does not recur or has no later occurrence."""
-    rule = row.rule
-    if rule is None:
+    recurrence_rule = row.rule
+    if recurrence_rule is None:
         return row
     canceled_ids = {exception.id for exception in exceptions if exception.canceled}
     occurrence_ms: int | None = max(row.start_ms, call.now_ms)
     while occurrence_ms is not None:
-        occurrence_ms = recurrence.find_next(rule, occurrence_ms)
+        occurrence_ms = recurrence.find_next(recurrence_rule, occurrence_ms)
         if occurrence_ms is not None and Snowflake.at(occurrence_ms) not in canceled_ids:
             duration_ms = None if row.end_ms is None else row.end_ms - row.start_ms
             return row._replace(
@@ -308,9 +308,9 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 def on_guild_imported(call: Call, signal: GuildImported) -> None:
     """Schedule the automatic changes of imported events."""
     rows = store.list_open(call.tx, signal.guild_id)
-    exceptions = store.find_exceptions(call.tx, [row.id for row in rows])
+    exceptions_by_event = store.find_exceptions(call.tx, [row.id for row in rows])
     for row in rows:
-        _schedule_job(call, row, exceptions.get(row.id, []))
+        _schedule_job(call, row, exceptions_by_event.get(row.id, []))
 
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
@@ -323,11 +323,11 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     """Withdraw the responses of a member who left the guild or was removed."""
     responses = store.list_responses_of_user(call.tx, signal.guild_id, signal.user_id)
-    rows = {
+    rows_by_id = {
         row.id: row for row in store.find_many(call.tx, signal.guild_id, [response.event_id for response in responses])
     }
     for response in responses:
-        withdraw(call, rows[response.event_id], response)
+        withdraw(call, rows_by_id[response.event_id], response)
 
 
 # Exceptions
@@ -403,13 +403,13 @@ def respond(call: Call, row: EventRow, response: EventUserRow) -> None:
     """Store a member's response to an event or to one occurrence, and publish it if it changed.
 
     A first response is published only if the member is interested."""
-    before = store.find_response(call.tx, row.id, response.exception_id, response.user_id)
-    if before == response:
+    previous_response = store.find_response(call.tx, row.id, response.exception_id, response.user_id)
+    if previous_response == response:
         return
     store.put_response(call.tx, response)
     if response.is_interested:
         _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_ADD, row, response)
-    elif before is not None:
+    elif previous_response is not None:
         _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, response)
 
 

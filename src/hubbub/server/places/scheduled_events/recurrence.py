@@ -26,7 +26,7 @@ _DAILY_WEEKDAY_SETS: Final = frozenset(
 """Weekday sets that a daily rule may use: Monday-Friday, Tuesday-Saturday, Sunday-Thursday, and three weekends."""
 _READ_ONLY_FIELDS: Final = ("end", "by_year_day", "count")
 """Fields of a rule that a request must not set."""
-_PATH: Final = "recurrence_rule"
+_RULE_FIELD: Final = "recurrence_rule"
 """Field of the body whose form errors this module adds."""
 
 
@@ -56,13 +56,13 @@ def parse(body: wire.SetRecurrenceRule, form: FormErrors) -> wire.RecurrenceRule
                 )
         case RecurrenceFrequency.WEEKLY:
             _allow_only(form, body, "by_weekday")
-            _validate_single(form, "by_weekday", weekdays, is_required=False)
+            _check_single_value(form, "by_weekday", weekdays, is_required=False)
         case RecurrenceFrequency.MONTHLY:
             _allow_only(form, body, "by_n_weekday")
-            _validate_single(form, "by_n_weekday", nth_weekdays)
+            _check_single_value(form, "by_n_weekday", nth_weekdays)
         case RecurrenceFrequency.YEARLY:
             _allow_only(form, body, "by_month", "by_month_day")
-            if _validate_single(form, "by_month", months) and _validate_single(form, "by_month_day", month_days):
+            if _check_single_value(form, "by_month", months) and _check_single_value(form, "by_month_day", month_days):
                 assert months is not None
                 assert month_days is not None
                 if not _is_day_of_month(months[0], month_days[0]):
@@ -95,8 +95,8 @@ def _build_rule(
 
 def _add_error(form: FormErrors, path: str | tuple[str | int, ...], code: str, message: str) -> None:
     """Add a form error; `path` is below `recurrence_rule`, and empty for the rule itself."""
-    steps = (path,) if isinstance(path, str) else path
-    form.add((_PATH, *(step for step in steps if step != "")), code, message)
+    path_steps = (path,) if isinstance(path, str) else path
+    form.add((_RULE_FIELD, *(path_step for path_step in path_steps if path_step != "")), code, message)
 
 
 def _allow_only(form: FormErrors, body: wire.SetRecurrenceRule, *fields: str) -> None:
@@ -106,7 +106,7 @@ def _allow_only(form: FormErrors, body: wire.SetRecurrenceRule, *fields: str) ->
             _add_error(form, field, "RECURRENCE_RULE_FREQUENCY", "This field cannot be used with this frequency.")
 
 
-def _validate_single(
+def _check_single_value(
     form: FormErrors, field: str, values: Sequence[object] | None, *, is_required: bool = True
 ) -> bool:
     """Return whether a list has exactly one value; add a form error if not. None adds an error only if `is_required`."""
@@ -171,8 +171,8 @@ def find_next(rule: wire.RecurrenceRule, after_ms: int) -> int | None:
     return None
 
 
-def _utc_date(ms: int) -> date:
-    return datetime.fromtimestamp(ms // 1000, UTC).date()
+def _utc_date(time_ms: int) -> date:
+    return datetime.fromtimestamp(time_ms // 1000, UTC).date()
 
 
 def _matches_day(rule: wire.RecurrenceRule, first_day: date, day: date) -> bool:
@@ -182,8 +182,8 @@ def _matches_day(rule: wire.RecurrenceRule, first_day: date, day: date) -> bool:
             return rule.by_weekday is None or day.weekday() in rule.by_weekday
         case RecurrenceFrequency.WEEKLY:
             weekday = first_day.weekday() if rule.by_weekday is None else rule.by_weekday[0]
-            weeks = (_monday_ordinal(day) - _monday_ordinal(first_day)) // 7
-            return day.weekday() == weekday and weeks % rule.interval == 0
+            week_count = (_monday_ordinal(day) - _monday_ordinal(first_day)) // 7
+            return day.weekday() == weekday and week_count % rule.interval == 0
         case RecurrenceFrequency.MONTHLY:
             nth_weekday = (rule.by_n_weekday or [])[0]
             return day.weekday() == nth_weekday.day and (day.day - 1) // 7 + 1 == nth_weekday.n

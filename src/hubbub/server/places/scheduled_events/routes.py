@@ -24,8 +24,12 @@ def list_guild_scheduled_events(
 
     Events that have ended and events in channels hidden from the caller are left out."""
     standing = access.get_guild_standing(call, guild_id)
-    visible = access.visible_channels(call.tx, standing)
-    rows = [row for row in store.list_open(call.tx, guild_id) if row.channel_id is None or row.channel_id in visible]
+    visible_channels = access.visible_channels(call.tx, standing)
+    rows = [
+        row
+        for row in store.list_open(call.tx, guild_id)
+        if row.channel_id is None or row.channel_id in visible_channels
+    ]
     return views.scheduled_events(call.tx, rows, with_creators=True, with_user_count=query.with_user_count)
 
 
@@ -53,7 +57,7 @@ def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.Creat
         image=body.image.hash if body.image else None,
     )
     if row.entity_type == EventEntityType.EXTERNAL:
-        row = row._replace(location=rules.location(body.entity_metadata or None))
+        row = row._replace(location=rules.read_location(body.entity_metadata or None))
     rules.require_permissions(call, row, rules.creation_permissions(call))
     if body.recurrence_rule:
         row = row.with_rule(recurrence.with_start(recurrence.parse(body.recurrence_rule, form), row.start_ms))
@@ -195,11 +199,11 @@ def count_guild_scheduled_event_users(
     """Count the users interested in a guild scheduled event and in some of its occurrences."""
     row = _require_event(call, guild_id, guild_scheduled_event_id)
     exception_ids = list(dict.fromkeys(query.guild_scheduled_event_exception_ids))
-    counts = store.count_interested_users_by_occurrence(call.tx, row.id, exception_ids)
+    counts_by_exception = store.count_interested_users_by_occurrence(call.tx, row.id, exception_ids)
     return wire.ScheduledEventUserCount(
         guild_scheduled_event_count=store.count_interested_users(call.tx, [row.id])[row.id],
         guild_scheduled_event_exception_counts={
-            Snowflake(exception_id): counts[exception_id] for exception_id in exception_ids
+            Snowflake(exception_id): counts_by_exception[exception_id] for exception_id in exception_ids
         },
     )
 
@@ -342,7 +346,7 @@ def _or_none(value: int | UnsetType) -> int | None:
 
 def _apply_body(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> EventRow:
     """Return the event with the changes of a body applied; add form errors for an invalid recurrence rule."""
-    before = row
+    original_row = row
     if body.name is not UNSET:
         row = row._replace(name=body.name)
     if body.description is not UNSET:
@@ -359,13 +363,13 @@ def _apply_body(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors
     if body.channel_id is not UNSET:
         row = row._replace(channel_id=body.channel_id)
     if body.entity_metadata is not UNSET:
-        row = row._replace(location=rules.location(body.entity_metadata))
+        row = row._replace(location=rules.read_location(body.entity_metadata))
     if row.entity_type != EventEntityType.EXTERNAL:
         row = row._replace(location=None)
     if body.recurrence_rule is not UNSET:
         row = row.with_rule(recurrence.parse(body.recurrence_rule, form) if body.recurrence_rule else None)
     rule = row.rule
-    if rule is not None and (row.start_ms, rule) != (before.start_ms, before.rule):
+    if rule is not None and (row.start_ms, rule) != (original_row.start_ms, original_row.rule):
         row = row.with_rule(recurrence.with_start(rule, row.start_ms))
     return row
 

@@ -37,10 +37,10 @@ def creation_permissions(call: Call) -> int:
 
     These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (spec/dated-changes.md#2.5).
     Bots can use CREATE_EVENTS only from the date of CREATE_PERMISSIONS_FOR_BOTS."""
-    bits = 0 if changes.PERMISSION_SPLITS.is_active(call.now_ms) else Permissions.MANAGE_EVENTS
+    permissions = 0 if changes.PERMISSION_SPLITS.is_active(call.now_ms) else Permissions.MANAGE_EVENTS
     if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now_ms):
-        bits |= Permissions.CREATE_EVENTS
-    return bits
+        permissions |= Permissions.CREATE_EVENTS
+    return permissions
 
 
 def edit_permissions(call: Call, row: EventRow) -> int:
@@ -50,11 +50,11 @@ def edit_permissions(call: Call, row: EventRow) -> int:
     return creation_permissions(call) | Permissions.MANAGE_EVENTS
 
 
-def require_permissions(call: Call, row: EventRow, bits: int) -> None:
-    """Raise an error unless the caller has one of the permissions in `bits`, and all permissions for the event's channel.
+def require_permissions(call: Call, row: EventRow, sufficient_permissions: int) -> None:
+    """Raise an error unless the caller has one of `sufficient_permissions`, and all permissions for the event's channel.
 
     The channel must belong to the guild and have the type that `_CHANNEL_REQUIREMENTS` lists."""
-    allowed = access.get_guild_standing(call, row.guild_id).allowed
+    allowed_permissions = access.get_guild_standing(call, row.guild_id).allowed
     if row.channel_id is not None and row.entity_type in _CHANNEL_REQUIREMENTS:
         channel_type, required_permissions = _CHANNEL_REQUIREMENTS[EventEntityType(row.entity_type)]
         channel = access.find_channel(call.tx, row.channel_id)
@@ -64,8 +64,8 @@ def require_permissions(call: Call, row: EventRow, bits: int) -> None:
         if channel.type != channel_type:
             raise errors.WRONG_CHANNEL_TYPE()
         access.require_channel(call, row.channel_id, required_permissions)
-        allowed = channel_access.allowed
-    if not allowed & bits:
+        allowed_permissions = channel_access.allowed
+    if not allowed_permissions & sufficient_permissions:
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -82,8 +82,8 @@ def require_open(row: EventRow) -> None:
         raise errors.CANNOT_UPDATE_FINISHED_EVENT()
 
 
-def check_event(row: EventRow, before: EventRow | None, now_ms: int, form: FormErrors) -> None:
-    """Add form errors for an invalid event. Times are checked only if they differ from the times of `before`."""
+def check_event(row: EventRow, previous_row: EventRow | None, now_ms: int, form: FormErrors) -> None:
+    """Add form errors for an invalid event. Times are checked only if they differ from the times of `previous_row`."""
     if row.entity_type == EventEntityType.EXTERNAL:
         if row.channel_id is not None:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_CHANNEL", "An external event has no channel.")
@@ -102,9 +102,13 @@ def check_event(row: EventRow, before: EventRow | None, now_ms: int, form: FormE
             ),
         )
     times = (row.start_ms, row.end_ms)
-    if before is None or times != (before.start_ms, before.end_ms):
+    if previous_row is None or times != (previous_row.start_ms, previous_row.end_ms):
         check_times(
-            row.start_ms, row.end_ms, now_ms, form, checks_start=before is None or row.start_ms != before.start_ms
+            row.start_ms,
+            row.end_ms,
+            now_ms,
+            form,
+            checks_start=previous_row is None or row.start_ms != previous_row.start_ms,
         )
 
 
@@ -152,6 +156,6 @@ def require_occurrence_ms(row: EventRow, exception_id: int) -> int:
     return snowflake.created_ms
 
 
-def location(metadata: wire.EntityMetadata | None) -> str | None:
+def read_location(metadata: wire.EntityMetadata | None) -> str | None:
     """Return the location in the metadata of an external event, or None."""
     return None if metadata is None or metadata.location is UNSET else metadata.location

@@ -93,7 +93,7 @@ class EventUserRow(NamedTuple):
 COLUMNS = ", ".join(EventRow._fields)
 _EXCEPTION_COLUMNS = ", ".join(ExceptionRow._fields)
 _USER_COLUMNS = ", ".join(EventUserRow._fields)
-_OPEN_STATUSES = f"({EventStatus.SCHEDULED:d}, {EventStatus.ACTIVE:d})"
+_OPEN_STATUSES_SQL = f"({EventStatus.SCHEDULED:d}, {EventStatus.ACTIVE:d})"
 
 
 def find(tx: Tx, event_id: int) -> EventRow | None:
@@ -116,7 +116,7 @@ def list_open(tx: Tx, guild_id: int) -> list[EventRow]:
     """Return a guild's scheduled and active events, by ascending ID."""
     return tx.fetch(
         EventRow,
-        f"SELECT {COLUMNS} FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN_STATUSES} ORDER BY id",
+        f"SELECT {COLUMNS} FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN_STATUSES_SQL} ORDER BY id",
         guild_id,
     )
 
@@ -128,7 +128,7 @@ def list_channel_events(tx: Tx, channel_ids: Sequence[int]) -> list[EventRow]:
         rows += tx.fetch(
             EventRow,
             f"SELECT {COLUMNS} FROM scheduled_events WHERE channel_id IN ({placeholders(batch)}) "
-            f"AND status IN {_OPEN_STATUSES} ORDER BY id",
+            f"AND status IN {_OPEN_STATUSES_SQL} ORDER BY id",
             *batch,
         )
     return rows
@@ -137,7 +137,9 @@ def list_channel_events(tx: Tx, channel_ids: Sequence[int]) -> list[EventRow]:
 def count_open(tx: Tx, guild_id: int) -> int:
     """Return the number of a guild's scheduled and active events."""
     return int(
-        tx.value(f"SELECT COUNT(*) FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN_STATUSES}", guild_id)
+        tx.value(
+            f"SELECT COUNT(*) FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN_STATUSES_SQL}", guild_id
+        )
         or 0
     )
 
@@ -170,14 +172,14 @@ def delete_guild_events(tx: Tx, guild_id: int) -> None:
 
 def find_exceptions(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionRow]]:
     """Return the exceptions of events by event ID, in the order of occurrences."""
-    ids = list(event_ids)
+    event_id_list = list(event_ids)
     exceptions_by_event: dict[int, list[ExceptionRow]] = {}
-    if ids:
+    if event_id_list:
         for row in tx.fetch(
             ExceptionRow,
-            f"SELECT {_EXCEPTION_COLUMNS} FROM scheduled_event_exceptions WHERE event_id IN ({placeholders(ids)}) "
+            f"SELECT {_EXCEPTION_COLUMNS} FROM scheduled_event_exceptions WHERE event_id IN ({placeholders(event_id_list)}) "
             "ORDER BY event_id, id",
-            *ids,
+            *event_id_list,
         ):
             exceptions_by_event.setdefault(row.event_id, []).append(row)
     return exceptions_by_event
@@ -239,15 +241,15 @@ def list_responses(
 
 def count_interested_users(tx: Tx, event_ids: Iterable[int]) -> dict[int, int]:
     """Return the number of interested users of each event, by event ID."""
-    ids = list(event_ids)
-    if not ids:
+    event_id_list = list(event_ids)
+    if not event_id_list:
         return {}
     rows = tx.all(
         "SELECT event_id, COUNT(*) FROM scheduled_event_users "
-        f"WHERE event_id IN ({placeholders(ids)}) AND exception_id = 0 AND response = 1 GROUP BY event_id",
-        *ids,
+        f"WHERE event_id IN ({placeholders(event_id_list)}) AND exception_id = 0 AND response = 1 GROUP BY event_id",
+        *event_id_list,
     )
-    return dict.fromkeys(ids, 0) | dict(rows)
+    return dict.fromkeys(event_id_list, 0) | dict(rows)
 
 
 def count_interested_users_by_occurrence(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[int, int]:

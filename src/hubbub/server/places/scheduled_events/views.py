@@ -48,16 +48,16 @@ def scheduled_events(
 ) -> list[wire.ScheduledEvent]:
     """Return several events, loaded with a constant number of queries."""
     event_ids = [row.id for row in rows]
-    exceptions = store.find_exceptions(tx, [row.id for row in rows if row.recurrence is not None])
+    exceptions_by_event = store.find_exceptions(tx, [row.id for row in rows if row.recurrence is not None])
     creator_ids = [row.creator_id for row in rows if row.creator_id is not None] if with_creators else []
-    creators = users.find_many(tx, creator_ids)
-    counts = store.count_interested_users(tx, event_ids) if with_user_count else {}
+    creators_by_id = users.find_many(tx, creator_ids)
+    user_counts_by_event = store.count_interested_users(tx, event_ids) if with_user_count else {}
     return [
         scheduled_event(
             row,
-            exceptions.get(row.id, []),
-            creator=users.user_view(creators[row.creator_id]) if row.creator_id in creators else UNSET,
-            user_count=counts.get(row.id, UNSET),
+            exceptions_by_event.get(row.id, []),
+            creator=users.user_view(creators_by_id[row.creator_id]) if row.creator_id in creators_by_id else UNSET,
+            user_count=user_counts_by_event.get(row.id, UNSET),
         )
         for row in rows
     ]
@@ -95,5 +95,5 @@ def user_response(row: EventUserRow) -> wire.ScheduledEventUser:
     )
 
 
-def _optional_timestamp(ms: int | None) -> Timestamp | None:
-    return None if ms is None else codec.timestamp(ms)
+def _optional_timestamp(time_ms: int | None) -> Timestamp | None:
+    return None if time_ms is None else codec.timestamp(time_ms)

@@ -85,7 +85,7 @@ def get_guild_standing(call: Call, guild_id: int) -> GuildAccess:
     if membership is None:
         raise errors.UNKNOWN_GUILD()
     if not membership.is_member:
-        raise _missing_access(call, guild_id)
+        raise _missing_access_error(call, guild_id)
     roles = store.list_roles(call.tx, guild_id, call.user_id)
     standing = call.standing_cache["guild", guild_id] = _build_guild_standing(
         call.now_ms, guild_id, call.user_id, membership, roles
@@ -93,7 +93,7 @@ def get_guild_standing(call: Call, guild_id: int) -> GuildAccess:
     return standing
 
 
-def _missing_access(call: Call, guild_id: int) -> errors.ApiError:
+def _missing_access_error(call: Call, guild_id: int) -> errors.ApiError:
     """Return the error for a caller who has no access to a guild; members of a suspended guild see the reason."""
     reason = store.find_suspension_reason(call.tx, guild_id, call.user_id)
     if reason is None:
@@ -106,7 +106,7 @@ def require_unsuspended(call: Call, guild_id: int, suspension_reason: str | None
     if suspension_reason is not None:
         actor = call.actor_or_none
         if actor is not None and store.find_suspension_reason(call.tx, guild_id, actor.user_id) is not None:
-            raise _missing_access(call, guild_id)
+            raise _missing_access_error(call, guild_id)
         raise errors.MISSING_ACCESS(message="The operators of this server suspended this guild.")
 
 
@@ -129,51 +129,53 @@ def get_channel_standing(call: Call, channel_id: int) -> ChannelAccess:
     channel_and_membership = store.find_channel_and_membership(call.tx, channel_id, call.user_id)
     if channel_and_membership is None:
         raise errors.UNKNOWN_CHANNEL()
-    ref, membership = channel_and_membership
-    if ref.guild_id is None:
-        channel_access = _build_private_standing(call, ref)
+    channel, membership = channel_and_membership
+    if channel.guild_id is None:
+        channel_access = _build_private_standing(call, channel)
     else:
         channel_access = _build_visible_standing(
-            call, ref, membership, store.read_grants(call.tx, ref.id, call.user_id)
+            call, channel, membership, store.read_grants(call.tx, channel.id, call.user_id)
         )
     call.standing_cache["channel", channel_id] = channel_access
     return channel_access
 
 
-def _build_visible_standing(call: Call, ref: ChannelRef, membership: GuildMembership, grants: Grants) -> ChannelAccess:
+def _build_visible_standing(
+    call: Call, channel: ChannelRef, membership: GuildMembership, grants: Grants
+) -> ChannelAccess:
     """Build the caller's standing in a channel. Raise if they cannot see the channel."""
-    assert ref.guild_id is not None
+    assert channel.guild_id is not None
     if not membership.is_member:
-        raise _missing_access(call, ref.guild_id)
-    standing: GuildAccess | None = call.standing_cache.get(("guild", ref.guild_id))
+        raise _missing_access_error(call, channel.guild_id)
+    standing: GuildAccess | None = call.standing_cache.get(("guild", channel.guild_id))
     if standing is None:
-        standing = call.standing_cache["guild", ref.guild_id] = _build_guild_standing(
-            call.now_ms, ref.guild_id, call.user_id, membership, grants.roles
+        standing = call.standing_cache["guild", channel.guild_id] = _build_guild_standing(
+            call.now_ms, channel.guild_id, call.user_id, membership, grants.roles
         )
-    channel_access = _apply_channel_overwrites(call.tx, standing, ref, grants)
+    channel_access = _apply_channel_overwrites(call.tx, standing, channel, grants)
     if not channel_access.allowed & Permissions.VIEW_CHANNEL:
         raise errors.MISSING_ACCESS()
     return channel_access
 
 
-def _apply_channel_overwrites(tx: Tx, standing: GuildAccess, ref: ChannelRef, grants: Grants) -> ChannelAccess:
+def _apply_channel_overwrites(tx: Tx, standing: GuildAccess, channel: ChannelRef, grants: Grants) -> ChannelAccess:
     """Build a member's standing in a channel from their standing in the guild and the overwrites in `grants`."""
-    return build_channel_standing(tx, standing, ref, apply_overwrites(standing, grants.overwrites))
+    return build_channel_standing(tx, standing, channel, apply_overwrites(standing, grants.overwrites))
 
 
 def get_caller_and_other_standing(
-    call: Call, ref: ChannelRef, membership: GuildMembership, other_id: int
+    call: Call, channel: ChannelRef, membership: GuildMembership, other_id: int
 ) -> tuple[ChannelAccess, ChannelAccess | None]:
     """Return the standings of the caller and of another user in a channel that was read with the caller's membership.
 
     Raise if the caller cannot see the channel. The other user may be unable to see the channel; their standing is None if
     they are not in its guild, and in a private channel."""
-    if ref.guild_id is None:
-        channel_access, other_access = _build_private_standing(call, ref), None
+    if channel.guild_id is None:
+        channel_access, other_access = _build_private_standing(call, channel), None
     else:
-        guild_id = ref.guild_id
-        grants = store.read_grants_with_member(call.tx, ref, call.user_id, other_id)
-        channel_access, other_access = _build_visible_standing(call, ref, membership, grants), None
+        guild_id = channel.guild_id
+        grants = store.read_grants_with_member(call.tx, channel, call.user_id, other_id)
+        channel_access, other_access = _build_visible_standing(call, channel, membership, grants), None
         if grants.other_member is not None:
             # @everyone, the role with the guild's ID, is listed once among the caller's roles.
             other_roles = [*grants.other_roles, *(role for role in grants.roles if role.id == guild_id)]
@@ -181,8 +183,8 @@ def get_caller_and_other_standing(
                 membership.owner_id, membership.mfa_level, other_id, *grants.other_member
             )
             other_standing = _build_guild_standing(call.now_ms, guild_id, other_id, other_membership, other_roles)
-            other_access = _apply_channel_overwrites(call.tx, other_standing, ref, grants)
-    call.standing_cache["channel", ref.id] = channel_access
+            other_access = _apply_channel_overwrites(call.tx, other_standing, channel, grants)
+    call.standing_cache["channel", channel.id] = channel_access
     return channel_access, other_access
 
 
@@ -196,33 +198,33 @@ def find_channel_standing(
     channel_and_membership = store.find_channel_and_membership(tx, channel_id, user_id)
     if channel_and_membership is None:
         return None
-    ref, membership = channel_and_membership
-    if ref.guild_id is None or not membership.is_member:
-        return ref, None
-    return ref, _build_standing_from_grants(
-        tx, now_ms, ref, user_id, membership, store.read_grants(tx, ref.id, user_id)
+    channel, membership = channel_and_membership
+    if channel.guild_id is None or not membership.is_member:
+        return channel, None
+    return channel, _build_standing_from_grants(
+        tx, now_ms, channel, user_id, membership, store.read_grants(tx, channel.id, user_id)
     )
 
 
 def find_standing_and_role_ids(
-    tx: Tx, now_ms: int, ref: ChannelRef, membership: GuildMembership, user_id: int, other_id: int
+    tx: Tx, now_ms: int, channel: ChannelRef, membership: GuildMembership, user_id: int, other_id: int
 ) -> tuple[ChannelAccess, tuple[RoleId, ...]]:
     """Return a member's standing in a channel that was read with their membership, and the role IDs of another member.
 
     The role IDs are in ascending order, without @everyone."""
-    assert ref.guild_id is not None
-    grants = store.read_grants_with_roles_of(tx, ref, user_id, other_id)
+    assert channel.guild_id is not None
+    grants = store.read_grants_with_roles_of(tx, channel, user_id, other_id)
     other_role_ids = sorted(RoleId(role.id) for role in grants.other_roles)
-    return _build_standing_from_grants(tx, now_ms, ref, user_id, membership, grants), tuple(other_role_ids)
+    return _build_standing_from_grants(tx, now_ms, channel, user_id, membership, grants), tuple(other_role_ids)
 
 
 def _build_standing_from_grants(
-    tx: Tx, now_ms: int, ref: ChannelRef, user_id: int, membership: GuildMembership, grants: Grants
+    tx: Tx, now_ms: int, channel: ChannelRef, user_id: int, membership: GuildMembership, grants: Grants
 ) -> ChannelAccess:
     """Build a member's standing in a channel, whether or not they can see it."""
-    assert ref.guild_id is not None
-    standing = _build_guild_standing(now_ms, ref.guild_id, user_id, membership, grants.roles)
-    return _apply_channel_overwrites(tx, standing, ref, grants)
+    assert channel.guild_id is not None
+    standing = _build_guild_standing(now_ms, channel.guild_id, user_id, membership, grants.roles)
+    return _apply_channel_overwrites(tx, standing, channel, grants)
 
 
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:
@@ -239,21 +241,21 @@ def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess
     return channel_access
 
 
-def build_channel_standing(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) -> ChannelAccess:
+def build_channel_standing(tx: Tx, standing: GuildAccess, channel: ChannelRef, bits: int) -> ChannelAccess:
     """Return a member's standing in a channel. `bits` are their permissions after the channel's overwrites.
 
     Without VIEW_CHANNEL `allowed` is 0."""
-    if ref.is_thread:
-        if ref.is_private_thread and not can_see_thread(
-            bits, is_private=True, is_member=store.is_thread_member(tx, ref.id, standing.user_id)
+    if channel.is_thread:
+        if channel.is_private_thread and not can_see_thread(
+            bits, is_private=True, is_member=store.is_thread_member(tx, channel.id, standing.user_id)
         ):
             bits &= ~Permissions.VIEW_CHANNEL
         bits = thread_permissions(bits)
     return ChannelAccess(
-        channel=ref,
+        channel=channel,
         guild=standing,
         permissions=bits,
-        allowed=effective_permissions(bits, is_timed_out=standing.is_restricted, is_voice=ref.is_voice),
+        allowed=effective_permissions(bits, is_timed_out=standing.is_restricted, is_voice=channel.is_voice),
     )
 
 
@@ -284,31 +286,31 @@ def visible_channels(tx: Tx, standing: GuildAccess, *, with_parents: bool = True
     """Return the guild channels (without threads) that a member can see: permission bits by channel ID.
 
     With `with_parents`, a category without VIEW_CHANNEL is visible if any of its children is (decisions/0080)."""
-    overwrites = store.find_overwrites_of_guild(tx, standing.guild_id)
+    overwrites_by_channel = store.find_overwrites_of_guild(tx, standing.guild_id)
     visible_permissions: dict[int, int] = {}
-    hidden_categories: dict[int, int] = {}
+    hidden_category_permissions: dict[int, int] = {}
     parent_ids: set[int] = set()
     for channel_id, channel_type, parent_id in store.list_channels(tx, standing.guild_id):
-        bits = apply_overwrites(standing, overwrites.get(channel_id, {}))
+        bits = apply_overwrites(standing, overwrites_by_channel.get(channel_id, {}))
         if bits & Permissions.VIEW_CHANNEL:
             visible_permissions[channel_id] = bits
             if parent_id is not None:
                 parent_ids.add(parent_id)
         elif with_parents and channel_type == ChannelType.GUILD_CATEGORY:
-            hidden_categories[channel_id] = bits
+            hidden_category_permissions[channel_id] = bits
     return visible_permissions | {
-        channel_id: bits for channel_id, bits in hidden_categories.items() if channel_id in parent_ids
+        channel_id: bits for channel_id, bits in hidden_category_permissions.items() if channel_id in parent_ids
     }
 
 
-def _build_private_standing(call: Call, ref: ChannelRef) -> ChannelAccess:
+def _build_private_standing(call: Call, channel: ChannelRef) -> ChannelAccess:
     """Return the caller's standing in a private channel, in which every recipient has the same permissions.
 
     Raise MISSING_ACCESS if the caller is not a recipient."""
-    if not store.is_recipient(call.tx, ref.id, call.user_id):
+    if not store.is_recipient(call.tx, channel.id, call.user_id):
         raise errors.MISSING_ACCESS()
     return ChannelAccess(
-        channel=ref, guild=None, permissions=_PRIVATE_CHANNEL_PERMISSIONS, allowed=_PRIVATE_CHANNEL_PERMISSIONS
+        channel=channel, guild=None, permissions=_PRIVATE_CHANNEL_PERMISSIONS, allowed=_PRIVATE_CHANNEL_PERMISSIONS
     )
 
 

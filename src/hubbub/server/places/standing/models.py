@@ -56,13 +56,18 @@ class GuildAccess(msgspec.Struct, kw_only=True):
         if bits & ~self.allowed:
             raise errors.MISSING_PERMISSIONS()
 
-    def outranks(self, other: "GuildAccess") -> bool:
+    def outranks(self, other_standing: "GuildAccess") -> bool:
         """Return whether the role hierarchy allows the member to act on another member."""
-        return can_act_on(self.top_role, other.top_role, is_actor_owner=self.is_owner, is_target_owner=other.is_owner)
+        return can_act_on(
+            self.top_role,
+            other_standing.top_role,
+            is_actor_owner=self.is_owner,
+            is_target_owner=other_standing.is_owner,
+        )
 
-    def outranks_role(self, role: Rank) -> bool:
+    def outranks_role(self, role_rank: Rank) -> bool:
         """Return whether a role of this rank is below the member's highest role."""
-        return self.is_owner or can_act_on(self.top_role, role)
+        return self.is_owner or can_act_on(self.top_role, role_rank)
 
 
 class ChannelRef(NamedTuple):

@@ -157,14 +157,14 @@ def find_channel(tx: Tx, channel_id: int) -> ChannelRef | None:
 def channel_ref(row: Sequence[Any]) -> ChannelRef:
     """Build a channel reference from its columns, in the order of the fields of `ChannelRef`."""
     # The database returns plain integers, but payloads that take IDs from the reference need the ID types.
-    channel_id, guild_id, channel_type, parent_id, owner_id, *rest = row
+    channel_id, guild_id, channel_type, parent_id, owner_id, *remaining_columns = row
     return ChannelRef(
         ChannelId(channel_id),
         None if guild_id is None else GuildId(guild_id),
         channel_type,
         None if parent_id is None else ChannelId(parent_id),
         None if owner_id is None else UserId(owner_id),
-        *rest,
+        *remaining_columns,
     )
 
 
@@ -173,8 +173,8 @@ def find_channel_and_membership(tx: Tx, channel_id: int, user_id: int) -> tuple[
     row = tx.one(_SELECT_CHANNEL_AND_MEMBERSHIP, user_id, channel_id)
     if row is None:
         return None
-    channel_width = len(ChannelRef._fields)
-    return channel_ref(row[:channel_width]), GuildMembership(*row[channel_width:])
+    channel_column_count = len(ChannelRef._fields)
+    return channel_ref(row[:channel_column_count]), GuildMembership(*row[channel_column_count:])
 
 
 def prefetch_grants(tx: Tx, channel_id: int, user_id: int) -> None:
@@ -189,28 +189,28 @@ def read_grants(tx: Tx, channel_id: int, user_id: int) -> Grants:
 
 def _group_grants(rows: Iterable[tuple[int, ...]]) -> Grants:
     grants = Grants([], {}, None, [])
-    for kind, *columns in rows:
-        if kind == _ROLE_ROW:
+    for row_kind, *columns in rows:
+        if row_kind == _ROLE_ROW:
             grants.roles.append(HeldRole(*columns))
-        elif kind == _OVERWRITE_ROW:
+        elif row_kind == _OVERWRITE_ROW:
             target_id, allow, deny = columns
             grants.overwrites[target_id] = (allow, deny)
-        elif kind == _OTHER_ROLE_ROW:
+        elif row_kind == _OTHER_ROLE_ROW:
             grants.other_roles.append(HeldRole(*columns))
         else:
             grants = grants._replace(other_member=OtherMember(*columns))
     return grants
 
 
-def read_grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
+def read_grants_with_member(tx: Tx, channel: ChannelRef, user_id: int, other_id: int) -> Grants:
     """Return a member's roles, the overwrites of a channel, and another user's membership and roles."""
-    guild_id = ref.guild_id
+    guild_id = channel.guild_id
     rows = tx.all(
         _SELECT_GRANTS_WITH_MEMBER,
         guild_id,
         user_id,
         guild_id,
-        ref.overwrites_channel_id,
+        channel.overwrites_channel_id,
         guild_id,
         other_id,
         guild_id,
@@ -219,13 +219,13 @@ def read_grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int
     return _group_grants(rows)
 
 
-def read_grants_with_roles_of(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
+def read_grants_with_roles_of(tx: Tx, channel: ChannelRef, user_id: int, other_id: int) -> Grants:
     """Return a member's roles, the overwrites of a channel, and another member's roles.
 
     The permissions and positions of the other member's roles are not read and set to 0."""
-    guild_id = ref.guild_id
+    guild_id = channel.guild_id
     rows = tx.all(
-        _SELECT_GRANTS_WITH_ROLES_OF, guild_id, user_id, guild_id, ref.overwrites_channel_id, guild_id, other_id
+        _SELECT_GRANTS_WITH_ROLES_OF, guild_id, user_id, guild_id, channel.overwrites_channel_id, guild_id, other_id
     )
     return _group_grants(rows)
 

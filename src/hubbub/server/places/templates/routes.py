@@ -19,7 +19,9 @@ from hubbub.server.places.templates.store import TemplateRow
 
 CODE_LENGTH: Final = 12
 
-_DEFAULT_FIELDS: Final = tuple(name for name in wire.TemplateChannel.__struct_fields__ if name.startswith("default_"))
+_DEFAULT_SETTING_FIELDS: Final = tuple(
+    name for name in wire.TemplateChannel.__struct_fields__ if name.startswith("default_")
+)
 
 _CODE_CHARACTERS: Final = string.digits + string.ascii_letters
 
@@ -142,7 +144,7 @@ def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
     template_guild.icon_hash = None
     for channel in template_guild.channels:
         # hikari fails on a default that is null. Snapshots store null, so that older snapshots do not become dirty.
-        for field in _DEFAULT_FIELDS:
+        for field in _DEFAULT_SETTING_FIELDS:
             if getattr(channel, field) is None:
                 setattr(channel, field, UNSET)
     return template_guild

@@ -47,7 +47,7 @@ def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
         raise errors.UNKNOWN_GUILD()
     role_rows = [row for row in roles.list_guild_roles(tx, guild_id) if not row.managed]
     role_numbers = {row.id: number for number, row in enumerate(role_rows)}
-    overwrites = channels.overwrites.find_overwrites_of_guild(tx, guild_id)
+    overwrites_by_channel = channels.overwrites.find_overwrites_of_guild(tx, guild_id)
     channel_rows = channels.list_guild_channels(tx, guild_id)
     # Categories come first, so that a parent is numbered before its channels.
     channel_rows.sort(key=lambda row: (row.type != ChannelType.GUILD_CATEGORY, row.position, row.id))
@@ -71,7 +71,11 @@ def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
         roles=[_template_role(role_numbers[row.id], row) for row in role_rows],
         channels=[
             _template_channel(
-                channel_numbers[row.id], row, channel_number(row.parent_id), overwrites.get(row.id, []), role_numbers
+                channel_numbers[row.id],
+                row,
+                channel_number(row.parent_id),
+                overwrites_by_channel.get(row.id, []),
+                role_numbers,
             )
             for row in channel_rows
             if row.type in _TEMPLATE_CHANNEL_TYPES
@@ -79,9 +83,9 @@ def take_snapshot(tx: Tx, guild_id: int) -> wire.TemplateGuild:
     )
 
 
-def _template_role(number: int, row: roles.RoleRow) -> wire.TemplateRole:
+def _template_role(template_id: int, row: roles.RoleRow) -> wire.TemplateRole:
     return wire.TemplateRole(
-        id=number,
+        id=template_id,
         name=row.name,
         permissions=Permissions(row.permissions),
         color=row.color,
@@ -96,17 +100,19 @@ def _template_role(number: int, row: roles.RoleRow) -> wire.TemplateRole:
 
 
 def _template_channel(
-    number: int,
+    template_id: int,
     row: channels.ChannelRow,
     parent_id: ChannelId | None,
     overwrites: list[channels.overwrites.OverwriteRow],
     role_numbers: dict[int, int],
 ) -> wire.TemplateChannel:
-    """Return a channel of a template, whose ID there is `number`; `role_numbers` maps role IDs to the template's role IDs."""
+    """Return a channel of a template, whose ID there is `template_id`.
+
+    `role_numbers` maps role IDs to the template's role IDs."""
     is_forum = row.type in FORUM_TYPES
     reaction_json = row.default_reaction_emoji
     return wire.TemplateChannel(
-        id=number,
+        id=template_id,
         type=int(_TEMPLATE_CHANNEL_TYPES[ChannelType(row.type)]),
         name=row.name,
         position=row.position,
@@ -143,9 +149,11 @@ def _template_channel(
     )
 
 
-def _template_tag(number: int, tag: ForumTag) -> wire.TemplateTag:
+def _template_tag(template_id: int, tag: ForumTag) -> wire.TemplateTag:
     # A custom emoji belongs to the source guild, so the template has only Unicode emojis.
-    return wire.TemplateTag(id=number, name=tag.name, emoji_id=None, emoji_name=tag.emoji_name, moderated=tag.moderated)
+    return wire.TemplateTag(
+        id=template_id, name=tag.name, emoji_id=None, emoji_name=tag.emoji_name, moderated=tag.moderated
+    )
 
 
 def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
@@ -160,24 +168,24 @@ def create_guild(
 ) -> guilds.GuildRow:
     """Create a guild from a snapshot, with the name `name`. `settings` are columns of the guild that the snapshot lacks."""
     guild_id = call.new_id(GuildId)
-    role_ids: dict[int, int] = {
+    role_ids_by_number: dict[int, int] = {
         role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in template_guild.roles
     }
-    channel_ids: dict[int, int] = {
+    channel_ids_by_number: dict[int, int] = {
         channel.id: call.new_id(ChannelId) for channel in template_guild.channels if channel.id is not None
     }
     contents = guilds.creation.InitialContents(
         everyone_permissions=next(
             (int(role.permissions) for role in template_guild.roles if role.id == 0), Permissions.DEFAULT_EVERYONE
         ),
-        roles=[_new_role(role_ids[role.id], guild_id, role) for role in template_guild.roles if role.id],
+        roles=[_new_role(role_ids_by_number[role.id], guild_id, role) for role in template_guild.roles if role.id],
         channels=[
             guilds.creation.NewChannel(
-                id=channel_ids[channel.id],
+                id=channel_ids_by_number[channel.id],
                 name=channel.name or "channel",
                 type=channel.type,
                 position=channel.position or 0,
-                parent_id=channel_ids.get(channel.parent_id or 0),
+                parent_id=channel_ids_by_number.get(channel.parent_id or 0),
                 topic=channel.topic,
                 nsfw=int(channel.nsfw),
                 rate_limit_per_user=channel.rate_limit_per_user,
@@ -189,8 +197,8 @@ def create_guild(
         ],
         overwrites=[
             guilds.creation.NewOverwrite(
-                channel_ids[channel.id],
-                role_ids[overwrite.id],
+                channel_ids_by_number[channel.id],
+                role_ids_by_number[overwrite.id],
                 OverwriteType.ROLE,
                 int(overwrite.allow),
                 int(overwrite.deny),
@@ -198,10 +206,10 @@ def create_guild(
             for channel in template_guild.channels
             if channel.id is not None
             for overwrite in channel.permission_overwrites
-            if overwrite.id in role_ids
+            if overwrite.id in role_ids_by_number
         ],
-        system_channel_id=channel_ids.get(template_guild.system_channel_id or 0),
-        afk_channel_id=channel_ids.get(template_guild.afk_channel_id or 0),
+        system_channel_id=channel_ids_by_number.get(template_guild.system_channel_id or 0),
+        afk_channel_id=channel_ids_by_number.get(template_guild.afk_channel_id or 0),
     )
     row = guilds.creation.create(
         call,
@@ -218,7 +226,7 @@ def create_guild(
         description=template_guild.description,
         **settings,
     )
-    _apply_channel_settings(call, template_guild, channel_ids)
+    _apply_channel_settings(call, template_guild, channel_ids_by_number)
     return row
 
 
@@ -235,13 +243,15 @@ def _new_role(role_id: int, guild_id: int, role: wire.TemplateRole) -> roles.Rol
     )
 
 
-def _apply_channel_settings(call: Call, template_guild: wire.TemplateGuild, channel_ids: dict[int, int]) -> None:
+def _apply_channel_settings(
+    call: Call, template_guild: wire.TemplateGuild, channel_ids_by_number: dict[int, int]
+) -> None:
     """Apply the channel settings that `guilds.creation.NewChannel` does not have.
 
-    `channel_ids` maps the numbers of channels in the template to the IDs of the new channels."""
-    rows = channels.find_many(call.tx, channel_ids.values())
+    `channel_ids_by_number` maps the numbers of channels in the template to the IDs of the new channels."""
+    rows_by_id = channels.find_many(call.tx, channel_ids_by_number.values())
     for channel in template_guild.channels:
-        before = rows.get(channel_ids.get(channel.id or 0, 0))
+        before = rows_by_id.get(channel_ids_by_number.get(channel.id or 0, 0))
         if before is None:
             continue
         settings: dict[str, Any] = {name: getattr(channel, name) for name in _CHANNEL_SETTINGS}

@@ -33,7 +33,7 @@ def update_guild_vanity_url(call: Call, guild_id: GuildId, body: wire.UpdateVani
     A null code removes the vanity URL. The guild needs the VANITY_URL feature."""
     guild = _require_guild_with_feature(call, guild_id)
     code = (body.code or "").strip().lower() or None
-    if code is not None and (_CODE_PATTERN.fullmatch(code) is None or store.is_taken(call.tx, guild_id, code)):
+    if code is not None and (_CODE_PATTERN.fullmatch(code) is None or store.is_code_taken(call.tx, guild_id, code)):
         raise errors.INVITE_INVALID_OR_TAKEN()
     if code != guild.vanity_url_code:
         store.put(call.tx, guild_id, code)

@@ -30,7 +30,7 @@ def find_guild_code(tx: Tx, guild_id: int) -> VanityRow | None:
     return tx.find(VanityRow, "SELECT code, guild_id, uses FROM vanity_urls WHERE guild_id = ?", guild_id)
 
 
-def is_taken(tx: Tx, guild_id: int, code: str) -> bool:
+def is_code_taken(tx: Tx, guild_id: int, code: str) -> bool:
     """Return whether another guild or an invite already uses a code."""
     if tx.value("SELECT 1 FROM vanity_urls WHERE code = ? AND guild_id <> ?", code, guild_id) is not None:
         return True

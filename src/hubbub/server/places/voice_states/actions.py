@@ -42,25 +42,25 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
     store.put(call.tx, row)
     member = _member_view(call, row)
     _publish_state(call, row, member)
-    moved_from = before if before is not None and before.channel_id != row.channel_id else None
-    if moved_from is not None:
+    departed_state = before if before is not None and before.channel_id != row.channel_id else None
+    if departed_state is not None:
         # spec/gateway.md#5.1: users who saw the member and cannot see the new channel see them leave.
-        _publish_state(call, moved_from, member, has_left=True, hidden_channel_id=row.channel_id)
-    if before is None or moved_from is not None:
+        _publish_state(call, departed_state, member, has_left=True, hidden_channel_id=row.channel_id)
+    if before is None or departed_state is not None:
         _set_start_time(call, row)
-    if moved_from is not None:
-        _clear_if_empty(call, moved_from.guild_id, moved_from.channel_id)
+    if departed_state is not None:
+        _clear_if_empty(call, departed_state.guild_id, departed_state.channel_id)
     _signal_channel_changed(call, row.guild_id, row.channel_id)
-    if moved_from is not None:
-        _signal_channel_changed(call, row.guild_id, moved_from.channel_id)
-    if not row.suppress and (before is None or moved_from is not None or before.suppress):
+    if departed_state is not None:
+        _signal_channel_changed(call, row.guild_id, departed_state.channel_id)
+    if not row.suppress and (before is None or departed_state is not None or before.suppress):
         call.notify(SpeakerAdded(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
     _schedule_afk(call, row)
     # A session that takes over from another session of the user needs its own connection. So does a user whose voice
     # server was lost.
     if (
         before is None
-        or moved_from is not None
+        or departed_state is not None
         or before.session_id != row.session_id
         or tickets.needs_new_server(call, row.guild_id, row.user_id)
     ):
@@ -131,15 +131,15 @@ def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
     jobs.cancel_jobs(call.tx, MOVE_TO_AFK_JOB, key)
     guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
     if guild is not None:
-        afk_job = AfkJobPayload(guild_id=row.guild_id, user_id=row.user_id)
-        call.tx.enqueue(MOVE_TO_AFK_JOB, afk_job, due_ms=call.now_ms + guild.afk_timeout * 1000, key=key)
+        payload = AfkJobPayload(guild_id=row.guild_id, user_id=row.user_id)
+        call.tx.enqueue(MOVE_TO_AFK_JOB, payload, due_ms=call.now_ms + guild.afk_timeout * 1000, key=key)
 
 
 def move_to_afk(call: Call, job: jobs.Job) -> None:
     """Move a member who is still inactive to the guild's AFK channel. Do nothing in stage channels, or without an AFK channel."""
-    afk_job = job.decode(AfkJobPayload)
-    row = store.find(call.tx, afk_job.guild_id, afk_job.user_id)
-    guild = guilds.find(call.tx, afk_job.guild_id)
+    payload = job.decode(AfkJobPayload)
+    row = store.find(call.tx, payload.guild_id, payload.user_id)
+    guild = guilds.find(call.tx, payload.guild_id)
     if row is None or not row.self_deaf or guild is None or guild.afk_channel_id is None:
         return
     channel = access.find_channel(call.tx, row.channel_id)

@@ -34,13 +34,13 @@ def compute_join_delay_ms(call: Call, call_id: int, user_id: int) -> int:
 
 def put(call: Call, row: CallStateRow) -> PutResult:
     """Add a participant or update their state; the time of joining is kept."""
-    before = store.find_participant(call.tx, row.call_id, row.user_id)
-    if before is not None:
-        row = row._replace(joined_ms=before.joined_ms)
-    if row != before:
+    previous_row = store.find_participant(call.tx, row.call_id, row.user_id)
+    if previous_row is not None:
+        row = row._replace(joined_ms=previous_row.joined_ms)
+    if row != previous_row:
         store.put_participant(call.tx, row)
-    is_new_session = before is None or before.session_id != row.session_id
-    return PutResult(row != before, is_new_session or tickets.needs_new_server(call, row.call_id, row.user_id))
+    is_new_session = previous_row is None or previous_row.session_id != row.session_id
+    return PutResult(row != previous_row, is_new_session or tickets.needs_new_server(call, row.call_id, row.user_id))
 
 
 def issue_ticket(call: Call, row: CallStateRow) -> tuple[str, str | None]:

@@ -31,8 +31,8 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         # A new request replaces a pending join.
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(body.guild_id, call.user_id))
     if body.channel_id is None:
-        if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
-            actions.leave(call, [before])
+        if (current_state := store.find(call.tx, body.guild_id, call.user_id)) is not None:
+            actions.leave(call, [current_state])
         return
     request = VoiceJoinRequest(
         guild_id=body.guild_id,
@@ -98,12 +98,14 @@ def join_after_delay(call: Call, job: jobs.Job) -> None:
 
 def _connect(call: Call, request: VoiceJoinRequest) -> None:
     """Join or move the user, or update their state if they are in the channel already; ignore a forbidden request."""
-    before = store.find(call.tx, request.guild_id, request.user_id)
-    state_in_channel = before if before is not None and before.channel_id == request.channel_id else None
+    current_state = store.find(call.tx, request.guild_id, request.user_id)
+    state_in_channel = (
+        current_state if current_state is not None and current_state.channel_id == request.channel_id else None
+    )
     channel_access = rules.find_voice_channel_standing(call, request.guild_id, request.channel_id, request.user_id)
     if channel_access is None or not rules.can_connect(call, channel_access, is_joining=state_in_channel is None):
         return
-    if request.is_user and before is None:
+    if request.is_user and current_state is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guilds(call, request.user_id)
         for participant in calls.list_participations(call, CallKind.PRIVATE, request.user_id):
@@ -121,7 +123,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         request_to_speak_ms=None if state_in_channel is None else state_in_channel.request_to_speak_ms,
         joined_ms=call.now_ms if state_in_channel is None else state_in_channel.joined_ms,
     )
-    actions.put(call, before, row, game_session_id=request.game_session_id)
+    actions.put(call, current_state, row, game_session_id=request.game_session_id)
 
 
 @handles_command(wire.REQUEST_CHANNEL_INFO)
@@ -130,22 +132,22 @@ def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
     standing = access.find_guild_standing(call.tx, call.now_ms, body.guild_id, call.user_id)
     if standing is None:
         return
-    visible = access.visible_channels(call.tx, standing)
+    visible_channels = access.visible_channels(call.tx, standing)
     channel_infos = []
     for row in store.list_channels(call.tx, body.guild_id):
-        info = wire.RequestedChannelInfo(
+        channel_info = wire.RequestedChannelInfo(
             id=ChannelId(row.channel_id),
             status=row.status if "status" in body.fields else UNSET,
             voice_start_time=_seconds_or_none(row.started_ms) if "voice_start_time" in body.fields else UNSET,
         )
         # spec/gateway.md#6.2: channels without any information are left out.
-        if row.channel_id in visible and (info.status or info.voice_start_time):
-            channel_infos.append(info)
+        if row.channel_id in visible_channels and (channel_info.status or channel_info.voice_start_time):
+            channel_infos.append(channel_info)
     call.replies.append((wire.CHANNEL_INFO, wire.ChannelInfo(guild_id=body.guild_id, channels=channel_infos)))
 
 
-def _seconds_or_none(ms: int | None) -> int | None:
-    return None if ms is None else ms // 1000
+def _seconds_or_none(time_ms: int | None) -> int | None:
+    return None if time_ms is None else time_ms // 1000
 
 
 def on_session_ended(call: Call, user_id: int, session_id: str) -> None:

@@ -54,10 +54,12 @@ def require_statuses_released(now_ms: int) -> None:
 def find_voice_channel_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
     """Return a member's standing in a voice channel, or None if there is no such member or channel."""
     standing = access.find_guild_standing(call.tx, call.now_ms, guild_id, user_id)
-    ref = access.find_channel(call.tx, channel_id)
-    if standing is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
+    channel = access.find_channel(call.tx, channel_id)
+    if standing is None or channel is None or channel.guild_id != guild_id or not channel.is_voice:
         return None
-    return access.build_channel_standing(call.tx, standing, ref, access.permissions_in(call.tx, standing, ref.id))
+    return access.build_channel_standing(
+        call.tx, standing, channel, access.permissions_in(call.tx, standing, channel.id)
+    )
 
 
 def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) -> bool:

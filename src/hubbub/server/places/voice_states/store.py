@@ -278,10 +278,10 @@ class TicketRow(NamedTuple):
 
 def put_ticket(tx: Tx, row: TicketRow) -> None:
     """Insert a ticket, or replace the user's earlier ticket for the guild, lobby or private channel."""
-    names = TicketRow._fields
-    assignments = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
+    columns = TicketRow._fields
+    assignments = ", ".join(f"{name} = excluded.{name}" for name in columns[2:])
     tx.run(
-        f"INSERT INTO voice_tickets ({', '.join(names)}) VALUES ({placeholders(row)}) "
+        f"INSERT INTO voice_tickets ({', '.join(columns)}) VALUES ({placeholders(row)}) "
         f"ON CONFLICT (server_id, user_id) DO UPDATE SET {assignments}",
         *row,
     )
@@ -317,8 +317,8 @@ def find_ticket_of_user(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | N
 def _ticket_from_row(row: tuple[Any, ...] | None) -> VoiceTicket | None:
     if row is None:
         return None
-    server_id, user_id, channel_id, session_id, token_hash, server, *states, channel_type, failures = row
-    guild_self_mute, call_self_mute, suppress, mute, guild_self_deaf, call_self_deaf, deaf = states
+    server_id, user_id, channel_id, session_id, token_hash, server, *mute_and_deaf_columns, channel_type, failures = row
+    guild_self_mute, call_self_mute, suppress, mute, guild_self_deaf, call_self_deaf, deaf = mute_and_deaf_columns
     return VoiceTicket(
         server_id=Snowflake(server_id),
         user_id=UserId(user_id),
@@ -334,7 +334,7 @@ def _ticket_from_row(row: tuple[Any, ...] | None) -> VoiceTicket | None:
     )
 
 
-def find_server(tx: Tx, channel_id: int) -> str | None:
+def find_server_endpoint(tx: Tx, channel_id: int) -> str | None:
     """Return the endpoint of the voice server that the participants of a channel use, or None."""
     server: str | None = tx.value(
         "SELECT server FROM voice_tickets WHERE channel_id = ? AND server IS NOT NULL LIMIT 1", channel_id
@@ -403,11 +403,11 @@ def delete_expired_failures(tx: Tx, before_ms: int) -> None:
     tx.run("DELETE FROM voice_failures WHERE failed_ms < ?", before_ms)
 
 
-def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now_ms: int) -> None:
+def put_failures(tx: Tx, server_id: int, user_id: int, failure_count: int, now_ms: int) -> None:
     """Set the number of rejected connections; 0 deletes the row.
 
     `now_ms` (Unix milliseconds) is the time of the last rejection."""
-    if not count:
+    if not failure_count:
         tx.run("DELETE FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id)
         return
     tx.run(
@@ -415,6 +415,6 @@ def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now_ms: int) 
         "ON CONFLICT (server_id, user_id) DO UPDATE SET failures = excluded.failures, failed_ms = excluded.failed_ms",
         server_id,
         user_id,
-        count,
+        failure_count,
         now_ms,
     )

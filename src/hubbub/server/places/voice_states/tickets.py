@@ -49,7 +49,7 @@ def _choose_endpoint(call: Call, channel_id: int) -> str | None:
     live_endpoints = _live_endpoints(call)
     if len(live_endpoints) < 2:
         return live_endpoints[0] if live_endpoints else None
-    current_endpoint = store.find_server(call.tx, channel_id)
+    current_endpoint = store.find_server_endpoint(call.tx, channel_id)
     if current_endpoint in live_endpoints:
         return current_endpoint
     return max(live_endpoints, key=lambda endpoint: hashlib.sha256(f"{int(channel_id)} {endpoint}".encode()).digest())

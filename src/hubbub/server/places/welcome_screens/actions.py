@@ -31,12 +31,12 @@ def _screen_view(row: WelcomeScreenRow) -> wire.WelcomeScreen:
 
 
 def set_guide(
-    call: Call, guild_id: int, before: wire.SetNewMemberWelcome | None, after: wire.SetNewMemberWelcome
+    call: Call, guild_id: int, previous_guide: wire.SetNewMemberWelcome | None, guide: wire.SetNewMemberWelcome
 ) -> None:
-    """Store the new member guide, with an audit log entry; `before` is None if there was no guide."""
-    store.put_guide(call.tx, guild_id, codec.encode(after).decode())
-    changes = audit.differences(before, after)
-    if before is None:
+    """Store the new member guide, with an audit log entry; `previous_guide` is None if there was no guide."""
+    store.put_guide(call.tx, guild_id, codec.encode(guide).decode())
+    changes = audit.differences(previous_guide, guide)
+    if previous_guide is None:
         audit.record(call, guild_id, AuditLogAction.HOME_SETTINGS_CREATE, target_id=guild_id, changes=changes)
     elif changes:
         audit.record(call, guild_id, AuditLogAction.HOME_SETTINGS_UPDATE, target_id=guild_id, changes=changes)

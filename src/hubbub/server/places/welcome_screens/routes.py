@@ -67,23 +67,25 @@ def set_guild_new_member_welcome(
     call: Call, guild_id: GuildId, body: wire.SetNewMemberWelcome
 ) -> wire.NewMemberWelcome:
     """Update a guild's new member guide."""
-    channel_ids = {
-        (field, index): item.channel_id
+    channel_ids_by_path = {
+        (field, index): guide_item.channel_id
         for field in ("new_member_actions", "resource_channels")
-        for index, item in enumerate(getattr(body, field))
+        for index, guide_item in enumerate(getattr(body, field))
     }
-    before = _find_guide(call, guild_id)
-    previous_ids: list[int] = []
-    if before is not None:
-        previous_ids += [action.channel_id for action in before.new_member_actions]
-        previous_ids += [resource.channel_id for resource in before.resource_channels]
-    selectable_ids = _filter_selectable(call, guild_id, list(channel_ids.values()), previous_ids)
+    previous_guide = _find_guide(call, guild_id)
+    previous_channel_ids: list[int] = []
+    if previous_guide is not None:
+        previous_channel_ids += [action.channel_id for action in previous_guide.new_member_actions]
+        previous_channel_ids += [resource.channel_id for resource in previous_guide.resource_channels]
+    selectable_channel_ids = _filter_selectable(
+        call, guild_id, list(channel_ids_by_path.values()), previous_channel_ids
+    )
     form = FormErrors()
-    for (field, index), channel_id in channel_ids.items():
-        if channel_id not in selectable_ids:
+    for (field, index), channel_id in channel_ids_by_path.items():
+        if channel_id not in selectable_channel_ids:
             form.add((field, index, "channel_id"), "CHANNEL_UNKNOWN", "Unknown channel")
     form.raise_if_any()
-    actions.set_guide(call, guild_id, before, body)
+    actions.set_guide(call, guild_id, previous_guide, body)
     return _guide_view(guild_id, body)
 
 
@@ -115,10 +117,14 @@ def _filter_existing(call: Call, guild_id: int, channel_ids: Sequence[int]) -> s
     return {row.id for row in rows_by_id.values() if row.guild_id == guild_id}
 
 
-def _filter_selectable(call: Call, guild_id: int, channel_ids: Sequence[int], previous_ids: Iterable[int]) -> set[int]:
-    """Return the IDs among `channel_ids` that are channels of the guild and that the caller sees or `previous_ids` contains."""
+def _filter_selectable(
+    call: Call, guild_id: int, channel_ids: Sequence[int], previous_channel_ids: Iterable[int]
+) -> set[int]:
+    """Return the IDs among `channel_ids` that are channels of the guild.
+
+    Channels that the caller does not see are left out, unless `previous_channel_ids` contains them."""
     visible_channels = access.visible_channels(call.tx, access.get_guild_standing(call, guild_id))
-    return _filter_existing(call, guild_id, channel_ids) & {*visible_channels, *previous_ids}
+    return _filter_existing(call, guild_id, channel_ids) & {*visible_channels, *previous_channel_ids}
 
 
 def _build_welcome_channels(
@@ -127,32 +133,32 @@ def _build_welcome_channels(
     requested_channels: Sequence[wire.SetWelcomeChannel],
     previous_channels: Sequence[wire.WelcomeChannel],
 ) -> list[wire.WelcomeChannel]:
-    selectable_ids = _filter_selectable(
+    selectable_channel_ids = _filter_selectable(
         call,
         guild_id,
-        [requested.channel_id for requested in requested_channels],
-        [previous.channel_id for previous in previous_channels],
+        [requested_channel.channel_id for requested_channel in requested_channels],
+        [previous_channel.channel_id for previous_channel in previous_channels],
     )
     form = FormErrors()
-    built_channels = []
-    for index, requested in enumerate(requested_channels):
-        if requested.channel_id not in selectable_ids:
+    welcome_channels = []
+    for index, requested_channel in enumerate(requested_channels):
+        if requested_channel.channel_id not in selectable_channel_ids:
             form.add(("welcome_channels", index, "channel_id"), "CHANNEL_UNKNOWN", "Unknown channel")
-        emoji_id, emoji_name = _channel_emoji(call, guild_id, requested.emoji_id, requested.emoji_name)
-        if requested.emoji_id and emoji_id is None:
+        emoji_id, emoji_name = _channel_emoji(call, guild_id, requested_channel.emoji_id, requested_channel.emoji_name)
+        if requested_channel.emoji_id and emoji_id is None:
             form.add(("welcome_channels", index, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
-        elif not requested.emoji_id and emoji_name is not None and not emojis.is_unicode_emoji(emoji_name):
+        elif not requested_channel.emoji_id and emoji_name is not None and not emojis.is_unicode_emoji(emoji_name):
             form.add(("welcome_channels", index, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
-        built_channels.append(
+        welcome_channels.append(
             wire.WelcomeChannel(
-                channel_id=ChannelId(requested.channel_id),
-                description=requested.description,
+                channel_id=ChannelId(requested_channel.channel_id),
+                description=requested_channel.description,
                 emoji_id=emoji_id,
                 emoji_name=emoji_name,
             )
         )
     form.raise_if_any()
-    return built_channels
+    return welcome_channels
 
 
 def _channel_emoji(
@@ -170,12 +176,14 @@ def _channel_emoji(
 def _screen_view(call: Call, row: WelcomeScreenRow) -> wire.WelcomeScreen:
     """Return a welcome screen without deleted channels."""
     welcome_channels = row.welcome_channels
-    existing_ids = _filter_existing(
+    existing_channel_ids = _filter_existing(
         call, row.guild_id, [welcome_channel.channel_id for welcome_channel in welcome_channels]
     )
     return wire.WelcomeScreen(
         description=row.description,
         welcome_channels=[
-            welcome_channel for welcome_channel in welcome_channels if welcome_channel.channel_id in existing_ids
+            welcome_channel
+            for welcome_channel in welcome_channels
+            if welcome_channel.channel_id in existing_channel_ids
         ],
     )

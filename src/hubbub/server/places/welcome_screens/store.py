@@ -45,17 +45,17 @@ def put(tx: Tx, row: WelcomeScreenRow) -> None:
 
 def find_guide(tx: Tx, guild_id: int) -> str | None:
     """Return a guild's new member guide as JSON, or None."""
-    settings: str | None = tx.value("SELECT settings FROM guild_homes WHERE guild_id = ?", guild_id)
-    return settings
+    guide_json: str | None = tx.value("SELECT settings FROM guild_homes WHERE guild_id = ?", guild_id)
+    return guide_json
 
 
-def put_guide(tx: Tx, guild_id: int, settings: str) -> None:
+def put_guide(tx: Tx, guild_id: int, guide_json: str) -> None:
     """Insert or update a guild's new member guide."""
     tx.run(
         "INSERT INTO guild_homes (guild_id, settings) VALUES (?, ?) "
         "ON CONFLICT (guild_id) DO UPDATE SET settings = excluded.settings",
         guild_id,
-        settings,
+        guide_json,
     )
 
 

@@ -7,7 +7,7 @@ from hubbub.server.places.widgets import routes, store
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
-    store.put_invite(call.tx, signal.guild_id, None)
+    store.put_invite_code(call.tx, signal.guild_id, None)
 
 
 SLICE = Slice(name="widgets", modules=(routes,), listeners={GuildDeleted: _on_guild_deleted})

@@ -38,21 +38,21 @@ class Layout(NamedTuple):
     """Size of a dot of the letters of the number of online members."""
 
 
-_LAYOUTS: Final = {
+_LAYOUTS_BY_STYLE: Final = {
     WidgetStyle.SHIELD: Layout(154, 20, 0x5865F2, 0, 1),
     WidgetStyle.BANNER1: Layout(320, 76, 0x23272A, 2, 2),
     WidgetStyle.BANNER2: Layout(320, 76, 0xFFFFFF, 2, 1),
     WidgetStyle.BANNER3: Layout(320, 110, 0x5865F2, 3, 2),
     WidgetStyle.BANNER4: Layout(320, 137, 0x2C2F33, 3, 3),
 }
-_GREEN: Final = 0x43B581
+_INDICATOR_COLOR: Final = 0x43B581
 _TEXT_INDEX, _INDICATOR_INDEX = 1, 2
 """Palette indexes of texts and of the indicator before the number of online members; index 0 is the background."""
 
 
 def draw_widget(name: str, online_count: int, style: WidgetStyle) -> bytes:
     """Return a guild's widget as a PNG image, with the number of online members `online_count`."""
-    layout = _LAYOUTS[style]
+    layout = _LAYOUTS_BY_STYLE[style]
     canvas = [bytearray(layout.width) for _ in range(layout.height)]
     margin = 6
     if layout.name_scale:
@@ -66,7 +66,7 @@ def draw_widget(name: str, online_count: int, style: WidgetStyle) -> bytes:
         canvas[y][margin : margin + indicator_size] = bytes([_INDICATOR_INDEX]) * indicator_size
     _draw_text(canvas, f"{online_count} online", margin + indicator_size + 4, count_top, layout.count_scale)
     text_color = 0x000000 if layout.background == 0xFFFFFF else 0xFFFFFF
-    return _encode_png(canvas, (layout.background, text_color, _GREEN))
+    return _encode_png(canvas, (layout.background, text_color, _INDICATOR_COLOR))
 
 
 def _draw_text(canvas: list[bytearray], text: str, left: int, top: int, scale: int) -> None:
@@ -74,10 +74,10 @@ def _draw_text(canvas: list[bytearray], text: str, left: int, top: int, scale: i
     for letter in text.upper():
         if left + _LETTER_WIDTH * scale > len(canvas[0]):
             return
-        for row, row_digit in enumerate(_FONT.get(letter, _UNKNOWN_LETTER)):
+        for row_index, row_digit in enumerate(_FONT.get(letter, _UNKNOWN_LETTER)):
             for column in range(_LETTER_WIDTH):
                 if int(row_digit, 32) >> (_LETTER_WIDTH - 1 - column) & 1:
-                    for y in range(top + row * scale, top + (row + 1) * scale):
+                    for y in range(top + row_index * scale, top + (row_index + 1) * scale):
                         x = left + column * scale
                         canvas[y][x : x + scale] = bytes([_TEXT_INDEX]) * scale
         left += _LETTER_SPACING * scale
@@ -87,9 +87,12 @@ def _encode_png(canvas: list[bytearray], palette: tuple[int, ...]) -> bytes:
     """Encode a canvas of palette indexes as PNG; the palette consists of RGB numbers."""
     header = struct.pack(">IIBBBBB", len(canvas[0]), len(canvas), 8, 3, 0, 0, 0)
     palette_bytes = b"".join(color.to_bytes(3, "big") for color in palette)
-    rows = b"".join(b"\x00" + bytes(row) for row in canvas)
-    chunks = ((b"IHDR", header), (b"PLTE", palette_bytes), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+    image_rows = b"".join(b"\x00" + bytes(row) for row in canvas)
+    chunks = ((b"IHDR", header), (b"PLTE", palette_bytes), (b"IDAT", zlib.compress(image_rows, 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + chunk_type + data + struct.pack(">I", zlib.crc32(chunk_type + data))
-        for chunk_type, data in chunks
+        struct.pack(">I", len(chunk_data))
+        + chunk_type
+        + chunk_data
+        + struct.pack(">I", zlib.crc32(chunk_type + chunk_data))
+        for chunk_type, chunk_data in chunks
     )

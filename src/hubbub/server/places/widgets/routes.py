@@ -57,7 +57,7 @@ def get_guild_widget(call: Call, guild_id: GuildId) -> wire.Widget:
     """Get a guild's widget.
 
     The widget is public. It lists online members without their IDs, and contains an invite."""
-    guild = _require_enabled(call, guild_id)
+    guild = _require_guild_with_widget(call, guild_id)
     channel_rows = _public_voice_channels(call, guild_id)
     return wire.Widget(
         id=guild_id,
@@ -67,15 +67,15 @@ def get_guild_widget(call: Call, guild_id: GuildId) -> wire.Widget:
             wire.WidgetChannel(id=ChannelId(row.id), name=row.name or "", position=row.position) for row in channel_rows
         ],
         members=_widget_members(call, guild, {row.id for row in channel_rows}),
-        presence_count=_count_online(call, guild),
+        presence_count=_count_online_members(call, guild),
     )
 
 
 @handles(wire.GET_GUILD_WIDGET_PNG)
 def get_guild_widget_png(call: Call, guild_id: GuildId, query: wire.GetWidgetImage) -> bytes:
     """Get a guild's widget as a PNG image."""
-    guild = _require_enabled(call, guild_id)
-    return image.draw_widget(guild.name, _count_online(call, guild), query.style)
+    guild = _require_guild_with_widget(call, guild_id)
+    return image.draw_widget(guild.name, _count_online_members(call, guild), query.style)
 
 
 def _require_guild(call: Call, guild_id: int) -> GuildRow:
@@ -85,7 +85,7 @@ def _require_guild(call: Call, guild_id: int) -> GuildRow:
     return row
 
 
-def _require_enabled(call: Call, guild_id: int) -> GuildRow:
+def _require_guild_with_widget(call: Call, guild_id: int) -> GuildRow:
     """Return the guild; raise if it is suspended or its widget is disabled."""
     row = _require_guild(call, guild_id)
     access.require_unsuspended(call, row.id, row.suspension_reason)
@@ -101,23 +101,26 @@ def _settings_view(row: GuildRow) -> wire.WidgetSettings:
     )
 
 
-def _count_online(call: Call, guild: GuildRow) -> int:
+def _count_online_members(call: Call, guild: GuildRow) -> int:
     return guilds.membership.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})[guild.id]
 
 
 def _public_voice_channels(call: Call, guild_id: int) -> list[channels.ChannelRow]:
     """Return the voice channels that @everyone can see and connect to."""
-    everyone = roles.find(call.tx, guild_id, guild_id)
-    everyone_permissions = 0 if everyone is None else everyone.permissions
-    overwrites = channels.overwrites.find_overwrites_of_guild(call.tx, guild_id)
+    everyone_role = roles.find(call.tx, guild_id, guild_id)
+    everyone_permissions = 0 if everyone_role is None else everyone_role.permissions
+    overwrites_by_channel = channels.overwrites.find_overwrites_of_guild(call.tx, guild_id)
     required_permissions = Permissions.VIEW_CHANNEL | Permissions.CONNECT
     public_rows = []
     for row in channels.list_guild_channels(call.tx, guild_id):
         permissions_by_target = {
-            overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites.get(row.id, [])
+            overwrite.target_id: (overwrite.allow, overwrite.deny)
+            for overwrite in overwrites_by_channel.get(row.id, [])
         }
-        allowed = channel_permissions(everyone_permissions, permissions_by_target.get(guild_id), [], None)
-        if row.type == ChannelType.GUILD_VOICE and not required_permissions & ~allowed:
+        permissions_in_channel = channel_permissions(
+            everyone_permissions, permissions_by_target.get(guild_id), [], None
+        )
+        if row.type == ChannelType.GUILD_VOICE and not required_permissions & ~permissions_in_channel:
             public_rows.append(row)
     return public_rows
 
@@ -131,14 +134,14 @@ def _widget_members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[
         row.user_id: row for row in voice_states.list_guild_states(call.tx, guild.id) if row.channel_id in channel_ids
     }
     widget_members: list[wire.WidgetMember] = []
-    for member in _iterate_members(call, guild, list(presences_by_user)):
-        number = len(widget_members)
+    for member in _iterate_online_members(call, guild, list(presences_by_user)):
+        member_number = len(widget_members)
         presence = presences_by_user[member.row.user_id]
         view = wire.WidgetMember(
-            id=str(number),
+            id=str(member_number),
             username=member.row.nick or member.user.global_name or member.user.username,
             status=presence.status,
-            avatar_url=f"{call.config.cdn_url}/embed/avatars/{number % DEFAULT_AVATAR_COUNT}.png",
+            avatar_url=f"{call.config.cdn_url}/embed/avatars/{member_number % DEFAULT_AVATAR_COUNT}.png",
         )
         activity_name = next((name for activity in presence.activities if (name := _activity_name(activity))), None)
         if activity_name is not None:
@@ -154,7 +157,7 @@ def _widget_members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[
     return widget_members
 
 
-def _iterate_members(call: Call, guild: GuildRow, online_ids: list[int]) -> Iterator[members.Membership]:
+def _iterate_online_members(call: Call, guild: GuildRow, online_ids: list[int]) -> Iterator[members.Membership]:
     """Iterate over the online users who are members of the guild, starting from the smaller of both sets."""
     if guild.member_count < len(online_ids):
         online_id_set = set(online_ids)
@@ -177,7 +180,7 @@ def _invite_url(call: Call, guild: GuildRow) -> str | None:
     Return None if the widget has no channel, or if the guild has too many invites."""
     if guild.widget_channel_id is None:
         return None
-    code = store.find_invite(call.tx, guild.id)
+    code = store.find_invite_code(call.tx, guild.id)
     row = None if code is None else invites.find(call.tx, code)
     if row is None or row.channel_id != guild.widget_channel_id:
         template = InviteRow(
@@ -196,5 +199,5 @@ def _invite_url(call: Call, guild: GuildRow) -> str | None:
             if error.kind is not errors.MAX_INVITES:
                 raise
             return None
-        store.put_invite(call.tx, guild.id, row.code)
+        store.put_invite_code(call.tx, guild.id, row.code)
     return f"{(call.config.public_url or '').rstrip('/')}/invite/{row.code}"
