@@ -29,9 +29,9 @@ async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world:
 
     assert (await owner_session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(mary.id)
     (await guild.owner.get(f"/guilds/{guild.id}/members/{mary.id}")).rejected(404, 10007)
-    stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
-    assert (stored["content"], stored["author"]["username"]) == ("remember me", "Deleted User")
-    assert stored["author"]["id"] == str(mary.id)
+    stored_message = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert (stored_message["content"], stored_message["author"]["username"]) == ("remember me", "Deleted User")
+    assert stored_message["author"]["id"] == str(mary.id)
 
 
 async def test_deleting_an_account_revokes_every_token(world: World) -> None:
@@ -104,8 +104,8 @@ async def test_a_direct_message_channel_stays_with_the_other_user(world: World) 
     ]
     channels = (await nora.get("/users/@me/channels")).ok()
     assert channels[0]["recipients"][0]["username"] == "Deleted User"
-    history = (await nora.get(f"/channels/{channel_id}/messages")).ok()
-    assert history[0]["author"]["username"] == "Deleted User"
+    messages = (await nora.get(f"/channels/{channel_id}/messages")).ok()
+    assert messages[0]["author"]["username"] == "Deleted User"
 
 
 async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
@@ -117,8 +117,8 @@ async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
 
     await delete_account(mary)
 
-    removed = await session.next("CHANNEL_RECIPIENT_REMOVE")
-    assert (removed["channel_id"], removed["user"]["id"]) == (group_id, str(mary.id))
+    removal_event = await session.next("CHANNEL_RECIPIENT_REMOVE")
+    assert (removal_event["channel_id"], removal_event["user"]["id"]) == (group_id, str(mary.id))
     assert (await session.next("CHANNEL_UPDATE"))["owner_id"] in (str(nora.id), str(oleg.id))
     group_view = (await nora.get(f"/channels/{group_id}")).ok()
     assert [recipient["id"] for recipient in group_view["recipients"]] == [str(oleg.id)]

@@ -102,8 +102,8 @@ async def test_a_new_account_confirms_its_address(mail_world: World) -> None:
     assert (await mail_world.request("POST", "/auth/verify", json={"token": token_in(mail.text)})).status == 204
 
     assert (await session.next("USER_UPDATE"))["verified"] is True
-    me = (await mary.get("/users/@me")).ok()
-    assert (me["email"], me["verified"]) == (MARY_EMAIL, True)
+    own_user = (await mary.get("/users/@me")).ok()
+    assert (own_user["email"], own_user["verified"]) == (MARY_EMAIL, True)
 
 
 async def test_mail_is_in_the_language_of_its_recipient(mail_world: World) -> None:
@@ -130,21 +130,21 @@ async def test_a_registration_with_an_unknown_locale_is_rejected(mail_world: Wor
 
 async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
-    first = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
+    replaced_token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
     (await mary.post("/auth/verify/resend")).ok()
-    second = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
+    expired_token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
 
-    replaced = await mail_world.request("POST", "/auth/verify", json={"token": first})
-    assert replaced.errors("token") == ["EMAIL_TOKEN_INVALID"]
+    replaced_response = await mail_world.request("POST", "/auth/verify", json={"token": replaced_token})
+    assert replaced_response.errors("token") == ["EMAIL_TOKEN_INVALID"]
     mail_world.clock.advance(24 * HOUR_MS)
-    expired = await mail_world.request("POST", "/auth/verify", json={"token": second})
-    assert expired.errors("token") == ["EMAIL_TOKEN_INVALID"]
+    expired_response = await mail_world.request("POST", "/auth/verify", json={"token": expired_token})
+    assert expired_response.errors("token") == ["EMAIL_TOKEN_INVALID"]
 
     (await mary.post("/auth/verify/resend")).ok()
-    third = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
-    (await mail_world.request("POST", "/auth/verify", json={"token": third})).ok()
-    used = await mail_world.request("POST", "/auth/verify", json={"token": third})
-    assert used.errors("token") == ["EMAIL_TOKEN_INVALID"]
+    valid_token = token_in((await read_newest_mail(mail_world, MARY_EMAIL, "Confirm")).text)
+    (await mail_world.request("POST", "/auth/verify", json={"token": valid_token})).ok()
+    used_response = await mail_world.request("POST", "/auth/verify", json={"token": valid_token})
+    assert used_response.errors("token") == ["EMAIL_TOKEN_INVALID"]
     (await mary.post("/auth/verify/resend")).rejected(400, 0)
 
 
@@ -163,12 +163,12 @@ async def test_a_registration_does_not_reveal_that_an_address_has_an_account(mai
 
 async def test_only_one_of_two_accounts_can_confirm_an_address(mail_world: World) -> None:
     mary, eve = await register_with_email(mail_world), await register_with_email(mail_world, "eve")
-    first, second = [token_in(mail.text) for mail in await read_mails(mail_world)]
+    first_token, second_token = [token_in(mail.text) for mail in await read_mails(mail_world)]
 
-    (await mail_world.request("POST", "/auth/verify", json={"token": first})).ok()
+    (await mail_world.request("POST", "/auth/verify", json={"token": first_token})).ok()
 
-    rejected = await mail_world.request("POST", "/auth/verify", json={"token": second})
-    assert rejected.errors("token") == ["EMAIL_ALREADY_REGISTERED"]
+    rejected_response = await mail_world.request("POST", "/auth/verify", json={"token": second_token})
+    assert rejected_response.errors("token") == ["EMAIL_ALREADY_REGISTERED"]
     verified = [(await user.get("/users/@me")).ok()["verified"] for user in (mary, eve)]
     assert sorted(verified) == [False, True]
 
@@ -233,8 +233,8 @@ async def test_a_user_resets_a_forgotten_password(mail_world: World) -> None:
     assert (await log_in(mail_world, "mary")).errors("login") == ["INVALID_LOGIN"]
     (await log_in(mail_world, "mary", "new password", user_agent="phone/1")).ok()
     await read_newest_mail(mail_world, MARY_EMAIL, "password at")
-    used = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "other password"})
-    assert used.errors("token") == ["EMAIL_TOKEN_INVALID"]
+    used_response = await mail_world.request("POST", "/auth/reset", json={"token": token, "password": "other password"})
+    assert used_response.errors("token") == ["EMAIL_TOKEN_INVALID"]
 
 
 async def test_a_reset_link_expires_after_an_hour(mail_world: World) -> None:
@@ -282,17 +282,19 @@ async def test_a_reset_cancels_a_pending_change_of_the_address(mail_world: World
 async def test_a_reset_request_does_not_reveal_whether_an_account_exists(mail_world: World) -> None:
     await register_confirmed(mail_world)
     await register_with_email(mail_world, "eve", "unconfirmed@example.org")
-    before = len(await read_mails(mail_world))
+    mail_count_before = len(await read_mails(mail_world))
 
-    known, unknown, unconfirmed = [
+    known_response, unknown_response, unconfirmed_response = [
         await request_reset(mail_world, address)
         for address in (MARY_EMAIL, "unknown@example.org", "unconfirmed@example.org")
     ]
 
-    responses = [(response.status, response.body) for response in (known, unknown, unconfirmed)]
+    responses = [
+        (response.status, response.body) for response in (known_response, unknown_response, unconfirmed_response)
+    ]
     assert responses == [(204, b"")] * 3
     # A request stores one job and reads no account, so its duration does not depend on the address.
-    assert [mail.to for mail in (await read_mails(mail_world))[before:]] == [MARY_EMAIL]
+    assert [mail.to for mail in (await read_mails(mail_world))[mail_count_before:]] == [MARY_EMAIL]
 
 
 async def test_a_changed_password_invalidates_reset_links(mail_world: World) -> None:
@@ -328,9 +330,9 @@ async def test_requests_per_address_are_limited_with_and_without_an_account(mail
 
     for _ in range(limits.ADDRESS_MAILS_MAX):
         (await request_reset(mail_world, address)).ok()
-    rejected = await request_reset(mail_world, address)
+    rejected_response = await request_reset(mail_world, address)
 
-    assert rejected.rejected(429, 0)["retry_after"] == limits.WINDOW_MS / 1000
+    assert rejected_response.rejected(429, 0)["retry_after"] == limits.WINDOW_MS / 1000
     mail_world.clock.advance(limits.WINDOW_MS)
     (await request_reset(mail_world, address)).ok()
 
@@ -363,17 +365,17 @@ async def test_registrations_above_the_limit_succeed_without_mail(mail_world: Wo
 
 async def test_a_login_from_a_new_client_is_reported(mail_world: World) -> None:
     await register_confirmed(mail_world)
-    before = len(await read_mails(mail_world))
+    mail_count_before = len(await read_mails(mail_world))
 
     (await log_in(mail_world, "mary", user_agent="phone/1")).ok()
-    assert len(await read_mails(mail_world)) == before
+    assert len(await read_mails(mail_world)) == mail_count_before
     (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
 
     mail = await read_newest_mail(mail_world, MARY_EMAIL, "New login")
     assert "desktop/2" in mail.text
     assert "127.0.0.1" in mail.text
     (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
-    assert len(await read_mails(mail_world)) == before + 1
+    assert len(await read_mails(mail_world)) == mail_count_before + 1
 
 
 async def test_account_changes_are_reported(mail_world: World) -> None:
@@ -430,12 +432,12 @@ async def test_suspension_and_deletion_by_an_operator_are_reported_in_the_langua
 
 async def test_an_unconfirmed_address_receives_no_notices(mail_world: World) -> None:
     mary = await register_with_email(mail_world)
-    before = len(await read_mails(mail_world))
+    mail_count_before = len(await read_mails(mail_world))
 
     (await mary.post("/auth/password", json={"password": PASSWORD, "new_password": PASSWORD})).ok()
     (await log_in(mail_world, "mary", user_agent="desktop/2")).ok()
 
-    assert len(await read_mails(mail_world)) == before
+    assert len(await read_mails(mail_world)) == mail_count_before
 
 
 async def test_deleting_an_account_deletes_its_links_and_clients(mail_world: World) -> None:
@@ -462,8 +464,8 @@ async def test_without_mail_links_are_rejected_and_addresses_change_immediately(
     settings = (await mary.post("/users/@me/email", json={"password": PASSWORD, "email": "new@example.org"})).ok()
     assert settings == {"email": "new@example.org", "verified": False, "pending_email": None, "mail_enabled": False}
     await register_with_email(world, "eve")
-    taken = await mary.post("/users/@me/email", json={"password": PASSWORD, "email": MARY_EMAIL})
-    assert taken.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
+    taken_response = await mary.post("/users/@me/email", json={"password": PASSWORD, "email": MARY_EMAIL})
+    assert taken_response.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
 
 
 # The queue
@@ -502,8 +504,8 @@ async def test_a_rejected_recipient_is_not_retried_and_an_old_reset_is_dropped(s
         receiver.recipient_response = "550 No such mailbox"
         await request_reset(world)
         await app.worker.run_due()
-        failed = await app.database.read(list_failed)
-        assert [job.kind for job in failed] == ["send_reset"]
+        failed_jobs = await app.database.read(list_failed)
+        assert [job.kind for job in failed_jobs] == ["send_reset"]
         recipient_count = receiver.recipient_count
 
         receiver.recipient_response = "450 Busy"
@@ -520,8 +522,8 @@ async def test_a_rejected_recipient_is_not_retried_and_an_old_reset_is_dropped(s
 
 
 async def test_a_slow_mail_server_does_not_delay_requests(store_config: Config) -> None:
-    stuck = await asyncio.start_server(lambda reader, writer: asyncio.sleep(3600), "127.0.0.1", 0)
-    port = stuck.sockets[0].getsockname()[1]
+    stuck_server = await asyncio.start_server(lambda reader, writer: asyncio.sleep(3600), "127.0.0.1", 0)
+    port = stuck_server.sockets[0].getsockname()[1]
     settings = MailConfig(host="127.0.0.1", port=port, security="none", sender="chat@example.org", timeout_ms=200)
     app, client, world = await start_world(store_config, settings)
 
@@ -531,4 +533,4 @@ async def test_a_slow_mail_server_does_not_delay_requests(store_config: Config) 
     await world.close()
     await client.close()
     await app.stop()
-    stuck.close()
+    stuck_server.close()

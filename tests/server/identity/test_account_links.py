@@ -196,12 +196,16 @@ async def test_the_device_flow_can_link_an_account(world: World) -> None:
 
     client = await create_social_game(world)
     user, player = await world.user(), await create_provisional_player(client, "hero")
-    device = (await client.post_form("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
-    fields = {"grant_type": DEVICE_GRANT, "device_code": device["device_code"]}
+    device_authorization = (await client.post_form("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
+    fields = {"grant_type": DEVICE_GRANT, "device_code": device_authorization["device_code"]}
     credential = {"external_auth_type": BOT_ISSUED, "external_auth_token": player.token}
 
     assert_oauth2_error(await client.post_form("/oauth2/token", **fields, **credential), "authorization_pending")
-    (await user.post("/oauth2/device/finish", json={"user_code": device["user_code"], "result": "granted"})).ok()
+    (
+        await user.post(
+            "/oauth2/device/finish", json={"user_code": device_authorization["user_code"], "result": "granted"}
+        )
+    ).ok()
     world.clock.set(world.clock.now_ms() + 60_000)
     tokens = (await client.post_form("/oauth2/token", **fields, **credential)).ok()
 
@@ -234,7 +238,7 @@ async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World
 
 
 async def test_a_restricted_account_has_no_relationships_on_the_platform(world: World) -> None:
-    client, other, friend = await create_social_game(world), await world.user(), await world.user()
+    client, other_user, friend = await create_social_game(world), await world.user(), await world.user()
     user, _ = await create_linked_user(world, client)
     await befriend(user, friend)
     await link_account(client, friend, (await create_provisional_player(client, "friend")).token)
@@ -246,20 +250,20 @@ async def test_a_restricted_account_has_no_relationships_on_the_platform(world: 
     friend_ids = {int(relationship["id"]) for relationship in (await friend.get("/users/@me/relationships")).ok()}
     assert player.id not in friend_ids
     for _ in range(2):
-        (await player.put(f"/users/@me/relationships/{other.id}", json={})).rejected(400, 80000)
-        (await player.post("/users/@me/relationships", json={"username": other.name})).rejected(400, 80000)
-        (await other.put(f"/users/@me/relationships/{player.id}", json={})).rejected(400, 80000)
-        assert (await other.get("/users/@me/relationships")).ok() == []
+        (await player.put(f"/users/@me/relationships/{other_user.id}", json={})).rejected(400, 80000)
+        (await player.post("/users/@me/relationships", json={"username": other_user.name})).rejected(400, 80000)
+        (await other_user.put(f"/users/@me/relationships/{player.id}", json={})).rejected(400, 80000)
+        assert (await other_user.get("/users/@me/relationships")).ok() == []
         world.clock.set(ends_ms - 1)
         player = await create_provisional_player(client, "hero")
     # Game friends and blocks are not restricted.
     teammate = await create_provisional_player(client, "teammate")
     (await player.put(f"/users/@me/game-relationships/{teammate.id}", json={})).ok()
-    (await player.put(f"/users/@me/relationships/{other.id}", json={"type": RelationshipType.BLOCKED})).ok()
-    (await player.delete(f"/users/@me/relationships/{other.id}")).ok()
+    (await player.put(f"/users/@me/relationships/{other_user.id}", json={"type": RelationshipType.BLOCKED})).ok()
+    (await player.delete(f"/users/@me/relationships/{other_user.id}")).ok()
     world.clock.set(ends_ms)
     player = await create_provisional_player(client, "hero")
-    (await player.put(f"/users/@me/relationships/{other.id}", json={})).ok()
+    (await player.put(f"/users/@me/relationships/{other_user.id}", json={})).ok()
 
 
 async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
@@ -289,8 +293,15 @@ async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> No
 
 async def test_a_ban_revokes_the_tokens_of_the_bots_of_the_user(world: World) -> None:
     owner, other_bot = await world.user(), await world.bot()
-    created = await world.write(lambda call: applications.management.create(call, "game", UserId(owner.id)))
-    bot = Actor(world, created.row.bot_id, created.bot_token, "game", is_bot=True, application_id=created.row.id)
+    created_application = await world.write(lambda call: applications.management.create(call, "game", UserId(owner.id)))
+    bot = Actor(
+        world,
+        created_application.row.bot_id,
+        created_application.bot_token,
+        "game",
+        is_bot=True,
+        application_id=created_application.row.id,
+    )
     session = await bot.connect(intents=0)
 
     await world.write(lambda call: accounts.ban(call, UserId(owner.id)))
@@ -563,7 +574,7 @@ async def test_only_compatible_applications_can_be_a_family(world: World) -> Non
 async def test_a_world_file_can_declare_publishers(world: World) -> None:
     from hubbub.server import worlds
 
-    text = """
+    world_text = """
         [users.ann]
         [applications.publisher]
         flags = ["SOCIAL_LAYER_INTEGRATION"]
@@ -571,8 +582,8 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
         flags = ["SOCIAL_LAYER_INTEGRATION"]
         parent = "publisher"
     """
-    built = await worlds.load(world.app, worlds.read_text(text), 0)
-    publisher_id, game_id = built.applications["publisher"].id, built.applications["game"].id
+    loaded_world = await worlds.load(world.app, worlds.read_text(world_text), 0)
+    publisher_id, game_id = loaded_world.applications["publisher"].id, loaded_world.applications["game"].id
 
     def read_applications(call: Call) -> Any:
         return applications.find(call.tx, game_id), applications.find(call.tx, publisher_id)
@@ -611,10 +622,10 @@ def test_the_admin_command_bans_users_and_links_publishers(tmp_path: Any, capsys
 
     from hubbub.server import cli
 
-    data = ["--data", str(tmp_path / "data")]
+    data_arguments = ["--data", str(tmp_path / "data")]
 
     def run_admin(*arguments: str) -> tuple[int, str]:
-        code = cli.main(["admin", arguments[0], *data, *arguments[1:]])
+        code = cli.main(["admin", arguments[0], *data_arguments, *arguments[1:]])
         captured = capsys.readouterr()
         return code, captured.out + captured.err
 

@@ -30,19 +30,25 @@ async def test_a_user_lists_their_login_sessions(world: World) -> None:
     world.clock.advance(MINUTE_MS)
     second_session = (await log_in(world)).ok()
 
-    newest, oldest = (await alice.get("/auth/sessions")).ok()
+    newest_session, oldest_session = (await alice.get("/auth/sessions")).ok()
 
-    assert (newest["user_agent"], newest["current"], newest["ip"]) == ("desktop/2", False, "127.0.0.1")
-    assert (oldest["user_agent"], oldest["current"]) == ("phone/1", True)
-    assert newest["created_at"] > oldest["created_at"]
-    assert second_session["token"] not in str(newest)
+    assert (newest_session["user_agent"], newest_session["current"], newest_session["ip"]) == (
+        "desktop/2",
+        False,
+        "127.0.0.1",
+    )
+    assert (oldest_session["user_agent"], oldest_session["current"]) == ("phone/1", True)
+    assert newest_session["created_at"] > oldest_session["created_at"]
+    assert second_session["token"] not in str(newest_session)
 
 
 async def test_a_session_can_be_ended_from_another_session(world: World) -> None:
     alice, mallory = await create_user_with_password(world), await create_user_with_password(world, "mallory")
     other_login = Actor(world, alice.id, (await log_in(world)).ok()["token"], "alice")
     gateway_session = await other_login.connect()
-    [login_session] = [entry for entry in (await alice.get("/auth/sessions")).ok() if not entry["current"]]
+    [login_session] = [
+        auth_session for auth_session in (await alice.get("/auth/sessions")).ok() if not auth_session["current"]
+    ]
 
     (await mallory.delete(f"/auth/sessions/{login_session['id']}")).rejected(404, 10020)
     (await alice.delete(f"/auth/sessions/{login_session['id']}")).ok()
@@ -110,8 +116,8 @@ async def test_a_login_with_an_authenticator_requires_its_code(world: World) -> 
     body = {"ticket": login_result["ticket"], "code": totp_code(world, secret)}
     token_result = (await world.request("POST", "/auth/mfa/totp", json=body)).ok()
 
-    me = (await Actor(world, alice.id, token_result["token"], "alice").get("/users/@me")).ok()
-    assert me["mfa_enabled"] is True
+    own_user = (await Actor(world, alice.id, token_result["token"], "alice").get("/users/@me")).ok()
+    assert own_user["mfa_enabled"] is True
 
 
 async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
@@ -205,8 +211,8 @@ async def test_brute_force_on_a_username_is_throttled_for_a_while(world: World) 
 
     for _ in range(10):
         assert (await log_in(world, password="guess")).status == 400
-    throttled = await log_in(world)
-    assert (throttled.status, throttled.headers["Retry-After"]) == (429, "900")
+    throttled_response = await log_in(world)
+    assert (throttled_response.status, throttled_response.headers["Retry-After"]) == (429, "900")
 
     world.clock.advance(15 * MINUTE_MS)
     (await log_in(world)).ok()
@@ -277,8 +283,8 @@ async def test_brute_force_on_codes_is_throttled_despite_the_right_password(worl
         response = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
         statuses.append(response.status)
     assert statuses == [400] * 10 + [429]
-    disable = {"password": PASSWORD, "code": totp_code(world, secret)}
-    assert (await alice.post("/users/@me/mfa/totp/disable", json=disable)).status == 429
+    disable_body = {"password": PASSWORD, "code": totp_code(world, secret)}
+    assert (await alice.post("/users/@me/mfa/totp/disable", json=disable_body)).status == 429
 
 
 async def test_a_password_entered_as_username_is_not_stored(world: World) -> None:
@@ -319,14 +325,14 @@ async def test_the_oldest_mfa_tickets_end_above_the_limit(world: World, monkeypa
 async def test_a_new_secret_comes_with_its_qr_code(world: World) -> None:
     alice = await world.user("alice")
 
-    created = (await alice.post("/users/@me/mfa/totp/secret")).ok()
+    created_secret = (await alice.post("/users/@me/mfa/totp/secret")).ok()
 
-    assert len(totp.clean_secret(created["secret"]) or "") == 32
-    assert created["otpauth_url"].startswith(f"otpauth://totp/Hubbub%3Aalice?secret={created['secret']}&")
-    code = created["qr_code"]
+    assert len(totp.clean_secret(created_secret["secret"]) or "") == 32
+    assert created_secret["otpauth_url"].startswith(f"otpauth://totp/Hubbub%3Aalice?secret={created_secret['secret']}&")
+    code = created_secret["qr_code"]
     # A QR code of version v has 17 + 4v modules in each row, and a border of 4 modules on each side.
     assert (code["size"] - 8 - 17) % 4 == 0
     assert code["path"].startswith("M4 4h7v1h-7z")
-    other = (await alice.post("/users/@me/mfa/totp/secret")).ok()
-    assert other["secret"] != created["secret"]
+    other_secret = (await alice.post("/users/@me/mfa/totp/secret")).ok()
+    assert other_secret["secret"] != created_secret["secret"]
     assert (await alice.get("/users/@me")).ok()["mfa_enabled"] is False

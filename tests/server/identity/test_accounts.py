@@ -17,9 +17,13 @@ async def register(world: World, **fields: object) -> Actor:
 async def test_a_registered_user_has_a_valid_token(world: World) -> None:
     alice = await register(world, global_name="Alice L.")
 
-    me = (await alice.get("/users/@me")).ok()
+    own_user = (await alice.get("/users/@me")).ok()
 
-    assert (me["username"], me["global_name"], me["email"]) == ("alice", "Alice L.", "alice@example.org")
+    assert (own_user["username"], own_user["global_name"], own_user["email"]) == (
+        "alice",
+        "Alice L.",
+        "alice@example.org",
+    )
     assert (await alice.connect()).ready["user"]["id"] == str(alice.id)
 
 

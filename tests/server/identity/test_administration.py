@@ -14,18 +14,22 @@ OWNER, MODERATOR, AUDITOR = OperatorRole.OWNER, OperatorRole.MODERATOR, Operator
 
 async def list_actions(operator: Actor, **query: Any) -> list[tuple[str, str]]:
     """Return the action and the target's name of the audit log entries, newest first."""
-    entries = (await operator.get("/admin/audit-log", params=query)).ok()
-    return [(entry["action"], entry["target_name"]) for entry in entries]
+    audit_entries = (await operator.get("/admin/audit-log", params=query)).ok()
+    return [(entry["action"], entry["target_name"]) for entry in audit_entries]
 
 
 async def test_an_owner_grants_changes_and_removes_roles(world: World) -> None:
     ann = await create_operator(world, "ann")
     ben = await create_user_with_password(world, "ben")
 
-    granted = (
+    granted_operator = (
         await ann.put(f"/admin/operators/{ben.id}", json={"role": "auditor", "reason": "Helps with audits"})
     ).ok()
-    assert (granted["role"], granted["username"], granted["mfa_enabled"]) == ("auditor", "ben", False)
+    assert (granted_operator["role"], granted_operator["username"], granted_operator["mfa_enabled"]) == (
+        "auditor",
+        "ben",
+        False,
+    )
     (await ann.put(f"/admin/operators/{ben.id}", json={"role": "moderator"})).ok()
     assert [(row["username"], row["role"]) for row in (await ann.get("/admin/operators")).ok()] == [
         ("ann", "owner"),
@@ -35,13 +39,13 @@ async def test_an_owner_grants_changes_and_removes_roles(world: World) -> None:
 
     assert len((await ann.get("/admin/operators")).ok()) == 1
     (await ann.post(f"/admin/operators/{ben.id}/remove")).rejected(404, 10013)
-    entries = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
-    assert [(entry["action"], entry["detail"], entry["reason"]) for entry in entries] == [
+    audit_entries = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
+    assert [(entry["action"], entry["detail"], entry["reason"]) for entry in audit_entries] == [
         ("operator.remove", "with the role moderator", "Left"),
         ("operator.set", "from auditor to moderator", None),
         ("operator.set", "to auditor", "Helps with audits"),
     ]
-    assert {entry["operator_name"] for entry in entries} == {"ann"}
+    assert {entry["operator_name"] for entry in audit_entries} == {"ann"}
     [first] = (await ann.get("/admin/audit-log", params={"target_id": str(ann.id)})).ok()
     assert (first["operator_id"], first["operator_name"]) == (None, None)
 
@@ -99,9 +103,9 @@ async def test_the_audit_log_has_pages_and_filters(world: World) -> None:
     for user in users:
         (await ann.post(f"/admin/users/{user.id}/suspend", json={"reason": "Spam"})).ok()
 
-    first = (await ann.get("/admin/audit-log", params={"limit": "2", "operator_id": str(ann.id)})).ok()
-    assert [entry["target_name"] for entry in first] == ["user2", "user1"]
-    assert await list_actions(ann, before=first[-1]["id"], operator_id=str(ann.id)) == [("user.suspend", "user0")]
+    first_page = (await ann.get("/admin/audit-log", params={"limit": "2", "operator_id": str(ann.id)})).ok()
+    assert [entry["target_name"] for entry in first_page] == ["user2", "user1"]
+    assert await list_actions(ann, before=first_page[-1]["id"], operator_id=str(ann.id)) == [("user.suspend", "user0")]
     assert await list_actions(ann, target_id=str(users[1].id)) == [("user.suspend", "user1")]
     assert (await ann.get("/admin/audit-log", params={"limit": "101"})).errors("limit") == ["NUMBER_TYPE_MAX"]
 

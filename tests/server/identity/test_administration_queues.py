@@ -46,14 +46,14 @@ async def find_job(world: World, job_id: int) -> Any | None:
 
 async def test_operators_see_queues_and_failed_jobs_without_payloads(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
-    _, retrying, failed = await create_jobs(world, ("waiting", 0), ("waiting", 3), ("failed", 9))
+    _, retrying, failed_id = await create_jobs(world, ("waiting", 0), ("waiting", 3), ("failed", 9))
 
     [queue] = [queue for queue in (await ann.get("/admin/queues")).ok() if queue["kind"] == "test.deliver"]
     assert (queue["waiting"], queue["retrying"], queue["failed"]) == (1, 1, 1)
     assert queue["oldest_due_at"] is not None
     response = await ann.get("/admin/jobs", params={"kind": "test.deliver"})
     [job] = response.ok()
-    assert (job["id"], job["state"], job["attempts"], job["next_attempt_at"]) == (str(failed), "failed", 9, None)
+    assert (job["id"], job["state"], job["attempts"], job["next_attempt_at"]) == (str(failed_id), "failed", 9, None)
     assert job["error"] == "TimeoutError: no response"
     assert b"secret" not in response.body
     [job] = (await ann.get("/admin/jobs", params={"state": "retrying", "kind": "test.deliver"})).ok()
@@ -63,31 +63,31 @@ async def test_operators_see_queues_and_failed_jobs_without_payloads(world: Worl
 
 async def test_job_lists_are_paginated(world: World) -> None:
     ann = await create_operator(world, "ann")
-    first, second = await create_jobs(world, ("failed", 1), ("failed", 1))
+    first_id, second_id = await create_jobs(world, ("failed", 1), ("failed", 1))
 
     [job] = (await ann.get("/admin/jobs", params={"limit": "1"})).ok()
-    assert job["id"] == str(first)
-    [job] = (await ann.get("/admin/jobs", params={"after": str(first)})).ok()
-    assert job["id"] == str(second)
+    assert job["id"] == str(first_id)
+    [job] = (await ann.get("/admin/jobs", params={"after": str(first_id)})).ok()
+    assert job["id"] == str(second_id)
 
 
 async def test_a_moderator_retries_and_discards_jobs(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    waiting, retrying, failed, discarded = await create_jobs(
+    waiting_id, retrying, failed_id, discarded_id = await create_jobs(
         world, ("waiting", 0), ("waiting", 3), ("failed", 9), ("failed", 9)
     )
 
     (await ann.post(f"/admin/jobs/{retrying}/retry")).ok()
-    (await ann.post(f"/admin/jobs/{failed}/retry", json={"reason": "The server is back"})).ok()
-    (await ann.post(f"/admin/jobs/{discarded}/discard")).ok()
+    (await ann.post(f"/admin/jobs/{failed_id}/retry", json={"reason": "The server is back"})).ok()
+    (await ann.post(f"/admin/jobs/{discarded_id}/discard")).ok()
 
     assert tuple(await find_job(world, retrying)) == ("waiting", 3, world.clock.now_ms())
-    assert tuple(await find_job(world, failed))[:2] == ("waiting", 0)
-    assert await find_job(world, discarded) is None
-    for path in (f"{waiting}/retry", f"{retrying}/discard", f"{discarded}/discard", "999999/retry"):
+    assert tuple(await find_job(world, failed_id))[:2] == ("waiting", 0)
+    assert await find_job(world, discarded_id) is None
+    for path in (f"{waiting_id}/retry", f"{retrying}/discard", f"{discarded_id}/discard", "999999/retry"):
         (await ann.post(f"/admin/jobs/{path}")).rejected(404, 0)
-    entries = (await ann.get("/admin/audit-log", params={"operator_id": str(ann.id)})).ok()
-    assert [(entry["action"], entry["target_name"], entry["reason"]) for entry in entries] == [
+    audit_entries = (await ann.get("/admin/audit-log", params={"operator_id": str(ann.id)})).ok()
+    assert [(entry["action"], entry["target_name"], entry["reason"]) for entry in audit_entries] == [
         ("job.discard", "test.deliver", None),
         ("job.retry", "test.deliver", "The server is back"),
         ("job.retry", "test.deliver", None),
@@ -95,37 +95,37 @@ async def test_a_moderator_retries_and_discards_jobs(world: World) -> None:
 
 
 async def test_commands_retry_and_discard_jobs(world: World) -> None:
-    waiting, retried, discarded = await create_jobs(world, ("waiting", 0), ("failed", 9), ("failed", 9))
+    waiting_id, retried_id, discarded_id = await create_jobs(world, ("waiting", 0), ("failed", 9), ("failed", 9))
 
-    assert f"{retried} test.deliver failed after 9 attempts: TimeoutError" in await run_admin_command(
+    assert f"{retried_id} test.deliver failed after 9 attempts: TimeoutError" in await run_admin_command(
         world, "list-jobs"
     )
-    assert await run_admin_command(world, "retry-job", str(retried)) == f"Retrying job {retried}."
-    assert await run_admin_command(world, "discard-job", str(discarded)) == f"Deleted job {discarded}."
+    assert await run_admin_command(world, "retry-job", str(retried_id)) == f"Retrying job {retried_id}."
+    assert await run_admin_command(world, "discard-job", str(discarded_id)) == f"Deleted job {discarded_id}."
 
-    assert await find_job(world, discarded) is None
+    assert await find_job(world, discarded_id) is None
     for command in ("retry-job", "discard-job"):
-        with pytest.raises(AdminError, match=f"there is no job {waiting} .*; see hubbub admin list-jobs"):
-            await run_admin_command(world, command, str(waiting))
+        with pytest.raises(AdminError, match=f"there is no job {waiting_id} .*; see hubbub admin list-jobs"):
+            await run_admin_command(world, command, str(waiting_id))
 
 
 async def test_a_moderator_retries_all_failed_jobs_of_a_queue(world: World) -> None:
     ann = await create_operator(world, "ann")
-    failed = await create_jobs(world, ("failed", 9), ("failed", 9))
-    other = await create_jobs(world, ("failed", 9), kind="test.other")
+    failed_ids = await create_jobs(world, ("failed", 9), ("failed", 9))
+    other_ids = await create_jobs(world, ("failed", 9), kind="test.other")
 
     assert (await ann.post("/admin/queues/test.deliver/retry")).ok() == {"count": 2}
 
-    states = [state for job_id in failed + other for state, _, _ in [await find_job(world, job_id)]]
+    states = [state for job_id in failed_ids + other_ids for state, _, _ in [await find_job(world, job_id)]]
     assert states == ["waiting", "waiting", "failed"]
     assert (await ann.post("/admin/queues/test.deliver/retry")).ok() == {"count": 0}
 
 
 async def test_auditors_cannot_change_queues(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
-    [failed] = await create_jobs(world, ("failed", 9))
+    [failed_id] = await create_jobs(world, ("failed", 9))
 
-    for path in (f"jobs/{failed}/retry", f"jobs/{failed}/discard", "queues/test.deliver/retry"):
+    for path in (f"jobs/{failed_id}/retry", f"jobs/{failed_id}/discard", "queues/test.deliver/retry"):
         (await ann.post(f"/admin/{path}")).rejected(403, 0)
     (await (await world.user()).get("/admin/queues")).rejected(403, 0)
 

@@ -30,9 +30,9 @@ async def test_users_are_found_by_name_id_and_email(world: World) -> None:
     session = (await world.request("POST", "/auth/register", json=body)).ok()
     bot = await world.bot(await world.guild(await world.user("carol")))
 
-    found = await search_users(ann)
-    assert found[:3] == ["ann", "ben_50", "carol"]
-    assert bot.name not in found
+    found_names = await search_users(ann)
+    assert found_names[:3] == ["ann", "ben_50", "carol"]
+    assert bot.name not in found_names
     assert await search_users(ann, username="BEN_50") == ["ben_50"]
     assert await search_users(ann, username="ben") == []
     for text in ("EN_5", "big b", "Ben@example.org", session["user_id"]):
@@ -46,24 +46,29 @@ async def test_a_search_has_pages(world: World) -> None:
     for number in range(3):
         await world.user(f"user{number}")
 
-    first = (await ann.get("/admin/users", params={"limit": "2"})).ok()
-    assert [user["username"] for user in first] == ["ann", "user0"]
-    assert await search_users(ann, after=first[-1]["id"], limit="2") == ["user1", "user2"]
+    first_page = (await ann.get("/admin/users", params={"limit": "2"})).ok()
+    assert [user["username"] for user in first_page] == ["ann", "user0"]
+    assert await search_users(ann, after=first_page[-1]["id"], limit="2") == ["user1", "user2"]
 
 
 async def test_an_account_is_shown_with_its_sessions(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     ben = await create_user_with_password(world, "ben")
 
-    shown = (await ann.get(f"/admin/users/{ben.id}")).ok()
+    user_details = (await ann.get(f"/admin/users/{ben.id}")).ok()
 
-    assert (shown["username"], shown["operator_role"], shown["suspension"], shown["deletion"]) == (
+    assert (
+        user_details["username"],
+        user_details["operator_role"],
+        user_details["suspension"],
+        user_details["deletion"],
+    ) == (
         "ben",
         None,
         None,
         None,
     )
-    assert [session["user_agent"] for session in shown["sessions"]] == ["phone/1"]
+    assert [session["user_agent"] for session in user_details["sessions"]] == ["phone/1"]
     assert (await ann.get(f"/admin/users/{ann.id}")).ok()["operator_role"] == "auditor"
     (await ann.get("/admin/users/1")).rejected(404, 10013)
 
@@ -81,9 +86,9 @@ async def test_a_command_shows_an_account_with_its_sessions(world: World) -> Non
     assert "operator: moderator" in await run_admin_command(world, "show-user", "ann")
 
     await ann.post(f"/admin/users/{ben.id}/delete", json={"reason": "Spam"})
-    shown = await run_admin_command(world, "show-user", "ben")
-    assert "\ndeleted at: " in shown
-    assert "session: " not in shown
+    command_output = await run_admin_command(world, "show-user", "ben")
+    assert "\ndeleted at: " in command_output
+    assert "session: " not in command_output
     with pytest.raises(AdminError, match="there is no user named nina"):
         await run_admin_command(world, "show-user", "nina")
 
@@ -106,8 +111,8 @@ async def test_a_suspended_user_is_logged_out_and_sees_the_reason_at_login(world
     }
     assert await search_users(ann, state="suspended") == ["ben"]
 
-    unsuspended = (await ann.post(f"/admin/users/{ben.id}/unsuspend")).ok()
-    assert unsuspended["suspension"] is None
+    unsuspended_user = (await ann.post(f"/admin/users/{ben.id}/unsuspend")).ok()
+    assert unsuspended_user["suspension"] is None
     assert await search_users(ann, state="suspended") == []
     (await log_in(world, "ben")).ok()
 
@@ -158,8 +163,12 @@ async def test_an_operator_ends_the_sessions_of_a_user(world: World) -> None:
 
     assert (await ben.get("/users/@me")).status == 401
     (await log_in(world, "ben")).ok()
-    entry = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()[0]
-    assert (entry["action"], entry["detail"], entry["reason"]) == ("user.end_sessions", "1 session", "Stolen phone")
+    audit_entry = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()[0]
+    assert (audit_entry["action"], audit_entry["detail"], audit_entry["reason"]) == (
+        "user.end_sessions",
+        "1 session",
+        "Stolen phone",
+    )
 
 
 async def test_a_deleted_account_is_removed_with_its_messages_after_the_grace_period(world: World) -> None:
@@ -186,8 +195,8 @@ async def test_a_deleted_account_is_removed_with_its_messages_after_the_grace_pe
     await session.next("MESSAGE_DELETE_BULK")
     (await ann.get(f"/admin/users/{ben.id}")).rejected(404, 10013)
     assert await search_users(ann, state="deleting") == []
-    entries = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
-    assert [entry["action"] for entry in entries] == ["user.deleted", "user.delete"]
+    audit_entries = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
+    assert [entry["action"] for entry in audit_entries] == ["user.deleted", "user.delete"]
 
 
 @pytest.mark.parametrize("ends_at", [None, "2026-11-20T00:00:00Z"])
@@ -201,8 +210,8 @@ async def test_a_deletion_is_canceled_in_its_grace_period(world: World, ends_at:
 
     assert (await log_in(world, "ben")).errors("login") == ["ACCOUNT_DISABLED"]
     (await ann.post(f"/admin/users/{ben.id}/unsuspend")).rejected(403, 0)
-    restored = (await ann.post(f"/admin/users/{ben.id}/restore")).ok()
-    assert (restored["deletion"], restored["suspension"]) == (None, None)
+    restored_user = (await ann.post(f"/admin/users/{ben.id}/restore")).ok()
+    assert (restored_user["deletion"], restored_user["suspension"]) == (None, None)
     world.clock.advance(100 * DAY_MS)
     await world.run_due_jobs()
 
@@ -216,9 +225,9 @@ async def test_a_permanent_suspension_outlives_a_canceled_deletion(world: World)
     (await ann.post(f"/admin/users/{ben.id}/suspend", json={"reason": "Spam"})).ok()
     (await ann.post(f"/admin/users/{ben.id}/delete", json={"reason": "Spam"})).ok()
 
-    restored = (await ann.post(f"/admin/users/{ben.id}/restore")).ok()
+    restored_user = (await ann.post(f"/admin/users/{ben.id}/restore")).ok()
 
-    assert restored["suspension"]["reason"] == "Spam"
+    assert restored_user["suspension"]["reason"] == "Spam"
 
 
 async def test_owners_of_guilds_cannot_be_deleted(world: World) -> None:

@@ -18,22 +18,22 @@ DAY_MS = 24 * 3_600_000
 async def announce(operator: Actor, content: str = "Maintenance tonight", **body: Any) -> dict[str, Any]:
     """Create an announcement and return it."""
     body = {"content": content, "ends_at": "2026-11-25T00:00:00Z", **body}
-    created: dict[str, Any] = (await operator.post("/admin/announcements", json=body)).ok()
-    return created
+    announcement: dict[str, Any] = (await operator.post("/admin/announcements", json=body)).ok()
+    return announcement
 
 
 async def list_shown_texts(user: Actor) -> list[str]:
     """Return the texts of the announcements that a user sees."""
-    return [entry["content"] for entry in (await user.get("/users/@me/announcements")).ok()]
+    return [announcement["content"] for announcement in (await user.get("/users/@me/announcements")).ok()]
 
 
 async def test_an_announcement_is_shown_until_its_end(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     ben = await world.user("ben")
 
-    created = await announce(ann, level="warning")
+    announcement = await announce(ann, level="warning")
 
-    assert (created["level"], created["state"], created["dismissal_count"]) == ("warning", "active", 0)
+    assert (announcement["level"], announcement["state"], announcement["dismissal_count"]) == ("warning", "active", 0)
     assert await list_shown_texts(ben) == ["Maintenance tonight"]
     world.clock.advance(10 * DAY_MS)
     assert await list_shown_texts(ben) == []
@@ -43,9 +43,9 @@ async def test_an_announcement_is_shown_until_its_end(world: World) -> None:
 async def test_an_announcement_is_not_shown_before_its_start(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
 
-    created = await announce(ann, starts_at="2026-11-22T00:00:00Z")
+    announcement = await announce(ann, starts_at="2026-11-22T00:00:00Z")
 
-    assert created["state"] == "scheduled"
+    assert announcement["state"] == "scheduled"
     assert await list_shown_texts(ann) == []
     world.clock.advance(5 * DAY_MS)
     assert await list_shown_texts(ann) == ["Maintenance tonight"]
@@ -54,10 +54,10 @@ async def test_an_announcement_is_not_shown_before_its_start(world: World) -> No
 async def test_a_dismissal_applies_to_the_account(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     ben, carol = await world.user("ben"), await world.user("carol")
-    created = await announce(ann)
+    announcement = await announce(ann)
 
     for _ in range(2):
-        assert (await ben.post(f"/users/@me/announcements/{created['id']}/dismiss")).status == 204
+        assert (await ben.post(f"/users/@me/announcements/{announcement['id']}/dismiss")).status == 204
 
     assert await list_shown_texts(ben) == []
     assert await list_shown_texts(carol) == ["Maintenance tonight"]
@@ -67,14 +67,14 @@ async def test_a_dismissal_applies_to_the_account(world: World) -> None:
 
 async def test_an_operator_ends_an_announcement(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    created = await announce(ann)
+    announcement = await announce(ann)
 
-    assert (await ann.post(f"/admin/announcements/{created['id']}/end", json={"reason": "Done"})).status == 204
+    assert (await ann.post(f"/admin/announcements/{announcement['id']}/end", json={"reason": "Done"})).status == 204
 
     assert await list_shown_texts(ann) == []
     (await ann.post("/admin/announcements/1/end")).rejected(404, 0)
-    entries = (await ann.get("/admin/audit-log", params={"target_id": created["id"]})).ok()
-    assert [(entry["action"], entry["reason"]) for entry in entries] == [
+    audit_entries = (await ann.get("/admin/audit-log", params={"target_id": announcement["id"]})).ok()
+    assert [(entry["action"], entry["reason"]) for entry in audit_entries] == [
         ("announcement.end", "Done"),
         ("announcement.create", None),
     ]
@@ -131,8 +131,10 @@ async def test_a_moderator_announces_in_the_console(world: World) -> None:
 
 async def test_commands_manage_announcements(world: World) -> None:
     assert await run_admin_command(world, "list-announcements") == "No announcements."
-    line = await run_admin_command(world, "announce", "Hello", "--until", "2026-12-01T00:00:00Z", "--level", "critical")
-    announcement_id = line.removeprefix("id: ")
+    command_output = await run_admin_command(
+        world, "announce", "Hello", "--until", "2026-12-01T00:00:00Z", "--level", "critical"
+    )
+    announcement_id = command_output.removeprefix("id: ")
     assert await list_shown_texts(await world.user()) == ["Hello"]
     assert f"{announcement_id} active critical" in await run_admin_command(world, "list-announcements")
     assert "has ended" in await run_admin_command(world, "end-announcement", announcement_id)

@@ -13,8 +13,8 @@ from tests.world import Actor, World
 
 async def search_applications(operator: Actor, **query: Any) -> list[str]:
     """Return the names of the applications that a search finds."""
-    found = (await operator.get("/admin/applications", params=query)).ok()
-    return [application["name"] for application in found]
+    found_applications = (await operator.get("/admin/applications", params=query)).ok()
+    return [application["name"] for application in found_applications]
 
 
 async def act(operator: Actor, bot: Actor, action: str, **body: Any) -> Any:
@@ -43,10 +43,18 @@ async def test_an_application_is_shown_with_its_use(world: World) -> None:
     (await bot.post(f"/applications/{bot.application_id}/commands", json=command)).ok()
     await world.bearer(await world.user(), bot.application_id, "identify")
 
-    shown = (await ann.get(f"/admin/applications/{bot.application_id}")).ok()
+    application_details = (await ann.get(f"/admin/applications/{bot.application_id}")).ok()
 
-    assert (shown["name"], shown["bot_id"], shown["disabled"]) == (bot.name, str(bot.id), None)
-    assert (shown["guild_count"], shown["command_count"], shown["token_count"]) == (1, 1, 2)
+    assert (application_details["name"], application_details["bot_id"], application_details["disabled"]) == (
+        bot.name,
+        str(bot.id),
+        None,
+    )
+    assert (
+        application_details["guild_count"],
+        application_details["command_count"],
+        application_details["token_count"],
+    ) == (1, 1, 2)
     (await ann.get("/admin/applications/1")).rejected(404, 10002)
 
 
@@ -59,9 +67,9 @@ async def test_the_tokens_of_a_disabled_application_are_refused(world: World) ->
     session = await bot.connect()
     (await game.get("/users/@me")).ok()
 
-    disabled = await act(ann, bot, "disable", reason="Spam")
+    disabled_application = await act(ann, bot, "disable", reason="Spam")
 
-    assert disabled["disabled"]["reason"] == "Spam"
+    assert disabled_application["disabled"]["reason"] == "Spam"
     assert await session.wait_closed() == 4004
     assert (await bot.get("/users/@me")).status == 401
     assert (await game.get("/users/@me")).status == 401
@@ -74,8 +82,8 @@ async def test_the_tokens_of_a_disabled_application_are_refused(world: World) ->
     (await bot.get("/users/@me")).ok()
     (await game.get("/users/@me")).ok()
     await bot.connect()
-    entries = (await ann.get("/admin/audit-log", params={"target_id": str(bot.application_id)})).ok()
-    assert [(entry["action"], entry["reason"]) for entry in entries] == [
+    audit_entries = (await ann.get("/admin/audit-log", params={"target_id": str(bot.application_id)})).ok()
+    assert [(entry["action"], entry["reason"]) for entry in audit_entries] == [
         ("application.enable", None),
         ("application.disable", "Spam"),
     ]

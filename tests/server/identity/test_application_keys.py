@@ -19,27 +19,30 @@ async def test_requests_are_signed_with_the_new_key_after_the_switch(
     owner = await sign_in_owner(world, bot)
     path = f"/applications/{bot.application_id}/key-rollover"
     await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
-    before = (await owner.get(path)).ok()
-    assert (before["next_verify_key"], before["previous_verify_key"]) == (None, None)
+    initial_rollover = (await owner.get(path)).ok()
+    assert (initial_rollover["next_verify_key"], initial_rollover["previous_verify_key"]) == (None, None)
 
-    prepared = (await owner.post(path)).ok()
+    prepared_rollover = (await owner.post(path)).ok()
     assert (await owner.post(path)).errors("application_id") == ["KEY_ROLLOVER_IN_PROGRESS"]
     await deliver_event(world, bot)
-    assert (prepared["verify_key"], receiver.invalid_signature_count) == (before["verify_key"], 0)
+    assert (prepared_rollover["verify_key"], receiver.invalid_signature_count) == (initial_rollover["verify_key"], 0)
 
-    switched = (await owner.post(f"{path}/switch", json={})).ok()
-    assert (switched["verify_key"], switched["previous_verify_key"]) == (
-        prepared["next_verify_key"],
-        before["verify_key"],
+    switched_rollover = (await owner.post(f"{path}/switch", json={})).ok()
+    assert (switched_rollover["verify_key"], switched_rollover["previous_verify_key"]) == (
+        prepared_rollover["next_verify_key"],
+        initial_rollover["verify_key"],
     )
-    receiver.use_verify_key_of(switched)
+    receiver.use_verify_key_of(switched_rollover)
     await deliver_event(world, bot)
     assert (len(receiver.events), receiver.invalid_signature_count) == (2, 0)
-    assert (await bot.get("/applications/@me")).ok()["verify_key"] == prepared["next_verify_key"]
+    assert (await bot.get("/applications/@me")).ok()["verify_key"] == prepared_rollover["next_verify_key"]
 
-    restored = (await owner.post(f"{path}/restore")).ok()
-    assert (restored["verify_key"], restored["next_verify_key"]) == (before["verify_key"], switched["verify_key"])
-    receiver.use_verify_key_of(restored)
+    restored_rollover = (await owner.post(f"{path}/restore")).ok()
+    assert (restored_rollover["verify_key"], restored_rollover["next_verify_key"]) == (
+        initial_rollover["verify_key"],
+        switched_rollover["verify_key"],
+    )
+    receiver.use_verify_key_of(restored_rollover)
     await deliver_event(world, bot)
     assert (len(receiver.events), receiver.invalid_signature_count) == (3, 0)
 
@@ -58,19 +61,22 @@ async def test_a_switch_is_scheduled_and_the_previous_key_ends(world: World) -> 
     (await owner.post(f"{path}/switch", json={})).rejected(404, 0)
     (await owner.post(f"{path}/restore")).rejected(404, 0)
     (await owner.delete(path)).rejected(404, 0)
-    prepared = (await owner.post(path)).ok()
+    prepared_rollover = (await owner.post(path)).ok()
     now_ms = world.clock.now_ms()
     for wrong_ms in (now_ms - 1, now_ms + (KEY_OVERLAP_DAYS + 1) * DAY_MS):
-        rejected = await owner.post(f"{path}/switch", json={"switch_at": codec.timestamp(wrong_ms)})
-        assert rejected.errors("switch_at") == ["KEY_SWITCH_TIME_INVALID"]
+        rejected_response = await owner.post(f"{path}/switch", json={"switch_at": codec.timestamp(wrong_ms)})
+        assert rejected_response.errors("switch_at") == ["KEY_SWITCH_TIME_INVALID"]
 
-    scheduled = (await owner.post(f"{path}/switch", json={"switch_at": codec.timestamp(now_ms + DAY_MS)})).ok()
-    assert scheduled["switch_at"] == codec.timestamp(now_ms + DAY_MS)
-    assert scheduled["verify_key"] == prepared["verify_key"]
+    scheduled_rollover = (await owner.post(f"{path}/switch", json={"switch_at": codec.timestamp(now_ms + DAY_MS)})).ok()
+    assert scheduled_rollover["switch_at"] == codec.timestamp(now_ms + DAY_MS)
+    assert scheduled_rollover["verify_key"] == prepared_rollover["verify_key"]
     await world.clock.run_for(DAY_MS + 1000)
-    switched = (await owner.get(path)).ok()
-    assert (switched["verify_key"], switched["next_verify_key"]) == (prepared["next_verify_key"], None)
-    assert switched["previous_verify_key"] == prepared["verify_key"]
+    switched_rollover = (await owner.get(path)).ok()
+    assert (switched_rollover["verify_key"], switched_rollover["next_verify_key"]) == (
+        prepared_rollover["next_verify_key"],
+        None,
+    )
+    assert switched_rollover["previous_verify_key"] == prepared_rollover["verify_key"]
     await world.clock.run_for(KEY_OVERLAP_DAYS * DAY_MS)
     assert (await owner.get(path)).ok()["previous_verify_key"] is None
     (await owner.post(f"{path}/restore")).rejected(404, 0)
@@ -86,8 +92,8 @@ async def test_the_portal_leads_through_a_rollover(world: World) -> None:
 
     page = await browser.submit(page, "Prepare a new key")
     assert "It is not used yet." in page.text
-    wrong = await browser.submit(page, "Switch", switch_at="2100-01-01T00:00")
-    assert 'id="error-switch_at"' in wrong.body
+    error_page = await browser.submit(page, "Switch", switch_at="2100-01-01T00:00")
+    assert 'id="error-switch_at"' in error_page.body
     page = await browser.submit(page, "Switch", switch_at="")
     assert "Requests are now signed with the new key." in page.text
     page = await browser.submit(page, "Switch back")

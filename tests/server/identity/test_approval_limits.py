@@ -50,8 +50,12 @@ async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_
     if is_enforced:
         assert (response.json["retry_after"], response.json["global"]) == (7200.0, False)
         assert (response.headers["X-RateLimit-Scope"], response.headers["Retry-After"]) == ("shared", "7200")
-    (entry,) = [hit for hit in capped_world.app.rate_limits.report() if hit.scope == "approval"]
-    assert (entry.name, entry.caller, entry.refused) == ("edit_lobby_channel_link", str(game.id), is_enforced)
+    (limit_report,) = [hit for hit in capped_world.app.rate_limits.report() if hit.scope == "approval"]
+    assert (limit_report.name, limit_report.caller, limit_report.refused) == (
+        "edit_lobby_channel_link",
+        str(game.id),
+        is_enforced,
+    )
     capped_world.clock.advance(7_200_000)
     (await (await game.add_player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
     # The first lobby has expired, so another one shows that requests are accepted again.
@@ -70,7 +74,7 @@ def test_caps_are_off_by_default_and_reported_in_a_rehearsal() -> None:
 
 
 def test_each_route_of_the_table_has_its_cap() -> None:
-    caps = {
+    approval_limits = {
         (operation.method, operation.path): operation.unapproved_calls_max
         for module in (lobbies, user_messages)
         for _, operation in operations_of(module)
@@ -78,7 +82,7 @@ def test_each_route_of_the_table_has_its_cap() -> None:
     }
 
     lobby_path = "/lobbies/{lobby_id}"
-    assert caps == {
+    assert approval_limits == {
         # The rows of the table in spec/sdk.md#16.
         ("POST", "/lobbies"): 100,
         ("PUT", "/lobbies"): 100,

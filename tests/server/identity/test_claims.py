@@ -17,18 +17,18 @@ async def import_guild(world: World, tmp_path: Path) -> tuple[Actor, int, dict[s
     await fill_guild(world, guild)
     await export_archive(world, guild.id, tmp_path / "guild.zip")
     owner = await world.user("mover")
-    summary = await Importer(world.app, ArchiveSource(tmp_path / "guild.zip"), owner.id).run()
-    claims = await world.write(lambda call: list(imports.claims.list_open(call.tx, summary.guild_id)))
-    return owner, summary.guild_id, {claim.username: claim.code for claim in claims}
+    import_summary = await Importer(world.app, ArchiveSource(tmp_path / "guild.zip"), owner.id).run()
+    claims = await world.write(lambda call: list(imports.claims.list_open(call.tx, import_summary.guild_id)))
+    return owner, import_summary.guild_id, {claim.username: claim.code for claim in claims}
 
 
 async def list_messages(owner: Actor, guild_id: int) -> list[Any]:
     """Return the messages of #general and of #paintings."""
-    found: list[Any] = []
+    messages: list[Any] = []
     for channel in (await owner.get(f"/guilds/{guild_id}/channels")).ok():
         if channel["name"] in ("general", "paintings"):
-            found += (await owner.get(f"/channels/{channel['id']}/messages?limit=100")).ok()
-    return found
+            messages += (await owner.get(f"/channels/{channel['id']}/messages?limit=100")).ok()
+    return messages
 
 
 async def find_claim(world: World, guild_id: int) -> tuple[int, str]:
@@ -49,9 +49,11 @@ async def test_a_claim_gives_a_user_the_membership_and_the_messages(world: World
     bob = await world.user("realbob")
     session = await bob.connect()
 
-    claimed = (await bob.post("/users/@me/placeholders", json={"code": code.lower().replace("-", " ")})).ok()
+    claimed_placeholder = (
+        await bob.post("/users/@me/placeholders", json={"code": code.lower().replace("-", " ")})
+    ).ok()
 
-    assert (claimed["guild_id"], claimed["user_id"]) == (str(guild_id), str(placeholder_id))
+    assert (claimed_placeholder["guild_id"], claimed_placeholder["user_id"]) == (str(guild_id), str(placeholder_id))
     assert (await session.next("GUILD_CREATE"))["id"] == str(guild_id)
     member = (await owner.get(f"/guilds/{guild_id}/members/{bob.id}")).ok()
     assert (member["nick"], len(member["roles"])) == ("Bobby", 1)
@@ -88,10 +90,10 @@ async def test_a_code_works_once_and_only_if_it_is_valid(world: World, tmp_path:
 
     (await bob.post("/users/@me/placeholders", json={"code": code})).ok()
 
-    again = await eve.post("/users/@me/placeholders", json={"code": code})
-    assert again.errors("code") == ["CLAIM_CODE_USED"]
-    wrong = await eve.post("/users/@me/placeholders", json={"code": "AAAAAA-AAAAAA-AAAAAA-AAAAAA"})
-    assert wrong.errors("code") == ["CLAIM_CODE_INVALID"]
+    second_response = await eve.post("/users/@me/placeholders", json={"code": code})
+    assert second_response.errors("code") == ["CLAIM_CODE_USED"]
+    error_response = await eve.post("/users/@me/placeholders", json={"code": "AAAAAA-AAAAAA-AAAAAA-AAAAAA"})
+    assert error_response.errors("code") == ["CLAIM_CODE_INVALID"]
     assert (await eve.post("/users/@me/placeholders", json={"code": ""})).errors("code") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await eve.get("/users/@me/guilds")).ok() == []
 
@@ -109,12 +111,12 @@ async def test_administrators_list_unclaimed_accounts_in_pages(world: World, tmp
     owner, guild_id, codes = await import_guild(world, tmp_path)
     path = f"/guilds/{guild_id}/placeholders"
 
-    listed = (await owner.get(path)).ok()
+    placeholders = (await owner.get(path)).ok()
 
-    assert {account["username"]: account["code"] for account in listed} == codes
-    first = (await owner.get(path, params={"limit": "1"})).ok()
-    following = (await owner.get(path, params={"after": first[0]["user_id"]})).ok()
-    assert first + following == listed
+    assert {account["username"]: account["code"] for account in placeholders} == codes
+    first_page = (await owner.get(path, params={"limit": "1"})).ok()
+    second_page = (await owner.get(path, params={"after": first_page[0]["user_id"]})).ok()
+    assert first_page + second_page == placeholders
     _, code = await find_claim(world, guild_id)
     bob = await world.user("realbob")
     (await bob.get(path)).rejected(403, 50001)
@@ -145,7 +147,7 @@ async def test_an_imported_guild_has_no_features_that_operators_grant(world: Wor
     await export_archive(world, guild.id, tmp_path / "guild.zip")
     owner = await world.user("mover")
 
-    summary = await Importer(world.app, ArchiveSource(tmp_path / "guild.zip"), owner.id).run()
+    import_summary = await Importer(world.app, ArchiveSource(tmp_path / "guild.zip"), owner.id).run()
 
-    imported = (await owner.get(f"/guilds/{summary.guild_id}")).ok()
+    imported = (await owner.get(f"/guilds/{import_summary.guild_id}")).ok()
     assert (imported["features"], imported["premium_tier"]) == (["INVITES_DISABLED"], 0)

@@ -25,9 +25,9 @@ async def test_a_user_adds_updates_and_removes_a_connection(world: World) -> Non
     alice = await world.user()
     path = "/users/@me/connections/twitch/1234"
 
-    created = (await alice.put(path, json={"name": "alice_plays", "visibility": 1})).ok()
+    created_connection = (await alice.put(path, json={"name": "alice_plays", "visibility": 1})).ok()
 
-    assert created == {
+    assert created_connection == {
         "id": "1234",
         "name": "alice_plays",
         "type": "twitch",
@@ -37,9 +37,9 @@ async def test_a_user_adds_updates_and_removes_a_connection(world: World) -> Non
         "two_way_link": False,
         "visibility": 1,
     }
-    assert (await alice.get("/users/@me/connections")).ok() == [created]
-    updated = (await alice.put(path, json={"show_activity": True})).ok()
-    assert updated == created | {"show_activity": True}
+    assert (await alice.get("/users/@me/connections")).ok() == [created_connection]
+    updated_connection = (await alice.put(path, json={"show_activity": True})).ok()
+    assert updated_connection == created_connection | {"show_activity": True}
     assert (await alice.delete(path)).status == 204
     assert await list_connection_ids(alice) == []
     (await alice.delete(path)).rejected(404, 10001)
@@ -131,19 +131,19 @@ async def test_adopting_a_guild_tag_publishes_events(world: World) -> None:
     bot_session, alice_session = await bot.connect(), await alice.connect()
     profile = (await alice.get(f"/guilds/{guild.id}/profile")).ok()
 
-    me = (await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
+    own_user = (await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
 
-    expected = {
+    expected_tag = {
         "identity_guild_id": str(guild.id),
         "identity_enabled": True,
         "tag": "HUBB",
         "badge": profile["badge"],
     }
-    assert me["primary_guild"] == expected
-    assert (await alice_session.next("USER_UPDATE"))["primary_guild"] == expected
-    assert (await bot_session.next("GUILD_MEMBER_UPDATE"))["user"]["primary_guild"] == expected
-    assert (await bot.get(f"/users/{alice.id}")).ok()["primary_guild"] == expected
-    assert (await guild.send_message(alice))["author"]["primary_guild"] == expected
+    assert own_user["primary_guild"] == expected_tag
+    assert (await alice_session.next("USER_UPDATE"))["primary_guild"] == expected_tag
+    assert (await bot_session.next("GUILD_MEMBER_UPDATE"))["user"]["primary_guild"] == expected_tag
+    assert (await bot.get(f"/users/{alice.id}")).ok()["primary_guild"] == expected_tag
+    assert (await guild.send_message(alice))["author"]["primary_guild"] == expected_tag
     async with world.client.get(f"{world.url}/cdn/guild-tag-badges/{guild.id}/{profile['badge']}.png") as response:
         assert response.status == 200
 
@@ -165,13 +165,13 @@ async def test_a_tag_is_removed_by_the_user_or_with_the_membership(world: World)
 
     session = await bob.connect()
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{bob.id}")).ok()
-    cleared = {"identity_guild_id": None, "identity_enabled": None, "tag": None, "badge": None}
-    assert (await session.next("USER_UPDATE"))["primary_guild"] == cleared
-    assert (await bob.get("/users/@me")).ok()["primary_guild"] == cleared
+    cleared_tag = {"identity_guild_id": None, "identity_enabled": None, "tag": None, "badge": None}
+    assert (await session.next("USER_UPDATE"))["primary_guild"] == cleared_tag
+    assert (await bob.get("/users/@me")).ok()["primary_guild"] == cleared_tag
 
     session = await carol.connect()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    assert (await session.next("USER_UPDATE"))["primary_guild"] == cleared
+    assert (await session.next("USER_UPDATE"))["primary_guild"] == cleared_tag
 
 
 async def test_members_with_the_tag_receive_its_changes(world: World) -> None:

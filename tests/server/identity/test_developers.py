@@ -48,8 +48,8 @@ async def operated_world(store_config: Config, response_monitor: ResponseMonitor
 
 async def create_application(owner: Actor, name: str = "My game") -> str:
     """Create an application and return its ID."""
-    created = (await owner.post("/applications", json={"name": name})).ok()
-    application_id: str = created["id"]
+    created_application = (await owner.post("/applications", json={"name": name})).ok()
+    application_id: str = created_application["id"]
     return application_id
 
 
@@ -71,12 +71,12 @@ async def test_a_user_creates_and_lists_an_application(world: World) -> None:
     response = await alice.post("/applications", json={"name": "  My   game "})
 
     assert response.status == 201
-    created = response.ok()
-    assert created["name"] == "My game"
-    assert created["owner"]["id"] == str(alice.id)
-    assert "bot" not in created
-    assert [application["id"] for application in (await alice.get("/applications")).ok()] == [created["id"]]
-    assert (await alice.get(f"/applications/{created['id']}")).ok() == created
+    created_application = response.ok()
+    assert created_application["name"] == "My game"
+    assert created_application["owner"]["id"] == str(alice.id)
+    assert "bot" not in created_application
+    assert [application["id"] for application in (await alice.get("/applications")).ok()] == [created_application["id"]]
+    assert (await alice.get(f"/applications/{created_application['id']}")).ok() == created_application
     assert (await bob.get("/applications")).ok() == []
     (await (await world.bot()).get("/applications")).rejected(403, 20001)
 
@@ -317,8 +317,8 @@ async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(wo
     assert (await bob.get("/oauth2/tokens")).ok() == []
     assert (await alice.get("/applications")).ok() == []
     # The messages of the bot stay.
-    history = (await bob.get(f"/channels/{guild.general}/messages")).ok()
-    assert message["id"] in [entry["id"] for entry in history]
+    messages = (await bob.get(f"/channels/{guild.general}/messages")).ok()
+    assert message["id"] in [listed_message["id"] for listed_message in messages]
 
 
 async def test_deleting_an_application_removes_a_commands_only_installation(world: World) -> None:
@@ -449,9 +449,9 @@ async def test_accepting_the_social_layer_terms_unlocks_its_scopes(world: World)
     assert (await bob.get(authorize_path)).json["error"] == "invalid_scope"
 
     body = {"accept_social_layer_terms": True}
-    updated = (await alice.patch(f"/applications/{application_id}", json=body)).ok()
+    updated_application = (await alice.patch(f"/applications/{application_id}", json=body)).ok()
 
-    assert updated["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
+    assert updated_application["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
     (await bob.get(authorize_path)).ok()
     approvals = (await alice.get(f"/applications/{application_id}/approvals")).ok()
     assert state_of(approvals, "relationships.read") == "open"
@@ -654,11 +654,13 @@ async def test_testers_are_invited_accept_and_are_removed(world: World) -> None:
     assert own_invitation.errors("username") == ["TESTER_IS_OWNER"]
 
     invitations = (await bob.get("/users/@me/testing")).ok()
-    assert [(entry["application"]["id"], entry["state"]) for entry in invitations] == [(application_id, TESTER_INVITED)]
+    assert [(invitation["application"]["id"], invitation["state"]) for invitation in invitations] == [
+        (application_id, TESTER_INVITED)
+    ]
     assert not await world.write(lambda call: applications.testers.is_tester(call.tx, int(application_id), bob.id))
     (await bob.put(f"/users/@me/testing/{application_id}")).ok()
     assert await world.write(lambda call: applications.testers.is_tester(call.tx, int(application_id), bob.id))
-    assert [entry["state"] for entry in (await alice.get(path)).ok()] == [TESTER_ACCEPTED]
+    assert [invitation["state"] for invitation in (await alice.get(path)).ok()] == [TESTER_ACCEPTED]
 
     (await alice.delete(f"{path}/{bob.id}")).ok()
     (await alice.delete(f"{path}/{bob.id}")).rejected(404, 10013)
@@ -752,22 +754,22 @@ async def test_rich_presence_assets_are_identified_by_their_name(world: World) -
     application_id = await create_application(alice)
     path = f"/oauth2/applications/{application_id}/assets"
 
-    created = (await alice.post(path, json={"name": "Big_Castle", "image": data_uri(png())})).ok()
+    created_asset = (await alice.post(path, json={"name": "Big_Castle", "image": data_uri(png())})).ok()
 
-    assert (created["name"], created["type"]) == ("big_castle", 2)
-    assert (await world.request("GET", path)).ok() == [created]
-    image = await world.request("GET", f"{world.url}/cdn/app-assets/{application_id}/{created['id']}.png?size=16")
+    assert (created_asset["name"], created_asset["type"]) == ("big_castle", 2)
+    assert (await world.request("GET", path)).ok() == [created_asset]
+    image = await world.request("GET", f"{world.url}/cdn/app-assets/{application_id}/{created_asset['id']}.png?size=16")
     assert image.headers["Content-Type"] == "image/png"
-    duplicate = await alice.post(path, json={"name": "BIG_castle", "image": data_uri(png())})
-    assert duplicate.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
+    duplicate_response = await alice.post(path, json={"name": "BIG_castle", "image": data_uri(png())})
+    assert duplicate_response.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
     assert (await alice.post(path, json={"name": " ", "image": data_uri(png())})).errors("name") == [
         "BASE_TYPE_REQUIRED"
     ]
     assert (await alice.post(path, json={"name": "x", "image": "data:text/plain,x"})).errors("image")
 
-    (await alice.delete(f"{path}/{created['id']}")).ok()
-    (await alice.delete(f"{path}/{created['id']}")).rejected(404, 10021)
-    deleted_image = await world.request("GET", f"{world.url}/cdn/app-assets/{application_id}/{created['id']}.png")
+    (await alice.delete(f"{path}/{created_asset['id']}")).ok()
+    (await alice.delete(f"{path}/{created_asset['id']}")).rejected(404, 10021)
+    deleted_image = await world.request("GET", f"{world.url}/cdn/app-assets/{application_id}/{created_asset['id']}.png")
     assert deleted_image.status == 404
     (await world.request("GET", "/oauth2/applications/1/assets")).rejected(404, 10002)
 

@@ -45,8 +45,8 @@ async def test_registration_is_switched_off_and_on(world: World) -> None:
 
     await switch_on(ann, "registration")
     (await world.request("POST", "/auth/register", json=body)).ok()
-    entries = (await ann.get("/admin/audit-log")).ok()
-    assert [(entry["action"], entry["target_name"], entry["reason"]) for entry in entries[:2]] == [
+    audit_entries = (await ann.get("/admin/audit-log")).ok()
+    assert [(entry["action"], entry["target_name"], entry["reason"]) for entry in audit_entries[:2]] == [
         ("feature.switch_on", "registration", None),
         ("feature.switch_off", "registration", "Spam"),
     ]
@@ -118,9 +118,9 @@ async def test_browsers_cannot_subscribe_while_push_is_off(world: World) -> None
 
 async def test_features_are_public_and_only_owners_switch_them(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    listed = (await world.request("GET", "/features")).ok()
+    listed_features = (await world.request("GET", "/features")).ok()
 
-    assert {feature["name"] for feature in listed} == {
+    assert {feature["name"] for feature in listed_features} == {
         "registration",
         "guild_creation",
         "uploads",
@@ -129,7 +129,7 @@ async def test_features_are_public_and_only_owners_switch_them(world: World) -> 
         "push",
         "link_previews",
     }
-    assert all(feature["enabled"] for feature in listed)
+    assert all(feature["enabled"] for feature in listed_features)
     (await ann.get("/admin/features")).ok()
     (await ann.request("PUT", "/admin/features/uploads", json={"enabled": False})).rejected(403, 0)
     (await (await world.user()).get("/admin/features")).rejected(403, 0)

@@ -70,14 +70,14 @@ async def log_in_with_passkey(world: World, authenticator: Authenticator) -> Api
 
 async def link_provider(user: Actor, provider: OpenIdProvider) -> None:
     body = {"provider_id": "work", "password": PASSWORD}
-    start = (await user.post("/users/@me/login-identities/start", json=body)).ok()
-    body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    login_start = (await user.post("/users/@me/login-identities/start", json=body)).ok()
+    body = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
     (await user.post("/users/@me/login-identities", json=body)).ok()
 
 
 async def log_in_at_provider(world: World, provider: OpenIdProvider) -> Any:
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    body = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
     return (await world.request("POST", "/auth/providers/login", json=body)).ok()
 
 
@@ -156,9 +156,9 @@ async def test_a_login_with_a_trusted_address_removes_the_credentials_of_another
     (await mail_world.request("POST", "/auth/verify", json={"token": token})).ok()
     authenticator = await add_passkey(attacker)
 
-    result = await log_in_at_provider(mail_world, provider)
+    login_result = await log_in_at_provider(mail_world, provider)
 
-    assert result["user_id"] == str(attacker.id)
+    assert login_result["user_id"] == str(attacker.id)
     (await attacker.get("/users/@me")).rejected(401, 0)
     assert (await log_in(mail_world, "attacker")).errors("login") == ["INVALID_LOGIN"]
     assert (await log_in_with_passkey(mail_world, authenticator)).status == 400

@@ -31,14 +31,14 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
     )
     assert (tokens["refresh_token"], response.headers["Cache-Control"]) == (None, "no-store")
     player = await create_bearer(client, tokens["access_token"])
-    me = (await player.get("/users/@me")).ok()
-    assert me["global_name"] == "Hero One"
-    assert me["flags"] & PROVISIONAL
-    assert me["public_flags"] & PROVISIONAL
-    assert me["username"].startswith("provisional_")
+    own_user = (await player.get("/users/@me")).ok()
+    assert own_user["global_name"] == "Hero One"
+    assert own_user["flags"] & PROVISIONAL
+    assert own_user["public_flags"] & PROVISIONAL
+    assert own_user["username"].startswith("provisional_")
     keys = KeySet.import_key_set((await world.request("GET", "/oauth2/keys")).ok())
     claims = jwt.decode(tokens["id_token"], keys).claims
-    assert (claims["sub"], claims["aud"]) == (me["id"], str(client.id))
+    assert (claims["sub"], claims["aud"]) == (own_user["id"], str(client.id))
 
 
 async def test_the_same_external_id_maps_to_the_same_account(world: World) -> None:
@@ -110,8 +110,8 @@ async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest
 
     players = [await create_provisional_player(client, name) for name in ("hero-1", "hero-2")]
 
-    first, second = [(await player.get("/users/@me")).ok()["username"] for player in players]
-    assert first != second
+    first_name, second_name = [(await player.get("/users/@me")).ok()["username"] for player in players]
+    assert first_name != second_name
     assert next(random_bytes, None) is None
 
 
@@ -164,14 +164,14 @@ async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
     player = await create_provisional_player(client, "hero/1 é")
     path = f"/applications/{client.id}/users/{player.id}/identities/hero%2F1%20%C3%A9/profile"
 
-    initial = (await client.bot.get(path)).ok()
-    changed = (await client.bot.patch(path, json={"username": "Hero", "metadata": {"level": "7"}})).ok()
+    initial_profile = (await client.bot.get(path)).ok()
+    changed_profile = (await client.bot.patch(path, json={"username": "Hero", "metadata": {"level": "7"}})).ok()
 
     external_id = {"provider_type": "PLATFORM_BOT", "provider_id": None, "provider_issued_user_id": "hero/1 é"}
-    assert initial == {"username": None, "metadata": {}, "external_id": external_id}
-    assert changed == {"username": "Hero", "metadata": {"level": "7"}, "external_id": external_id}
-    assert (await client.bot.patch(path, json={})).ok() == changed
-    assert (await client.bot.patch(path, json={"metadata": None, "username": None})).ok() == initial
+    assert initial_profile == {"username": None, "metadata": {}, "external_id": external_id}
+    assert changed_profile == {"username": "Hero", "metadata": {"level": "7"}, "external_id": external_id}
+    assert (await client.bot.patch(path, json={})).ok() == changed_profile
+    assert (await client.bot.patch(path, json={"metadata": None, "username": None})).ok() == initial_profile
 
 
 async def test_a_profile_is_limited_in_size_and_accessible_only_to_its_application(world: World) -> None:

@@ -262,8 +262,8 @@ async def test_a_player_gets_an_access_token_with_an_id_token(any_issuer_world: 
     second_tokens = (await request_token(client, issuer.sign_token("ada", aud=["other", "game"]))).ok()
 
     player = await create_bearer(client, tokens["access_token"])
-    me = (await player.get("/users/@me")).ok()
-    assert me["global_name"] == "Ada"
+    own_user = (await player.get("/users/@me")).ok()
+    assert own_user["global_name"] == "Ada"
     assert (await create_bearer(client, second_tokens["access_token"])).id == player.id
     (identity,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
     assert identity["external_user_id"] == "ada"
@@ -349,12 +349,12 @@ async def test_only_a_confidential_client_gets_a_refresh_token(any_issuer_world:
     tokens = (await request_token(client, issuer.sign_token())).ok()
     assert (await request_token(public_client, issuer.sign_token())).ok()["refresh_token"] is None
 
-    refreshed = (await client.refresh(tokens["refresh_token"])).ok()
-    assert (refreshed["scope"], tokens["scope"]) == ("openid sdk.social_layer",) * 2
+    refreshed_tokens = (await client.refresh(tokens["refresh_token"])).ok()
+    assert (refreshed_tokens["scope"], tokens["scope"]) == ("openid sdk.social_layer",) * 2
     # A refresh that requests the scope of the last response does not reduce the permissions.
-    refreshed = (await client.refresh(refreshed["refresh_token"], scope=refreshed["scope"])).ok()
-    assert refreshed["scope"] == tokens["scope"]
-    player = await create_bearer(client, refreshed["access_token"])
+    refreshed_tokens = (await client.refresh(refreshed_tokens["refresh_token"], scope=refreshed_tokens["scope"])).ok()
+    assert refreshed_tokens["scope"] == tokens["scope"]
+    player = await create_bearer(client, refreshed_tokens["access_token"])
     assert player.id
     assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"
 

@@ -31,10 +31,14 @@ async def test_owners_publish_versions_that_everyone_can_read(world: World) -> N
 
     document = (await world.request("GET", "/documents/terms")).ok()
     assert (document["kind"], document["version"], document["content"]) == ("terms", 2, "Be kind.")
-    [listed] = (await world.request("GET", "/documents")).ok()
-    assert (listed["kind"], listed["version"]) == ("terms", 2)
-    [entry, *_] = (await owner.get("/admin/audit-log")).ok()
-    assert (entry["action"], entry["target_name"], entry["detail"]) == ("document.publish", "terms", "version 2")
+    [listed_document] = (await world.request("GET", "/documents")).ok()
+    assert (listed_document["kind"], listed_document["version"]) == ("terms", 2)
+    [audit_entry, *_] = (await owner.get("/admin/audit-log")).ok()
+    assert (audit_entry["action"], audit_entry["target_name"], audit_entry["detail"]) == (
+        "document.publish",
+        "terms",
+        "version 2",
+    )
 
 
 async def test_only_owners_publish_documents(world: World) -> None:
@@ -60,8 +64,11 @@ async def test_a_registration_accepts_the_current_versions(world: World) -> None
 
     mary = Actor(world, int(session["user_id"]), session["token"], "mary")
     assert (await mary.get("/users/@me/documents")).ok() == []
-    exported = (await mary.get("/users/@me/harvest")).ok()["records"]["accepted_documents"]
-    assert [(entry["kind"], entry["version"]) for entry in exported] == [("privacy", 1), ("terms", 1)]
+    exported_acceptances = (await mary.get("/users/@me/harvest")).ok()["records"]["accepted_documents"]
+    assert [(acceptance["kind"], acceptance["version"]) for acceptance in exported_acceptances] == [
+        ("privacy", 1),
+        ("terms", 1),
+    ]
 
 
 async def test_existing_users_accept_a_new_version_unless_it_is_a_correction(world: World) -> None:
@@ -101,21 +108,28 @@ async def test_the_command_line_publishes_a_file(world: World, tmp_path: Path) -
 
 async def test_documents_are_rendered_without_markup_of_their_text(world: World) -> None:
     owner = await create_operator(world, "olga")
-    text = (
+    document_text = (
         f"{TERMS}\n\n<script>alert(1)</script> <b>x</b>\n\n1. one\n2. two\n\n"
         "[bad](javascript:alert(1)) [worse](<data:text/html,x>) ![image](https://tracker.example/x.png)\n\n"
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode <i>\n```\n"
     )
-    await publish(owner, content=text)
+    await publish(owner, content=document_text)
 
     page = await Browser(world).open("/terms")
 
     assert page.status == 200
-    for part in ("<h2>Rules</h2>", "<em>kind</em>", "<strong>fair</strong>", "<li>", "<table>", "code &lt;i&gt;"):
-        assert part in page.body
+    for html_fragment in (
+        "<h2>Rules</h2>",
+        "<em>kind</em>",
+        "<strong>fair</strong>",
+        "<li>",
+        "<table>",
+        "code &lt;i&gt;",
+    ):
+        assert html_fragment in page.body
     assert ("us", "mailto:us@example.org") in page.links
-    for part in ("<script>alert", "<b>x", 'href="javascript', 'href="data', '<img src="https://tracker'):
-        assert part not in page.body
+    for html_fragment in ("<script>alert", "<b>x", 'href="javascript', 'href="data', '<img src="https://tracker'):
+        assert html_fragment not in page.body
     assert (await Browser(world).open("/privacy")).status == 404
 
 
@@ -125,9 +139,9 @@ async def test_the_registration_page_asks_to_accept_documents(world: World) -> N
 
     page = await browser.open("/register")
     assert ("Terms of use", "/terms") in page.links
-    wrong = await browser.submit(page, "Create account", username="mary", password=PASSWORD)
-    assert 'id="error-accepted"' in wrong.body
-    await browser.submit(wrong, "Create account", username="mary", password=PASSWORD, accepted="1")
+    error_page = await browser.submit(page, "Create account", username="mary", password=PASSWORD)
+    assert 'id="error-accepted"' in error_page.body
+    await browser.submit(error_page, "Create account", username="mary", password=PASSWORD, accepted="1")
 
     assert browser.history[-1].url == "/app"
 
@@ -140,11 +154,12 @@ async def test_a_login_asks_to_accept_a_new_version(world: World) -> None:
     assert ("Terms of use", "/terms") in (await browser.open("/login")).links
     page = await browser.log_in("alice", path="/login?next=/settings/apps")
     assert "Read and accept them to continue." in page.text
-    done = await browser.submit(page, "Accept", follows_redirects=False)
-    assert done.location == "/settings/apps"
-    again = Browser(world)
+    result_page = await browser.submit(page, "Accept", follows_redirects=False)
+    assert result_page.location == "/settings/apps"
+    second_browser = Browser(world)
     assert (
-        "Read and accept them to continue." not in (await again.log_in("alice", path="/login?next=/settings/apps")).text
+        "Read and accept them to continue."
+        not in (await second_browser.log_in("alice", path="/login?next=/settings/apps")).text
     )
 
 
@@ -157,8 +172,8 @@ async def test_the_chat_client_asks_to_accept_a_new_version(world: World) -> Non
 
     redirect = await browser.request("GET", "/app/channels/@me/123?q=1")
     assert redirect.location == "/documents/accept?next=/app/channels/%40me/123%3Fq%3D1"
-    done = await browser.submit(await browser.open(redirect.location), "Accept", follows_redirects=False)
-    assert done.location == "/app/channels/@me/123?q=1"
+    result_page = await browser.submit(await browser.open(redirect.location), "Accept", follows_redirects=False)
+    assert result_page.location == "/app/channels/@me/123?q=1"
     assert (await browser.request("GET", "/app")).status == 200
 
 
@@ -167,8 +182,8 @@ async def test_owners_edit_documents_in_the_console(world: World) -> None:
     console.sign_in_as(await create_operator(world, "olga"))
 
     page = await console.open("/admin/documents/terms")
-    done = await console.submit(page, "Publish", content="Be kind.")
-    assert "Document published." in done.text
-    assert "Version 1" in done.text
+    result_page = await console.submit(page, "Publish", content="Be kind.")
+    assert "Document published." in result_page.text
+    assert "Version 1" in result_page.text
     assert "Be kind." in (await console.open("/admin/documents/terms")).body
     assert "Be kind." in (await console.open("/terms")).text

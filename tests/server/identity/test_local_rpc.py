@@ -12,9 +12,9 @@ from tests.world import Actor, World
 async def test_application_rpc_data_is_public(world: World) -> None:
     game = await oauth.create_application(world, name="Puddle")
 
-    data = (await world.request("GET", f"/applications/{game.id}/rpc")).ok()
+    rpc_application = (await world.request("GET", f"/applications/{game.id}/rpc")).ok()
 
-    assert data == {
+    assert rpc_application == {
         "id": str(game.id),
         "name": "Puddle",
         "icon": None,
@@ -25,7 +25,7 @@ async def test_application_rpc_data_is_public(world: World) -> None:
         "activity_types": [0, 2, 3, 5],
         "premium_type_scope": "identify.premium",
     }
-    assert (await game.owner.get(f"/applications/{game.id}/rpc")).ok() == data
+    assert (await game.owner.get(f"/applications/{game.id}/rpc")).ok() == rpc_application
     (await world.request("GET", "/applications/5/rpc")).rejected(404, 10002)
 
 

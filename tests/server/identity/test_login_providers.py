@@ -42,10 +42,10 @@ async def start_world(
 
 async def complete_login(world: World, provider: OpenIdProvider, **changes: str) -> ApiResponse:
     """Log in at the provider and return the response of the platform; `changes` replace fields of the request."""
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    parameters = await provider.authorize(start["url"])
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    parameters = await provider.authorize(login_start["url"])
     return await world.request(
-        "POST", "/auth/providers/login", json={"ticket": start["ticket"], **parameters, **changes}
+        "POST", "/auth/providers/login", json={"ticket": login_start["ticket"], **parameters, **changes}
     )
 
 
@@ -60,9 +60,9 @@ async def register_at_provider(world: World, provider: OpenIdProvider, username:
 async def link_identity(user: Actor, provider: OpenIdProvider, **fields: Any) -> ApiResponse:
     """Link the user of the provider to an account and return the response."""
     body = {"provider_id": "work", "password": PASSWORD, **fields}
-    start = (await user.post("/users/@me/login-identities/start", json=body)).ok()
-    parameters = await provider.authorize(start["url"])
-    return await user.post("/users/@me/login-identities", json={"ticket": start["ticket"], **parameters})
+    login_start = (await user.post("/users/@me/login-identities/start", json=body)).ok()
+    parameters = await provider.authorize(login_start["url"])
+    return await user.post("/users/@me/login-identities", json={"ticket": login_start["ticket"], **parameters})
 
 
 async def confirm_email(world: World, user: Actor, email: str = "mary@example.org") -> None:
@@ -88,12 +88,12 @@ async def test_a_user_of_a_provider_registers_with_a_chosen_username_and_logs_in
     assert (registration["username"], registration["global_name"]) == ("mary.stone", "Mary Stone")
     body = {"ticket": registration["ticket"], "username": "mary", "global_name": "Mary"}
     session = (await world.request("POST", "/auth/providers/register", json=body)).ok()
-    again = (await complete_login(world, provider)).ok()
+    second_login = (await complete_login(world, provider)).ok()
 
-    assert again["user_id"] == session["user_id"]
-    assert again["registration"] is None
-    me = (await world.request("GET", "/users/@me", headers={"Authorization": again["token"]})).ok()
-    assert (me["username"], me["global_name"], me["email"], me["verified"]) == (
+    assert second_login["user_id"] == session["user_id"]
+    assert second_login["registration"] is None
+    own_user = (await world.request("GET", "/users/@me", headers={"Authorization": second_login["token"]})).ok()
+    assert (own_user["username"], own_user["global_name"], own_user["email"], own_user["verified"]) == (
         "mary",
         "Mary",
         "mary@example.org",
@@ -112,13 +112,13 @@ async def test_the_login_uses_pkce_state_nonce_and_the_client_secret(
     start_world: StartWorld, provider: OpenIdProvider
 ) -> None:
     world = await start_world()
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    query = dict(parse_qsl(urlsplit(start["url"]).query))
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    query = dict(parse_qsl(urlsplit(login_start["url"]).query))
 
     assert query["redirect_uri"] == f"{world.url}/login/callback/work"
     assert query["scope"] == "openid profile email"
     assert query["code_challenge_method"] == "S256"
-    assert len({query["state"], query["nonce"], query["code_challenge"], start["ticket"]}) == 4
+    assert len({query["state"], query["nonce"], query["code_challenge"], login_start["ticket"]}) == 4
     (await complete_login(world, provider)).ok()
     headers, form = provider.token_requests[-1]
     assert headers["Authorization"].startswith("Basic ")
@@ -208,8 +208,10 @@ async def test_a_token_without_a_signature_or_with_a_shared_secret_is_rejected(
         "iat": NOW_MS // 1000,
         "exp": NOW_MS // 1000 + 60,
     }
-    parts = [base64.urlsafe_b64encode(codec.encode(part)).rstrip(b"=").decode() for part in ({"alg": "none"}, claims)]
-    provider.id_token = f"{parts[0]}.{parts[1]}."
+    token_segments = [
+        base64.urlsafe_b64encode(codec.encode(segment)).rstrip(b"=").decode() for segment in ({"alg": "none"}, claims)
+    ]
+    provider.id_token = f"{token_segments[0]}.{token_segments[1]}."
     assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
     provider.id_token = None
@@ -242,10 +244,12 @@ async def test_the_issuer_is_optional_unless_the_provider_announces_it(
     start_world: StartWorld, provider: OpenIdProvider
 ) -> None:
     world = await start_world()
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    parameters = await provider.authorize(start["url"])
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    parameters = await provider.authorize(login_start["url"])
     del parameters["iss"]
-    response = await world.request("POST", "/auth/providers/login", json={"ticket": start["ticket"], **parameters})
+    response = await world.request(
+        "POST", "/auth/providers/login", json={"ticket": login_start["ticket"], **parameters}
+    )
     assert response.errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
     provider.discovery_overrides["authorization_response_iss_parameter_supported"] = False
@@ -256,28 +260,28 @@ async def test_the_issuer_is_optional_unless_the_provider_announces_it(
 async def test_a_provider_does_not_obtain_the_code_of_another_one(
     store_config: Config, provider: OpenIdProvider
 ) -> None:
-    evil = OpenIdProvider()
-    await evil.open()
+    evil_provider = OpenIdProvider()
+    await evil_provider.open()
     # Without the parameter `iss`, the redirect URI alone identifies the provider.
     provider.discovery_overrides["authorization_response_iss_parameter_supported"] = False
-    evil.discovery_overrides["authorization_response_iss_parameter_supported"] = False
-    providers = (provider.settings(), evil.settings(id="evil"))
+    evil_provider.discovery_overrides["authorization_response_iss_parameter_supported"] = False
+    providers = (provider.settings(), evil_provider.settings(id="evil"))
     config = msgspec.structs.replace(store_config, login=LoginConfig(providers=providers))
     async with run_with_settings(config) as world:
-        start = (await world.request("POST", "/auth/providers/evil/start")).ok()
-        honest = (await world.request("POST", "/auth/providers/work/start")).ok()
-        state = dict(parse_qsl(urlsplit(start["url"]).query))["state"]
-        query = dict(parse_qsl(urlsplit(honest["url"]).query)) | {"state": state}
+        evil_login_start = (await world.request("POST", "/auth/providers/evil/start")).ok()
+        honest_login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+        state = dict(parse_qsl(urlsplit(evil_login_start["url"]).query))["state"]
+        query = dict(parse_qsl(urlsplit(honest_login_start["url"]).query)) | {"state": state}
 
         # The evil provider redirects the user to the honest one, with the state of the login at the evil one.
         parameters = await provider.authorize(f"{provider.url}/authorize?{urlencode(query)}")
-        body = {"ticket": start["ticket"], **parameters}
+        body = {"ticket": evil_login_start["ticket"], **parameters}
         response = await world.request("POST", "/auth/providers/login", json=body)
 
         assert parameters["provider_id"] == "work"
         assert response.errors("state") == ["PROVIDER_STATE_INVALID"]
-        assert evil.token_requests == []
-    await evil.close()
+        assert evil_provider.token_requests == []
+    await evil_provider.close()
 
 
 async def test_a_token_that_another_key_signed_is_rejected_and_a_new_key_is_fetched(
@@ -285,14 +289,14 @@ async def test_a_token_that_another_key_signed_is_rejected_and_a_new_key_is_fetc
 ) -> None:
     world = await start_world()
     (await complete_login(world, provider)).ok()
-    published = dict(provider.keys)
+    published_keys = dict(provider.keys)
     provider.keys["forged"] = type(provider.keys["one"]).generate_key("P-256", parameters={"kid": "one"})
     provider.signing_key = "forged"
     provider.token_changes = {"header": {"kid": "one"}}
     # The published key "one" is cached, so the forged one is not accepted in its place.
     assert (await complete_login(world, provider)).errors("code") == ["PROVIDER_LOGIN_FAILED"]
 
-    provider.keys = published
+    provider.keys = published_keys
     provider.token_changes = {}
     provider.add_ec_key("two")
     provider.signing_key = "two"
@@ -304,20 +308,20 @@ async def test_a_ticket_is_valid_once_for_its_state_and_for_ten_minutes(
     start_world: StartWorld, provider: OpenIdProvider
 ) -> None:
     world = await start_world()
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    body = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
     (await world.request("POST", "/auth/providers/login", json=body)).ok()
 
     response = await world.request("POST", "/auth/providers/login", json=body)
     assert response.errors("ticket") == ["PROVIDER_TICKET_INVALID"]
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    body = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
     response = await world.request("POST", "/auth/providers/login", json={**body, "state": "another"})
     assert response.errors("state") == ["PROVIDER_STATE_INVALID"]
     response = await world.request("POST", "/auth/providers/login", json=body)
     assert response.errors("ticket") == ["PROVIDER_TICKET_INVALID"]
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    body = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
     world.clock.advance(600_000)
     response = await world.request("POST", "/auth/providers/login", json=body)
     assert response.errors("ticket") == ["PROVIDER_TICKET_INVALID"]
@@ -396,9 +400,9 @@ async def test_the_same_address_does_not_link_an_account_by_default(
     alice = await create_user_with_password(world)
     await confirm_email(world, alice)
 
-    result = (await complete_login(world, provider)).ok()
+    login_result = (await complete_login(world, provider)).ok()
 
-    assert result["token"] is None
+    assert login_result["token"] is None
     user = await register_at_provider(world, provider)
     # The address belongs to the account that confirmed it.
     assert (await user.get("/users/@me")).ok()["email"] is None
@@ -456,8 +460,8 @@ async def test_an_unconfirmed_address_is_never_linked(start_world: StartWorld, p
     user = await register_at_provider(world, provider)
 
     assert str(user.id) != attacker["user_id"]
-    me = (await user.get("/users/@me")).ok()
-    assert (me["email"], me["verified"]) == ("mary@example.org", True)
+    own_user = (await user.get("/users/@me")).ok()
+    assert (own_user["email"], own_user["verified"]) == ("mary@example.org", True)
 
 
 async def test_a_trusted_address_does_not_bypass_the_authenticator_of_an_account(
@@ -484,9 +488,9 @@ async def test_the_two_factor_code_is_required_unless_the_operator_trusts_the_me
     secret, _ = await enable_totp(world, alice)
 
     provider.claims["amr"] = ["pwd"]
-    result = (await complete_login(world, provider)).ok()
-    assert (result["token"], result["mfa"]) == (None, True)
-    body = {"ticket": result["ticket"], "code": totp_code(world, secret)}
+    login_result = (await complete_login(world, provider)).ok()
+    assert (login_result["token"], login_result["mfa"]) == (None, True)
+    body = {"ticket": login_result["ticket"], "code": totp_code(world, secret)}
     assert (await world.request("POST", "/auth/mfa/totp", json=body)).ok()["user_id"] == str(alice.id)
     provider.claims["amr"] = ["pwd", "mfa"]
     assert (await complete_login(world, provider)).ok()["token"] is not None
@@ -521,7 +525,7 @@ async def test_a_user_links_and_unlinks_an_identity_with_the_password(
     assert (await complete_login(world, provider)).ok()["user_id"] == str(alice.id)
     methods = (await alice.get("/users/@me/login-methods")).ok()
     assert methods["has_password"] is True
-    assert [known["id"] for known in methods["identities"]] == [identity["id"]]
+    assert [linked_identity["id"] for linked_identity in methods["identities"]] == [identity["id"]]
 
     path = f"/users/@me/login-identities/{identity['id']}/delete"
     assert (await alice.post(path, json={})).errors("password") == ["BASE_TYPE_REQUIRED"]
@@ -538,14 +542,14 @@ async def test_an_identity_belongs_to_one_account_and_a_link_to_the_user_who_sta
     assert (await link_identity(bob, provider)).errors("code") == ["IDENTITY_IN_USE"]
 
     body = {"provider_id": "work", "password": PASSWORD}
-    start = (await alice.post("/users/@me/login-identities/start", json=body)).ok()
-    response = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    login_start = (await alice.post("/users/@me/login-identities/start", json=body)).ok()
+    response = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
     assert (await bob.post("/users/@me/login-identities", json=response)).errors("ticket") == [
         "PROVIDER_TICKET_INVALID"
     ]
-    assert dict(parse_qsl(urlsplit(start["url"]).query))["prompt"] == "login"
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    response = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    assert dict(parse_qsl(urlsplit(login_start["url"]).query))["prompt"] == "login"
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    response = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
     assert (await bob.post("/users/@me/login-identities", json=response)).errors("ticket") == [
         "PROVIDER_TICKET_INVALID"
     ]
@@ -580,8 +584,8 @@ async def test_deleting_an_account_deletes_its_identities_and_the_export_lists_t
     alice = await create_user_with_password(world)
     (await link_identity(alice, provider)).ok()
 
-    [exported] = (await alice.get("/users/@me/harvest")).ok()["records"]["login_identities"]
-    assert (exported["issuer"], exported["subject"]) == (provider.url, provider.subject)
+    [exported_identity] = (await alice.get("/users/@me/harvest")).ok()["records"]["login_identities"]
+    assert (exported_identity["issuer"], exported_identity["subject"]) == (provider.url, provider.subject)
     (await alice.post("/users/@me/delete", json={"password": PASSWORD})).ok()
 
     assert (await complete_login(world, provider)).ok()["registration"] is not None
@@ -620,14 +624,14 @@ async def test_new_backup_codes_replace_the_earlier_ones(start_world: StartWorld
     alice = await create_user_with_password(world)
     body = {"password": PASSWORD, "code": "000000"}
     (await alice.post("/users/@me/mfa/backup-codes", json=body)).rejected(403, 0)
-    _, [first, second, *_] = await enable_totp(world, alice)
+    _, [first_code, second_code, *_] = await enable_totp(world, alice)
     assert (await alice.post("/users/@me/mfa/backup-codes", json=body)).errors("code") == ["MFA_INVALID_CODE"]
 
-    body = {"password": PASSWORD, "code": first}
+    body = {"password": PASSWORD, "code": first_code}
     codes = (await alice.post("/users/@me/mfa/backup-codes", json=body)).ok()["backup_codes"]
 
     assert (await alice.get("/users/@me/login-methods")).ok()["backup_code_count"] == len(codes) == 10
-    for code, is_accepted in ((second, False), (codes[0], True)):
+    for code, is_accepted in ((second_code, False), (codes[0], True)):
         ticket = (await world.request("POST", "/auth/login", json={"login": "alice", "password": PASSWORD})).ok()[
             "ticket"
         ]

@@ -22,8 +22,8 @@ async def appeal_with_password(world: World, name: str, text: str = "Sorry", pas
 
 async def list_decisions(operator: Actor, **query: str) -> list[dict[str, Any]]:
     """Return the decisions that match a query."""
-    found: list[dict[str, Any]] = (await operator.get("/admin/decisions", params=query)).ok()
-    return found
+    decisions: list[dict[str, Any]] = (await operator.get("/admin/decisions", params=query)).ok()
+    return decisions
 
 
 async def log_in_and_get_error(world: World, name: str) -> str:
@@ -35,8 +35,8 @@ async def log_in_and_get_error(world: World, name: str) -> str:
 async def warn(operator: Actor, reporter: Actor, user: Actor) -> dict[str, Any]:
     """Report a user, warn the user as an operator, and return the decision that the user receives."""
     await report(reporter, "user", user.id)
-    [case] = await list_cases(operator, state="open")
-    await decide(operator, case, "warn", note="Stay polite")
+    [report_case] = await list_cases(operator, state="open")
+    await decide(operator, report_case, "warn", note="Stay polite")
     decision: dict[str, Any] = (await user.get("/users/@me/decisions")).ok()[0]
     return decision
 
@@ -47,24 +47,28 @@ async def test_a_suspended_user_appeals_once_and_another_operator_grants_it(worl
     carol = await create_user_with_password(world, "carol")
     await suspend(ann, carol)
 
-    created = (await appeal_with_password(world, "carol", " I was hacked ")).ok()
+    appealed_decision = (await appeal_with_password(world, "carol", " I was hacked ")).ok()
 
-    assert (created["appeal"]["text"], created["appeal"]["state"]) == ("I was hacked", "pending")
+    assert (appealed_decision["appeal"]["text"], appealed_decision["appeal"]["state"]) == ("I was hacked", "pending")
     (await appeal_with_password(world, "carol")).rejected(403, 0)
     assert "has not decided about your appeal yet" in await log_in_and_get_error(world, "carol")
-    [pending] = await list_decisions(ann, appeal="pending")
-    assert (pending["username"], pending["operator_name"], pending["reason"]) == ("carol", "ann", "Spam")
-    path = f"/admin/decisions/{pending['id']}/appeal"
+    [pending_decision] = await list_decisions(ann, appeal="pending")
+    assert (pending_decision["username"], pending_decision["operator_name"], pending_decision["reason"]) == (
+        "carol",
+        "ann",
+        "Spam",
+    )
+    path = f"/admin/decisions/{pending_decision['id']}/appeal"
     (await ann.post(path, json={"grant": True})).rejected(403, 0)
-    granted = (await ben.post(path, json={"grant": True, "note": "We are sorry"})).ok()
-    assert (granted["revoked"], granted["appeal"]["state"]) == (True, "granted")
+    granted_decision = (await ben.post(path, json={"grant": True, "note": "We are sorry"})).ok()
+    assert (granted_decision["revoked"], granted_decision["appeal"]["state"]) == (True, "granted")
     carol.token = (await log_in(world, "carol")).ok()["token"]
     [notice] = await list_notices(carol)
     assert "granted your appeal" in notice
     assert "> We are sorry" in notice
     (await ben.post(path, json={"grant": True})).rejected(403, 0)
     assert await list_decisions(ann, appeal="pending") == []
-    actions = [entry["action"] for entry in (await ann.get("/admin/audit-log")).ok()]
+    actions = [audit_entry["action"] for audit_entry in (await ann.get("/admin/audit-log")).ok()]
     assert actions[:2] == ["user.unsuspend", "appeal.granted"]
 
 
@@ -73,14 +77,14 @@ async def test_a_rejected_appeal_is_shown_at_login(world: World) -> None:
     carol = await create_user_with_password(world, "carol")
     await suspend(ann, carol)
     (await appeal_with_password(world, "carol")).ok()
-    [pending] = await list_decisions(ann, appeal="pending")
+    [pending_decision] = await list_decisions(ann, appeal="pending")
 
     # A server with one moderator lets this moderator decide about appeals against their own decisions.
-    (await ann.post(f"/admin/decisions/{pending['id']}/appeal", json={"grant": False, "note": "No"})).ok()
+    (await ann.post(f"/admin/decisions/{pending_decision['id']}/appeal", json={"grant": False, "note": "No"})).ok()
 
     assert "Your appeal was rejected: No" in await log_in_and_get_error(world, "carol")
-    assert [entry["id"] for entry in await list_decisions(ann, appeal="rejected")] == [pending["id"]]
-    assert [entry["id"] for entry in await list_decisions(ann, user_id=str(carol.id))] == [pending["id"]]
+    assert [decision["id"] for decision in await list_decisions(ann, appeal="rejected")] == [pending_decision["id"]]
+    assert [decision["id"] for decision in await list_decisions(ann, user_id=str(carol.id))] == [pending_decision["id"]]
 
 
 async def test_an_appeal_needs_the_password_of_a_suspended_account(world: World) -> None:
@@ -101,13 +105,13 @@ async def test_a_warned_user_appeals_in_the_account(world: World) -> None:
     path = f"/users/@me/decisions/{decision['id']}/appeal"
 
     (await bob.post(path, json={"text": "x"})).rejected(404, 0)
-    appealed = (await carol.post(path, json={"text": "It was a joke"})).ok()
+    appealed_decision = (await carol.post(path, json={"text": "It was a joke"})).ok()
     (await carol.post(path, json={"text": "Again"})).rejected(403, 0)
 
-    assert appealed["appeal"]["state"] == "pending"
-    [pending] = await list_decisions(ann, appeal="pending")
-    assert pending["case_id"] is not None
-    (await ann.post(f"/admin/decisions/{pending['id']}/appeal", json={"grant": False})).ok()
+    assert appealed_decision["appeal"]["state"] == "pending"
+    [pending_decision] = await list_decisions(ann, appeal="pending")
+    assert pending_decision["case_id"] is not None
+    (await ann.post(f"/admin/decisions/{pending_decision['id']}/appeal", json={"grant": False})).ok()
     assert "rejected your appeal" in (await list_notices(carol))[-1]
 
 
@@ -116,8 +120,8 @@ async def test_an_appeal_lifts_the_suspension_of_a_guild(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     await report(bob, "guild", guild.id)
-    [case] = await list_cases(ann)
-    await decide(ann, case, "suspend_guild", note="Spam")
+    [report_case] = await list_cases(ann)
+    await decide(ann, report_case, "suspend_guild", note="Spam")
     [decision] = (await guild.owner.get("/users/@me/decisions")).ok()
     (await guild.owner.post(f"/users/@me/decisions/{decision['id']}/appeal", json={"text": "Please"})).ok()
 

@@ -351,9 +351,9 @@ async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> N
     alice, client = await world.user(), await create_application(world, is_public=True)
 
     tokens = await client.request_tokens(alice)
-    refreshed = (await client.refresh(tokens["refresh_token"])).ok()
+    refreshed_tokens = (await client.refresh(tokens["refresh_token"])).ok()
 
-    assert (await client.bearer(alice, refreshed["access_token"]).get("/users/@me")).status == 200
+    assert (await client.bearer(alice, refreshed_tokens["access_token"]).get("/users/@me")).status == 200
     assert_oauth2_error(await client.authorize(alice), "invalid_request")
 
 
@@ -435,8 +435,8 @@ async def test_client_credentials_act_as_the_application_owner(world: World) -> 
     ).ok()
 
     assert "refresh_token" not in tokens
-    me = (await client.bearer(client.owner, tokens["access_token"]).get("/users/@me")).ok()
-    assert me["id"] == str(client.owner.id)
+    own_user = (await client.bearer(client.owner, tokens["access_token"]).get("/users/@me")).ok()
+    assert own_user["id"] == str(client.owner.id)
 
 
 async def test_client_credentials_fail_while_the_ban_check_is_unbound(
@@ -582,13 +582,20 @@ async def test_a_token_reads_its_own_authorization(world: World) -> None:
 
 async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World) -> None:
     alice, client = await world.user(), await create_application(world, is_public=True)
-    device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
-    assert (device["expires_in"], device["interval"], len(device["user_code"])) == (300, 5, 8)
-    assert device["verification_uri_complete"] == f"{world.url}/activate?user_code={device['user_code']}"
-    poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device["device_code"]}
+    device_authorization = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
+    assert (
+        device_authorization["expires_in"],
+        device_authorization["interval"],
+        len(device_authorization["user_code"]),
+    ) == (300, 5, 8)
+    assert (
+        device_authorization["verification_uri_complete"]
+        == f"{world.url}/activate?user_code={device_authorization['user_code']}"
+    )
+    poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device_authorization["device_code"]}
 
     assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "authorization_pending")
-    entered_code = f" {device['user_code'][:4].lower()}-{device['user_code'][4:]} "
+    entered_code = f" {device_authorization['user_code'][:4].lower()}-{device_authorization['user_code'][4:]} "
     verified = (await alice.post("/oauth2/device/verify", json={"user_code": entered_code})).ok()
     assert (verified["client_id"], verified["type"]) == (str(client.id), "pending")
     (await alice.post("/oauth2/device/finish", json={"user_code": entered_code, "result": "granted"})).ok()
@@ -603,8 +610,8 @@ async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World)
 
 async def test_a_device_that_polls_too_often_gets_slow_down(world: World) -> None:
     client = await create_application(world, is_public=True)
-    device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
-    poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device["device_code"]}
+    device_authorization = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
+    poll_fields = DEVICE_GRANT_FIELDS | {"device_code": device_authorization["device_code"]}
 
     assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "authorization_pending")
     world.clock.advance(4_999)
@@ -661,16 +668,16 @@ async def test_an_id_token_verifies_with_the_published_keys(world: World) -> Non
 
     tokens = await client.request_tokens(alice, "openid identify email", nonce="n-0S6")
     keys = KeySet.import_key_set((await world.request("GET", "/oauth2/keys")).ok())
-    decoded = jwt.decode(tokens["id_token"], keys, algorithms=["RS256"])
+    decoded_token = jwt.decode(tokens["id_token"], keys, algorithms=["RS256"])
 
-    claims = decoded.claims
+    claims = decoded_token.claims
     now_seconds = world.clock.now_ms() // 1000
-    assert decoded.header["kid"] in {key.kid for key in keys.keys}
+    assert decoded_token.header["kid"] in {key.kid for key in keys.keys}
     assert (claims["iss"], claims["sub"], claims["aud"]) == (world.url, str(alice.id), str(client.id))
     assert (claims["iat"], claims["exp"], claims["nonce"]) == (now_seconds, now_seconds + 604_800, "n-0S6")
     assert (claims["preferred_username"], claims["email_verified"]) == ("alice", False)
-    info = (await client.bearer(alice, tokens["access_token"]).get("/oauth2/userinfo")).ok()
-    assert {name: claims[name] for name in info} == info
+    user_claims = (await client.bearer(alice, tokens["access_token"]).get("/oauth2/userinfo")).ok()
+    assert {name: claims[name] for name in user_claims} == user_claims
 
 
 async def test_id_tokens_can_be_signed_with_es256(world: World) -> None:
@@ -712,18 +719,18 @@ async def test_keys_rotate_and_old_keys_stay_until_their_tokens_expire(world: Wo
 
 async def test_the_discovery_document_describes_the_endpoints_and_their_algorithms(world: World) -> None:
     response = await world.request("GET", f"{world.url}/.well-known/openid-configuration")
-    document = response.ok()
+    discovery_document = response.ok()
 
-    assert document["issuer"] == world.url
-    assert document["authorization_endpoint"] == f"{world.url}/oauth2/authorize"
-    assert document["jwks_uri"] == f"{world.url}/api/oauth2/keys"
-    assert document["id_token_signing_alg_values_supported"] == ["RS256"]
-    assert document["code_challenge_methods_supported"] == ["S256"]
-    assert {"openid", "email", "identify"} <= set(document["scopes_supported"])
-    (await world.request("GET", document["jwks_uri"])).ok()
-    (await world.request("GET", document["userinfo_endpoint"])).rejected(401, 0)
+    assert discovery_document["issuer"] == world.url
+    assert discovery_document["authorization_endpoint"] == f"{world.url}/oauth2/authorize"
+    assert discovery_document["jwks_uri"] == f"{world.url}/api/oauth2/keys"
+    assert discovery_document["id_token_signing_alg_values_supported"] == ["RS256"]
+    assert discovery_document["code_challenge_methods_supported"] == ["S256"]
+    assert {"openid", "email", "identify"} <= set(discovery_document["scopes_supported"])
+    (await world.request("GET", discovery_document["jwks_uri"])).ok()
+    (await world.request("GET", discovery_document["userinfo_endpoint"])).rejected(401, 0)
     alias_response = await world.request("GET", f"{world.url}/.well-known/oauth-authorization-server")
-    assert alias_response.ok() == document
+    assert alias_response.ok() == discovery_document
 
 
 async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
@@ -731,7 +738,7 @@ async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
     verifier, challenge = create_pkce_pair()
     code = await client.request_code(alice, code_challenge=challenge, code_challenge_method="S256")
     tokens = (await client.exchange(code, code_verifier=verifier)).ok()
-    device = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
+    device_authorization = (await client.post_form("/oauth2/device/authorize", scope="identify")).ok()
     tables = ("authorizations", "authorization_codes", "refresh_tokens", "device_codes", "tokens", "installations")
 
     rows = await world.app.database.read(
@@ -744,7 +751,7 @@ async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
         verifier,
         tokens["access_token"],
         tokens["refresh_token"],
-        device["device_code"],
+        device_authorization["device_code"],
         client.secret,
     ):
         assert secret not in stored_text
@@ -771,8 +778,8 @@ async def test_only_the_owner_installs_a_private_application(world: World) -> No
 
 async def test_the_oldest_unused_codes_end_above_the_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "CODES_MAX", 2)
-    client, user, other = await create_application(world), await world.user(), await world.user()
-    other_code = await client.request_code(other)
+    client, user, other_user = await create_application(world), await world.user(), await world.user()
+    other_code = await client.request_code(other_user)
     codes = []
     for _ in range(3):
         codes.append(await client.request_code(user))
@@ -787,14 +794,14 @@ async def test_the_oldest_grants_end_above_the_limit(world: World, monkeypatch: 
     monkeypatch.setattr(wire, "GRANTS_MAX", 2)
     client, other_client, user = await create_application(world), await create_application(world), await world.user()
     other_tokens = await other_client.request_tokens(user)
-    first, second = await client.request_tokens(user), await client.request_tokens(user)
+    first_tokens, second_tokens = await client.request_tokens(user), await client.request_tokens(user)
     # A refresh continues its grant and does not count as a new one.
-    first = (await client.refresh(first["refresh_token"])).ok()
-    third = await client.request_tokens(user)
+    first_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
+    third_tokens = await client.request_tokens(user)
 
-    (await client.bearer(user, first["access_token"]).get("/users/@me")).rejected(401, 0)
-    assert_oauth2_error(await client.refresh(first["refresh_token"]), "invalid_grant")
-    for tokens in (second, third, other_tokens):
+    (await client.bearer(user, first_tokens["access_token"]).get("/users/@me")).rejected(401, 0)
+    assert_oauth2_error(await client.refresh(first_tokens["refresh_token"]), "invalid_grant")
+    for tokens in (second_tokens, third_tokens, other_tokens):
         (await client.bearer(user, tokens["access_token"]).get("/users/@me")).ok()
 
 

@@ -53,10 +53,10 @@ async def test_a_user_registers_a_passkey_and_logs_in_with_it(world: World) -> N
     session = (await log_in(world, authenticator)).ok()
 
     assert session["user_id"] == str(alice.id)
-    me = await world.request("GET", "/users/@me", headers={"Authorization": session["token"]})
-    assert me.ok()["id"] == str(alice.id)
-    [used] = (await alice.get(PASSKEYS_PATH)).ok()
-    assert (used["id"], used["last_used_at"] is not None) == (passkey["id"], True)
+    own_user = await world.request("GET", "/users/@me", headers={"Authorization": session["token"]})
+    assert own_user.ok()["id"] == str(alice.id)
+    [used_passkey] = (await alice.get(PASSKEYS_PATH)).ok()
+    assert (used_passkey["id"], used_passkey["last_used_at"] is not None) == (passkey["id"], True)
     assert (await log_in(world, authenticator)).ok()["user_id"] == str(alice.id)
 
 
@@ -79,7 +79,9 @@ async def test_options_require_a_stored_key_and_user_verification(world: World) 
     assert options["rp"]["id"] == RP_ID
     assert options["authenticatorSelection"]["userVerification"] == "required"
     assert options["authenticatorSelection"]["residentKey"] == "required"
-    assert [decode(known["id"]) for known in options["excludeCredentials"]] == [authenticator.credential_id]
+    assert [decode(excluded_credential["id"]) for excluded_credential in options["excludeCredentials"]] == [
+        authenticator.credential_id
+    ]
     assert (await start_login(world))["options"]["userVerification"] == "required"
 
 
@@ -110,11 +112,15 @@ async def test_a_challenge_is_valid_once_for_its_user_and_purpose_and_for_five_m
     body = {"ticket": challenge["ticket"], "credential": authenticator.get(challenge["options"])}
     (await world.request("POST", "/auth/passkeys", json=body)).ok()
     assert (await world.request("POST", "/auth/passkeys", json=body)).errors("ticket") == ["PASSKEY_TICKET_INVALID"]
-    own = (await alice.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
-    body = {"ticket": own["ticket"], "name": "Key", "credential": new_authenticator().create(own["options"])}
+    own_challenge = (await alice.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
+    body = {
+        "ticket": own_challenge["ticket"],
+        "name": "Key",
+        "credential": new_authenticator().create(own_challenge["options"]),
+    }
     assert (await bob.post(PASSKEYS_PATH, json=body)).errors("ticket") == ["PASSKEY_TICKET_INVALID"]
-    own = (await alice.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
-    body = {"ticket": own["ticket"], "credential": authenticator.get(own["options"])}
+    own_challenge = (await alice.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
+    body = {"ticket": own_challenge["ticket"], "credential": authenticator.get(own_challenge["options"])}
     assert (await world.request("POST", "/auth/passkeys", json=body)).errors("ticket") == ["PASSKEY_TICKET_INVALID"]
     challenge = await start_login(world)
     world.clock.advance(300_000)
@@ -141,13 +147,13 @@ async def test_registration_and_deletion_need_the_password(world: World) -> None
     alice = await create_user_with_password(world)
     authenticator = new_authenticator()
     passkey = (await register(alice, authenticator)).ok()
-    wrong = {"password": "not this one"}
+    wrong_body = {"password": "not this one"}
 
-    assert (await alice.post(f"{PASSKEYS_PATH}/challenge", json=wrong)).errors("password") == [
+    assert (await alice.post(f"{PASSKEYS_PATH}/challenge", json=wrong_body)).errors("password") == [
         "PASSWORD_DOES_NOT_MATCH"
     ]
     path = f"{PASSKEYS_PATH}/{passkey['id']}"
-    assert (await alice.post(f"{path}/delete", json=wrong)).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+    assert (await alice.post(f"{path}/delete", json=wrong_body)).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
     (await alice.post(f"{path}/delete", json={"password": PASSWORD})).ok()
 
     assert (await alice.get(PASSKEYS_PATH)).ok() == []
@@ -186,17 +192,17 @@ async def test_the_pages_log_in_with_a_passkey_and_remove_it(world: World) -> No
 
     page = await browser.open("/login")
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
-    rejected = await browser.submit(page, "Log in with a passkey", ticket="unknown", credential="{")
-    assert "This passkey could not be verified." in rejected.text
+    rejected_page = await browser.submit(page, "Log in with a passkey", ticket="unknown", credential="{")
+    assert "This passkey could not be verified." in rejected_page.text
     challenge = await start_login(world)
     credential = json.dumps(authenticator.get(challenge["options"]))
-    done = await browser.submit(page, "Log in with a passkey", ticket=challenge["ticket"], credential=credential)
-    assert done.url == "/app"
+    result_page = await browser.submit(page, "Log in with a passkey", ticket=challenge["ticket"], credential=credential)
+    assert result_page.url == "/app"
 
     page = await browser.open("/settings/account")
     page = await browser.open(dict(page.links)["Remove Laptop"])
-    wrong = await browser.submit(page, "Remove passkey", password="not this one")
-    assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
+    error_page = await browser.submit(page, "Remove passkey", password="not this one")
+    assert (error_page.status, 'id="error-password"' in error_page.body) == (400, True)
     assert "Passkey removed." in (await browser.submit(page, "Remove passkey", password=PASSWORD)).text
     assert (await alice.get(PASSKEYS_PATH)).ok() == []
 

@@ -24,10 +24,10 @@ def passwords_module() -> ModuleType:
 
 
 def test_password_hashes_use_the_recommended_cost(passwords_module: ModuleType) -> None:
-    cost = extract_parameters(passwords_module.hash_password("correct horse"))
+    cost_parameters = extract_parameters(passwords_module.hash_password("correct horse"))
 
     # RFC 9106 4: the second recommended option.
-    assert (cost.type, cost.memory_cost, cost.time_cost) == (Type.ID, 64 * 1024, 3)
+    assert (cost_parameters.type, cost_parameters.memory_cost, cost_parameters.time_cost) == (Type.ID, 64 * 1024, 3)
 
 
 def test_a_login_without_an_account_has_the_same_cost(passwords_module: ModuleType) -> None:

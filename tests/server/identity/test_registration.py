@@ -92,9 +92,14 @@ async def test_an_invite_is_required_and_counts_its_uses(start_world: StartWorld
     assert (await request_registration(world, invite="guessed")).errors("invite") == ["REGISTRATION_INVITE_INVALID"]
     assert (await request_registration(world, invite=f" {invite['code'].upper()} ")).ok()["token"] is not None
     assert invite["url"] == f"{world.url}/register?invite={invite['code']}"
-    [listed] = (await operator.get(INVITES_PATH)).ok()
-    assert (listed["note"], listed["uses"], listed["uses_max"], listed["creator_name"]) == ("For Mary", 1, 2, "olga")
-    assert "code" not in listed
+    [listed_invite] = (await operator.get(INVITES_PATH)).ok()
+    assert (listed_invite["note"], listed_invite["uses"], listed_invite["uses_max"], listed_invite["creator_name"]) == (
+        "For Mary",
+        1,
+        2,
+        "olga",
+    )
+    assert "code" not in listed_invite
     (await request_registration(world, "ben", invite=invite["code"])).ok()
     assert (await request_registration(world, "carl", invite=invite["code"])).errors("invite") == [
         "REGISTRATION_INVITE_INVALID"
@@ -126,20 +131,22 @@ async def test_concurrent_registrations_use_an_invite_once(start_world: StartWor
 async def test_an_invite_expires_and_can_be_deleted(start_world: StartWorld) -> None:
     world = await start_world("invite")
     operator = await create_operator(world, "olga")
-    short, unlimited = (
+    short_invite, unlimited_invite = (
         await create_invite(operator, expires_in_days=1),
         await create_invite(operator, expires_in_days=None),
     )
 
     world.clock.advance(DAY_MS)
-    assert (await request_registration(world, invite=short["code"])).errors("invite") == ["REGISTRATION_INVITE_INVALID"]
-    assert [invite["id"] for invite in (await operator.get(INVITES_PATH)).ok()] == [unlimited["id"]]
-    (await operator.post(f"{INVITES_PATH}/{unlimited['id']}/delete", json={"reason": "leaked"})).ok()
-    assert (await request_registration(world, invite=unlimited["code"])).errors("invite") == [
+    assert (await request_registration(world, invite=short_invite["code"])).errors("invite") == [
         "REGISTRATION_INVITE_INVALID"
     ]
-    (await operator.post(f"{INVITES_PATH}/{unlimited['id']}/delete", json={})).rejected(404, 0)
-    actions = [entry["action"] for entry in (await operator.get("/admin/audit-log")).ok()]
+    assert [invite["id"] for invite in (await operator.get(INVITES_PATH)).ok()] == [unlimited_invite["id"]]
+    (await operator.post(f"{INVITES_PATH}/{unlimited_invite['id']}/delete", json={"reason": "leaked"})).ok()
+    assert (await request_registration(world, invite=unlimited_invite["code"])).errors("invite") == [
+        "REGISTRATION_INVITE_INVALID"
+    ]
+    (await operator.post(f"{INVITES_PATH}/{unlimited_invite['id']}/delete", json={})).rejected(404, 0)
+    actions = [audit_entry["action"] for audit_entry in (await operator.get("/admin/audit-log")).ok()]
     assert actions[:3] == ["registration_invite.delete", "registration_invite.create", "registration_invite.create"]
 
 
@@ -150,12 +157,12 @@ async def test_users_create_a_limited_number_of_invites_if_the_operator_allows_i
 
     invite = (await alice.post(path, json={"note": "Mary"})).ok()
     assert (await alice.post(path, json={})).errors("note") == ["REGISTRATION_INVITES_MAX"]
-    assert [known["id"] for known in (await alice.get(path)).ok()] == [invite["id"]]
+    assert [listed_invite["id"] for listed_invite in (await alice.get(path)).ok()] == [invite["id"]]
     (await bob.delete(f"{path}/{invite['id']}")).rejected(404, 0)
     (await request_registration(world, invite=invite["code"])).ok()
-    second = (await alice.post(path, json={})).ok()
-    (await alice.delete(f"{path}/{second['id']}")).ok()
-    assert (await request_registration(world, "ben", invite=second["code"])).errors("invite") == [
+    second_invite = (await alice.post(path, json={})).ok()
+    (await alice.delete(f"{path}/{second_invite['id']}")).ok()
+    assert (await request_registration(world, "ben", invite=second_invite["code"])).errors("invite") == [
         "REGISTRATION_INVITE_INVALID"
     ]
 
@@ -167,15 +174,15 @@ async def test_invites_are_sent_by_mail_in_the_language_of_their_creator(start_w
     (await mary.patch("/users/@me", json={"locale": "de"})).ok()
     path = "/users/@me/registration-invites"
 
-    created = (await mary.post(path, json={"email": "Ben@example.org"})).ok()
-    assert (created["code"], created["url"], created["note"]) == (None, None, "Ben@example.org")
+    sent_invite = (await mary.post(path, json={"email": "Ben@example.org"})).ok()
+    assert (sent_invite["code"], sent_invite["url"], sent_invite["note"]) == (None, None, "Ben@example.org")
     assert world.app.worker is not None
     await world.app.worker.run_due()
     assert isinstance(world.app.mailer, Mailbox)
-    [sent] = world.app.mailer
-    assert (sent.to, sent.subject.startswith("Deine Einladung")) == ("ben@example.org", True)
-    assert "mary" in sent.text
-    code = sent.text.partition("/register?invite=")[2].split()[0]
+    [sent_mail] = world.app.mailer
+    assert (sent_mail.to, sent_mail.subject.startswith("Deine Einladung")) == ("ben@example.org", True)
+    assert "mary" in sent_mail.text
+    code = sent_mail.text.partition("/register?invite=")[2].split()[0]
     (await request_registration(world, "ben", invite=code)).ok()
 
     for number in range(limits.ACCOUNT_MAILS_MAX - 1):
@@ -223,16 +230,16 @@ async def test_pages_and_the_command_line_send_invites_by_mail(start_world: Star
     browser.sign_in_as(await create_user_with_password(world))
 
     page = await console.open("/admin/registrations")
-    wrong = await console.submit(page, "Create invite", email="ben")
-    assert 'id="error-email"' in wrong.body
-    done = await console.submit(page, "Create invite", email="1@example.org")
-    assert "The invite is sent by mail." in done.text
-    done = await browser.submit(
+    error_page = await console.submit(page, "Create invite", email="ben")
+    assert 'id="error-email"' in error_page.body
+    result_page = await console.submit(page, "Create invite", email="1@example.org")
+    assert "The invite is sent by mail." in result_page.text
+    result_page = await browser.submit(
         await browser.open("/settings/registration-invites"), "Create invite", email="2@example.org"
     )
-    assert "The invite is sent by mail." in done.text
-    output = await run_admin_command(world, "create-registration-invite", "--email", "3@example.org")
-    assert "The invite is sent to 3@example.org." in output
+    assert "The invite is sent by mail." in result_page.text
+    command_output = await run_admin_command(world, "create-registration-invite", "--email", "3@example.org")
+    assert "The invite is sent to 3@example.org." in command_output
     with pytest.raises(AdminError, match="is not an email address"):
         await run_admin_command(world, "create-registration-invite", "--email", "ben")
 
@@ -269,19 +276,23 @@ async def test_an_account_logs_in_after_an_operator_approved_it(start_world: Sta
     world = await start_world("approval")
     operator = await create_operator(world, "olga")
 
-    result = (await request_registration(world, message=" I am Mary. ")).ok()
-    assert (result["token"], result["pending"]) == (None, True)
+    registration_result = (await request_registration(world, message=" I am Mary. ")).ok()
+    assert (registration_result["token"], registration_result["pending"]) == (None, True)
     assert (await log_in(world, "mary")).errors("login") == ["REGISTRATION_PENDING"]
     assert (await log_in(world, "mary", "wrong password")).errors("login") == ["INVALID_LOGIN"]
     [request] = (await operator.get(REQUESTS_PATH)).ok()
-    assert (request["id"], request["username"], request["message"]) == (result["user_id"], "mary", "I am Mary.")
+    assert (request["id"], request["username"], request["message"]) == (
+        registration_result["user_id"],
+        "mary",
+        "I am Mary.",
+    )
 
     (await operator.post(f"{REQUESTS_PATH}/{request['id']}/approve", json={})).ok()
     assert (await log_in(world, "mary")).ok()["token"] is not None
     assert (await operator.get(REQUESTS_PATH)).ok() == []
     (await operator.post(f"{REQUESTS_PATH}/{request['id']}/approve", json={})).rejected(404, 0)
-    [entry, *_] = (await operator.get("/admin/audit-log")).ok()
-    assert (entry["action"], entry["target_name"]) == ("registration.approve", "mary")
+    [audit_entry, *_] = (await operator.get("/admin/audit-log")).ok()
+    assert (audit_entry["action"], audit_entry["target_name"]) == ("registration.approve", "mary")
 
 
 async def test_a_rejected_user_sees_the_reason_and_can_still_be_approved(start_world: StartWorld) -> None:
@@ -333,8 +344,8 @@ async def test_a_provider_does_not_replace_the_approval_of_an_account_with_the_s
     (await world.request("POST", "/auth/verify", json={"token": token_in(list(world.app.mailer)[-1].text)})).ok()
 
     async def log_in_at_provider() -> ApiResponse:
-        start = (await world.request("POST", "/auth/providers/work/start")).ok()
-        body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+        login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+        body = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
         return await world.request("POST", "/auth/providers/login", json=body)
 
     assert (await log_in_at_provider()).errors("login") == ["REGISTRATION_PENDING"]
@@ -363,29 +374,29 @@ async def test_the_decision_is_sent_to_a_confirmed_address(start_world: StartWor
         (await operator.post(f"{REQUESTS_PATH}/{user_id}/{decision}", json={"reason": "Checked"})).ok()
         await world.app.worker.run_due()
 
-    approved, rejected = list(mailer)[1], list(mailer)[3]
-    assert (approved.to, "was approved" in approved.subject) == ("mary@example.org", True)
-    assert (rejected.to, "was rejected" in rejected.subject) == ("ben@example.org", True)
-    assert "Checked" in rejected.text
-    assert "Checked" not in approved.text
+    approval_mail, rejection_mail = list(mailer)[1], list(mailer)[3]
+    assert (approval_mail.to, "was approved" in approval_mail.subject) == ("mary@example.org", True)
+    assert (rejection_mail.to, "was rejected" in rejection_mail.subject) == ("ben@example.org", True)
+    assert "Checked" in rejection_mail.text
+    assert "Checked" not in approval_mail.text
 
 
 async def test_users_of_a_provider_follow_the_mode_unless_the_provider_registers_them(
     start_world: StartWorld, provider: OpenIdProvider
 ) -> None:
     async def register_with_provider(world: World, **fields: Any) -> ApiResponse:
-        start = (await world.request("POST", "/auth/providers/work/start")).ok()
-        body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
-        result = (await world.request("POST", "/auth/providers/login", json=body)).ok()
-        body = {"ticket": result["registration"]["ticket"], "username": "mary", **fields}
+        login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+        body = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
+        login_result = (await world.request("POST", "/auth/providers/login", json=body)).ok()
+        body = {"ticket": login_result["registration"]["ticket"], "username": "mary", **fields}
         return await world.request("POST", "/auth/providers/register", json=body)
 
     login = LoginConfig(providers=(provider.settings(),))
     world = await start_world("approval", changes={"login": login}, denied_email_domains=("example.com",))
 
     assert (await register_with_provider(world, message="Hi")).ok()["pending"] is True
-    start = (await world.request("POST", "/auth/providers/work/start")).ok()
-    body = {"ticket": start["ticket"], **await provider.authorize(start["url"])}
+    login_start = (await world.request("POST", "/auth/providers/work/start")).ok()
+    body = {"ticket": login_start["ticket"], **await provider.authorize(login_start["url"])}
     response = await world.request("POST", "/auth/providers/login", json=body)
     assert response.errors("login") == ["REGISTRATION_PENDING"]
     provider.subject, provider.claims["email"] = "subject-2", "ben@example.com"
@@ -422,9 +433,9 @@ async def test_the_command_line_decides_about_registrations(start_world: StartWo
     for name in ("mary", "ben"):
         (await request_registration(world, name, message="Hello\nthere")).ok()
 
-    listed = await run_admin_command(world, "list-registrations")
-    assert [line.partition(" ")[0] for line in listed.splitlines()] == ["mary", "ben"]
-    assert listed.endswith(": Hello there")
+    command_output = await run_admin_command(world, "list-registrations")
+    assert [line.partition(" ")[0] for line in command_output.splitlines()] == ["mary", "ben"]
+    assert command_output.endswith(": Hello there")
     await run_admin_command(world, "approve-registration", "mary")
     await run_admin_command(world, "reject-registration", "ben", "--reason", "spam")
     assert (await run_admin_command(world, "list-registrations")) == "No registrations."
@@ -437,10 +448,10 @@ async def test_the_command_line_decides_about_registrations(start_world: StartWo
 async def test_the_command_line_manages_invites(start_world: StartWorld) -> None:
     world = await start_world("invite")
 
-    created = await run_admin_command(
+    command_output = await run_admin_command(
         world, "create-registration-invite", "--uses", "0", "--days", "0", "--note", "All"
     )
-    fields = dict(line.split(": ") for line in created.splitlines())
+    fields = dict(line.split(": ") for line in command_output.splitlines())
     (await request_registration(world, invite=fields["code"])).ok()
     assert await run_admin_command(world, "list-registration-invites") == f"{fields['id']} used 1 of any number: All"
     await run_admin_command(world, "delete-registration-invite", fields["id"])
@@ -475,12 +486,12 @@ async def test_the_registration_page_takes_the_invite_from_the_link(start_world:
 
     page = await browser.open(f"/register?invite={invite['code']}")
     assert f'value="{invite["code"]}"' in page.body
-    done = await browser.submit(page, "Create account", username="mary", password=PASSWORD)
+    result_page = await browser.submit(page, "Create account", username="mary", password=PASSWORD)
 
-    assert done.status == 200
+    assert result_page.status == 200
     assert browser.cookies["hubbub_session"]
-    again = await browser.request("GET", "/settings/account")
-    assert "Manage invites" not in again.text
+    settings_response = await browser.request("GET", "/settings/account")
+    assert "Manage invites" not in settings_response.text
 
 
 @pytest.mark.parametrize("mode", ["invite", "approval"])
@@ -498,9 +509,9 @@ async def test_the_invite_of_the_link_is_kept_while_the_visitor_logs_in_at_a_pro
     page = await browser.open(await provider.request_redirect(redirect.location))
     page = await browser.submit(page, "Create account", username="m")
     assert page.status == 400
-    done = await browser.submit(page, "Create account", username="mary", follows_redirects=False)
+    result_page = await browser.submit(page, "Create account", username="mary", follows_redirects=False)
 
-    assert done.location == "/settings/apps"
+    assert result_page.location == "/settings/apps"
     assert browser.cookies["hubbub_session"]
 
 
@@ -512,14 +523,14 @@ async def test_the_registration_page_shows_that_an_account_waits_and_operators_a
     console.sign_in_as(await create_operator(world, "olga"))
 
     page = await browser.open("/register")
-    pending = await browser.submit(page, "Create account", username="mary", password=PASSWORD, message="It is me")
-    assert "Waiting for approval" in pending.text
+    pending_page = await browser.submit(page, "Create account", username="mary", password=PASSWORD, message="It is me")
+    assert "Waiting for approval" in pending_page.text
     assert "hubbub_session" not in browser.cookies
     assert "waiting for the approval of an operator" in (await browser.log_in("mary")).text
     requests = await console.open("/admin/registrations")
     assert "It is me" in requests.text
-    decided = await console.submit(requests, "Approve")
-    assert "Registration approved." in decided.text
+    decided_page = await console.submit(requests, "Approve")
+    assert "Registration approved." in decided_page.text
     await browser.log_in("mary")
     assert browser.cookies["hubbub_session"]
 
@@ -530,14 +541,14 @@ async def test_operators_create_and_delete_invites_in_the_console(start_world: S
     console.sign_in_as(await create_operator(world, "olga"))
 
     page = await console.open("/admin/registrations")
-    wrong = await console.submit(page, "Create invite", uses_max="0")
-    assert wrong.status == 400
-    created = await console.submit(page, "Create invite", note="For Mary", uses_max="", expires_in_days="3")
-    assert f"{world.url}/register?invite=" in created.text
-    listed = await console.open("/admin/registrations")
-    assert "For Mary" in listed.text
-    deleted = await console.submit(listed, "Delete")
-    assert "Invite deleted." in deleted.text
+    error_page = await console.submit(page, "Create invite", uses_max="0")
+    assert error_page.status == 400
+    created_page = await console.submit(page, "Create invite", note="For Mary", uses_max="", expires_in_days="3")
+    assert f"{world.url}/register?invite=" in created_page.text
+    registrations_page = await console.open("/admin/registrations")
+    assert "For Mary" in registrations_page.text
+    deleted_page = await console.submit(registrations_page, "Delete")
+    assert "Invite deleted." in deleted_page.text
 
 
 async def test_users_create_and_delete_invites_on_a_page(start_world: StartWorld) -> None:
@@ -547,11 +558,11 @@ async def test_users_create_and_delete_invites_on_a_page(start_world: StartWorld
 
     assert ("Manage invites", "/settings/registration-invites") in (await browser.open("/settings/account")).links
     page = await browser.open("/settings/registration-invites")
-    created = await browser.submit(page, "Create invite", note="Mary")
-    assert f"{world.url}/register?invite=" in created.text
+    created_page = await browser.submit(page, "Create invite", note="Mary")
+    assert f"{world.url}/register?invite=" in created_page.text
     for _ in range(4):
-        await browser.submit(created, "Create invite")
-    rejected = await browser.submit(created, "Create invite")
-    assert "You have too many unused invites. Delete one first." in rejected.text
-    deleted = await browser.submit(created, "Delete")
-    assert "Invite deleted." in deleted.text
+        await browser.submit(created_page, "Create invite")
+    rejected_page = await browser.submit(created_page, "Create invite")
+    assert "You have too many unused invites. Delete one first." in rejected_page.text
+    deleted_page = await browser.submit(created_page, "Delete")
+    assert "Invite deleted." in deleted_page.text

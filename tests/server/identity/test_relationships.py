@@ -64,8 +64,8 @@ async def test_accepting_makes_friends_and_shares_presences(world: World) -> Non
     (await bob.put(f"{PLATFORM_PATH}/{alice.id}")).ok()
 
     assert (await relationship_types(alice), await relationship_types(bob)) == ({bob.id: FRIEND}, {alice.id: FRIEND})
-    added = await alice_session.next("RELATIONSHIP_ADD")
-    assert (added["type"], added["should_notify"]) == (FRIEND, True)
+    relationship_add = await alice_session.next("RELATIONSHIP_ADD")
+    assert (relationship_add["type"], relationship_add["should_notify"]) == (FRIEND, True)
     assert (await alice_session.next("PRESENCE_UPDATE"))["user"]["id"] == str(bob.id)
     assert (await bob_session.next("RELATIONSHIP_ADD"))["type"] == FRIEND
     presence = await bob_session.next("PRESENCE_UPDATE")
@@ -228,10 +228,10 @@ async def test_a_friend_nickname_is_private(world: World) -> None:
 
 async def test_game_friends_belong_to_the_family_and_not_to_the_platform(world: World) -> None:
     alice, bob = await create_users(world)
-    publisher, chess, go, other_game = [await create_application(world) for _ in range(4)]
-    for child in (chess, go):
+    publisher, chess_game, go_game, other_game = [await create_application(world) for _ in range(4)]
+    for child in (chess_game, go_game):
         await set_application_columns(world, child, parent_id=publisher.id)
-    alice_bearer, bob_bearer = await world.bearer(alice, chess.id), await world.bearer(bob, go.id)
+    alice_bearer, bob_bearer = await world.bearer(alice, chess_game.id), await world.bearer(bob, go_game.id)
     bob_session, other_session = (
         await bob_bearer.connect(Intents.ALL),
         await (await world.bearer(bob, other_game.id)).connect(Intents.ALL),
@@ -241,7 +241,7 @@ async def test_game_friends_belong_to_the_family_and_not_to_the_platform(world: 
 
     event = await bob_session.next("GAME_RELATIONSHIP_ADD")
     assert (event["id"], event["user_id"], event["type"]) == (str(alice.id), str(bob.id), INCOMING)
-    assert (event["application_id"], event["dm_access_type"]) == (str(chess.id), 0)
+    assert (event["application_id"], event["dm_access_type"]) == (str(chess_game.id), 0)
     await other_session.assert_not_received("GAME_RELATIONSHIP_ADD")
     (await bob_bearer.put(f"{GAME_PATH}/{alice.id}", json={})).ok()
     [friend] = (await bob_bearer.get(GAME_PATH)).ok()
@@ -312,14 +312,21 @@ async def test_a_game_receives_which_friends_play_it(world: World) -> None:
     await befriend(alice, bob)
     await befriend(alice, carol)
 
-    relationships_by_name = {entry["user"]["username"]: entry for entry in (await alice_bearer.get(PLATFORM_PATH)).ok()}
+    relationships_by_name = {
+        relationship["user"]["username"]: relationship for relationship in (await alice_bearer.get(PLATFORM_PATH)).ok()
+    }
 
     assert (
         relationships_by_name[bob.name]["has_played_game"],
         relationships_by_name[carol.name]["has_played_game"],
     ) == (True, False)
-    events = [await session.next("RELATIONSHIP_ADD", lambda entry: entry["type"] == FRIEND) for _ in range(2)]
-    assert {entry["id"]: entry["has_played_game"] for entry in events} == {str(bob.id): True, str(carol.id): False}
+    events = [
+        await session.next("RELATIONSHIP_ADD", lambda relationship: relationship["type"] == FRIEND) for _ in range(2)
+    ]
+    assert {relationship["id"]: relationship["has_played_game"] for relationship in events} == {
+        str(bob.id): True,
+        str(carol.id): False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -366,52 +373,52 @@ async def test_an_activity_reads_relationships_without_approval_since_the_releas
 
 
 async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
-    full, provisional, friend, blocker, requester, game_friend = await create_users(world, 6)
+    full_user, provisional, friend, blocker, requester, game_friend = await create_users(world, 6)
     game = await create_application(world)
-    bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full, provisional, game_friend)}
+    bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full_user, provisional, game_friend)}
     await befriend(provisional, friend)
     await befriend(bearers_by_user_id[provisional.id], bearers_by_user_id[game_friend.id], GAME_PATH)
     (await blocker.put(f"{PLATFORM_PATH}/{provisional.id}", json={"type": BLOCKED})).ok()
-    await befriend(full, provisional)
+    await befriend(full_user, provisional)
     # The provisional account sent a request to the requester, who sent one to the full account: they match after the merge.
     (await provisional.put(f"{PLATFORM_PATH}/{requester.id}", json={})).ok()
-    (await requester.put(f"{PLATFORM_PATH}/{full.id}", json={})).ok()
+    (await requester.put(f"{PLATFORM_PATH}/{full_user.id}", json={})).ok()
     friend_session = await friend.connect()
 
     await world.write(
         lambda call: call.notify(
             identities.AccountsMerged(
-                family_id=ApplicationId(game.id), source_id=UserId(provisional.id), user_id=UserId(full.id)
+                family_id=ApplicationId(game.id), source_id=UserId(provisional.id), user_id=UserId(full_user.id)
             )
         )
     )
 
-    assert await relationship_types(full) == {friend.id: FRIEND, requester.id: FRIEND}
-    assert await relationship_types(blocker) == {full.id: BLOCKED}
-    assert await relationship_types(bearers_by_user_id[full.id], GAME_PATH) == {game_friend.id: FRIEND}
-    assert await relationship_types(bearers_by_user_id[game_friend.id], GAME_PATH) == {full.id: FRIEND}
-    assert (await relationship_types(provisional), await relationship_types(requester)) == ({}, {full.id: FRIEND})
+    assert await relationship_types(full_user) == {friend.id: FRIEND, requester.id: FRIEND}
+    assert await relationship_types(blocker) == {full_user.id: BLOCKED}
+    assert await relationship_types(bearers_by_user_id[full_user.id], GAME_PATH) == {game_friend.id: FRIEND}
+    assert await relationship_types(bearers_by_user_id[game_friend.id], GAME_PATH) == {full_user.id: FRIEND}
+    assert (await relationship_types(provisional), await relationship_types(requester)) == ({}, {full_user.id: FRIEND})
     assert (await friend_session.next("RELATIONSHIP_REMOVE"))["id"] == str(provisional.id)
-    assert (await friend_session.next("RELATIONSHIP_ADD"))["id"] == str(full.id)
+    assert (await friend_session.next("RELATIONSHIP_ADD"))["id"] == str(full_user.id)
 
 
 async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) -> None:
-    full, provisional, other_user = await create_users(world, 3)
+    full_user, provisional, other_user = await create_users(world, 3)
     game = await create_application(world)
-    full_bearer, other_bearer = await world.bearer(full, game.id), await world.bearer(other_user, game.id)
-    await befriend(full, other_user)
+    full_bearer, other_bearer = await world.bearer(full_user, game.id), await world.bearer(other_user, game.id)
+    await befriend(full_user, other_user)
     await befriend(full_bearer, other_bearer, GAME_PATH)
     (await other_user.put(f"{PLATFORM_PATH}/{provisional.id}", json={"type": BLOCKED})).ok()
 
     await world.write(
         lambda call: call.notify(
             identities.AccountsMerged(
-                family_id=ApplicationId(game.id), source_id=UserId(provisional.id), user_id=UserId(full.id)
+                family_id=ApplicationId(game.id), source_id=UserId(provisional.id), user_id=UserId(full_user.id)
             )
         )
     )
 
-    assert (await relationship_types(full), await relationship_types(other_user)) == ({}, {full.id: BLOCKED})
+    assert (await relationship_types(full_user), await relationship_types(other_user)) == ({}, {full_user.id: BLOCKED})
     assert (await relationship_types(full_bearer, GAME_PATH), await relationship_types(other_bearer, GAME_PATH)) == (
         {},
         {},
@@ -419,21 +426,21 @@ async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) 
 
 
 async def test_an_unmerged_account_keeps_relationships_with_players(world: World) -> None:
-    full, provisional, player, nonplayer, game_friend, blocker = await create_users(world, 6)
+    full_user, provisional, player, nonplayer, game_friend, blocker = await create_users(world, 6)
     game = await create_application(world)
     bearers_by_user_id = {
-        user.id: await world.bearer(user, game.id) for user in (full, provisional, player, game_friend)
+        user.id: await world.bearer(user, game.id) for user in (full_user, provisional, player, game_friend)
     }
-    await befriend(full, player)
-    await befriend(full, nonplayer)
-    await befriend(bearers_by_user_id[full.id], bearers_by_user_id[game_friend.id], GAME_PATH)
-    (await blocker.put(f"{PLATFORM_PATH}/{full.id}", json={"type": BLOCKED})).ok()
+    await befriend(full_user, player)
+    await befriend(full_user, nonplayer)
+    await befriend(bearers_by_user_id[full_user.id], bearers_by_user_id[game_friend.id], GAME_PATH)
+    (await blocker.put(f"{PLATFORM_PATH}/{full_user.id}", json={"type": BLOCKED})).ok()
 
     await world.write(
         lambda call: call.notify(
             identities.AccountUnmerged(
                 family_id=ApplicationId(game.id),
-                user_id=UserId(full.id),
+                user_id=UserId(full_user.id),
                 provisional_id=UserId(provisional.id),
                 is_restricted=False,
             )
@@ -442,8 +449,8 @@ async def test_an_unmerged_account_keeps_relationships_with_players(world: World
 
     assert await relationship_types(provisional) == {player.id: FRIEND}
     assert await relationship_types(bearers_by_user_id[provisional.id], GAME_PATH) == {game_friend.id: FRIEND}
-    assert await relationship_types(blocker) == {full.id: BLOCKED, provisional.id: BLOCKED}
-    assert await relationship_types(full) == {player.id: FRIEND, nonplayer.id: FRIEND}
+    assert await relationship_types(blocker) == {full_user.id: BLOCKED, provisional.id: BLOCKED}
+    assert await relationship_types(full_user) == {player.id: FRIEND, nonplayer.id: FRIEND}
 
 
 async def test_a_deleted_account_is_removed_from_relationships(world: World) -> None:
@@ -461,9 +468,13 @@ async def test_relationships_are_part_of_the_data_export(world: World) -> None:
     alice, bob = await create_users(world)
     await befriend(alice, bob)
 
-    [record] = (await alice.get("/users/@me/harvest")).ok()["records"]["relationships"]
+    [exported_relationship] = (await alice.get("/users/@me/harvest")).ok()["records"]["relationships"]
 
-    assert (record["id"], record["type"], record["game"]) == (str(bob.id), FRIEND, None)
+    assert (exported_relationship["id"], exported_relationship["type"], exported_relationship["game"]) == (
+        str(bob.id),
+        FRIEND,
+        None,
+    )
 
 
 async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World) -> None:

@@ -23,16 +23,16 @@ async def test_anyone_can_list_releases(world: World) -> None:
     # The version of this SDK is the latest release.
     version = (Client.get_version_major(), Client.get_version_minor(), Client.get_version_patch())
     assert listing["latest_version"] == ".".join(map(str, version))
-    supported = {
+    supported_versions = {
         ".".join(release["version"].split(".")[:2])
         for release in listing["releases"]
         if is_supported(release["version"], world.clock.now_ms())
     }
-    assert supported == {"1.6", "1.7", "1.8", "1.9", "1.10"}
+    assert supported_versions == {"1.6", "1.7", "1.8", "1.9", "1.10"}
 
 
 @pytest.mark.parametrize(
-    ("day", "supported"),
+    ("day", "supported_versions"),
     [
         ("2025-03-16", []),
         ("2025-03-17", ["1.0"]),
@@ -41,10 +41,10 @@ async def test_anyone_can_list_releases(world: World) -> None:
         ("2026-07-28", ["1.6", "1.7", "1.8", "1.9", "1.10"]),
     ],
 )
-def test_the_support_window_follows_the_clock(day: str, supported: list[str]) -> None:
+def test_the_support_window_follows_the_clock(day: str, supported_versions: list[str]) -> None:
     minors = [f"1.{minor}" for minor in range(12)]
 
-    assert [version for version in minors if is_supported(version, parse_utc_ms(day))] == supported
+    assert [version for version in minors if is_supported(version, parse_utc_ms(day))] == supported_versions
 
 
 async def test_a_release_is_found_by_version(world: World) -> None:

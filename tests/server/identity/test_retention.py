@@ -26,7 +26,7 @@ def world_config(store_config: Config) -> Config:
 
 async def list_actions(operator: Actor) -> list[str]:
     """Return the actions of the audit log, newest first."""
-    return [entry["action"] for entry in (await operator.get("/admin/audit-log")).ok()]
+    return [audit_entry["action"] for audit_entry in (await operator.get("/admin/audit-log")).ok()]
 
 
 async def advance_days(world: World, days: int) -> None:
@@ -46,8 +46,8 @@ async def test_records_are_deleted_after_their_time(world: World) -> None:
     bob, spammer = await world.user(), await create_user_with_password(world, "spammer")
     carl = await create_user_with_password(world, "carl")
     await report(bob, "user", spammer.id)
-    [case] = await list_cases(ann)
-    await decide(ann, case, "warn", note="Stay polite")
+    [report_case] = await list_cases(ann)
+    await decide(ann, report_case, "warn", note="Stay polite")
     await suspend(ann, carl)
     await report(bob, "user", ann.id)
     assert (await list_sessions(spammer))[0][1] == "phone/1"
@@ -57,12 +57,12 @@ async def test_records_are_deleted_after_their_time(world: World) -> None:
     assert len(await list_cases(ann)) == 2
 
     await advance_days(world, 5)
-    assert [found["state"] for found in await list_cases(ann)] == ["open"]
+    assert [report_case["state"] for report_case in await list_cases(ann)] == ["open"]
     assert len((await bob.get("/users/@me/reports")).ok()) == 1
     assert len(await list_decisions(ann)) == 2
 
     await advance_days(world, 10)
-    assert [found["action"] for found in await list_decisions(ann)] == ["suspend_user"]
+    assert [decision["action"] for decision in await list_decisions(ann)] == ["suspend_user"]
     assert "report.decide" in await list_actions(ann)
 
     await advance_days(world, 10)

@@ -41,11 +41,11 @@ async def test_a_user_is_invited_accepts_and_leaves(world: World) -> None:
     invited = (await alice.post(f"{path}/members", json={"username": "bob"})).ok()
 
     assert (invited["membership_state"], invited["role"], invited["permissions"]) == (1, "developer", ["*"])
-    [listed] = (await bob.get("/teams")).ok()
-    assert [member["user"]["id"] for member in listed["members"]] == [str(bob.id)]
+    [listed_team] = (await bob.get("/teams")).ok()
+    assert [member["user"]["id"] for member in listed_team["members"]] == [str(bob.id)]
     (await bob.get(path)).rejected(404, 0)
-    joined = (await bob.put(f"/users/@me/teams/{team['id']}")).ok()
-    assert [member["membership_state"] for member in joined["members"]] == [2, 2]
+    joined_team = (await bob.put(f"/users/@me/teams/{team['id']}")).ok()
+    assert [member["membership_state"] for member in joined_team["members"]] == [2, 2]
     (await bob.get(path)).ok()
     assert (await bob.delete(f"{path}/members/{bob.id}")).status == 204
     assert (await bob.get("/teams")).ok() == []
@@ -54,16 +54,24 @@ async def test_a_user_is_invited_accepts_and_leaves(world: World) -> None:
 
 async def test_the_data_export_lists_own_teams_memberships_and_invitations(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
-    sailors, pilots = await create_team(alice), await create_team(alice, "Pilots")
-    await add_member(sailors, alice, bob, "admin")
-    (await alice.post(f"/teams/{pilots['id']}/members", json={"username": "bob"})).ok()
+    sailor_team, pilot_team = await create_team(alice), await create_team(alice, "Pilots")
+    await add_member(sailor_team, alice, bob, "admin")
+    (await alice.post(f"/teams/{pilot_team['id']}/members", json={"username": "bob"})).ok()
 
-    own = (await alice.get("/users/@me/harvest")).ok()["records"]["teams"]
-    joined, invited = (await bob.get("/users/@me/harvest")).ok()["records"]["teams"]
+    own_records = (await alice.get("/users/@me/harvest")).ok()["records"]["teams"]
+    joined_record, invited_record = (await bob.get("/users/@me/harvest")).ok()["records"]["teams"]
 
-    assert [(team["name"], team["role"]) for team in own] == [("Sailors", "owner"), ("Pilots", "owner")]
-    assert (joined["id"], joined["role"], joined["is_accepted"]) == (sailors["id"], "admin", True)
-    assert (invited["name"], invited["role"], invited["is_accepted"]) == ("Pilots", "developer", False)
+    assert [(team["name"], team["role"]) for team in own_records] == [("Sailors", "owner"), ("Pilots", "owner")]
+    assert (joined_record["id"], joined_record["role"], joined_record["is_accepted"]) == (
+        sailor_team["id"],
+        "admin",
+        True,
+    )
+    assert (invited_record["name"], invited_record["role"], invited_record["is_accepted"]) == (
+        "Pilots",
+        "developer",
+        False,
+    )
 
 
 async def test_only_admins_manage_members_and_only_the_owner_the_team(world: World) -> None:
@@ -80,10 +88,10 @@ async def test_only_admins_manage_members_and_only_the_owner_the_team(world: Wor
     (await carol.post(f"{path}/members", json=body)).rejected(404, 0)
     (await admin.post(f"{path}/members", json=body)).ok()
     assert (await admin.post(f"{path}/members", json=body)).errors("username") == ["TEAM_USER_ALREADY_INVITED"]
-    wrong = await admin.post(f"{path}/members", json={"username": "missing"})
-    assert wrong.errors("username") == ["TEAM_USER_UNKNOWN"]
-    changed = (await admin.patch(f"{path}/members/{developer.id}", json={"role": "read_only"})).ok()
-    assert changed["role"] == "read_only"
+    error_response = await admin.post(f"{path}/members", json={"username": "missing"})
+    assert error_response.errors("username") == ["TEAM_USER_UNKNOWN"]
+    changed_member = (await admin.patch(f"{path}/members/{developer.id}", json={"role": "read_only"})).ok()
+    assert changed_member["role"] == "read_only"
     (await admin.patch(f"{path}/members/{alice.id}", json={"role": "read_only"})).rejected(404, 10013)
     (await admin.delete(f"{path}/members/{alice.id}")).rejected(404, 10013)
     assert (await admin.patch(path, json={"name": "Rowers"})).ok()["name"] == "Rowers"
@@ -121,7 +129,9 @@ async def test_a_role_decides_the_permissions_for_the_applications_of_a_team(
     assert ((await bob.patch(path, json={"description": "new"})).status == 200) is can_write
     assert ((await bob.post(f"{path}/reset", json={})).status == 200) is can_write
     assert ((await bob.get(f"{path}/deliveries")).status == 200) is can_see_log
-    assert [item["id"] for item in (await bob.get("/applications")).ok()] == ([str(client.id)] if can_read else [])
+    assert [application["id"] for application in (await bob.get("/applications")).ok()] == (
+        [str(client.id)] if can_read else []
+    )
     (await bob.delete(path, json={})).rejected(403, 20012)
     (await bob.post(f"{path}/transfer", json={"team_id": team["id"]})).rejected(403, 20012)
     if role is not None:
@@ -140,23 +150,23 @@ async def test_an_application_of_a_team_names_the_team_as_its_owner(world: World
     owner = application["owner"]
     assert (owner["id"], owner["username"]) == (team["id"], f"team{team['id']}")
     assert owner["public_flags"] == UserFlags.TEAM_PSEUDO_USER
-    [listed] = (await client.owner.get(f"/teams/{team['id']}/applications")).ok()
-    assert listed["id"] == str(client.id)
-    rejected = await client.owner.delete(f"/teams/{team['id']}")
-    assert rejected.errors("team_id") == ["TEAM_HAS_APPLICATIONS"]
+    [listed_application] = (await client.owner.get(f"/teams/{team['id']}/applications")).ok()
+    assert listed_application["id"] == str(client.id)
+    rejected_response = await client.owner.delete(f"/teams/{team['id']}")
+    assert rejected_response.errors("team_id") == ["TEAM_HAS_APPLICATIONS"]
 
 
 async def test_an_application_is_transferred_only_to_a_managed_team(world: World) -> None:
     client, bob = await create_application(world), await world.user("bob")
-    other = await create_team(bob)
-    await add_member(other, bob, client.owner, "developer")
+    other_team = await create_team(bob)
+    await add_member(other_team, bob, client.owner, "developer")
     path = f"/applications/{client.id}/transfer"
 
-    assert (await client.owner.post(path, json={"team_id": other["id"]})).errors("team_id") == ["TEAM_NOT_MANAGED"]
+    assert (await client.owner.post(path, json={"team_id": other_team["id"]})).errors("team_id") == ["TEAM_NOT_MANAGED"]
     assert (await client.owner.post(path, json={"team_id": "1"})).errors("team_id") == ["TEAM_NOT_MANAGED"]
-    (await bob.post(path, json={"team_id": other["id"]})).rejected(403, 20012)
-    (await bob.patch(f"/teams/{other['id']}/members/{client.owner.id}", json={"role": "admin"})).ok()
-    (await client.owner.post(path, json={"team_id": other["id"]})).ok()
+    (await bob.post(path, json={"team_id": other_team["id"]})).rejected(403, 20012)
+    (await bob.patch(f"/teams/{other_team['id']}/members/{client.owner.id}", json={"role": "admin"})).ok()
+    (await client.owner.post(path, json={"team_id": other_team["id"]})).ok()
     # The owner of the team now owns the application.
     (await client.owner.delete(f"/applications/{client.id}", json={})).rejected(403, 20012)
     assert (await bob.delete(f"/applications/{client.id}", json={})).status == 204
@@ -166,14 +176,14 @@ async def test_a_team_is_transferred_with_its_applications(world: World) -> None
     client, team = await create_team_application(world)
     bob = await world.user("bob")
     path = f"/teams/{team['id']}/transfer"
-    rejected = await client.owner.post(path, json={"user_id": str(bob.id)})
-    assert rejected.errors("user_id") == ["TEAM_OWNER_NOT_MEMBER"]
+    rejected_response = await client.owner.post(path, json={"user_id": str(bob.id)})
+    assert rejected_response.errors("user_id") == ["TEAM_OWNER_NOT_MEMBER"]
     await add_member(team, client.owner, bob, "developer")
 
-    transferred = (await client.owner.post(path, json={"user_id": str(bob.id)})).ok()
+    transferred_team = (await client.owner.post(path, json={"user_id": str(bob.id)})).ok()
 
-    roles = {member["user"]["id"]: member["role"] for member in transferred["members"]}
-    assert (transferred["owner_user_id"], roles) == (
+    roles = {member["user"]["id"]: member["role"] for member in transferred_team["members"]}
+    assert (transferred_team["owner_user_id"], roles) == (
         str(bob.id),
         {str(bob.id): "admin", str(client.owner.id): "admin"},
     )
@@ -201,9 +211,9 @@ async def test_teams_are_managed_in_the_portal(world: World) -> None:
     page = await owner.submit(await owner.open("/developers/teams"), "Create team", name="Sailors")
     assert "Sailors was created." in page.text
     team_path = page.url.partition("?")[0] if "/teams/" in page.url else owner.history[-1].url
-    wrong = await owner.submit(page, "Invite", username="missing", role="admin")
-    assert 'id="error-username"' in wrong.body
-    page = await owner.submit(wrong, "Invite", username="bob", role="read_only")
+    error_page = await owner.submit(page, "Invite", username="missing", role="admin")
+    assert 'id="error-username"' in error_page.body
+    page = await owner.submit(error_page, "Invite", username="bob", role="read_only")
     assert "Invited as read-only" in page.text
     application_page = await owner.submit(await owner.open("/developers"), "Create application", name="Boat")
     application_path = owner.history[-1].url
@@ -211,12 +221,12 @@ async def test_teams_are_managed_in_the_portal(world: World) -> None:
     assert "Owned by the team Sailors." in application_page.text
 
     assert (await guest.open(application_path)).status == 404
-    joined = await guest.submit(await guest.open("/developers/teams"), "Accept")
-    assert "You are now a member of the team." in joined.text
+    joined_page = await guest.submit(await guest.open("/developers/teams"), "Accept")
+    assert "You are now a member of the team." in joined_page.text
     assert application_path in [url for _, url in (await guest.open("/developers")).links]
-    seen = await guest.open(application_path)
-    assert "your role in its team is read-only" in seen.text
-    assert "Delete application" not in seen.text
+    visible_page = await guest.open(application_path)
+    assert "your role in its team is read-only" in visible_page.text
+    assert "Delete application" not in visible_page.text
     for section in (
         "/bot",
         "/oauth2",
@@ -229,13 +239,13 @@ async def test_teams_are_managed_in_the_portal(world: World) -> None:
     ):
         assert (await guest.open(application_path + section)).status == 200, section
     assert (await guest.open(application_path + "/log")).status == 403
-    assert (await guest.submit(seen, "Save", name="Stolen")).status == 403
+    assert (await guest.submit(visible_page, "Save", name="Stolen")).status == 403
 
     page = await owner.submit(await owner.open(team_path), "Change role of bob", role="developer")
     assert "Role changed." in page.text
     assert (await guest.submit(await guest.open(application_path), "Save", name="Ship")).status == 200
     page = await owner.submit(page, "Transfer team", user_id=str(bob.id))
     assert "You are now an admin of it." in page.text
-    left = await owner.submit(page, "Leave team")
-    assert "You left the team." in left.text
+    left_page = await owner.submit(page, "Leave team")
+    assert "You left the team." in left_page.text
     assert (await owner.open(application_path)).status == 404

@@ -159,13 +159,17 @@ async def test_only_own_guilds_can_be_restricted_and_stay_restricted_after_leavi
     await change_settings(alice, restricted_guilds=[str(left_guild.id)])
     (await alice.delete(f"/users/@me/guilds/{left_guild.id}")).ok()
 
-    rejected = await alice.patch(
+    rejected_response = await alice.patch(
         SETTINGS_PATH, json={"restricted_guilds": [str(own_guild.id), str(foreign_guild.id), str(left_guild.id), "1"]}
     )
     settings = await change_settings(alice, restricted_guilds=[str(own_guild.id), str(left_guild.id)])
 
-    assert rejected.errors("restricted_guilds.1") == ["GUILD_UNKNOWN"] == rejected.errors("restricted_guilds.3")
-    assert set(rejected.json["errors"]["restricted_guilds"]) == {"1", "3"}
+    assert (
+        rejected_response.errors("restricted_guilds.1")
+        == ["GUILD_UNKNOWN"]
+        == rejected_response.errors("restricted_guilds.3")
+    )
+    assert set(rejected_response.json["errors"]["restricted_guilds"]) == {"1", "3"}
     assert set(settings["restricted_guilds"]) == {str(left_guild.id), str(own_guild.id)}
     # After it is removed from the list, a guild that the user left cannot be added again.
     await change_settings(alice, restricted_guilds=[])
@@ -403,9 +407,9 @@ async def test_folders_of_guilds_are_stored_and_reach_other_clients(world: World
         },
     ]
 
-    changed = await change_settings(alice, guild_folders=folders)
+    changed_settings = await change_settings(alice, guild_folders=folders)
 
-    assert changed["guild_folders"] == folders
+    assert changed_settings["guild_folders"] == folders
     assert (await session.next("USER_SETTINGS_UPDATE"))["guild_folders"] == folders
     assert (await alice.connect()).ready["user_settings"]["guild_folders"] == folders
     # A guild stays in its folder after the user left it, and other settings do not change the order.
@@ -424,10 +428,10 @@ async def test_wrong_folders_are_rejected_with_the_path_of_the_field(world: Worl
 
     ids = [str(own_guild_id), str(other_guild_id)]
     assert await errors_of("guild_folders.0.id", {"guild_ids": ids}) == ["FOLDER_ID_REQUIRED"]
-    same = [{"id": 1, "guild_ids": [guild_id]} for guild_id in ids]
-    assert await errors_of("guild_folders.1.id", *same) == ["FOLDER_DUPLICATE"]
-    twice = [{"guild_ids": ids[:1]}, {"id": 1, "guild_ids": ids}]
-    assert await errors_of("guild_folders.1.guild_ids.0", *twice) == ["GUILD_DUPLICATE"]
+    folders_with_same_id = [{"id": 1, "guild_ids": [guild_id]} for guild_id in ids]
+    assert await errors_of("guild_folders.1.id", *folders_with_same_id) == ["FOLDER_DUPLICATE"]
+    folders_with_repeated_guild = [{"guild_ids": ids[:1]}, {"id": 1, "guild_ids": ids}]
+    assert await errors_of("guild_folders.1.guild_ids.0", *folders_with_repeated_guild) == ["GUILD_DUPLICATE"]
     assert await errors_of("guild_folders.0.guild_ids.0", {"guild_ids": [str(foreign_guild_id)]}) == ["GUILD_UNKNOWN"]
     assert await errors_of("guild_folders.0.guild_ids", {"id": 1, "guild_ids": []})
     assert await errors_of("guild_folders.0.name", {"id": 1, "guild_ids": ids, "name": "x" * 33})

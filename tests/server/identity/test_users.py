@@ -41,8 +41,8 @@ async def test_a_new_name_and_avatar_are_stored_and_published(world: World) -> N
 
     assert user["global_name"] == "Alice L."
     assert (await alice_session.next("USER_UPDATE"))["avatar"] == user["avatar"]
-    update = await bob_session.next("GUILD_MEMBER_UPDATE")
-    assert (update["guild_id"], update["user"]["avatar"]) == (str(guild.id), user["avatar"])
+    member_update = await bob_session.next("GUILD_MEMBER_UPDATE")
+    assert (member_update["guild_id"], member_update["user"]["avatar"]) == (str(guild.id), user["avatar"])
     image = await world.request("GET", f"{world.url}/cdn/avatars/{alice.id}/{user['avatar']}.png")
     assert (image.status, image.headers["Content-Type"]) == (200, "image/png")
 
@@ -61,19 +61,19 @@ async def test_profile_details_are_stored_and_shown(world: World) -> None:
     assert (profile["bio"], profile["user"]["accent_color"]) == ("Boats.", 0x336699)
     assert "bio" not in profile["user"]
     (await bob.get("/users/1/profile")).rejected(404, 10013)
-    cleared = (await alice.patch("/users/@me", json={"bio": None, "accent_color": None})).ok()
-    assert (cleared["bio"], cleared["accent_color"], cleared["locale"]) == ("", None, "de")
+    cleared_user = (await alice.patch("/users/@me", json={"bio": None, "accent_color": None})).ok()
+    assert (cleared_user["bio"], cleared_user["accent_color"], cleared_user["locale"]) == ("", None, "de")
 
 
 async def test_profile_details_are_validated(world: World) -> None:
     alice = await world.user("alice")
 
-    for body, path, constant in (
+    for body, path, error_code in (
         ({"bio": "x" * 191}, "bio", "BASE_TYPE_MAX_LENGTH"),
         ({"accent_color": 0x1000000}, "accent_color", "NUMBER_TYPE_MAX"),
         ({"locale": "tlh"}, "locale", "BASE_TYPE_CHOICES"),
     ):
-        assert (await alice.patch("/users/@me", json=body)).errors(path) == [constant], body
+        assert (await alice.patch("/users/@me", json=body)).errors(path) == [error_code], body
 
 
 async def test_bots_have_no_profile_details(world: World) -> None:
@@ -88,7 +88,7 @@ async def test_bots_have_no_profile_details(world: World) -> None:
 async def test_a_username_must_be_free_and_valid(world: World) -> None:
     alice, _ = await world.user("alice"), await world.user("bob")
 
-    for name, constant in (
+    for name, error_code in (
         ("bob", "USERNAME_ALREADY_TAKEN"),
         ("everyone", "USERNAME_INVALID"),
         ("a@b", "USERNAME_INVALID"),
@@ -101,7 +101,7 @@ async def test_a_username_must_be_free_and_valid(world: World) -> None:
         ("x", "BASE_TYPE_BAD_LENGTH"),
         ("x" * 33, "BASE_TYPE_BAD_LENGTH"),
     ):
-        assert (await alice.patch("/users/@me", json={"username": name})).errors("username") == [constant], name
+        assert (await alice.patch("/users/@me", json={"username": name})).errors("username") == [error_code], name
 
 
 async def test_registration_and_bots_follow_their_own_rules_for_names(world: World) -> None:
@@ -138,8 +138,8 @@ async def test_a_large_avatar_fits_into_a_request_body(world: World) -> None:
     assert (await alice.patch("/users/@me", json={"avatar": image})).ok()["avatar"]
 
     oversized = "data:image/png;base64," + base64.b64encode(bytes((10 << 20) + 1)).decode()
-    rejected = await alice.patch("/users/@me", json={"avatar": oversized})
-    assert rejected.errors("avatar") == ["BINARY_TYPE_MAX_SIZE"]
+    rejected_response = await alice.patch("/users/@me", json={"avatar": oversized})
+    assert rejected_response.errors("avatar") == ["BINARY_TYPE_MAX_SIZE"]
     # Other operations keep the smaller body limit.
     channel_id = (await world.guild(alice)).general
     (await alice.post(f"/channels/{channel_id}/messages", json={"content": "a" * (3 << 20)})).rejected(413, 40005)

@@ -14,7 +14,7 @@ async def upload_sticker(actor: Actor, guild: Guild, file: bytes | None = None, 
     form = aiohttp.FormData()
     for name, value in ({"name": "wave", "tags": "hello, hi", "description": "a hand"} | fields).items():
         form.add_field(name, value)
-    data = media.png(400, 400) if file is None else file
-    if data:
-        form.add_field("file", data, filename="x.png", content_type="image/png")
+    file_bytes = media.png(400, 400) if file is None else file
+    if file_bytes:
+        form.add_field("file", file_bytes, filename="x.png", content_type="image/png")
     return await actor.post(f"/guilds/{guild.id}/stickers", data=form)

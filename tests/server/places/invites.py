@@ -17,16 +17,16 @@ def csv_form(text: str | bytes, **fields: str) -> aiohttp.FormData:
     form = aiohttp.FormData()
     for name, value in fields.items():
         form.add_field(name, value)
-    data = text.encode() if isinstance(text, str) else text
-    form.add_field("target_users_file", data, filename="users.csv", content_type="text/csv")
+    file_bytes = text.encode() if isinstance(text, str) else text
+    form.add_field("target_users_file", file_bytes, filename="users.csv", content_type="text/csv")
     return form
 
 
 async def create_targeted_invite(actor: Actor, guild: Guild, *users: Actor, **fields: str) -> str:
     """Create an invite for target users and return its code."""
-    text = "\n".join(["user_id", *(str(user.id) for user in users)])
-    created = (await actor.post(f"/channels/{guild.general}/invites", data=csv_form(text, **fields))).ok()
-    return str(created["code"])
+    csv_text = "\n".join(["user_id", *(str(user.id) for user in users)])
+    invite = (await actor.post(f"/channels/{guild.general}/invites", data=csv_form(csv_text, **fields))).ok()
+    return str(invite["code"])
 
 
 async def list_member_roles(actor: Actor, guild: Guild) -> list[str]:

@@ -66,17 +66,21 @@ async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(setup:
     }
     assert event["location"] == location
     assert event["composite_instance_id"] == f"i-{event['instance_id']}-{location['id']}"
-    (first,) = event["participants"]
-    assert (first["user_id"], first["nonce"], first["member"]["user"]["username"]) == (
+    (first_participant,) = event["participants"]
+    assert (
+        first_participant["user_id"],
+        first_participant["nonce"],
+        first_participant["member"]["user"]["username"],
+    ) == (
         str(setup.alice.id),
         None,
         "alice",
     )
-    assert first["session_id"] not in ("", setup.alice_session.ready["session_id"])
+    assert first_participant["session_id"] not in ("", setup.alice_session.ready["session_id"])
 
     (await setup.launch(setup.bob, setup.bob_session)).ok()
-    joined = await setup.bot_session.next(UPDATE_EVENT)
-    assert joined["instance_id"] == event["instance_id"]
+    join_update = await setup.bot_session.next(UPDATE_EVENT)
+    assert join_update["instance_id"] == event["instance_id"]
     assert (await setup.read(event["composite_instance_id"])).ok() == {
         "application_id": str(setup.bot.application_id),
         "instance_id": event["composite_instance_id"],
@@ -114,17 +118,17 @@ async def test_a_participant_leaves_when_their_session_ends(setup: ActivitySetup
     await setup.alice_session.close()
     setup.world.clock.advance(3_600_000)
 
-    update = await setup.bot_session.next(UPDATE_EVENT, lambda data: len(data["participants"]) == 1)
-    assert update["participants"][0]["user_id"] == str(setup.bob.id)
+    leave_update = await setup.bot_session.next(UPDATE_EVENT, lambda data: len(data["participants"]) == 1)
+    assert leave_update["participants"][0]["user_id"] == str(setup.bob.id)
 
 
 async def test_a_participant_without_a_session_leaves_with_their_last_session(setup: ActivitySetup) -> None:
-    launched = await setup.world.write(
+    launched_row = await setup.world.write(
         lambda call: activity_instances.launch(
             call, setup.bot.application_id, setup.alice.id, setup.guild.general, setup.guild.id
         )
     )
-    assert (await setup.read(launched.composite_id)).ok()["users"] == [str(setup.alice.id)]
+    assert (await setup.read(launched_row.composite_id)).ok()["users"] == [str(setup.alice.id)]
     await setup.bot_session.next(UPDATE_EVENT)
 
     await setup.alice_session.close()
@@ -135,12 +139,12 @@ async def test_a_participant_without_a_session_leaves_with_their_last_session(se
 
 async def test_a_session_participates_in_one_activity(setup: ActivitySetup) -> None:
     (await setup.launch(setup.alice, setup.alice_session)).ok()
-    first = await setup.bot_session.next(UPDATE_EVENT)
+    first_update = await setup.bot_session.next(UPDATE_EVENT)
     (await setup.launch(setup.alice, setup.alice_session, await setup.guild.channel("other"))).ok()
 
     assert (await setup.bot_session.next(UPDATE_EVENT))["participants"] == []
     assert (await setup.bot_session.next(UPDATE_EVENT))["location"]["channel_id"] == str(setup.guild.channels["other"])
-    (await setup.read(first["composite_instance_id"])).rejected(404, 0)
+    (await setup.read(first_update["composite_instance_id"])).rejected(404, 0)
 
 
 async def test_an_instance_ends_with_its_channel_and_with_the_membership(setup: ActivitySetup) -> None:
@@ -280,7 +284,7 @@ async def test_instances_end_when_the_application_loses_its_activities(setup: Ac
     else:
         (await setup.alice.patch(path, json={"activities": False})).ok()
 
-    ended = await setup.bob_session.next(UPDATE_EVENT)
-    assert (ended["instance_id"], ended["participants"]) == (event["instance_id"], [])
+    end_update = await setup.bob_session.next(UPDATE_EVENT)
+    assert (end_update["instance_id"], end_update["participants"]) == (event["instance_id"], [])
     instances = await setup.world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM activity_instances"))
     assert instances == 0

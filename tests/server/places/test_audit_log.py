@@ -13,10 +13,10 @@ DAY_MS = 24 * 3_600_000
 
 async def list_entries(guild: Guild, query: str = "") -> list[dict[str, Any]]:
     """Return the entries that a query matches, as the owner of the guild."""
-    entries: list[dict[str, Any]] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs{query}")).ok()[
+    audit_entries: list[dict[str, Any]] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs{query}")).ok()[
         "audit_log_entries"
     ]
-    return entries
+    return audit_entries
 
 
 async def test_entries_are_listed_newest_first_with_their_users(world: World) -> None:
@@ -25,7 +25,9 @@ async def test_entries_are_listed_newest_first_with_their_users(world: World) ->
 
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()
 
-    assert [entry["target_id"] for entry in log["audit_log_entries"]] == [str(role) for role in reversed(roles)]
+    assert [audit_entry["target_id"] for audit_entry in log["audit_log_entries"]] == [
+        str(role) for role in reversed(roles)
+    ]
     assert [user["id"] for user in log["users"]] == [str(guild.owner.id)]
     assert log["audit_log_entries"][0]["action_type"] == AuditLogAction.ROLE_CREATE
     assert "guild_id" not in log["audit_log_entries"][0]
@@ -37,19 +39,19 @@ async def test_before_and_after_page_in_both_directions(world: World) -> None:
     guild = await world.guild()
     for name in "abcd":
         await guild.role(name)
-    newest_first = [entry["id"] for entry in await list_entries(guild)]
-    first, second, third, fourth = reversed(newest_first)
+    newest_first_ids = [audit_entry["id"] for audit_entry in await list_entries(guild)]
+    first_entry_id, second_entry_id, third_entry_id, fourth_entry_id = reversed(newest_first_ids)
 
     async def list_ids(query: str) -> list[str]:
-        return [entry["id"] for entry in await list_entries(guild, query)]
+        return [audit_entry["id"] for audit_entry in await list_entries(guild, query)]
 
-    assert await list_ids("?limit=1") == [fourth]
-    assert await list_ids(f"?before={third}") == [second, first]
-    assert await list_ids(f"?before={fourth}&limit=1") == [third]
-    assert await list_ids(f"?after={second}") == [third, fourth]
-    assert await list_ids(f"?after={first}&limit=1") == [second]
-    assert await list_ids("?after=0") == [first, second, third, fourth]
-    assert await list_ids(f"?before={second}&after={first}") == [first]
+    assert await list_ids("?limit=1") == [fourth_entry_id]
+    assert await list_ids(f"?before={third_entry_id}") == [second_entry_id, first_entry_id]
+    assert await list_ids(f"?before={fourth_entry_id}&limit=1") == [third_entry_id]
+    assert await list_ids(f"?after={second_entry_id}") == [third_entry_id, fourth_entry_id]
+    assert await list_ids(f"?after={first_entry_id}&limit=1") == [second_entry_id]
+    assert await list_ids("?after=0") == [first_entry_id, second_entry_id, third_entry_id, fourth_entry_id]
+    assert await list_ids(f"?before={second_entry_id}&after={first_entry_id}") == [first_entry_id]
 
 
 async def test_entries_are_filtered_by_user_action_and_target(world: World) -> None:
@@ -57,15 +59,18 @@ async def test_entries_are_filtered_by_user_action_and_target(world: World) -> N
     bot = await world.bot(guild, permissions=Permissions.MANAGE_ROLES)
     role_id = await guild.role("one")
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"name": "two"})).ok()
-    created = (await bot.post(f"/guilds/{guild.id}/roles", json={})).ok()
+    created_role = (await bot.post(f"/guilds/{guild.id}/roles", json={})).ok()
 
-    assert [entry["target_id"] for entry in await list_entries(guild, f"?user_id={bot.id}")] == [created["id"]]
-    assert [entry["action_type"] for entry in await list_entries(guild, f"?target_id={role_id}")] == [
+    assert [audit_entry["target_id"] for audit_entry in await list_entries(guild, f"?user_id={bot.id}")] == [
+        created_role["id"]
+    ]
+    assert [audit_entry["action_type"] for audit_entry in await list_entries(guild, f"?target_id={role_id}")] == [
         AuditLogAction.ROLE_UPDATE,
         AuditLogAction.ROLE_CREATE,
     ]
     assert [
-        entry["target_id"] for entry in await list_entries(guild, f"?action_type={AuditLogAction.ROLE_UPDATE:d}")
+        audit_entry["target_id"]
+        for audit_entry in await list_entries(guild, f"?action_type={AuditLogAction.ROLE_UPDATE:d}")
     ] == [str(role_id)]
     assert await list_entries(guild, f"?action_type={AuditLogAction.ROLE_UPDATE:d}&user_id={bot.id}") == []
     assert await list_entries(guild, "?action_type=9999") == []
@@ -74,8 +79,8 @@ async def test_entries_are_filtered_by_user_action_and_target(world: World) -> N
 async def test_an_entry_event_is_sent_to_members_who_can_view_the_log(world: World) -> None:
     guild = await world.guild()
     reader = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
-    other = await world.bot(guild)
-    reader_session, other_session = await reader.connect(), await other.connect()
+    other_bot = await world.bot(guild)
+    reader_session, other_session = await reader.connect(), await other_bot.connect()
 
     headers = {"X-Audit-Log-Reason": "caf%C3%A9"}
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Renamed"}, headers=headers)).ok()

@@ -37,8 +37,8 @@ async def test_a_ban_removes_the_member_and_publishes_events(world: World) -> No
     response = await bot.put(path, json={"delete_message_seconds": 3600}, headers={"X-Audit-Log-Reason": "spam"})
 
     assert response.status == 204
-    added = await session.next("GUILD_BAN_ADD")
-    assert (added["guild_id"], added["user"]["id"]) == (str(guild.id), str(bob.id))
+    ban_add = await session.next("GUILD_BAN_ADD")
+    assert (ban_add["guild_id"], ban_add["user"]["id"]) == (str(guild.id), str(bob.id))
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
     assert await bob_session.next("GUILD_DELETE") == {"id": str(guild.id)}
     assert await audit_targets(world, guild, AuditLogAction.MEMBER_BAN_ADD) == [(bob.id, "spam")]
@@ -140,8 +140,8 @@ async def test_an_unban_removes_the_ban(world: World) -> None:
 
     assert (await alice.delete(path, headers={"X-Audit-Log-Reason": "sorry"})).status == 204
 
-    removed = await session.next("GUILD_BAN_REMOVE")
-    assert (removed["guild_id"], removed["user"]["id"]) == (str(guild.id), str(bob.id))
+    ban_remove = await session.next("GUILD_BAN_REMOVE")
+    assert (ban_remove["guild_id"], ban_remove["user"]["id"]) == (str(guild.id), str(bob.id))
     assert await audit_targets(world, guild, AuditLogAction.MEMBER_BAN_REMOVE) == [(bob.id, "sorry")]
     (await alice.delete(path)).rejected(404, 10026)
     (await alice.get(path)).rejected(404, 10026)
@@ -190,9 +190,9 @@ async def test_ban_events_require_ban_members_or_view_audit_log(world: World) ->
     guild = await world.guild(alice, bob)
     moderator_bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
     auditor_bot = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
-    other = await world.bot(guild)
+    other_bot = await world.bot(guild)
     sessions = [
-        await bot.connect(Intents.GUILDS | Intents.GUILD_MODERATION) for bot in (moderator_bot, auditor_bot, other)
+        await bot.connect(Intents.GUILDS | Intents.GUILD_MODERATION) for bot in (moderator_bot, auditor_bot, other_bot)
     ]
 
     (await alice.put(f"/guilds/{guild.id}/bans/{bob.id}")).ok()

@@ -40,20 +40,33 @@ async def test_creating_a_channel_publishes_an_event_and_an_audit_entry(world: W
     )
 
     assert response.status == 201
-    created = response.ok()
-    assert (created["name"], created["type"], created["topic"], created["guild_id"]) == (
+    created_channel = response.ok()
+    assert (
+        created_channel["name"],
+        created_channel["type"],
+        created_channel["topic"],
+        created_channel["guild_id"],
+    ) == (
         "hello-world",
         ChannelType.GUILD_TEXT,
         "words",
         str(guild.id),
     )
-    assert (created["parent_id"], created["nsfw"], created["rate_limit_per_user"]) == (None, False, 0)
-    assert (created["permission_overwrites"], created["flags"], created["application_id"]) == ([], 0, None)
-    assert (created["last_message_id"], created["last_pin_timestamp"]) == (None, None)
-    assert await session.next("CHANNEL_CREATE") == created
-    entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_CREATE)
-    assert (entry["target_id"], entry["reason"]) == (created["id"], "why")
-    assert {"key": "name", "new_value": "hello-world"} in entry["changes"]
+    assert (created_channel["parent_id"], created_channel["nsfw"], created_channel["rate_limit_per_user"]) == (
+        None,
+        False,
+        0,
+    )
+    assert (created_channel["permission_overwrites"], created_channel["flags"], created_channel["application_id"]) == (
+        [],
+        0,
+        None,
+    )
+    assert (created_channel["last_message_id"], created_channel["last_pin_timestamp"]) == (None, None)
+    assert await session.next("CHANNEL_CREATE") == created_channel
+    audit_entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_CREATE)
+    assert (audit_entry["target_id"], audit_entry["reason"]) == (created_channel["id"], "why")
+    assert {"key": "name", "new_value": "hello-world"} in audit_entry["changes"]
 
 
 @pytest.mark.parametrize(
@@ -77,10 +90,12 @@ async def test_each_channel_type_has_the_keys_that_libraries_read(
     world: World, channel_type: int, keys: set[str]
 ) -> None:
     guild = await world.guild()
-    created = await guild.get_channel(await guild.channel("Somewhere", type=channel_type))
-    assert created["type"] == channel_type
-    assert keys | {"id", "name", "position", "permission_overwrites", "parent_id", "flags", "guild_id"} <= set(created)
-    assert created["name"] == (
+    created_channel = await guild.get_channel(await guild.channel("Somewhere", type=channel_type))
+    assert created_channel["type"] == channel_type
+    assert keys | {"id", "name", "position", "permission_overwrites", "parent_id", "flags", "guild_id"} <= set(
+        created_channel
+    )
+    assert created_channel["name"] == (
         "Somewhere"
         if channel_type in (ChannelType.GUILD_VOICE, ChannelType.GUILD_CATEGORY, ChannelType.GUILD_STAGE_VOICE)
         else "somewhere"
@@ -98,7 +113,7 @@ async def test_announcement_channels_require_the_news_feature(world: World) -> N
 
 
 @pytest.mark.parametrize(
-    ("body", "path", "constant"),
+    ("body", "path", "error_code"),
     [
         ({"name": ""}, "name", "BASE_TYPE_BAD_LENGTH"),
         ({"name": "  "}, "name", "BASE_TYPE_BAD_LENGTH"),
@@ -127,14 +142,14 @@ async def test_announcement_channels_require_the_news_feature(world: World) -> N
     ],
 )
 async def test_an_invalid_channel_names_the_invalid_field(
-    world: World, body: Any, path: str | None, constant: str | None
+    world: World, body: Any, path: str | None, error_code: str | None
 ) -> None:
     guild = await world.guild()
     response = await guild.owner.post(f"/guilds/{guild.id}/channels", json=body)
     response.rejected(400, 50035)
     if path is not None:
         codes = response.errors(path)
-        assert constant is None or codes == [constant]
+        assert error_code is None or codes == [error_code]
 
 
 async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> None:
@@ -149,19 +164,19 @@ async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> No
         default_tag_setting="match_all",
         flags=ChannelFlags.REQUIRE_TAG,
     )
-    created = await guild.get_channel(forum_id)
-    assert [(tag["name"], tag["moderated"], tag["emoji_name"]) for tag in created["available_tags"]] == [
+    forum = await guild.get_channel(forum_id)
+    assert [(tag["name"], tag["moderated"], tag["emoji_name"]) for tag in forum["available_tags"]] == [
         ("bug", True, None),
         ("wish", False, "🌟"),
     ]
-    assert created["default_reaction_emoji"] == {"emoji_id": None, "emoji_name": "👍"}
-    assert (created["default_sort_order"], created["default_tag_setting"]) == (1, "match_all")
-    assert created["flags"] == ChannelFlags.REQUIRE_TAG
+    assert forum["default_reaction_emoji"] == {"emoji_id": None, "emoji_name": "👍"}
+    assert (forum["default_sort_order"], forum["default_tag_setting"]) == (1, "match_all")
+    assert forum["flags"] == ChannelFlags.REQUIRE_TAG
 
-    existing = created["available_tags"][1]
-    tags = [existing, {"name": "new"}]
-    edited = (await guild.owner.patch(f"/channels/{forum_id}", json={"available_tags": tags})).ok()
-    assert edited["available_tags"][0] == existing
+    existing_tag = forum["available_tags"][1]
+    tags = [existing_tag, {"name": "new"}]
+    edited_forum = (await guild.owner.patch(f"/channels/{forum_id}", json={"available_tags": tags})).ok()
+    assert edited_forum["available_tags"][0] == existing_tag
     path = f"/channels/{forum_id}"
     (await guild.owner.patch(path, json={"available_tags": [{"name": "a"}, {"name": "a"}]})).rejected(400, 40061)
     too_many_tags = [{"name": str(number)} for number in range(21)]
@@ -178,24 +193,26 @@ async def test_the_bitrate_limit_depends_on_guild_and_channel_type(world: World)
         await guild.owner.post(path, json={"name": "s", "type": ChannelType.GUILD_STAGE_VOICE, "bitrate": 64_001})
     ).rejected(400, 30052)
     await world.grant_to_guild(guild, "VIP_REGIONS")
-    created = (
+    created_channel = (
         await guild.owner.post(
             path, json={"name": "v", "type": ChannelType.GUILD_VOICE, "bitrate": 384_000, "user_limit": 99}
         )
     ).ok()
-    assert (created["bitrate"], created["user_limit"]) == (384_000, 99)
+    assert (created_channel["bitrate"], created_channel["user_limit"]) == (384_000, 99)
 
 
 async def test_a_channel_inherits_its_categorys_overwrites_by_default(world: World) -> None:
     guild = await world.guild()
     category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
     await guild.overwrite(category_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    inherited = await guild.get_channel(await guild.channel("a", parent_id=str(category_id)))
-    own = await guild.get_channel(await guild.channel("b", parent_id=str(category_id), permission_overwrites=[]))
-    assert inherited["permission_overwrites"] == [
+    channel_with_inherited_overwrites = await guild.get_channel(await guild.channel("a", parent_id=str(category_id)))
+    channel_with_own_overwrites = await guild.get_channel(
+        await guild.channel("b", parent_id=str(category_id), permission_overwrites=[])
+    )
+    assert channel_with_inherited_overwrites["permission_overwrites"] == [
         {"id": str(guild.id), "type": OverwriteType.ROLE, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
     ]
-    assert own["permission_overwrites"] == []
+    assert channel_with_own_overwrites["permission_overwrites"] == []
 
 
 async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) -> None:
@@ -282,8 +299,8 @@ async def test_a_hidden_category_is_listed_for_users_with_a_visible_channel_in_i
     visible_channel_id = await guild.channel("visible", parent_id=str(category_id), permission_overwrites=[])
     for is_before, reader in itertools.product((True, False), (bot, member)):
         world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - is_before)
-        listed = (await reader.get(f"/guilds/{guild.id}/channels")).ok()
-        channel_ids = {int(channel["id"]) for channel in listed}
+        listed_channels = (await reader.get(f"/guilds/{guild.id}/channels")).ok()
+        channel_ids = {int(channel["id"]) for channel in listed_channels}
         assert visible_channel_id in channel_ids
         # From the date on, a bot lists exactly the channels that it can get (decisions/0080).
         assert (category_id in channel_ids) is (is_before or reader is member)
@@ -304,8 +321,8 @@ async def test_an_obfuscated_channel_reveals_only_its_type_parent_and_position()
         flags=ChannelFlags.IS_SPOILER_CHANNEL,
         last_message_id=8,
     )
-    encoded = json.loads(codec.encode(channels.views.obfuscated_channel(row)))
-    assert encoded == {
+    encoded_channel = json.loads(codec.encode(channels.views.obfuscated_channel(row)))
+    assert encoded_channel == {
         "id": "5",
         "type": ChannelType.GUILD_TEXT,
         "flags": ChannelFlags.CHANNEL_OBFUSCATED,
@@ -330,19 +347,24 @@ async def test_an_update_publishes_an_event_only_if_something_changed(world: Wor
     guild = await world.guild()
     session = await (await world.bot(guild)).connect()
     path = f"/channels/{guild.general}"
-    edited = (
+    edited_channel = (
         await guild.owner.patch(path, json={"name": "Big Hall", "topic": "t", "nsfw": True, "rate_limit_per_user": 5})
     ).ok()
-    assert (edited["name"], edited["topic"], edited["nsfw"], edited["rate_limit_per_user"]) == (
+    assert (
+        edited_channel["name"],
+        edited_channel["topic"],
+        edited_channel["nsfw"],
+        edited_channel["rate_limit_per_user"],
+    ) == (
         "big-hall",
         "t",
         True,
         5,
     )
-    assert await session.next("CHANNEL_UPDATE") == edited
-    entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_UPDATE)
-    assert {"key": "name", "old_value": "general", "new_value": "big-hall"} in entry["changes"]
-    assert {"key": "topic", "new_value": "t"} in entry["changes"]
+    assert await session.next("CHANNEL_UPDATE") == edited_channel
+    audit_entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_UPDATE)
+    assert {"key": "name", "old_value": "general", "new_value": "big-hall"} in audit_entry["changes"]
+    assert {"key": "topic", "new_value": "t"} in audit_entry["changes"]
 
     (await guild.owner.patch(path, json={"name": "big-hall"})).ok()
     await session.assert_not_received("CHANNEL_UPDATE")
@@ -394,10 +416,10 @@ async def test_required_community_channels_cannot_be_converted_or_deleted(world:
 async def test_a_spoiler_channel_is_never_age_restricted(world: World) -> None:
     guild = await world.guild()
     path = f"/channels/{guild.general}"
-    spoiler, obfuscated = ChannelFlags.IS_SPOILER_CHANNEL, ChannelFlags.CHANNEL_OBFUSCATED
-    assert (await guild.owner.patch(path, json={"flags": spoiler})).ok()["flags"] == spoiler
+    spoiler_flag, obfuscated_flag = ChannelFlags.IS_SPOILER_CHANNEL, ChannelFlags.CHANNEL_OBFUSCATED
+    assert (await guild.owner.patch(path, json={"flags": spoiler_flag})).ok()["flags"] == spoiler_flag
     assert (await guild.owner.patch(path, json={"nsfw": True})).ok()["flags"] == 0
-    assert (await guild.owner.patch(path, json={"flags": spoiler | obfuscated})).ok()["flags"] == 0
+    assert (await guild.owner.patch(path, json={"flags": spoiler_flag | obfuscated_flag})).ok()["flags"] == 0
 
 
 class TestRateLimits:
@@ -448,9 +470,9 @@ async def test_an_overwrite_is_created_updated_and_deleted(world: World) -> None
     assert (await guild.owner.put(path, json=body)).status == 204
     event = await session.next("CHANNEL_UPDATE")
     assert event["permission_overwrites"] == [{"id": str(role_id), **body}]
-    entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_OVERWRITE_CREATE)
-    assert entry["options"] == {"id": str(role_id), "type": "0", "role_name": "mods"}
-    assert {"key": "allow", "new_value": str(Permissions.MANAGE_MESSAGES)} in entry["changes"]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.CHANNEL_OVERWRITE_CREATE)
+    assert audit_entry["options"] == {"id": str(role_id), "type": "0", "role_name": "mods"}
+    assert {"key": "allow", "new_value": str(Permissions.MANAGE_MESSAGES)} in audit_entry["changes"]
 
     (await guild.owner.put(path, json=body)).ok()
     await session.assert_not_received("CHANNEL_UPDATE")
@@ -503,8 +525,8 @@ async def test_synced_channels_follow_the_overwrites_of_their_category(world: Wo
     await guild.overwrite(unsynced_channel_id, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
     session = await (await world.bot(guild)).connect()
     await guild.overwrite(category_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    updated = {(await session.next("CHANNEL_UPDATE"))["id"], (await session.next("CHANNEL_UPDATE"))["id"]}
-    assert updated == {str(category_id), str(synced_channel_id)}
+    updated_channel_ids = {(await session.next("CHANNEL_UPDATE"))["id"], (await session.next("CHANNEL_UPDATE"))["id"]}
+    assert updated_channel_ids == {str(category_id), str(synced_channel_id)}
     await session.assert_not_received("CHANNEL_UPDATE")
     assert (await guild.get_channel(synced_channel_id))["permission_overwrites"] == (
         await guild.get_channel(category_id)
@@ -525,9 +547,9 @@ async def test_deleting_a_role_removes_its_overwrites(world: World) -> None:
 
 async def test_a_channel_has_at_most_a_thousand_overwrites() -> None:
     requests = [channel_overwrites.OverwriteRequest(id=Snowflake(number)) for number in range(1001)]
-    with pytest.raises(errors.ApiError) as raised:
+    with pytest.raises(errors.ApiError) as exception_info:
         rules.build_overwrites(None, 1, 1, requests, FormErrors())  # type: ignore[arg-type]
-    assert raised.value.kind is errors.MAX_CHANNEL_OVERWRITES
+    assert exception_info.value.kind is errors.MAX_CHANNEL_OVERWRITES
 
 
 # Ordering
@@ -539,8 +561,8 @@ async def test_positions_change_together(world: World) -> None:
     session = await (await world.bot(guild)).connect()
     body = [{"id": str(first_channel_id), "position": 7}, {"id": str(second_channel_id), "position": 6}]
     assert (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).status == 204
-    moved = [await session.next("CHANNEL_UPDATE"), await session.next("CHANNEL_UPDATE")]
-    assert [(channel["id"], channel["position"]) for channel in moved] == [
+    moved_channels = [await session.next("CHANNEL_UPDATE"), await session.next("CHANNEL_UPDATE")]
+    assert [(channel["id"], channel["position"]) for channel in moved_channels] == [
         (str(first_channel_id), 7),
         (str(second_channel_id), 6),
     ]
@@ -570,11 +592,11 @@ async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(worl
     await guild.overwrite(category_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
     first_channel_id, second_channel_id = await guild.channel("one"), await guild.channel("two")
     path = f"/guilds/{guild.id}/channels"
-    both = [
+    both_moves = [
         {"id": str(channel_id), "parent_id": str(category_id)} for channel_id in (first_channel_id, second_channel_id)
     ]
-    (await guild.owner.patch(path, json=both)).rejected(400, 40009)
-    (await guild.owner.patch(path, json=[{**both[0], "lock_permissions": True}])).ok()
+    (await guild.owner.patch(path, json=both_moves)).rejected(400, 40009)
+    (await guild.owner.patch(path, json=[{**both_moves[0], "lock_permissions": True}])).ok()
     assert (await guild.get_channel(first_channel_id))["permission_overwrites"] == (
         await guild.get_channel(category_id)
     )["permission_overwrites"]
@@ -590,14 +612,14 @@ async def test_syncing_overwrites_requires_the_bits_that_change(world: World, bi
     category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
     await guild.overwrite(category_id, guild.id, allow=bit, target_type=OverwriteType.ROLE)
     path = f"/guilds/{guild.id}/channels"
-    entry = {"id": str(guild.general), "parent_id": str(category_id), "lock_permissions": True}
-    (await bob.patch(path, json=[entry])).rejected(403, 50013)
+    channel_position = {"id": str(guild.general), "parent_id": str(category_id), "lock_permissions": True}
+    (await bob.patch(path, json=[channel_position])).rejected(403, 50013)
     assert (await guild.get_channel(guild.general))["parent_id"] != str(category_id)
     await guild.overwrite(category_id, guild.id, allow=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    (await bob.patch(path, json=[entry])).ok()
+    (await bob.patch(path, json=[channel_position])).ok()
     # A sync that removes an overwrite also changes the bits of the overwrite.
     await guild.overwrite(guild.general, bob.id, deny=bit)
-    (await bob.patch(path, json=[entry])).rejected(403, 50013)
+    (await bob.patch(path, json=[channel_position])).rejected(403, 50013)
     assert len((await guild.get_channel(guild.general))["permission_overwrites"]) == 2
 
 
@@ -645,16 +667,19 @@ async def test_deleting_a_channel_clears_references_of_the_guild(world: World) -
 async def test_a_direct_message_channel_is_closed_for_one_user_only(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     await world.guild(alice, bob)
-    direct = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
-    shown = (await alice.get(f"/channels/{direct['id']}")).ok()
-    assert (shown["type"], [user["id"] for user in shown["recipients"]]) == (ChannelType.DM, [str(bob.id)])
-    (await alice.patch(f"/channels/{direct['id']}", json={"name": "x"})).rejected(400, 50003)
+    direct_channel = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
+    fetched_channel = (await alice.get(f"/channels/{direct_channel['id']}")).ok()
+    assert (fetched_channel["type"], [user["id"] for user in fetched_channel["recipients"]]) == (
+        ChannelType.DM,
+        [str(bob.id)],
+    )
+    (await alice.patch(f"/channels/{direct_channel['id']}", json={"name": "x"})).rejected(400, 50003)
     session = await alice.connect()
-    assert (await alice.delete(f"/channels/{direct['id']}")).ok()["id"] == direct["id"]
-    assert (await session.next("CHANNEL_DELETE"))["id"] == direct["id"]
-    (await bob.get(f"/channels/{direct['id']}")).ok()
+    assert (await alice.delete(f"/channels/{direct_channel['id']}")).ok()["id"] == direct_channel["id"]
+    assert (await session.next("CHANNEL_DELETE"))["id"] == direct_channel["id"]
+    (await bob.get(f"/channels/{direct_channel['id']}")).ok()
     stranger = await world.user()
-    (await stranger.get(f"/channels/{direct['id']}")).rejected(403, 50001)
+    (await stranger.get(f"/channels/{direct_channel['id']}")).rejected(403, 50001)
 
 
 async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -> None:
@@ -663,8 +688,8 @@ async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -
     recipients = [str(bob.id), str(carol.id)]
     group = (await alice.post("/users/@me/channels", json={"recipients": recipients})).ok()
     session = await bob.connect()
-    edited = (await alice.patch(f"/channels/{group['id']}", json={"name": "Friends"})).ok()
-    assert (edited["name"], {user["id"] for user in edited["recipients"]}) == ("Friends", set(recipients))
+    edited_group = (await alice.patch(f"/channels/{group['id']}", json={"name": "Friends"})).ok()
+    assert (edited_group["name"], {user["id"] for user in edited_group["recipients"]}) == ("Friends", set(recipients))
     event = await session.next("CHANNEL_UPDATE")
     assert (event["name"], {user["id"] for user in event["recipients"]}) == ("Friends", {str(alice.id), str(carol.id)})
     message = await session.next("MESSAGE_CREATE")
@@ -675,11 +700,11 @@ async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -
 
 
 async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> None:
-    guild, other = await world.guild(), await world.guild()
+    guild, other_guild = await world.guild(), await world.guild()
     image = {"name": "wave", "image": data_uri(png())}
     own_emoji_id, foreign_emoji_id = [
         (await emoji_guild.owner.post(f"/guilds/{emoji_guild.id}/emojis", json=image)).ok()["id"]
-        for emoji_guild in (guild, other)
+        for emoji_guild in (guild, other_guild)
     ]
     path = f"/guilds/{guild.id}/channels"
 
@@ -699,18 +724,18 @@ async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> Non
         "available_tags": [{"name": "a", "emoji_id": own_emoji_id}],
         "default_reaction_emoji": {"emoji_id": own_emoji_id},
     }
-    created = (await guild.owner.post(path, json={"name": "forum", "type": ChannelType.GUILD_FORUM, **body})).ok()
-    assert created["default_reaction_emoji"] == {"emoji_id": own_emoji_id, "emoji_name": None}
-    (tag,) = created["available_tags"]
+    forum = (await guild.owner.post(path, json={"name": "forum", "type": ChannelType.GUILD_FORUM, **body})).ok()
+    assert forum["default_reaction_emoji"] == {"emoji_id": own_emoji_id, "emoji_name": None}
+    (tag,) = forum["available_tags"]
     assert (tag["emoji_id"], tag["emoji_name"]) == (own_emoji_id, None)
 
     # A tag list is always sent whole, so an existing tag may keep a deleted emoji.
     (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{own_emoji_id}")).ok()
     tags = [tag, {"name": "b", "emoji_name": "👍"}]
-    changed = (await guild.owner.patch(f"/channels/{created['id']}", json={"available_tags": tags})).ok()
-    assert [tag["emoji_id"] for tag in changed["available_tags"]] == [own_emoji_id, None]
+    changed_forum = (await guild.owner.patch(f"/channels/{forum['id']}", json={"available_tags": tags})).ok()
+    assert [tag["emoji_id"] for tag in changed_forum["available_tags"]] == [own_emoji_id, None]
     reaction = {"default_reaction_emoji": {"emoji_id": foreign_emoji_id}}
-    response = await guild.owner.patch(f"/channels/{created['id']}", json=reaction)
+    response = await guild.owner.patch(f"/channels/{forum['id']}", json=reaction)
     assert response.errors("default_reaction_emoji.emoji_id") == ["EMOJI_UNKNOWN"]
 
 
@@ -738,12 +763,12 @@ async def test_the_region_of_a_voice_channel_must_be_listed(world: World) -> Non
         create_path, json={"name": "far", "type": ChannelType.GUILD_VOICE, "rtc_region": "mars"}
     )
     assert response.errors("rtc_region") == ["BASE_TYPE_CHOICES"]
-    created = (
+    created_channel = (
         await guild.owner.post(
             create_path, json={"name": "near", "type": ChannelType.GUILD_VOICE, "rtc_region": regions[0]}
         )
     ).ok()
-    path = f"/channels/{created['id']}"
+    path = f"/channels/{created_channel['id']}"
     assert (await guild.owner.patch(path, json={"rtc_region": "mars"})).errors("rtc_region") == ["BASE_TYPE_CHOICES"]
     assert (await guild.owner.get(path)).ok()["rtc_region"] == regions[0]
     assert (await guild.owner.patch(path, json={"rtc_region": None})).ok()["rtc_region"] is None
@@ -760,10 +785,12 @@ async def test_the_total_number_of_overwrites_in_a_guild_is_limited(
     body = {"type": OverwriteType.MEMBER, "allow": "0", "deny": "0"}
     path = f"/channels/{guild.general}/permissions/{guild.owner.id}"
     (await guild.owner.put(path, json=body)).rejected(400, 30061)
-    one = [{"id": str(bob.id), **body}]
+    single_overwrite = [{"id": str(bob.id), **body}]
     path = f"/guilds/{guild.id}/channels"
-    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).rejected(400, 30061)
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": single_overwrite})).rejected(
+        400, 30061
+    )
     assert "more" not in {channel["name"] for channel in (await guild.owner.get(path)).ok()}
     (await guild.owner.put(f"/channels/{guild.general}/permissions/{bob.id}", json=body | {"deny": "2048"})).ok()
     (await guild.owner.delete(f"/channels/{guild.general}/permissions/{carol.id}")).ok()
-    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).ok()
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": single_overwrite})).ok()

@@ -65,9 +65,9 @@ async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: 
     assert emoji == view_without_user | {"user": emoji["user"]}
     event = await session.next("GUILD_EMOJIS_UPDATE")
     assert event == {"guild_id": str(guild.id), "emojis": [view_without_user]}
-    entry = await guild.last_audit_entry(AuditLogAction.EMOJI_CREATE)
-    assert (entry["target_id"], entry["reason"]) == (emoji["id"], "why not")
-    assert entry["changes"] == [{"key": "name", "new_value": "party"}]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.EMOJI_CREATE)
+    assert (audit_entry["target_id"], audit_entry["reason"]) == (emoji["id"], "why not")
+    assert audit_entry["changes"] == [{"key": "name", "new_value": "party"}]
     assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.png")).size == (128, 64)
     assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?size=32")).size == (32, 16)
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["emojis"] == [view_without_user]
@@ -77,8 +77,8 @@ async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: 
 
 async def test_an_animated_emoji_is_served_animated_and_as_a_still_png(world: World) -> None:
     guild = await world.guild()
-    for data in (media.animated_image("GIF", frame_count=3), media.animated_image("WEBP", frame_count=3)):
-        emoji = await create_emoji(guild.owner, guild, image=media.data_uri(data))
+    for image_bytes in (media.animated_image("GIF", frame_count=3), media.animated_image("WEBP", frame_count=3)):
+        emoji = await create_emoji(guild.owner, guild, image=media.data_uri(image_bytes))
         assert emoji["animated"] is True
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.gif")).n_frames == 3
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?animated=true")).n_frames == 3
@@ -95,16 +95,16 @@ async def test_the_creator_of_an_emoji_is_visible_with_the_permission(world: Wor
     emoji_path, list_path = f"/guilds/{guild.id}/emojis/{emoji['id']}", f"/guilds/{guild.id}/emojis"
 
     for actor, sees_creator in ((member, False), (creator, True), (manager, True), (guild.owner, True)):
-        view = (await actor.get(emoji_path)).ok()
-        assert ("user" in view) is sees_creator
-        assert (await actor.get(list_path)).ok() == [view]
+        emoji_view = (await actor.get(emoji_path)).ok()
+        assert ("user" in emoji_view) is sees_creator
+        assert (await actor.get(list_path)).ok() == [emoji_view]
     for path in (emoji_path, list_path):
         (await stranger.get(path)).rejected(403, 50001)
     (await member.get(f"{list_path}/1")).rejected(404, 10014)
-    other = await world.guild(guild.owner)
+    other_guild = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
-        response = await guild.owner.request(method, f"/guilds/{other.id}/emojis/{emoji['id']}", **body)
+        response = await guild.owner.request(method, f"/guilds/{other_guild.id}/emojis/{emoji['id']}", **body)
         response.rejected(404, 10014)
 
 
@@ -115,13 +115,13 @@ async def test_an_update_publishes_an_event_only_if_something_changed(world: Wor
     session = await (await world.bot(guild)).connect()
     path = f"/guilds/{guild.id}/emojis/{emoji['id']}"
 
-    changed = (await guild.owner.patch(path, json={"name": "Feast_2", "roles": [str(role_id), None]})).ok()
+    changed_emoji = (await guild.owner.patch(path, json={"name": "Feast_2", "roles": [str(role_id), None]})).ok()
 
-    assert (changed["name"], changed["roles"]) == ("Feast_2", [str(role_id)])
+    assert (changed_emoji["name"], changed_emoji["roles"]) == ("Feast_2", [str(role_id)])
     [event] = (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"]
     assert (event["name"], event["roles"]) == ("Feast_2", [str(role_id)])
-    entry = await guild.last_audit_entry(AuditLogAction.EMOJI_UPDATE)
-    assert {"key": "name", "old_value": "party", "new_value": "Feast_2"} in entry["changes"]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.EMOJI_UPDATE)
+    assert {"key": "name", "old_value": "party", "new_value": "Feast_2"} in audit_entry["changes"]
     (await guild.owner.patch(path, json={"name": "Feast_2"})).ok()
     await session.assert_not_received("GUILD_EMOJIS_UPDATE")
     assert (await guild.owner.patch(path, json={"roles": None})).ok()["roles"] == []
@@ -145,8 +145,8 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
     ]
     assert (await world.request("GET", f"{world.url}/cdn/emojis/{emoji['id']}.png")).status == 404
     (await bob.put(f"{reaction_path}/@me")).ok()
-    other = await guild.send_message(guild.owner)
-    path = f"/channels/{guild.general}/messages/{other['id']}/reactions/party:{emoji['id']}/@me"
+    other_message = await guild.send_message(guild.owner)
+    path = f"/channels/{guild.general}/messages/{other_message['id']}/reactions/party:{emoji['id']}/@me"
     (await bob.put(path)).rejected(404, 10014)
 
 
@@ -165,7 +165,7 @@ ACTIONS = ("create", "change own", "change other", "delete own", "delete other")
 
 
 @pytest.mark.parametrize(
-    ("when", "permissions", "allowed_actions"),
+    ("start_date", "permissions", "allowed_actions"),
     [
         ("after", 0, ()),
         ("after", CREATE, ("create", "change own", "delete own")),
@@ -176,9 +176,9 @@ ACTIONS = ("create", "change own", "change other", "delete own", "delete other")
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(
-    world: World, when: str, permissions: int, allowed_actions: tuple[str, ...]
+    world: World, start_date: str, permissions: int, allowed_actions: tuple[str, ...]
 ) -> None:
-    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if start_date == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     for action in ACTIONS:
@@ -226,8 +226,8 @@ async def test_an_invalid_emoji_names_the_invalid_field(world: World, body: Any,
 
 
 async def test_an_emoji_cannot_be_limited_to_an_unknown_role(world: World) -> None:
-    guild, other = await world.guild(), await world.guild()
-    foreign_role_id = await other.role("foreign")
+    guild, other_guild = await world.guild(), await world.guild()
+    foreign_role_id = await other_guild.role("foreign")
     body = {"name": "party", "image": PNG, "roles": [str(foreign_role_id)]}
     (await guild.owner.post(f"/guilds/{guild.id}/emojis", json=body)).rejected(404, 10011)
     emoji = await create_emoji(guild.owner, guild, roles=[str(guild.id)])
@@ -280,8 +280,8 @@ async def test_a_reaction_has_the_current_name_of_its_emoji(world: World) -> Non
 
     partial_emoji = {"id": emoji["id"], "name": "party", "animated": True}
     assert (await session.next("MESSAGE_REACTION_ADD"))["emoji"] == partial_emoji
-    fetched = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
-    assert fetched["reactions"][0]["emoji"] == partial_emoji
+    fetched_message = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert fetched_message["reactions"][0]["emoji"] == partial_emoji
 
 
 async def test_an_external_emoji_requires_membership_and_the_permission(world: World) -> None:
@@ -291,8 +291,12 @@ async def test_an_external_emoji_requires_membership_and_the_permission(world: W
     message = await guild.send_message(bob)
 
     (await react_with_emoji(guild.owner, guild, emoji, message)).rejected(404, 10014)
-    allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(allowed))})).ok()
+    permissions_without_external = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
+    (
+        await guild.owner.patch(
+            f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(permissions_without_external))}
+        )
+    ).ok()
     (await react_with_emoji(bob, guild, emoji, message)).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.USE_EXTERNAL_EMOJIS)
     (await react_with_emoji(bob, guild, emoji, message)).ok()
@@ -327,9 +331,9 @@ async def test_an_application_manages_its_own_emoji(world: World) -> None:
     assert (emoji["name"], emoji["user"]["id"]) == ("logo", str(bot.id))
     assert (await bot.get(path)).ok() == {"items": [emoji]}
     assert (await bot.get(f"{path}/{emoji['id']}")).ok() == emoji
-    renamed = (await bot.patch(f"{path}/{emoji['id']}", json={"name": "brand"})).ok()
-    assert renamed == emoji | {"name": "brand"}
-    assert (await bot.patch(f"{path}/{emoji['id']}", json={})).ok() == renamed
+    renamed_emoji = (await bot.patch(f"{path}/{emoji['id']}", json={"name": "brand"})).ok()
+    assert renamed_emoji == emoji | {"name": "brand"}
+    assert (await bot.patch(f"{path}/{emoji['id']}", json={})).ok() == renamed_emoji
     assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.png")).size == (8, 8)
     assert (await bot.delete(f"{path}/{emoji['id']}")).status == 204
     (await bot.get(f"{path}/{emoji['id']}")).rejected(404, 10014)
@@ -338,13 +342,17 @@ async def test_an_application_manages_its_own_emoji(world: World) -> None:
 
 async def test_only_the_application_can_use_its_emoji_and_needs_no_permission(world: World) -> None:
     guild = await world.guild()
-    bot, other = await world.bot(guild), await world.bot(guild)
+    bot, other_bot = await world.bot(guild), await world.bot(guild)
     emoji = (await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG})).ok()
-    allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(allowed))})).ok()
+    permissions_without_external = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
+    (
+        await guild.owner.patch(
+            f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(permissions_without_external))}
+        )
+    ).ok()
     message = await guild.send_message(guild.owner)
 
-    for actor in (other, guild.owner):
+    for actor in (other_bot, guild.owner):
         (await react_with_emoji(actor, guild, emoji, message)).rejected(404, 10014)
     (await react_with_emoji(bot, guild, emoji, message)).ok()
     (await guild.owner.get(f"/guilds/{guild.id}/emojis/{emoji['id']}")).rejected(404, 10014)
@@ -352,16 +360,16 @@ async def test_only_the_application_can_use_its_emoji_and_needs_no_permission(wo
 
 async def test_only_the_application_can_manage_its_emoji(world: World) -> None:
     guild = await world.guild()
-    bot, other = await world.bot(guild), await world.bot(guild)
+    bot, other_bot = await world.bot(guild), await world.bot(guild)
     emoji = (await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG})).ok()
     path = f"/applications/{bot.application_id}/emojis"
-    for actor in (other, guild.owner):
+    for actor in (other_bot, guild.owner):
         (await actor.get(path)).rejected(403, 20012)
         (await actor.post(path, json={"name": "logo", "image": PNG})).rejected(403, 20012)
         (await actor.get(f"{path}/{emoji['id']}")).rejected(403, 20012)
         (await actor.patch(f"{path}/{emoji['id']}", json={})).rejected(403, 20012)
         (await actor.delete(f"{path}/{emoji['id']}")).rejected(403, 20012)
-    (await other.get(f"/applications/{other.application_id}/emojis/{emoji['id']}")).rejected(404, 10014)
+    (await other_bot.get(f"/applications/{other_bot.application_id}/emojis/{emoji['id']}")).rejected(404, 10014)
     assert (await bot.post(path, json={"name": "x", "image": "y"})).errors("image") == ["IMAGE_INVALID"]
 
 

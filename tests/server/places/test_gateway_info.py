@@ -23,11 +23,16 @@ async def test_every_client_gets_the_gateway_url(world: World) -> None:
 async def test_a_bot_gets_its_shards_and_session_start_limit(world: World) -> None:
     bot = await world.bot(await world.guild())
 
-    info = (await bot.get("/gateway/bot")).ok()
+    bot_gateway = (await bot.get("/gateway/bot")).ok()
 
-    assert info["url"] == world.gateway
-    assert info["shards"] == 1
-    assert info["session_start_limit"] == {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 100}
+    assert bot_gateway["url"] == world.gateway
+    assert bot_gateway["shards"] == 1
+    assert bot_gateway["session_start_limit"] == {
+        "total": 1000,
+        "remaining": 1000,
+        "reset_after": 0,
+        "max_concurrency": 100,
+    }
 
 
 async def test_every_session_start_reduces_the_daily_limit(store_config: Config) -> None:
@@ -40,12 +45,12 @@ async def test_every_session_start_reduces_the_daily_limit(store_config: Config)
             bot = await world.bot()
             await bot.connect()
 
-            info = (await bot.get("/gateway/bot")).ok()["session_start_limit"]
-            assert info == {"total": 1000, "remaining": 999, "reset_after": 86_400_000, "max_concurrency": 100}
+            start_limit = (await bot.get("/gateway/bot")).ok()["session_start_limit"]
+            assert start_limit == {"total": 1000, "remaining": 999, "reset_after": 86_400_000, "max_concurrency": 100}
 
             world.clock.advance(86_400_000)
-            info = (await bot.get("/gateway/bot")).ok()["session_start_limit"]
-            assert (info["remaining"], info["reset_after"]) == (1000, 0)
+            start_limit = (await bot.get("/gateway/bot")).ok()["session_start_limit"]
+            assert (start_limit["remaining"], start_limit["reset_after"]) == (1000, 0)
             await world.close()
     finally:
         await app.stop()
@@ -76,9 +81,13 @@ async def test_a_large_bot_gets_more_starts_and_a_multiple_of_shards(store_confi
                 rows = [(guild_id, bot.id) for guild_id in guild_ids]
                 sql = "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)"
                 await world.write(lambda call: call.tx.run_many(sql, rows))
-                info = (await bot.get("/gateway/bot")).ok()
-                limit = info["session_start_limit"]
-                return {"shards": info["shards"], "total": limit["total"], "max_concurrency": limit["max_concurrency"]}
+                bot_gateway = (await bot.get("/gateway/bot")).ok()
+                limit = bot_gateway["session_start_limit"]
+                return {
+                    "shards": bot_gateway["shards"],
+                    "total": limit["total"],
+                    "max_concurrency": limit["max_concurrency"],
+                }
 
             assert await add_to_guilds(range(1, 3000)) == {"shards": 3, "total": 1000, "max_concurrency": 1}
             assert await add_to_guilds(range(3000, 3001)) == {"shards": 16, "total": 2000, "max_concurrency": 16}

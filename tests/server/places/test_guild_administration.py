@@ -21,8 +21,8 @@ async def search_guilds(operator: Actor, **query: Any) -> list[str]:
 
 async def act(operator: Actor, guild: Guild, action: str, **body: Any) -> dict[str, Any]:
     """Perform an action on a guild and return the guild."""
-    result: dict[str, Any] = (await operator.post(f"/admin/guilds/{guild.id}/{action}", json=body)).ok()
-    return result
+    guild_view: dict[str, Any] = (await operator.post(f"/admin/guilds/{guild.id}/{action}", json=body)).ok()
+    return guild_view
 
 
 async def test_guilds_are_found_by_name_and_id(world: World) -> None:
@@ -46,13 +46,17 @@ async def test_a_guild_is_shown_with_the_amount_of_its_data(world: World) -> Non
     channel_id = await guild.channel("files")
     await guild.owner.post(f"/channels/{channel_id}/messages", json={"content": "hello"})
 
-    shown = (await ann.get(f"/admin/guilds/{guild.id}")).ok()
+    guild_details = (await ann.get(f"/admin/guilds/{guild.id}")).ok()
 
-    assert (shown["name"], shown["owner_id"], shown["owner_name"]) == ("Harbor", str(guild.owner.id), guild.owner.name)
-    assert (shown["member_count"], shown["thread_count"], shown["storage_bytes"]) == (2, 0, 0)
-    assert shown["message_count"] >= 1
-    assert shown["channel_count"] >= 1
-    assert (shown["suspension"], shown["deletion"]) == (None, None)
+    assert (guild_details["name"], guild_details["owner_id"], guild_details["owner_name"]) == (
+        "Harbor",
+        str(guild.owner.id),
+        guild.owner.name,
+    )
+    assert (guild_details["member_count"], guild_details["thread_count"], guild_details["storage_bytes"]) == (2, 0, 0)
+    assert guild_details["message_count"] >= 1
+    assert guild_details["channel_count"] >= 1
+    assert (guild_details["suspension"], guild_details["deletion"]) == (None, None)
     (await ann.get("/admin/guilds/1")).rejected(404, 10004)
 
 
@@ -77,10 +81,12 @@ async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(w
         response = await caller.post(f"/channels/{channel_id}/messages", json={"content": "hi"})
         assert response.rejected(403, 50001)["message"] == message
     assert (await stranger.get(f"/guilds/{guild.id}")).rejected(403, 50001)["message"] == "Missing Access"
-    joined = await stranger.post(f"/invites/{invite}", json={})
-    assert joined.rejected(403, 50001)["message"] == "The operators of this server suspended this guild."
-    sent = await world.request("POST", f"/webhooks/{webhook['id']}/{webhook['token']}", json={"content": "hi"})
-    sent.rejected(403, 50001)
+    join_response = await stranger.post(f"/invites/{invite}", json={})
+    assert join_response.rejected(403, 50001)["message"] == "The operators of this server suspended this guild."
+    webhook_response = await world.request(
+        "POST", f"/webhooks/{webhook['id']}/{webhook['token']}", json={"content": "hi"}
+    )
+    webhook_response.rejected(403, 50001)
     (await guild.owner.delete(f"/guilds/{guild.id}")).rejected(403, 50001)
     assert await search_guilds(ann, state="suspended") == [suspended["name"]]
 
@@ -94,16 +100,16 @@ async def test_a_suspended_guild_becomes_available_again(world: World) -> None:
     opening_task = asyncio.create_task(guild.owner.connect())
     await early_session.next("SESSIONS_REPLACE")
 
-    unsuspended = await act(ann, guild, "unsuspend")
+    unsuspended_guild = await act(ann, guild, "unsuspend")
 
-    late = await opening_task
-    assert unsuspended["suspension"] is None
-    assert late.ready["guilds"] == [{"id": str(guild.id), "unavailable": True}]
-    for created in (await early_session.next("GUILD_CREATE"), late.guilds[str(guild.id)]):
-        assert (created["id"], created["unavailable"]) == (str(guild.id), False)
+    late_session = await opening_task
+    assert unsuspended_guild["suspension"] is None
+    assert late_session.ready["guilds"] == [{"id": str(guild.id), "unavailable": True}]
+    for guild_create in (await early_session.next("GUILD_CREATE"), late_session.guilds[str(guild.id)]):
+        assert (guild_create["id"], guild_create["unavailable"]) == (str(guild.id), False)
     (await guild.owner.get(f"/guilds/{guild.id}")).ok()
     channel_id = await guild.channel("after")
-    for session in (early_session, late):
+    for session in (early_session, late_session):
         assert (await session.next("CHANNEL_CREATE"))["id"] == str(channel_id)
 
 
@@ -128,13 +134,13 @@ async def test_a_deleted_guild_can_be_restored_until_the_grace_period_ends(world
     guild = await world.guild()
     session = await guild.owner.connect()
 
-    deleted = await act(ann, guild, "delete", reason="Spam", grace_days=7)
-    assert deleted["deletion"]["reason"] == "Spam"
+    deleted_guild = await act(ann, guild, "delete", reason="Spam", grace_days=7)
+    assert deleted_guild["deletion"]["reason"] == "Spam"
     assert await session.next("GUILD_DELETE") == {"id": str(guild.id), "unavailable": True}
-    assert await search_guilds(ann, state="deleting") == [deleted["name"]]
+    assert await search_guilds(ann, state="deleting") == [deleted_guild["name"]]
     (await ann.post(f"/admin/guilds/{guild.id}/unsuspend")).rejected(403, 0)
-    restored = await act(ann, guild, "restore")
-    assert (restored["suspension"], restored["deletion"]) == (None, None)
+    restored_guild = await act(ann, guild, "restore")
+    assert (restored_guild["suspension"], restored_guild["deletion"]) == (None, None)
     assert (await session.next("GUILD_CREATE"))["id"] == str(guild.id)
     (await ann.post(f"/admin/guilds/{guild.id}/restore")).rejected(403, 0)
     world.clock.advance(8 * DAY_MS)
@@ -146,8 +152,8 @@ async def test_a_deleted_guild_can_be_restored_until_the_grace_period_ends(world
     await world.run_due_jobs()
 
     (await ann.get(f"/admin/guilds/{guild.id}")).rejected(404, 10004)
-    entries = (await ann.get("/admin/audit-log", params={"target_id": str(guild.id)})).ok()
-    assert [entry["action"] for entry in entries] == [
+    audit_entries = (await ann.get("/admin/audit-log", params={"target_id": str(guild.id)})).ok()
+    assert [entry["action"] for entry in audit_entries] == [
         "guild.deleted",
         "guild.delete",
         "guild.restore",
@@ -161,10 +167,10 @@ async def test_a_restored_guild_stays_suspended_if_it_was_suspended_before(world
 
     await act(ann, guild, "suspend", reason="Spam")
     await act(ann, guild, "delete", reason="More spam")
-    restored = await act(ann, guild, "restore")
+    restored_guild = await act(ann, guild, "restore")
 
-    assert restored["deletion"] is None
-    assert restored["suspension"]["reason"] == "More spam"
+    assert restored_guild["deletion"] is None
+    assert restored_guild["suspension"]["reason"] == "More spam"
 
 
 async def test_ownership_is_transferred_to_a_member(world: World) -> None:
@@ -173,15 +179,15 @@ async def test_ownership_is_transferred_to_a_member(world: World) -> None:
     bob, stranger, bot = await guild.member(), await world.user(), await world.bot(guild)
     session = await bob.connect()
 
-    transferred = await act(ann, guild, "transfer", owner_id=str(bob.id), reason="The owner left")
+    transferred_guild = await act(ann, guild, "transfer", owner_id=str(bob.id), reason="The owner left")
 
-    assert transferred["owner_name"] == bob.name
+    assert transferred_guild["owner_name"] == bob.name
     assert (await session.next("GUILD_UPDATE"))["owner_id"] == str(bob.id)
     for user, status, error in ((stranger, 404, 10007), (bot, 400, 50132)):
         response = await ann.post(f"/admin/guilds/{guild.id}/transfer", json={"owner_id": str(user.id)})
         response.rejected(status, error)
-    [entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.id)})).ok()
-    assert (entry["action"], entry["detail"], entry["reason"]) == (
+    [audit_entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.id)})).ok()
+    assert (audit_entry["action"], audit_entry["detail"], audit_entry["reason"]) == (
         "guild.transfer",
         f"from {guild.owner.name} to {bob.name}",
         "The owner left",

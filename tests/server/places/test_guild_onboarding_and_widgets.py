@@ -36,13 +36,13 @@ async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: Worl
         "description": "hello",
         "welcome_channels": [{"channel_id": str(guild.general), "description": "talk", **emoji}],
     }
-    screen = (await guild.owner.patch(path, json=body)).ok()
-    assert screen == {key: body[key] for key in ("description", "welcome_channels")}
+    welcome_screen = (await guild.owner.patch(path, json=body)).ok()
+    assert welcome_screen == {key: body[key] for key in ("description", "welcome_channels")}
     assert "WELCOME_SCREEN_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
-    (entry,) = await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
-    assert {change["key"] for change in entry["changes"]} == {"description", "welcome_channels", "features"}
+    (audit_entry,) = await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
+    assert {change["key"] for change in audit_entry["changes"]} == {"description", "welcome_channels", "features"}
     for actor in (stranger, bob):
-        assert (await actor.get(path)).ok() == screen
+        assert (await actor.get(path)).ok() == welcome_screen
     (await guild.owner.patch(path, json={"description": None})).ok()
     await session.assert_not_received("GUILD_UPDATE")
     assert [change["key"] for change in (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]["changes"]] == [
@@ -77,8 +77,8 @@ async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -
     guild = await world.guild()
     path = f"/guilds/{guild.id}/new-member-welcome"
     bob = await guild.member()
-    empty = await bob.get(path)
-    assert (empty.status, empty.body) == (204, b"")
+    empty_response = await bob.get(path)
+    assert (empty_response.status, empty_response.body) == (204, b"")
     body = {
         "enabled": True,
         "welcome_message": {"author_ids": [str(guild.owner.id)], "message": "be kind"},
@@ -113,17 +113,23 @@ async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: W
     session = await guild.owner.connect()
     path = f"/guilds/{guild.id}/onboarding"
     bob = await guild.member()
-    empty = {"guild_id": str(guild.id), "prompts": [], "default_channel_ids": [], "enabled": False, "mode": 0}
-    assert (await bob.get(path)).ok() == empty
+    empty_onboarding = {
+        "guild_id": str(guild.id),
+        "prompts": [],
+        "default_channel_ids": [],
+        "enabled": False,
+        "mode": 0,
+    }
+    assert (await bob.get(path)).ok() == empty_onboarding
     role_id, channels = await guild.role("chess"), await create_channels(guild)
     option = {"title": "chess", "description": "a game", "role_ids": [str(role_id)], "channel_ids": channels[:1]}
     prompt = {"id": "0", "title": "What do you like?", "options": [{**option, "emoji_name": "♟"}], "required": True}
     body = {"prompts": [prompt], "default_channel_ids": channels, "enabled": True, "mode": 0}
 
-    created = (await guild.owner.put(path, json=body)).ok()
+    created_onboarding = (await guild.owner.put(path, json=body)).ok()
 
-    assert (created["enabled"], created["default_channel_ids"]) == (True, channels)
-    (created_prompt,) = created["prompts"]
+    assert (created_onboarding["enabled"], created_onboarding["default_channel_ids"]) == (True, channels)
+    (created_prompt,) = created_onboarding["prompts"]
     assert (
         created_prompt["title"],
         created_prompt["required"],
@@ -138,16 +144,16 @@ async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: W
     (created_option,) = created_prompt["options"]
     assert {key: created_option[key] for key in option} == option
     assert created_option["emoji"] == {"id": None, "name": "♟", "animated": False}
-    assert (await bob.get(path)).ok() == created
-    update = await session.next("GUILD_UPDATE")
-    assert "GUILD_ONBOARDING" in update["features"]
+    assert (await bob.get(path)).ok() == created_onboarding
+    guild_update = await session.next("GUILD_UPDATE")
+    assert "GUILD_ONBOARDING" in guild_update["features"]
     assert len(await guild.audit_entries(AuditLogAction.ONBOARDING_CREATE)) == 1
     assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_CREATE))[0]["target_id"] == created_prompt["id"]
 
     updated_prompt = {**created_prompt, "title": "And now?", "options": [{"id": created_option["id"], "title": "go"}]}
-    changed = (await guild.owner.put(path, json={"prompts": [updated_prompt]})).ok()
-    assert changed["prompts"][0]["id"] == created_prompt["id"]
-    assert changed["prompts"][0]["options"][0]["id"] == created_option["id"]
+    changed_onboarding = (await guild.owner.put(path, json={"prompts": [updated_prompt]})).ok()
+    assert changed_onboarding["prompts"][0]["id"] == created_prompt["id"]
+    assert changed_onboarding["prompts"][0]["options"][0]["id"] == created_option["id"]
     assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_UPDATE))[0]["target_id"] == created_prompt["id"]
     (await guild.owner.put(path, json={"prompts": None, "mode": 1})).ok()
     assert (await guild.audit_entries(AuditLogAction.ONBOARDING_PROMPT_DELETE))[0]["target_id"] == created_prompt["id"]
@@ -235,8 +241,8 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
     assert (await guild.owner.get(path)).ok() == {"code": None, "uses": 0}
     assert (await guild.owner.patch(path, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
     assert (await session.next("GUILD_UPDATE"))["vanity_url_code"] == "town-square"
-    entry = (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]
-    assert {"key": "vanity_url_code", "new_value": "town-square"} in entry["changes"]
+    audit_entry = (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]
+    assert {"key": "vanity_url_code", "new_value": "town-square"} in audit_entry["changes"]
     bob = await world.user()
     invite = (await bob.get("/invites/TOWN-square")).ok()
     assert (invite["guild"]["id"], invite["channel"]["id"]) == (str(guild.id), str(guild.general))
@@ -249,15 +255,15 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
 
 
 async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None:
-    guild, other = await world.guild(), await world.guild()
-    for vanity_guild in (guild, other):
+    guild, other_guild = await world.guild(), await world.guild()
+    for vanity_guild in (guild, other_guild):
         await world.grant_to_guild(vanity_guild, "VANITY_URL")
-    (await other.owner.patch(f"/guilds/{other.id}/vanity-url", json={"code": "taken"})).ok()
+    (await other_guild.owner.patch(f"/guilds/{other_guild.id}/vanity-url", json={"code": "taken"})).ok()
     path = f"/guilds/{guild.id}/vanity-url"
     for code in ("taken", "x", "no spaces", "-dash", "ünïcode"):
         (await guild.owner.patch(path, json={"code": code})).rejected(400, 50020)
     assert (await guild.owner.patch(path, json={"code": "x" * 33})).errors("code")
-    (await other.owner.delete(f"/guilds/{other.id}")).ok()
+    (await other_guild.owner.delete(f"/guilds/{other_guild.id}")).ok()
     (await guild.owner.patch(path, json={"code": "taken"})).ok()
     bob, stranger = await guild.member(), await world.user()
     for actor, code in ((bob, 50013), (stranger, 50001)):
@@ -303,8 +309,8 @@ async def test_a_widget_with_a_channel_creates_an_invite(world: World) -> None:
     session = await guild.owner.connect()
     path = f"/guilds/{guild.id}/widget"
     (await guild.owner.patch(path, json={"enabled": True, "channel_id": str(guild.general)})).ok()
-    (entry,) = await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
-    assert {change["key"] for change in entry["changes"]} == {"widget_enabled", "widget_channel_id"}
+    (audit_entry,) = await guild.audit_entries(AuditLogAction.GUILD_UPDATE)
+    assert {change["key"] for change in audit_entry["changes"]} == {"widget_enabled", "widget_channel_id"}
     invite_url = (await world.request("GET", f"{path}.json")).ok()["instant_invite"]
     code = invite_url.rpartition("/")[2]
     assert (await session.next("INVITE_CREATE"))["code"] == code
@@ -323,8 +329,8 @@ async def test_a_manager_can_only_choose_channels_they_can_view(world: World) ->
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     hidden_channel_id = await guild.channel("hidden")
     await guild.overwrite(hidden_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
-    base = f"/guilds/{guild.id}"
-    screen = {"welcome_channels": [{"channel_id": str(hidden_channel_id), "description": "x"}]}
+    guild_path = f"/guilds/{guild.id}"
+    screen_body = {"welcome_channels": [{"channel_id": str(hidden_channel_id), "description": "x"}]}
     guide = {"resource_channels": [{"channel_id": str(hidden_channel_id), "title": "x"}]}
     settings = [
         ("/widget", {"enabled": True, "channel_id": str(hidden_channel_id)}),
@@ -332,28 +338,28 @@ async def test_a_manager_can_only_choose_channels_they_can_view(world: World) ->
     ]
 
     for path, body in settings:
-        (await bob.patch(base + path, json=body)).rejected(403, 50001)
-    response = await bob.patch(f"{base}/welcome-screen", json=screen)
+        (await bob.patch(guild_path + path, json=body)).rejected(403, 50001)
+    response = await bob.patch(f"{guild_path}/welcome-screen", json=screen_body)
     assert response.errors("welcome_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
-    response = await bob.put(f"{base}/new-member-welcome", json=guide)
+    response = await bob.put(f"{guild_path}/new-member-welcome", json=guide)
     assert response.errors("resource_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
 
     # A value that another manager chose may be sent back unchanged.
     for actor in (guild.owner, bob):
         for path, body in settings:
-            (await actor.patch(base + path, json=body)).ok()
-        (await actor.patch(f"{base}/welcome-screen", json=screen)).ok()
-        (await actor.put(f"{base}/new-member-welcome", json=guide)).ok()
+            (await actor.patch(guild_path + path, json=body)).ok()
+        (await actor.patch(f"{guild_path}/welcome-screen", json=screen_body)).ok()
+        (await actor.put(f"{guild_path}/new-member-welcome", json=guide)).ok()
 
 
 async def test_widget_settings_require_manage_guild(world: World) -> None:
-    guild, other = await world.guild(), await world.guild()
+    guild, other_guild = await world.guild(), await world.guild()
     path = f"/guilds/{guild.id}/widget"
     bob, stranger = await guild.member(), await world.user()
     for actor, code in ((bob, 50013), (stranger, 50001)):
         (await actor.get(path)).rejected(403, code)
         (await actor.patch(path, json={})).rejected(403, code)
-    (await guild.owner.patch(path, json={"channel_id": str(other.general)})).rejected(404, 10003)
+    (await guild.owner.patch(path, json={"channel_id": str(other_guild.general)})).rejected(404, 10003)
     category_id = guild.channels["Text Channels"]
     (await guild.owner.patch(path, json={"channel_id": str(category_id)})).rejected(400, 50024)
     assert (await guild.owner.patch(path, json={"enabled": 3})).errors("enabled")
@@ -387,16 +393,16 @@ async def test_a_widget_is_available_as_an_image(world: World, style: str | None
     assert response.body.startswith(b"\x89PNG")
     # Each row of the image is a filter byte and one byte per pixel; the palette has three colors.
     width, height = struct.unpack(">II", response.body[16:24])
-    start = response.body.index(b"IDAT")
-    (size,) = struct.unpack(">I", response.body[start - 4 : start])
-    pixels = zlib.decompress(response.body[start + 4 : start + 4 + size])
+    chunk_start = response.body.index(b"IDAT")
+    (chunk_length,) = struct.unpack(">I", response.body[chunk_start - 4 : chunk_start])
+    pixels = zlib.decompress(response.body[chunk_start + 4 : chunk_start + 4 + chunk_length])
     assert len(pixels) == height * (width + 1)
     assert {0, 1, 2} == set(pixels)
     assert (await world.request("GET", f"/guilds/{guild.id}/widget.png?style=none")).errors("style")
 
 
 def test_every_widget_style_fits_large_numbers() -> None:
-    for style in image._LAYOUTS:
+    for style in image._LAYOUTS_BY_STYLE:
         assert image.draw_widget("x" * 100, 500_000, style)
 
 
@@ -413,10 +419,10 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
         lambda call: members.membership.add(call, guild.id, bot.id, permissions=Permissions.ADMINISTRATOR),
         actor=guild.owner.id,
     )
-    created = await session.next("INTEGRATION_CREATE")
+    integration_create = await session.next("INTEGRATION_CREATE")
     assert await session.next("GUILD_INTEGRATIONS_UPDATE") == {"guild_id": str(guild.id)}
     (integration,) = (await guild.owner.get(path)).ok()
-    assert created == integration | {"guild_id": str(guild.id)}
+    assert integration_create == integration | {"guild_id": str(guild.id)}
     assert (integration["name"], integration["type"], integration["account"]["name"]) == ("helper", "discord", "helper")
     assert integration["application"]["bot"]["id"] == str(bot.id)
     (await bot.patch("/users/@me", json={"username": "butler"})).ok()
@@ -438,7 +444,7 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     log = (
         await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.INTEGRATION_DELETE:d}")
     ).ok()
-    assert [logged["id"] for logged in log["integrations"]] == [integration["id"]]
+    assert [referenced_integration["id"] for referenced_integration in log["integrations"]] == [integration["id"]]
     (kick_entry,) = await guild.audit_entries(AuditLogAction.MEMBER_KICK)
     assert (kick_entry["target_id"], kick_entry["options"]) == (str(bot.id), {"integration_type": "discord"})
     assert (await guild.owner.get(path)).ok() == []
@@ -463,18 +469,18 @@ async def test_incident_actions_disable_invites_until_they_expire(world: World) 
     guild = await world.guild()
     session = await guild.owner.connect()
     path = f"/guilds/{guild.id}/incident-actions"
-    until = codec.timestamp(NOW_MS + HOUR_MS)
-    body = {"invites_disabled_until": until, "dms_disabled_until": None}
+    end_timestamp = codec.timestamp(NOW_MS + HOUR_MS)
+    body = {"invites_disabled_until": end_timestamp, "dms_disabled_until": None}
     assert (await guild.owner.put(path, json=body)).ok() == body
     assert (await session.next("GUILD_UPDATE"))["incidents_data"] == body
     assert (await guild.audit_entries(AuditLogAction.GUILD_UPDATE))[0]["changes"][0]["key"] == "incidents_data"
-    created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+    invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     bob = await world.user()
-    (await bob.post(f"/invites/{created['code']}")).rejected(400, 40006)
-    dms_disabled = {"dms_disabled_until": until}
+    (await bob.post(f"/invites/{invite['code']}")).rejected(400, 40006)
+    dms_disabled = {"dms_disabled_until": end_timestamp}
     assert (await guild.owner.put(path, json=dms_disabled)).ok() == {**body, **dms_disabled}
     world.clock.advance(HOUR_MS)
-    (await bob.post(f"/invites/{created['code']}")).ok()
+    (await bob.post(f"/invites/{invite['code']}")).ok()
     no_actions = {"invites_disabled_until": None, "dms_disabled_until": None}
     assert (await guild.owner.put(path, json=no_actions)).ok() == no_actions
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["incidents_data"] is None

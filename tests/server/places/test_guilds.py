@@ -60,11 +60,11 @@ async def test_the_owner_receives_guild_create(world: World) -> None:
 
     guild = (await alice.post("/guilds", json={"name": "Town Square"})).ok()
 
-    created = await session.next("GUILD_CREATE")
-    assert created["id"] == guild["id"]
-    assert "unavailable" not in created
-    assert created["member_count"] == 1
-    assert {channel["name"] for channel in created["channels"]} >= {"general", "General"}
+    guild_create = await session.next("GUILD_CREATE")
+    assert guild_create["id"] == guild["id"]
+    assert "unavailable" not in guild_create
+    assert guild_create["member_count"] == 1
+    assert {channel["name"] for channel in guild_create["channels"]} >= {"general", "General"}
 
 
 async def test_a_guild_is_created_with_the_given_roles_and_channels(world: World) -> None:
@@ -140,8 +140,8 @@ async def test_bots_in_fewer_than_ten_guilds_create_guilds_before_the_date(world
     bot = await world.bot()
 
     for _ in range(10):
-        created = (await bot.post("/guilds", json={"name": "Bot town"})).ok()
-        assert created["application_id"] == str(bot.application_id)
+        created_guild = (await bot.post("/guilds", json={"name": "Bot town"})).ok()
+        assert created_guild["application_id"] == str(bot.application_id)
     (await bot.post("/guilds", json={"name": "Bot town"})).rejected(400, 30001)
 
     world.clock.set(changes.GUILD_CREATE_REMOVED_FOR_APPS.at_ms)
@@ -239,7 +239,7 @@ async def test_an_application_with_the_scope_lists_the_guilds_of_a_user(world: W
         token = await world.access_token(guild.owner, bot.application_id, *scopes)
         return await world.request("GET", "/users/@me/guilds", headers={"Authorization": f"Bearer {token}"})
 
-    assert [listed["id"] for listed in (await list_guilds("guilds")).ok()] == [str(guild.id)]
+    assert [listed_guild["id"] for listed_guild in (await list_guilds("guilds")).ok()] == [str(guild.id)]
     (await list_guilds("identify")).rejected(403, 50026)
 
 
@@ -252,16 +252,22 @@ async def test_updating_a_guild_publishes_an_event_and_an_audit_entry(world: Wor
     session = await bot.connect()
 
     body = {"name": "Renamed", "description": "A place", "verification_level": 3, "preferred_locale": "de"}
-    changed = (await guild.owner.patch(f"/guilds/{guild.id}", json=body, headers={"X-Audit-Log-Reason": "spring"})).ok()
+    changed_guild = (
+        await guild.owner.patch(f"/guilds/{guild.id}", json=body, headers={"X-Audit-Log-Reason": "spring"})
+    ).ok()
 
     event = await session.next("GUILD_UPDATE")
-    assert event == changed == (await guild.owner.get(f"/guilds/{guild.id}")).ok()
+    assert event == changed_guild == (await guild.owner.get(f"/guilds/{guild.id}")).ok()
     assert {key: event[key] for key in body} == body
-    entry = await guild.last_audit_entry(AuditLogAction.GUILD_UPDATE)
-    assert (entry["target_id"], entry["user_id"], entry["reason"]) == (str(guild.id), str(guild.owner.id), "spring")
-    assert {change["key"]: change.get("new_value") for change in entry["changes"]} == body
-    assert {"key": "name", "old_value": "Guild", "new_value": "Renamed"} in entry["changes"]
-    assert {"key": "description", "new_value": "A place"} in entry["changes"]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.GUILD_UPDATE)
+    assert (audit_entry["target_id"], audit_entry["user_id"], audit_entry["reason"]) == (
+        str(guild.id),
+        str(guild.owner.id),
+        "spring",
+    )
+    assert {change["key"]: change.get("new_value") for change in audit_entry["changes"]} == body
+    assert {"key": "name", "old_value": "Guild", "new_value": "Renamed"} in audit_entry["changes"]
+    assert {"key": "description", "new_value": "A place"} in audit_entry["changes"]
 
 
 async def test_an_update_without_changes_publishes_no_event(world: World) -> None:
@@ -299,19 +305,23 @@ async def test_null_resets_a_field_to_its_default(world: World) -> None:
         "premium_progress_bar_enabled": True,
         "icon": PNG,
     }
-    changed = (await guild.owner.patch(path, json=all_fields)).ok()
+    changed_guild = (await guild.owner.patch(path, json=all_fields)).ok()
     fields_except_icon = {key: value for key, value in all_fields.items() if key != "icon"}
-    assert {key: changed[key] for key in fields_except_icon} == fields_except_icon
-    assert len(changed["icon"]) == 32
+    assert {key: changed_guild[key] for key in fields_except_icon} == fields_except_icon
+    assert len(changed_guild["icon"]) == 32
 
-    cleared = (await guild.owner.patch(path, json=dict.fromkeys((*all_fields, "system_channel_id")))).ok()
+    cleared_guild = (await guild.owner.patch(path, json=dict.fromkeys((*all_fields, "system_channel_id")))).ok()
 
-    assert cleared["description"] is None
-    assert cleared["icon"] is None
-    assert cleared["system_channel_id"] is None
-    assert (cleared["verification_level"], cleared["explicit_content_filter"], cleared["afk_timeout"]) == (0, 0, 300)
-    assert (cleared["preferred_locale"], cleared["system_channel_flags"]) == ("en-US", 0)
-    assert cleared["premium_progress_bar_enabled"] is False
+    assert cleared_guild["description"] is None
+    assert cleared_guild["icon"] is None
+    assert cleared_guild["system_channel_id"] is None
+    assert (
+        cleared_guild["verification_level"],
+        cleared_guild["explicit_content_filter"],
+        cleared_guild["afk_timeout"],
+    ) == (0, 0, 300)
+    assert (cleared_guild["preferred_locale"], cleared_guild["system_channel_flags"]) == ("en-US", 0)
+    assert cleared_guild["premium_progress_bar_enabled"] is False
 
 
 @pytest.mark.parametrize(
@@ -338,18 +348,21 @@ async def test_an_invalid_update_names_the_invalid_field(world: World, body: dic
 
 async def test_referenced_channels_must_be_in_the_guild_and_of_the_right_type(world: World) -> None:
     guild = await world.guild()
-    other = await world.guild(guild.owner)
+    other_guild = await world.guild(guild.owner)
     path = f"/guilds/{guild.id}"
     voice_channel_id = guild.channels["General"]
 
-    changed = (
+    changed_guild = (
         await guild.owner.patch(
             path, json={"afk_channel_id": str(voice_channel_id), "rules_channel_id": str(guild.general)}
         )
     ).ok()
 
-    assert (changed["afk_channel_id"], changed["rules_channel_id"]) == (str(voice_channel_id), str(guild.general))
-    (await guild.owner.patch(path, json={"afk_channel_id": str(other.general)})).rejected(404, 10003)
+    assert (changed_guild["afk_channel_id"], changed_guild["rules_channel_id"]) == (
+        str(voice_channel_id),
+        str(guild.general),
+    )
+    (await guild.owner.patch(path, json={"afk_channel_id": str(other_guild.general)})).rejected(404, 10003)
     (await guild.owner.patch(path, json={"system_channel_id": "1"})).rejected(404, 10003)
     (await guild.owner.patch(path, json={"afk_channel_id": str(guild.general)})).rejected(400, 50024)
     (await guild.owner.patch(path, json={"system_channel_id": str(voice_channel_id)})).rejected(400, 50024)
@@ -363,16 +376,16 @@ async def test_features_are_changed_with_the_required_permission(world: World) -
     await world.grant_to_guild(guild, "ROLE_ICONS")
     path = f"/guilds/{guild.id}"
 
-    changed = (await bob.patch(path, json={"features": ["INVITES_DISABLED", "VERIFIED", "NONSENSE"]})).ok()
-    assert changed["features"] == ["INVITES_DISABLED", "ROLE_ICONS"]
+    changed_guild = (await bob.patch(path, json={"features": ["INVITES_DISABLED", "VERIFIED", "NONSENSE"]})).ok()
+    assert changed_guild["features"] == ["INVITES_DISABLED", "ROLE_ICONS"]
     (await bob.patch(path, json={"features": ["INVITES_DISABLED", "DISCOVERABLE"]})).rejected(403, 50013)
     assert (await guild.owner.patch(path, json={"features": ["DISCOVERABLE"]})).ok()["features"] == [
         "DISCOVERABLE",
         "ROLE_ICONS",
     ]
     # A request may repeat a feature that the member may not remove.
-    updated = (await bob.patch(path, json={"features": ["DISCOVERABLE", "RAID_ALERTS_DISABLED"]})).ok()
-    assert updated["features"] == ["DISCOVERABLE", "RAID_ALERTS_DISABLED", "ROLE_ICONS"]
+    updated_guild = (await bob.patch(path, json={"features": ["DISCOVERABLE", "RAID_ALERTS_DISABLED"]})).ok()
+    assert updated_guild["features"] == ["DISCOVERABLE", "RAID_ALERTS_DISABLED", "ROLE_ICONS"]
     (await bob.patch(path, json={"features": []})).rejected(403, 50013)
 
 
@@ -415,9 +428,9 @@ async def test_images_that_require_a_feature_are_rejected_without_it(world: Worl
     await world.grant_to_guild(guild, "ANIMATED_ICON", "INVITE_SPLASH", "BANNER", "DISCOVERABLE")
 
     body = {"icon": GIF, "splash": PNG, "banner": PNG, "discovery_splash": PNG}
-    changed = (await guild.owner.patch(path, json=body)).ok()
-    assert changed["icon"].startswith("a_")
-    assert all(changed[field] for field in body)
+    changed_guild = (await guild.owner.patch(path, json=body)).ok()
+    assert changed_guild["icon"].startswith("a_")
+    assert all(changed_guild[field] for field in body)
     (await guild.owner.patch(path, json={"banner": GIF})).rejected(403, 50101)
 
 
@@ -451,8 +464,8 @@ async def test_a_member_can_leave_and_the_owner_cannot(world: World) -> None:
     assert (await bob.delete(f"/users/@me/guilds/{guild.id}")).status == 204
 
     assert await bob_session.next("GUILD_DELETE") == {"id": str(guild.id)}
-    removed = await bot_session.next("GUILD_MEMBER_REMOVE")
-    assert (removed["guild_id"], removed["user"]["id"]) == (str(guild.id), str(bob.id))
+    member_remove = await bot_session.next("GUILD_MEMBER_REMOVE")
+    assert (member_remove["guild_id"], member_remove["user"]["id"]) == (str(guild.id), str(bob.id))
     (await bob.get(f"/guilds/{guild.id}")).rejected(403, 50001)
     (await bob.delete(f"/users/@me/guilds/{guild.id}")).rejected(404, 10004)
     (await guild.owner.delete(f"/users/@me/guilds/{guild.id}")).rejected(400, 50055)
@@ -523,13 +536,13 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
 
     await world.grant_to_guild(guild, "VANITY_URL", tier=3)
 
-    update = await session.next("GUILD_UPDATE")
-    assert (update["premium_tier"], update["features"]) == (3, ["VANITY_URL"])
-    entry = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.GUILD_UPDATE:d}")).ok()[
-        "audit_log_entries"
-    ][0]
-    assert entry["user_id"] is None
-    assert {change["key"] for change in entry["changes"]} == {"premium_tier", "features"}
+    guild_update = await session.next("GUILD_UPDATE")
+    assert (guild_update["premium_tier"], guild_update["features"]) == (3, ["VANITY_URL"])
+    audit_entry = (
+        await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.GUILD_UPDATE:d}")
+    ).ok()["audit_log_entries"][0]
+    assert audit_entry["user_id"] is None
+    assert {change["key"] for change in audit_entry["changes"]} == {"premium_tier", "features"}
     (await guild.owner.patch(path, json={"code": "town"})).ok()
 
     def remove_features(call: Call) -> None:
@@ -539,8 +552,8 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
 
     await session.next("GUILD_UPDATE")
     await world.write(remove_features)
-    update = await session.next("GUILD_UPDATE")
-    assert (update["premium_tier"], update["features"], update["vanity_url_code"]) == (3, [], None)
+    guild_update = await session.next("GUILD_UPDATE")
+    assert (guild_update["premium_tier"], guild_update["features"], guild_update["vanity_url_code"]) == (3, [], None)
     (await guild.owner.get("/invites/town")).rejected(404, 10006)
     with pytest.raises(ApiError, match="50035"):
         await world.grant_to_guild(guild, "COMMUNITY")

@@ -58,10 +58,10 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
     ).ok()["audit_log_entries"]
     assert {change["key"] for change in entries[0]["changes"]} == {"form_fields", "description"}
     world.clock.advance(1000)
-    changed = (await guild.owner.patch(path, json={"form_fields": [TERMS_FIELD]})).ok()
-    assert changed["version"] == codec.timestamp(NOW_MS + 1000)
+    changed_form = (await guild.owner.patch(path, json={"form_fields": [TERMS_FIELD]})).ok()
+    assert changed_form["version"] == codec.timestamp(NOW_MS + 1000)
     bob, stranger = await guild.invited_member(), await world.user()
-    assert (await bob.get(path)).ok() == changed
+    assert (await bob.get(path)).ok() == changed_form
     (await bob.patch(path, json={})).rejected(403, 50013)
     (await stranger.get(path)).rejected(403, 50001)
     (await stranger.patch(path, json={})).rejected(403, 50001)
@@ -200,9 +200,12 @@ async def test_a_request_is_approved(world: World) -> None:
     assert page == {"total": 1, "guild_join_requests": [request]}
     assert await is_pending(guild, bob)
     path = f"/guilds/{guild.id}/requests/{request['id']}"
-    approved = (await moderator.patch(path, json={"action": "APPROVED"})).ok()
-    assert (approved["application_status"], approved["actioned_by_user"]["id"]) == ("APPROVED", str(moderator.id))
-    assert (await session.next("GUILD_JOIN_REQUEST_UPDATE"))["request"] == approved
+    approved_request = (await moderator.patch(path, json={"action": "APPROVED"})).ok()
+    assert (approved_request["application_status"], approved_request["actioned_by_user"]["id"]) == (
+        "APPROVED",
+        str(moderator.id),
+    )
+    assert (await session.next("GUILD_JOIN_REQUEST_UPDATE"))["request"] == approved_request
     assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
     assert (await moderator.patch(path, json={"action": "REJECTED"})).errors("action") == ["JOIN_REQUEST_NOT_SUBMITTED"]
     assert (await moderator.get(f"/guilds/{guild.id}/requests?status=APPROVED")).ok()["total"] == 1
@@ -218,8 +221,8 @@ async def test_a_rejected_user_is_removed_from_the_guild(world: World) -> None:
     assert (await moderator.patch(path, json={"action": "REJECTED", "rejection_reason": "x" * 161})).errors(
         "rejection_reason"
     )
-    rejected = (await moderator.patch(path, json={"action": "REJECTED", "rejection_reason": "no"})).ok()
-    assert (rejected["application_status"], rejected["rejection_reason"]) == ("REJECTED", "no")
+    rejected_request = (await moderator.patch(path, json={"action": "REJECTED", "rejection_reason": "no"})).ok()
+    assert (rejected_request["application_status"], rejected_request["rejection_reason"]) == ("REJECTED", "no")
     assert (await session.next("GUILD_DELETE"))["id"] == str(guild.id)
     assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok()["application_status"] == "REJECTED"
 
@@ -230,9 +233,9 @@ async def test_a_request_is_deleted_when_the_user_withdraws_it_or_leaves(world: 
     bob = await guild.invited_member()
     request = (await submit_form(bob, guild, form, "chess")).ok()
     own_path = f"/guilds/{guild.id}/requests/@me"
-    deleted = {"id": request["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
+    deletion_payload = {"id": request["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
     assert (await bob.delete(own_path)).status == 204
-    assert await session.next("GUILD_JOIN_REQUEST_DELETE") == deleted
+    assert await session.next("GUILD_JOIN_REQUEST_DELETE") == deletion_payload
     (await bob.get(own_path)).rejected(404, 0)
     (await bob.delete(own_path)).rejected(404, 0)
     second_request = (await submit_form(bob, guild, form, "go")).ok()

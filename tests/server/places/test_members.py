@@ -54,9 +54,9 @@ async def read_audit_log(world: World, guild: Guild) -> list[StoredEntry]:
 
 async def last_stored_entry(world: World, guild: Guild, action: int) -> StoredEntry:
     """Return the newest audit log entry of an action."""
-    entries = [entry for entry in await read_audit_log(world, guild) if entry.action == action]
-    assert entries, f"the audit log has no entry with the action {action}"
-    return entries[-1]
+    audit_entries = [audit_entry for audit_entry in await read_audit_log(world, guild) if audit_entry.action == action]
+    assert audit_entries, f"the audit log has no entry with the action {action}"
+    return audit_entries[-1]
 
 
 async def insert_voice_state(world: World, guild: Guild, actor: Actor, channel_id: int) -> None:
@@ -123,10 +123,10 @@ async def test_the_list_is_sorted_by_id_and_starts_after_the_cursor(world: World
     bot = await world.bot(guild)
 
     page = (await bot.get(f"/guilds/{guild.id}/members?limit=2")).ok()
-    rest = (await bot.get(f"/guilds/{guild.id}/members?limit=1000&after={page[-1]['user']['id']}")).ok()
+    second_page = (await bot.get(f"/guilds/{guild.id}/members?limit=1000&after={page[-1]['user']['id']}")).ok()
 
     assert [member["user"]["id"] for member in page] == [str(user.id) for user in users[:2]]
-    assert [member["user"]["id"] for member in rest] == [str(user.id) for user in users[2:]] + [str(bot.id)]
+    assert [member["user"]["id"] for member in second_page] == [str(user.id) for user in users[2:]] + [str(bot.id)]
     assert len((await bot.get(f"/guilds/{guild.id}/members")).ok()) == 1
     (await bot.get(f"/guilds/{guild.id}/members?limit=1001")).rejected(400, 50035)
 
@@ -165,9 +165,9 @@ async def test_a_search_ignores_case_beyond_ascii(world: World) -> None:
     guild = await world.guild(alice)
     (await alice.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "Ångström"})).ok()
 
-    results = (await alice.get(f"/guilds/{guild.id}/members/search", params={"query": "åNG"})).ok()
+    found_members = (await alice.get(f"/guilds/{guild.id}/members/search", params={"query": "åNG"})).ok()
 
-    assert [member["nick"] for member in results] == ["Ångström"]
+    assert [member["nick"] for member in found_members] == ["Ångström"]
 
 
 async def test_an_access_token_with_the_scope_reads_its_own_member_with_permissions(world: World) -> None:
@@ -175,14 +175,14 @@ async def test_an_access_token_with_the_scope_reads_its_own_member_with_permissi
     guild = await world.guild(alice)
     bot = await world.bot(guild)
     token = await issue_token(world, bot, alice, "guilds.members.read")
-    other = await issue_token(world, bot, bob, "guilds.members.read")
+    other_token = await issue_token(world, bot, bob, "guilds.members.read")
     path = f"/users/@me/guilds/{guild.id}/member"
 
     member = (await world.request("GET", path, headers={"Authorization": f"Bearer {token}"})).ok()
 
     assert member["user"]["id"] == str(alice.id)
     assert int(member["permissions"]) == Permissions.ALL
-    (await world.request("GET", path, headers={"Authorization": f"Bearer {other}"})).rejected(404, 10004)
+    (await world.request("GET", path, headers={"Authorization": f"Bearer {other_token}"})).rejected(404, 10004)
 
 
 async def test_a_user_can_get_their_own_member_and_a_bot_cannot(world: World) -> None:
@@ -217,12 +217,16 @@ async def test_a_bot_adds_a_user_who_consented(world: World) -> None:
     assert response.status == 201
     assert response.json["nick"] == "Bobby"
     assert response.json["roles"] == [str(low_role_id)]
-    joined = await session.next("GUILD_MEMBER_ADD")
-    assert (joined["guild_id"], joined["user"]["id"], joined["pending"]) == (str(guild.id), str(bob.id), False)
-    created = await user_session.next("GUILD_CREATE")
-    assert created["id"] == str(guild.id)
-    assert "unavailable" not in created
-    assert created["member_count"] == 3
+    member_add = await session.next("GUILD_MEMBER_ADD")
+    assert (member_add["guild_id"], member_add["user"]["id"], member_add["pending"]) == (
+        str(guild.id),
+        str(bob.id),
+        False,
+    )
+    guild_create = await user_session.next("GUILD_CREATE")
+    assert guild_create["id"] == str(guild.id)
+    assert "unavailable" not in guild_create
+    assert guild_create["member_count"] == 3
     second_response = await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json={"access_token": token})
     assert (second_response.status, second_response.body) == (204, b"")
 
@@ -230,12 +234,12 @@ async def test_a_bot_adds_a_user_who_consented(world: World) -> None:
 async def test_adding_a_member_requires_the_users_consent(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice)
-    bot, other = await world.bot(guild), await world.bot(guild)
+    bot, other_bot = await world.bot(guild), await world.bot(guild)
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
     (await bot.put(path, json={"access_token": "nonsense"})).rejected(401, 50025)
     (await bot.put(path, json={"access_token": await issue_token(world, bot, carol)})).rejected(401, 50025)
-    (await bot.put(path, json={"access_token": await issue_token(world, other, bob)})).rejected(401, 50025)
+    (await bot.put(path, json={"access_token": await issue_token(world, other_bot, bob)})).rejected(401, 50025)
     (await bot.put(path, json={"access_token": bob.token})).rejected(401, 50025)
     (await bot.put(path, json={"access_token": await issue_token(world, bot, bob, "identify")})).rejected(403, 50026)
     (await bot.put(f"/guilds/{guild.id}/members/1", json={"access_token": "x"})).rejected(404, 10013)
@@ -326,29 +330,35 @@ async def test_setting_and_clearing_a_nick_is_audited_and_published(world: World
     session = await bot.connect()
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
-    named = (await alice.patch(path, json={"nick": "  Bob  by "}, headers={"X-Audit-Log-Reason": "why%20not"})).ok()
+    renamed_member = (
+        await alice.patch(path, json={"nick": "  Bob  by "}, headers={"X-Audit-Log-Reason": "why%20not"})
+    ).ok()
     event = await session.next("GUILD_MEMBER_UPDATE")
-    cleared = (await alice.patch(path, json={"nick": ""})).ok()
+    member_without_nick = (await alice.patch(path, json={"nick": ""})).ok()
 
-    assert named["nick"] == event["nick"] == "Bob by"
+    assert renamed_member["nick"] == event["nick"] == "Bob by"
     assert event["guild_id"] == str(guild.id)
-    assert cleared["nick"] is None
-    entries = [entry for entry in await read_audit_log(world, guild) if entry.action == AuditLogAction.MEMBER_UPDATE]
-    assert (entries[0].target_id, entries[0].reason) == (bob.id, "why not")
-    assert entries[0].changes == [{"key": "nick", "new_value": "Bob by"}]
-    assert entries[1].changes == [{"key": "nick", "old_value": "Bob by"}]
+    assert member_without_nick["nick"] is None
+    audit_entries = [
+        audit_entry
+        for audit_entry in await read_audit_log(world, guild)
+        if audit_entry.action == AuditLogAction.MEMBER_UPDATE
+    ]
+    assert (audit_entries[0].target_id, audit_entries[0].reason) == (bob.id, "why not")
+    assert audit_entries[0].changes == [{"key": "nick", "new_value": "Bob by"}]
+    assert audit_entries[1].changes == [{"key": "nick", "old_value": "Bob by"}]
 
 
 async def test_an_update_without_changes_publishes_nothing(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     session = await alice.connect()
-    before = len(await read_audit_log(world, guild))
+    entry_count_before = len(await read_audit_log(world, guild))
 
     (await alice.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": None, "roles": []})).ok()
 
     await session.assert_not_received("GUILD_MEMBER_UPDATE", "GUILD_AUDIT_LOG_ENTRY_CREATE")
-    assert len(await read_audit_log(world, guild)) == before
+    assert len(await read_audit_log(world, guild)) == entry_count_before
 
 
 @pytest.mark.parametrize(
@@ -411,7 +421,7 @@ async def test_members_with_an_equal_or_higher_role_cannot_be_renamed_or_timed_o
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_NICKNAMES | Permissions.MODERATE_MEMBERS)
-    until = codec.timestamp(NOW_MS + DAY_MS)
+    end_timestamp = codec.timestamp(NOW_MS + DAY_MS)
     high_role_id = await guild.role("high")
     (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high_role_id), "position": 2}])).ok()
     await guild.add_role(bob, high_role_id)
@@ -419,7 +429,7 @@ async def test_members_with_an_equal_or_higher_role_cannot_be_renamed_or_timed_o
     for target in (alice, bob, bot):
         if target is not bot:
             (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json={"nick": "x"})).rejected(403, 50013)
-        body = {"communication_disabled_until": until}
+        body = {"communication_disabled_until": end_timestamp}
         (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json=body)).rejected(403, 50013)
 
 
@@ -427,8 +437,8 @@ async def test_a_timeout_and_a_mute_outlast_leaving_and_joining_again(world: Wor
     guild = await world.guild()
     bob = await guild.member()
     path = f"/guilds/{guild.id}/members/{bob.id}"
-    end = codec.timestamp(NOW_MS + DAY_MS)
-    (await guild.owner.patch(path, json={"communication_disabled_until": end})).ok()
+    end_timestamp = codec.timestamp(NOW_MS + DAY_MS)
+    (await guild.owner.patch(path, json={"communication_disabled_until": end_timestamp})).ok()
 
     def set_mute(call: Call, mute: int) -> None:
         member = members.find(call.tx, guild.id, bob.id)
@@ -437,11 +447,11 @@ async def test_a_timeout_and_a_mute_outlast_leaving_and_joining_again(world: Wor
 
     await world.write(lambda call: set_mute(call, 1), actor=guild.owner.id)
     code = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
-    for leave in (bob.delete(f"/users/@me/guilds/{guild.id}"), guild.owner.delete(path)):
-        (await leave).ok()
+    for departure in (bob.delete(f"/users/@me/guilds/{guild.id}"), guild.owner.delete(path)):
+        (await departure).ok()
         (await bob.post(f"/invites/{code}", json={})).ok()
         member = (await guild.owner.get(path)).ok()
-        assert (member["communication_disabled_until"], member["mute"], member["deaf"]) == (end, True, False)
+        assert (member["communication_disabled_until"], member["mute"], member["deaf"]) == (end_timestamp, True, False)
         (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).rejected(403, 50013)
     (await guild.owner.patch(path, json={"communication_disabled_until": None})).ok()
     await world.write(lambda call: set_mute(call, 0), actor=guild.owner.id)
@@ -454,21 +464,23 @@ async def test_a_timeout_lasts_at_most_28_days(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     path = f"/guilds/{guild.id}/members/{bob.id}"
-    end = codec.timestamp(NOW_MS + 28 * DAY_MS)
+    end_timestamp = codec.timestamp(NOW_MS + 28 * DAY_MS)
 
-    member = (await alice.patch(path, json={"communication_disabled_until": end})).ok()
+    member = (await alice.patch(path, json={"communication_disabled_until": end_timestamp})).ok()
     too_long = await alice.patch(
         path, json={"communication_disabled_until": codec.timestamp(NOW_MS + 28 * DAY_MS + 1000)}
     )
 
-    assert member["communication_disabled_until"] == end
+    assert member["communication_disabled_until"] == end_timestamp
     assert too_long.errors("communication_disabled_until")
     assert (await last_stored_entry(world, guild, AuditLogAction.MEMBER_UPDATE)).changes == [
-        {"key": "communication_disabled_until", "new_value": end}
+        {"key": "communication_disabled_until", "new_value": end_timestamp}
     ]
     (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).rejected(403, 50013)
-    ended = (await alice.patch(path, json={"communication_disabled_until": "2020-01-01T00:00:00Z"})).ok()
-    assert ended["communication_disabled_until"] is None
+    member_without_timeout = (
+        await alice.patch(path, json={"communication_disabled_until": "2020-01-01T00:00:00Z"})
+    ).ok()
+    assert member_without_timeout["communication_disabled_until"] is None
     (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).ok()
 
 
@@ -496,9 +508,9 @@ async def test_a_role_list_replaces_roles_and_audits_added_and_removed(world: Wo
     assert member["roles"] == [str(blue_role_id)]
     await session.next("GUILD_MEMBER_UPDATE")
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(blue_role_id)]
-    entry = await last_stored_entry(world, guild, AuditLogAction.MEMBER_ROLE_UPDATE)
-    assert entry.target_id == bob.id
-    assert entry.changes == [
+    audit_entry = await last_stored_entry(world, guild, AuditLogAction.MEMBER_ROLE_UPDATE)
+    assert audit_entry.target_id == bob.id
+    assert audit_entry.changes == [
         {"key": "$add", "new_value": [{"id": str(blue_role_id), "name": "blue"}]},
         {"key": "$remove", "new_value": [{"id": str(red_role_id), "name": "red"}]},
     ]
@@ -520,17 +532,17 @@ async def test_roles_are_added_and_removed_one_by_one(world: World) -> None:
     assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
     assert (await alice.delete(path)).status == 204
     await session.assert_not_received("GUILD_MEMBER_UPDATE")
-    actions = [entry.action for entry in await read_audit_log(world, guild)]
+    actions = [audit_entry.action for audit_entry in await read_audit_log(world, guild)]
     assert actions.count(AuditLogAction.MEMBER_ROLE_UPDATE) == 2
 
 
 async def test_higher_managed_and_foreign_roles_cannot_be_assigned(world: World) -> None:
     alice, bob, stranger = await world.user(), await world.user(), await world.user()
-    guild, elsewhere = await world.guild(alice, bob), await world.guild(alice)
+    guild, other_guild = await world.guild(alice, bob), await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_ROLES)
     managed_role_id = await guild.role("managed")
     await world.write(lambda call: call.tx.run("UPDATE roles SET managed = 1 WHERE id = ?", managed_role_id))
-    foreign_role_id = await elsewhere.role("foreign")
+    foreign_role_id = await other_guild.role("foreign")
     top_role_id = await guild.role("top")
     (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(top_role_id), "position": 3}])).ok()
     path = f"/guilds/{guild.id}/members"
@@ -560,14 +572,14 @@ async def test_mute_deafen_and_move_need_a_member_in_voice(world: World) -> None
     (await alice.patch(path, json={"channel_id": "1"})).rejected(404, 10003)
     (await alice.patch(path, json={"channel_id": str(guild.general)})).rejected(400, 50024)
     (await alice.patch(path, json={"channel_id": str(den_channel_id)})).ok()
-    moved = await last_stored_entry(world, guild, AuditLogAction.MEMBER_MOVE)
+    move_entry = await last_stored_entry(world, guild, AuditLogAction.MEMBER_MOVE)
     (await alice.patch(path, json={"channel_id": None})).ok()
 
     assert (await last_stored_entry(world, guild, AuditLogAction.MEMBER_UPDATE)).changes == [
         {"key": "mute", "old_value": False, "new_value": True},
         {"key": "deaf", "old_value": False, "new_value": True},
     ]
-    assert moved.options == {"channel_id": str(den_channel_id), "count": "1"}
+    assert move_entry.options == {"channel_id": str(den_channel_id), "count": "1"}
     assert (await last_stored_entry(world, guild, AuditLogAction.MEMBER_DISCONNECT)).options == {"count": "1"}
 
 
@@ -585,8 +597,8 @@ async def test_a_member_updates_their_own_profile(world: World) -> None:
     assert int(member["permissions"]) == Permissions.DEFAULT_EVERYONE
     # spec/gateway.md#5: a session receives its own update without the members intent.
     assert (await session.next("GUILD_MEMBER_UPDATE"))["avatar"] == member["avatar"]
-    cleared = (await bot.patch(path, json={"nick": None, "avatar": None, "banner": None, "bio": None})).ok()
-    assert (cleared["nick"], cleared["avatar"], cleared["banner"]) == (None, None, None)
+    cleared_member = (await bot.patch(path, json={"nick": None, "avatar": None, "banner": None, "bio": None})).ok()
+    assert (cleared_member["nick"], cleared_member["avatar"], cleared_member["banner"]) == (None, None, None)
     assert (await bot.patch(path, json={"nick": "x" * 33})).errors("nick")
     assert (await bot.patch(path, json={"bio": "x" * 191})).errors("bio")
     assert (await bot.patch(path, json={"avatar": "nonsense"})).errors("avatar")
@@ -628,28 +640,28 @@ async def test_a_kick_notifies_the_guild_and_the_kicked_member(world: World) -> 
     headers = {"X-Audit-Log-Reason": "bye"}
     assert (await bot.delete(f"/guilds/{guild.id}/members/{bob.id}", headers=headers)).status == 204
 
-    removed = await session.next("GUILD_MEMBER_REMOVE")
-    assert (removed["guild_id"], removed["user"]["id"]) == (str(guild.id), str(bob.id))
+    member_remove = await session.next("GUILD_MEMBER_REMOVE")
+    assert (member_remove["guild_id"], member_remove["user"]["id"]) == (str(guild.id), str(bob.id))
     assert await bob_session.next("GUILD_DELETE") == {"id": str(guild.id)}
     await bob_session.assert_not_received("GUILD_MEMBER_REMOVE")
-    entry = await last_stored_entry(world, guild, AuditLogAction.MEMBER_KICK)
-    assert entry == StoredEntry(AuditLogAction.MEMBER_KICK, bob.id, [], {}, "bye")
+    audit_entry = await last_stored_entry(world, guild, AuditLogAction.MEMBER_KICK)
+    assert audit_entry == StoredEntry(AuditLogAction.MEMBER_KICK, bob.id, [], {}, "bye")
     (await bob.get(f"/guilds/{guild.id}")).rejected(403, 50001)
     (await bot.delete(f"/guilds/{guild.id}/members/{bob.id}")).rejected(404, 10007)
     assert (await world.write(lambda call: guilds.find(call.tx, guild.id))).member_count == 2
 
 
 async def test_the_owner_equal_and_higher_members_cannot_be_kicked(world: World) -> None:
-    alice, bob, equal, higher = [await world.user() for _ in range(4)]
-    guild = await world.guild(alice, bob, equal, higher)
+    alice, bob, equal_member, higher_member = [await world.user() for _ in range(4)]
+    guild = await world.guild(alice, bob, equal_member, higher_member)
     kick = {"permissions": str(Permissions.VIEW_CHANNEL | Permissions.KICK_MEMBERS)}
     (await alice.patch(f"/guilds/{guild.id}/roles/{guild.id}", json=kick)).ok()
-    await guild.add_role(higher, await guild.role("high"))
+    await guild.add_role(higher_member, await guild.role("high"))
 
-    for user in (alice, bob, equal, higher):
+    for user in (alice, bob, equal_member, higher_member):
         (await bob.delete(f"/guilds/{guild.id}/members/{user.id}")).rejected(403, 50013)
     (await alice.delete(f"/guilds/{guild.id}/members/{alice.id}")).rejected(403, 50013)
-    assert (await higher.delete(f"/guilds/{guild.id}/members/{bob.id}")).status == 204
+    assert (await higher_member.delete(f"/guilds/{guild.id}/members/{bob.id}")).status == 204
 
 
 async def test_leaving_a_guild_notifies_both_sides(world: World) -> None:
@@ -721,8 +733,8 @@ async def test_a_prune_removes_inactive_members_without_roles(world: World) -> N
     assert (await owner.post(path)).ok() == {"pruned": 1}
 
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(users["quiet"].id)
-    entry = await last_stored_entry(world, guild, AuditLogAction.MEMBER_PRUNE)
-    assert (entry.target_id, entry.options) == (None, {"delete_member_days": "7", "members_removed": "1"})
+    audit_entry = await last_stored_entry(world, guild, AuditLogAction.MEMBER_PRUNE)
+    assert (audit_entry.target_id, audit_entry.options) == (None, {"delete_member_days": "7", "members_removed": "1"})
     body = {"days": 7, "include_roles": [str(role)], "compute_prune_count": False}
     assert (await owner.post(path, json=body)).ok() == {"pruned": None}
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(users["red"].id)
@@ -756,9 +768,9 @@ async def test_guild_create_of_a_small_guild_lists_members_by_intent(world: Worl
     await insert_voice_state(world, guild, carol, voice_channel_id)
 
     async def list_user_ids(intents: int) -> tuple[set[str], set[str]]:
-        created = (await bot.connect(intents)).guilds[str(guild.id)]
-        return {member["user"]["id"] for member in created["members"]}, {
-            presence["user"]["id"] for presence in created["presences"]
+        guild_create = (await bot.connect(intents)).guilds[str(guild.id)]
+        return {member["user"]["id"] for member in guild_create["members"]}, {
+            presence["user"]["id"] for presence in guild_create["presences"]
         }
 
     everyone = {str(actor.id) for actor in (alice, bob, carol, bot)}
@@ -777,10 +789,12 @@ async def test_guild_create_of_a_large_guild_lists_only_the_bot_and_online_or_re
 
     session = await bot.connect(Intents.GUILDS | Intents.GUILD_PRESENCES | Intents.GUILD_MEMBERS)
 
-    created = session.guilds[str(guild.id)]
-    assert created["large"] is True
-    assert created["member_count"] == 54
-    assert {member["user"]["id"] for member in created["members"]} == {str(actor.id) for actor in (bob, carol, bot)}
+    guild_create = session.guilds[str(guild.id)]
+    assert guild_create["large"] is True
+    assert guild_create["member_count"] == 54
+    assert {member["user"]["id"] for member in guild_create["members"]} == {
+        str(actor.id) for actor in (bob, carol, bot)
+    }
 
 
 async def test_all_members_are_sent_in_chunks_of_one_thousand(world: World) -> None:
@@ -802,13 +816,13 @@ async def test_all_members_are_sent_in_chunks_of_one_thousand(world: World) -> N
         {"guild_id": str(guild.id), "query": "", "limit": 0, "nonce": "n", "presences": True},
     )
 
-    first, second = await session.next("GUILD_MEMBERS_CHUNK"), await session.next("GUILD_MEMBERS_CHUNK")
-    assert [len(first["members"]), len(second["members"])] == [1000, 101]
-    assert [(chunk["chunk_index"], chunk["chunk_count"], chunk["nonce"]) for chunk in (first, second)] == [
+    first_chunk, second_chunk = await session.next("GUILD_MEMBERS_CHUNK"), await session.next("GUILD_MEMBERS_CHUNK")
+    assert [len(first_chunk["members"]), len(second_chunk["members"])] == [1000, 101]
+    assert [(chunk["chunk_index"], chunk["chunk_count"], chunk["nonce"]) for chunk in (first_chunk, second_chunk)] == [
         (0, 2, "n"),
         (1, 2, "n"),
     ]
-    assert [presence["user"]["id"] for presence in second["presences"]] == [str(bot.id)]
+    assert [presence["user"]["id"] for presence in second_chunk["presences"]] == [str(bot.id)]
 
 
 async def test_members_are_requested_by_name_or_id(world: World) -> None:
@@ -831,8 +845,8 @@ async def test_members_are_requested_by_name_or_id(world: World) -> None:
     assert [member["user"]["id"] for member in (await request_members(user_ids=str(bob.id)))["members"]] == [
         str(bob.id)
     ]
-    empty = await request_members(query="zzz", limit=1)
-    assert (empty["members"], empty["chunk_index"], empty["chunk_count"]) == ([], 0, 1)
+    empty_chunk = await request_members(query="zzz", limit=1)
+    assert (empty_chunk["members"], empty_chunk["chunk_index"], empty_chunk["chunk_count"]) == ([], 0, 1)
     # Without the members intent a request for every member returns only the bot itself.
     assert [member["user"]["id"] for member in (await request_members(query="", limit=0))["members"]] == [str(bot.id)]
 

@@ -47,8 +47,10 @@ class OnboardingGuild:
             for index, prompt in enumerate(prompts)
         ]
         body = {"prompts": prompts_body, "default_channel_ids": self.channels[:7], "enabled": True, **overrides}
-        updated = (await self.guild.owner.put(f"/guilds/{self.guild.id}/onboarding", json=body)).ok()
-        self.options = {option["title"]: option["id"] for prompt in updated["prompts"] for option in prompt["options"]}
+        updated_onboarding = (await self.guild.owner.put(f"/guilds/{self.guild.id}/onboarding", json=body)).ok()
+        self.options = {
+            option["title"]: option["id"] for prompt in updated_onboarding["prompts"] for option in prompt["options"]
+        }
 
     async def respond(self, member: Actor, *titles: str) -> Any:
         """Set the member's responses to the options with these titles; other texts are sent as option IDs."""
@@ -136,14 +138,14 @@ async def test_changing_responses_replaces_only_the_roles_of_earlier_responses(
 async def test_invalid_responses_are_rejected_with_their_index(world: World, onboarding: OnboardingGuild) -> None:
     bob = await onboarding.guild.invited_member()
 
-    required = await onboarding.respond(bob, "chess")
-    assert required.errors("onboarding_responses") == ["ONBOARDING_PROMPT_REQUIRED"]
-    both = await onboarding.respond(bob, "white", "black")
-    assert both.errors("onboarding_responses.1") == ["ONBOARDING_SINGLE_SELECT"]
-    twice = await onboarding.respond(bob, "white", "chess", "chess")
-    assert twice.errors("onboarding_responses.2") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    unknown = await onboarding.respond(bob, "white", "1")
-    assert unknown.errors("onboarding_responses.1") == ["ONBOARDING_OPTION_UNKNOWN"]
+    missing_required_response = await onboarding.respond(bob, "chess")
+    assert missing_required_response.errors("onboarding_responses") == ["ONBOARDING_PROMPT_REQUIRED"]
+    both_options_response = await onboarding.respond(bob, "white", "black")
+    assert both_options_response.errors("onboarding_responses.1") == ["ONBOARDING_SINGLE_SELECT"]
+    repeated_option_response = await onboarding.respond(bob, "white", "chess", "chess")
+    assert repeated_option_response.errors("onboarding_responses.2") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    unknown_option_response = await onboarding.respond(bob, "white", "1")
+    assert unknown_option_response.errors("onboarding_responses.1") == ["ONBOARDING_OPTION_UNKNOWN"]
     assert (await bob.post(onboarding.path, json={})).errors("onboarding_responses") == ["BASE_TYPE_REQUIRED"]
     assert await get_flags(onboarding.guild, bob) == STARTED_FLAGS
     assert (await bob.get(onboarding.path)).ok()["onboarding_responses"] == []
@@ -162,8 +164,8 @@ async def test_responding_requires_an_active_member_and_enabled_onboarding(
     (await onboarding.respond(stranger, "white")).rejected(403, 50001)
 
     bob = await guild.invited_member()
-    timeout = {"communication_disabled_until": codec.timestamp(world.clock.now_ms() + DAY_MS)}
-    (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=timeout)).ok()
+    timeout_body = {"communication_disabled_until": codec.timestamp(world.clock.now_ms() + DAY_MS)}
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=timeout_body)).ok()
     (await onboarding.respond(bob, "white")).rejected(403, 50013)
     (await guild.owner.put(f"/guilds/{guild.id}/onboarding", json={"enabled": False})).ok()
     (await onboarding.respond(guild.owner, "white")).rejected(400, 40006)
@@ -204,15 +206,15 @@ async def test_earlier_members_can_respond_and_leaving_or_deleting_the_guild_del
     assert records == [{"guild_id": str(guild.id), "responses": [onboarding.options["white"]]}]
 
     (await carol.delete(f"/users/@me/guilds/{guild.id}")).ok()
-    remaining = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
-    assert remaining == []
+    remaining_rows = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
+    assert remaining_rows == []
 
     # Deleting the guild deletes the responses of its members.
     dave = await guild.invited_member()
     (await onboarding.respond(dave, "black")).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    remaining = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
-    assert remaining == []
+    remaining_rows = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))
+    assert remaining_rows == []
 
 
 async def test_concurrent_responses_store_exactly_one(world: World, onboarding: OnboardingGuild) -> None:

@@ -103,11 +103,11 @@ async def test_excess_and_duplicate_records_are_rejected(world: World) -> None:
 
 
 async def test_records_belong_to_their_application(world: World) -> None:
-    bot, other = await world.bot(), await world.bot()
+    bot, other_bot = await world.bot(), await world.bot()
 
-    (await other.get(metadata_path(bot))).rejected(403, 20012)
-    (await other.put(metadata_path(bot), json=[LEVEL])).rejected(403, 20012)
-    (await other.get("/applications/1/role-connections/metadata")).rejected(404, 10002)
+    (await other_bot.get(metadata_path(bot))).rejected(403, 20012)
+    (await other_bot.put(metadata_path(bot), json=[LEVEL])).rejected(403, 20012)
+    (await other_bot.get("/applications/1/role-connections/metadata")).rejected(404, 10002)
 
 
 async def test_an_application_sets_and_deletes_a_users_role_connection(world: World) -> None:
@@ -124,8 +124,8 @@ async def test_an_application_sets_and_deletes_a_users_role_connection(world: Wo
     assert (await connected_user.request("PUT", json=connection)).ok() == connection
     assert (await connected_user.request("GET")).ok() == connection
     # Omitted fields are cleared.
-    cleared = {"platform_username": None, "metadata": {"level": "13"}}
-    assert (await connected_user.request("PUT", json={"metadata": {"level": "13"}})).ok() == cleared
+    cleared_connection = {"platform_username": None, "metadata": {"level": "13"}}
+    assert (await connected_user.request("PUT", json={"metadata": {"level": "13"}})).ok() == cleared_connection
     assert (await connected_user.request("DELETE")).status == 204
     assert (await connected_user.request("GET")).ok() == {"platform_username": None, "metadata": {}}
     assert (await connected_user.request("DELETE")).status == 204
@@ -180,9 +180,9 @@ async def test_invalid_role_connection_values_are_rejected_with_their_path(
 
 
 async def test_a_role_connection_requires_its_application_and_scope(world: World) -> None:
-    alice, bot, other = await world.user(), await world.bot(), await world.bot()
+    alice, bot, other_bot = await world.user(), await world.bot(), await world.bot()
     connected_user = await connect_user(world, alice, bot)
-    other_path = f"/users/@me/applications/{other.application_id}/role-connection"
+    other_path = f"/users/@me/applications/{other_bot.application_id}/role-connection"
 
     (await connected_user.request("GET", other_path)).rejected(403, 20012)
     (await connected_user.request("PUT", other_path, json={})).rejected(403, 20012)
@@ -318,9 +318,9 @@ async def test_linking_a_role_requires_permissions_and_valid_requirements(world:
     (await alice.put(path, json=[[{"application_id": "1"}]])).rejected(404, 10002)
     (await alice.put(f"/guilds/{guild.id}/roles/{guild.id}/connections/configuration", json=body)).rejected(400, 50028)
     (await alice.put(f"/guilds/{guild.id}/roles/1/connections/configuration", json=body)).rejected(404, 10011)
-    stored = (await alice.put(path, json=body)).ok()
-    assert (await alice.get(path)).ok() == stored
-    assert stored[0][0]["application_id"] == str(bot.application_id)
+    stored_connection = (await alice.put(path, json=body)).ok()
+    assert (await alice.get(path)).ok() == stored_connection
+    assert stored_connection[0][0]["application_id"] == str(bot.application_id)
     (await alice.put(path, json=[])).ok()
     assert (await alice.get(path)).ok() == []
     assert "tags" not in (await alice.get(f"/guilds/{guild.id}/roles/{role_id}")).ok()
@@ -360,13 +360,13 @@ def test_values_are_compared_by_metadata_type(
 
 
 async def test_an_application_attachment_expires(world: World) -> None:
-    alice, bot, other = await world.user(), await world.bot(), await world.bot()
+    alice, bot, other_bot = await world.user(), await world.bot(), await world.bot()
     path = f"/applications/{bot.application_id}/attachment"
 
     def form() -> aiohttp.FormData:
-        data = aiohttp.FormData()
-        data.add_field("file", png(), filename="pic ture.png", content_type="image/png")
-        return data
+        form_data = aiohttp.FormData()
+        form_data.add_field("file", png(), filename="pic ture.png", content_type="image/png")
+        return form_data
 
     attachment = (await bot.post(path, data=form())).ok()["attachment"]
 
@@ -378,17 +378,17 @@ async def test_an_application_attachment_expires(world: World) -> None:
         assert response.status == 404
     connected_user = await connect_user(world, alice, bot, "identify")
     (await connected_user.request("POST", path, data=form())).ok()
-    (await other.post(path, data=form())).rejected(403, 20012)
+    (await other_bot.post(path, data=form())).rejected(403, 20012)
     (await bot.post("/applications/1/attachment", data=form())).rejected(404, 10002)
-    empty = aiohttp.FormData()
-    empty.add_field("nothing", "")
-    empty.add_field("more", b"", filename="x")
-    assert (await bot.post(path, data=empty)).status == 400
+    empty_form = aiohttp.FormData()
+    empty_form.add_field("nothing", "")
+    empty_form.add_field("more", b"", filename="x")
+    assert (await bot.post(path, data=empty_form)).status == 400
 
 
 async def test_an_unknown_activity_instance_is_rejected(world: World) -> None:
-    bot, other = await world.bot(), await world.bot()
+    bot, other_bot = await world.bot(), await world.bot()
     path = f"/applications/{bot.application_id}/activity-instances/i-1-gc-2-3"
 
     (await bot.get(path)).rejected(404, 0)
-    (await other.get(path)).rejected(403, 20012)
+    (await other_bot.get(path)).rejected(403, 20012)

@@ -45,10 +45,10 @@ async def test_a_new_role_has_defaults_and_is_published_and_audited(world: World
     assert (role["icon"], role["unicode_emoji"], role["flags"]) == (None, None, 0)
     assert "tags" not in role
     assert await session.next("GUILD_ROLE_CREATE") == {"guild_id": str(guild.id), "role": role}
-    entry = await guild.last_audit_entry(AuditLogAction.ROLE_CREATE)
-    assert (entry["target_id"], entry["reason"]) == (role["id"], "why not")
-    assert {"key": "name", "new_value": "new role"} in entry["changes"]
-    assert {"key": "permissions", "new_value": role["permissions"]} in entry["changes"]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.ROLE_CREATE)
+    assert (audit_entry["target_id"], audit_entry["reason"]) == (role["id"], "why not")
+    assert {"key": "name", "new_value": "new role"} in audit_entry["changes"]
+    assert {"key": "permissions", "new_value": role["permissions"]} in audit_entry["changes"]
 
 
 async def test_roles_are_fetched_and_listed(world: World) -> None:
@@ -56,17 +56,17 @@ async def test_roles_are_fetched_and_listed(world: World) -> None:
     role = await guild.role("mods", 0, color=5, hoist=True, mentionable=True)
     stranger = await world.user()
 
-    listed = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
-    fetched = (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()
+    listed_roles = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
+    fetched_role = (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()
 
-    assert [role["id"] for role in listed] == [str(guild.id), str(role)]
-    assert fetched == listed[1]
-    assert (fetched["color"], fetched["hoist"], fetched["mentionable"]) == (5, True, True)
+    assert [role["id"] for role in listed_roles] == [str(guild.id), str(role)]
+    assert fetched_role == listed_roles[1]
+    assert (fetched_role["color"], fetched_role["hoist"], fetched_role["mentionable"]) == (5, True, True)
     (await guild.owner.get(f"/guilds/{guild.id}/roles/1")).rejected(404, 10011)
     (await stranger.get(f"/guilds/{guild.id}/roles")).rejected(403, 50001)
     (await stranger.get(f"/guilds/{guild.id}/roles/{role}")).rejected(403, 50001)
-    other = await world.guild(guild.owner)
-    (await guild.owner.get(f"/guilds/{other.id}/roles/{role}")).rejected(404, 10011)
+    other_guild = await world.guild(guild.owner)
+    (await guild.owner.get(f"/guilds/{other_guild.id}/roles/{role}")).rejected(404, 10011)
 
 
 async def test_members_of_each_role_are_counted_without_everyone(world: World) -> None:
@@ -75,21 +75,21 @@ async def test_members_of_each_role_are_counted_without_everyone(world: World) -
     assigned_role_id, unassigned_role_id = await guild.role("assigned"), await guild.role("unassigned")
     await guild.add_role(bob, assigned_role_id)
 
-    counts = (await bob.get(f"/guilds/{guild.id}/roles/member-counts")).ok()
+    member_counts = (await bob.get(f"/guilds/{guild.id}/roles/member-counts")).ok()
 
-    assert counts == {str(assigned_role_id): 1, str(unassigned_role_id): 0}
+    assert member_counts == {str(assigned_role_id): 1, str(unassigned_role_id): 0}
 
 
 @pytest.mark.dated(changes.ROLE_MEMBER_COUNTS, changes.GET_GUILD_ROLE)
 async def test_get_role_and_member_counts_are_unknown_before_their_dates(world: World) -> None:
     guild = await world.guild()
-    for change, path in (
+    for role_body, path in (
         (changes.ROLE_MEMBER_COUNTS, "member-counts"),
         (changes.GET_GUILD_ROLE, str(guild.id)),
     ):
-        world.clock.set(change.at_ms)
+        world.clock.set(role_body.at_ms)
         (await guild.owner.get(f"/guilds/{guild.id}/roles/{path}")).ok()
-        world.clock.set(change.at_ms - 1)
+        world.clock.set(role_body.at_ms - 1)
         assert (await guild.owner.get(f"/guilds/{guild.id}/roles/{path}")).status == 404
 
 
@@ -100,20 +100,20 @@ async def test_a_role_update_is_published_and_audited(world: World) -> None:
     session = await bot.connect()
 
     body = {"name": "new", "permissions": str(Permissions.KICK_MEMBERS), "color": 255, "hoist": True}
-    changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=body)).ok()
+    changed_role = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=body)).ok()
 
-    assert {key: changed[key] for key in body} == body
-    assert changed["colors"]["primary_color"] == 255
-    assert (await session.next("GUILD_ROLE_UPDATE")) == {"guild_id": str(guild.id), "role": changed}
-    entry = await guild.last_audit_entry(AuditLogAction.ROLE_UPDATE)
-    assert {"key": "name", "old_value": "old", "new_value": "new"} in entry["changes"]
-    assert {"key": "permissions", "old_value": "0", "new_value": "2"} in entry["changes"]
-    assert {change["key"] for change in entry["changes"]} == {"name", "permissions", "color", "colors", "hoist"}
+    assert {key: changed_role[key] for key in body} == body
+    assert changed_role["colors"]["primary_color"] == 255
+    assert (await session.next("GUILD_ROLE_UPDATE")) == {"guild_id": str(guild.id), "role": changed_role}
+    audit_entry = await guild.last_audit_entry(AuditLogAction.ROLE_UPDATE)
+    assert {"key": "name", "old_value": "old", "new_value": "new"} in audit_entry["changes"]
+    assert {"key": "permissions", "old_value": "0", "new_value": "2"} in audit_entry["changes"]
+    assert {change["key"] for change in audit_entry["changes"]} == {"name", "permissions", "color", "colors", "hoist"}
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=body)).ok()
     await session.assert_not_received("GUILD_ROLE_UPDATE")
-    reset = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=dict.fromkeys(body))).ok()
-    assert (reset["name"], reset["color"], reset["hoist"]) == ("new role", 0, False)
-    assert reset["permissions"] == str(Permissions.DEFAULT_EVERYONE)
+    reset_role = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json=dict.fromkeys(body))).ok()
+    assert (reset_role["name"], reset_role["color"], reset_role["hoist"]) == ("new role", 0, False)
+    assert reset_role["permissions"] == str(Permissions.DEFAULT_EVERYONE)
 
 
 @pytest.mark.one_postgres_case
@@ -143,9 +143,9 @@ async def test_invalid_role_fields_are_rejected(world: World, body: dict[str, An
 async def test_unknown_permission_bits_are_dropped(world: World) -> None:
     guild = await world.guild()
 
-    created = (await guild.owner.post(f"/guilds/{guild.id}/roles", json={"permissions": str((1 << 60) | 2)})).ok()
+    created_role = (await guild.owner.post(f"/guilds/{guild.id}/roles", json={"permissions": str((1 << 60) | 2)})).ok()
 
-    assert created["permissions"] == "2"
+    assert created_role["permissions"] == "2"
 
 
 # Colors and icons
@@ -159,17 +159,17 @@ async def test_gradients_require_the_guild_feature(world: World) -> None:
     assert (await guild.owner.post(path, json=gradient)).errors("colors.secondary_color")
     holographic = {"colors": {"primary_color": 1, "tertiary_color": 3}}
     assert (await guild.owner.post(path, json=holographic)).errors("colors.tertiary_color")
-    plain = {"colors": {"primary_color": 1, "secondary_color": None, "tertiary_color": None}}
-    assert (await guild.owner.post(path, json=plain)).ok()["color"] == 1
+    plain_colors = {"colors": {"primary_color": 1, "secondary_color": None, "tertiary_color": None}}
+    assert (await guild.owner.post(path, json=plain_colors)).ok()["color"] == 1
 
     await world.grant_to_guild(guild, "ENHANCED_ROLE_COLORS")
 
-    created = (await guild.owner.post(path, json=gradient)).ok()
-    assert created["color"] == 1
-    assert created["colors"] == {"primary_color": 1, "secondary_color": 2, "tertiary_color": None}
-    single_color_role = (await guild.owner.patch(f"{path}/{created['id']}", json={"color": 7})).ok()
+    created_role = (await guild.owner.post(path, json=gradient)).ok()
+    assert created_role["color"] == 1
+    assert created_role["colors"] == {"primary_color": 1, "secondary_color": 2, "tertiary_color": None}
+    single_color_role = (await guild.owner.patch(f"{path}/{created_role['id']}", json={"color": 7})).ok()
     assert single_color_role["colors"] == {"primary_color": 7, "secondary_color": None, "tertiary_color": None}
-    holographic_role = (await guild.owner.patch(f"{path}/{created['id']}", json=holographic)).ok()
+    holographic_role = (await guild.owner.patch(f"{path}/{created_role['id']}", json=holographic)).ok()
     assert tuple(holographic_role["colors"].values()) == HOLOGRAPHIC_COLORS
     assert holographic_role["color"] == HOLOGRAPHIC_COLORS[0]
 
@@ -181,11 +181,11 @@ async def test_gradients_are_ignored_before_july_2025(world: World) -> None:
     body = {"colors": {"primary_color": 1, "secondary_color": 2}, "color": 9}
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
-    old = (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()
-    assert old["color"] == 9
+    old_role = (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()
+    assert old_role["color"] == 9
     world.clock.set(changes.ROLE_GRADIENTS.at_ms)
-    new = (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()
-    assert new["colors"]["secondary_color"] == 2
+    new_role = (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()
+    assert new_role["colors"]["secondary_color"] == 2
 
 
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
@@ -201,23 +201,23 @@ async def test_every_role_view_omits_colors_before_gradients(world: World) -> No
         await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"hoist": False})
         await session.next("GUILD_ROLE_UPDATE")
         event = await session.next("GUILD_ROLE_UPDATE")
-        created = (await bot.connect()).guilds[str(guild.id)]
+        guild_create = (await bot.connect()).guilds[str(guild.id)]
         role_lists = [
             (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok(),
             (await guild.owner.get(f"/guilds/{guild.id}")).ok()["roles"],
             (await guild.owner.get(f"/guilds/templates/{template['code']}")).ok()["serialized_source_guild"]["roles"],
-            created["roles"],
+            guild_create["roles"],
         ]
         return [event["role"], *(view for roles in role_lists for view in roles if view["name"] == "blue")]
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
-    before = await role_views()
+    views_before = await role_views()
     world.clock.set(changes.ROLE_GRADIENTS.at_ms)
     after = await role_views()
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
     before_again = await role_views()
 
-    assert [("colors" in view, view["color"]) for view in (*before, *before_again)] == [(False, 255)] * 10
+    assert [("colors" in view, view["color"]) for view in (*views_before, *before_again)] == [(False, 255)] * 10
     assert [view["colors"]["primary_color"] for view in after] == [255] * 5
 
 
@@ -231,8 +231,8 @@ async def test_role_icons_require_the_guild_feature(world: World) -> None:
 
     await world.grant_to_guild(guild, "ROLE_ICONS")
 
-    changed = (await guild.owner.patch(f"{path}/{role_id}", json={"icon": PNG, "unicode_emoji": "🦊"})).ok()
-    assert (len(changed["icon"]), changed["unicode_emoji"]) == (32, "🦊")
+    changed_role = (await guild.owner.patch(f"{path}/{role_id}", json={"icon": PNG, "unicode_emoji": "🦊"})).ok()
+    assert (len(changed_role["icon"]), changed_role["unicode_emoji"]) == (32, "🦊")
 
 
 # Permissions
@@ -257,25 +257,27 @@ async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> No
     path = f"/guilds/{guild.id}/roles"
 
     (await bob.post(path, json={"permissions": str(Permissions.BAN_MEMBERS)})).rejected(403, 50013)
-    created = (await bob.post(path, json={"permissions": str(Permissions.KICK_MEMBERS)})).ok()
-    (await bob.patch(f"{path}/{created['id']}", json={"permissions": str(Permissions.ADMINISTRATOR)})).rejected(
+    created_role = (await bob.post(path, json={"permissions": str(Permissions.KICK_MEMBERS)})).ok()
+    (await bob.patch(f"{path}/{created_role['id']}", json={"permissions": str(Permissions.ADMINISTRATOR)})).rejected(
         403, 50013
     )
     # Permissions that the actor lacks can stay on a role, but cannot be added or removed.
-    both = str(Permissions.BAN_MEMBERS | Permissions.KICK_MEMBERS)
-    assert (await bob.patch(f"{path}/{strong_role_id}", json={"permissions": both})).ok()["permissions"] == both
+    both_permissions = str(Permissions.BAN_MEMBERS | Permissions.KICK_MEMBERS)
+    assert (await bob.patch(f"{path}/{strong_role_id}", json={"permissions": both_permissions})).ok()[
+        "permissions"
+    ] == both_permissions
     (await bob.patch(f"{path}/{strong_role_id}", json={"permissions": "0"})).rejected(403, 50013)
 
 
 async def test_roles_at_or_above_the_actors_own_cannot_be_changed(world: World) -> None:
     guild = await world.guild()
     above_role_id = await guild.role("above")
-    bob, own = await create_manager(world, guild, Permissions.ADMINISTRATOR)
+    bob, own_role_id = await create_manager(world, guild, Permissions.ADMINISTRATOR)
     below_role_id = await guild.role("below")
     path = f"/guilds/{guild.id}/roles"
-    assert await list_role_ids(guild) == [below_role_id, own, above_role_id]
+    assert await list_role_ids(guild) == [below_role_id, own_role_id, above_role_id]
 
-    for role in (own, above_role_id):
+    for role in (own_role_id, above_role_id):
         (await bob.patch(f"{path}/{role}", json={"name": "mine"})).rejected(403, 50013)
         (await bob.delete(f"{path}/{role}")).rejected(403, 50013)
     (await bob.patch(f"{path}/{below_role_id}", json={"name": "mine"})).ok()
@@ -305,11 +307,13 @@ async def test_only_permissions_of_the_everyone_role_can_be_changed(world: World
     guild = await world.guild()
     path = f"/guilds/{guild.id}/roles"
 
-    changed = (await guild.owner.patch(f"{path}/{guild.id}", json={"name": "all", "color": 3, "permissions": "8"})).ok()
+    changed_role = (
+        await guild.owner.patch(f"{path}/{guild.id}", json={"name": "all", "color": 3, "permissions": "8"})
+    ).ok()
 
-    assert (changed["name"], changed["color"], changed["permissions"]) == ("@everyone", 0, "8")
-    reset = (await guild.owner.patch(f"{path}/{guild.id}", json={"permissions": None})).ok()
-    assert reset["permissions"] == str(Permissions.DEFAULT_EVERYONE)
+    assert (changed_role["name"], changed_role["color"], changed_role["permissions"]) == ("@everyone", 0, "8")
+    reset_role = (await guild.owner.patch(f"{path}/{guild.id}", json={"permissions": None})).ok()
+    assert reset_role["permissions"] == str(Permissions.DEFAULT_EVERYONE)
     (await guild.owner.delete(f"{path}/{guild.id}")).rejected(400, 50028)
     (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 1}])).rejected(400, 50028)
     (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 0}])).ok()
@@ -323,8 +327,8 @@ async def test_a_managed_role_cannot_be_deleted(world: World) -> None:
     )
 
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).rejected(400, 50028)
-    changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"name": "its own"})).ok()
-    assert (changed["managed"], changed["tags"], changed["name"]) == (True, {"bot_id": "5"}, "its own")
+    changed_role = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role_id}", json={"name": "its own"})).ok()
+    assert (changed_role["managed"], changed_role["tags"], changed_role["name"]) == (True, {"bot_id": "5"}, "its own")
 
 
 # Deleting
@@ -342,13 +346,13 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
     assert (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).status == 204
 
     assert await session.next("GUILD_ROLE_DELETE") == {"guild_id": str(guild.id), "role_id": str(role_id)}
-    updated = await session.next("CHANNEL_UPDATE")
-    assert (updated["id"], updated["permission_overwrites"]) == (str(guild.general), [])
+    channel_update = await session.next("CHANNEL_UPDATE")
+    assert (channel_update["id"], channel_update["permission_overwrites"]) == (str(guild.general), [])
     await session.assert_not_received("GUILD_MEMBER_UPDATE")
     assert (await bob.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == []
-    entry = await guild.last_audit_entry(AuditLogAction.ROLE_DELETE)
-    assert entry["target_id"] == str(role_id)
-    assert {"key": "name", "old_value": "deleted"} in entry["changes"]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.ROLE_DELETE)
+    assert audit_entry["target_id"] == str(role_id)
+    assert {"key": "name", "old_value": "deleted"} in audit_entry["changes"]
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role_id}")).rejected(404, 10011)
 
 
@@ -362,45 +366,45 @@ async def test_moved_roles_are_published_and_audited(world: World) -> None:
     assert await list_role_ids(guild) == [third_role_id, second_role_id, first_role_id]
     session = await bot.connect()
 
-    moved = (
+    moved_roles = (
         await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(first_role_id), "position": 1}])
     ).ok()
 
-    assert [role["id"] for role in moved] == [
+    assert [role["id"] for role in moved_roles] == [
         str(guild.id),
         str(first_role_id),
         str(third_role_id),
         str(second_role_id),
     ]
-    assert [role["position"] for role in moved] == [0, 1, 2, 3]
+    assert [role["position"] for role in moved_roles] == [0, 1, 2, 3]
     assert await list_role_ids(guild) == [first_role_id, third_role_id, second_role_id]
     updated_ids = [(await session.next("GUILD_ROLE_UPDATE"))["role"]["id"] for _ in range(2)]
     assert updated_ids == [str(third_role_id), str(second_role_id)]
-    entry = await guild.last_audit_entry(AuditLogAction.ROLE_UPDATE)
-    assert entry["changes"] == [{"key": "position", "old_value": 1, "new_value": 3}]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.ROLE_UPDATE)
+    assert audit_entry["changes"] == [{"key": "position", "old_value": 1, "new_value": 3}]
 
 
 async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> None:
     guild = await world.guild()
     above_role_id = await guild.role("above")
-    bob, own = await create_manager(world, guild)
+    bob, own_role_id = await create_manager(world, guild)
     high_role_id, low_role_id = await guild.role("high"), await guild.role("low")
     path = f"/guilds/{guild.id}/roles"
-    assert await list_role_ids(guild) == [low_role_id, high_role_id, own, above_role_id]
+    assert await list_role_ids(guild) == [low_role_id, high_role_id, own_role_id, above_role_id]
 
     (await bob.patch(path, json=[{"id": str(low_role_id), "position": 3}])).rejected(403, 50013)
-    (await bob.patch(path, json=[{"id": str(own), "position": 1}])).rejected(403, 50013)
+    (await bob.patch(path, json=[{"id": str(own_role_id), "position": 1}])).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": str(above_role_id), "position": 3}])).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": str(low_role_id), "position": 2}])).ok()
-    assert await list_role_ids(guild) == [high_role_id, low_role_id, own, above_role_id]
+    assert await list_role_ids(guild) == [high_role_id, low_role_id, own_role_id, above_role_id]
     # discord.js sends every role, with unchanged positions for the higher ones.
-    all_role_ids = [guild.id, low_role_id, high_role_id, own, above_role_id]
+    all_role_ids = [guild.id, low_role_id, high_role_id, own_role_id, above_role_id]
     (
         await bob.patch(
             path, json=[{"id": str(role), "position": position} for position, role in enumerate(all_role_ids)]
         )
     ).ok()
-    assert await list_role_ids(guild) == [low_role_id, high_role_id, own, above_role_id]
+    assert await list_role_ids(guild) == [low_role_id, high_role_id, own_role_id, above_role_id]
     (await bob.patch(path, json=[{"id": "1", "position": 1}])).rejected(404, 10011)
     assert (await bob.patch(path, json=[{"id": "nonsense", "position": 1}])).errors("0.id")
     (await bob.patch(path, json=[{"id": str(low_role_id), "position": None}])).ok()
@@ -415,9 +419,9 @@ def role_row(number: int, position: int) -> RoleRow:
 def test_distinct_requested_positions_are_applied(positions: tuple[int, ...]) -> None:
     rows = [role_row(10, 1), role_row(11, 2), role_row(12, 3)]
 
-    ordered = rules.reorder(rows, dict(zip((10, 11, 12), positions, strict=True)))
+    ordered_rows = rules.reorder(rows, dict(zip((10, 11, 12), positions, strict=True)))
 
-    assert {row.id: row.position for row in ordered} == dict(zip((10, 11, 12), positions, strict=True))
+    assert {row.id: row.position for row in ordered_rows} == dict(zip((10, 11, 12), positions, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -438,17 +442,17 @@ def test_distinct_requested_positions_are_applied(positions: tuple[int, ...]) ->
 def test_other_roles_fill_the_positions_around_moved_roles(positions: dict[int, int], expected_ids: list[int]) -> None:
     rows = [role_row(10, 1), role_row(11, 1), role_row(12, 5), role_row(13, 9)]
 
-    ordered = rules.reorder(rows, positions)
+    ordered_rows = rules.reorder(rows, positions)
 
-    assert [row.id for row in ordered] == expected_ids
-    assert [row.position for row in ordered] == [1, 2, 3, 4]
+    assert [row.id for row in ordered_rows] == expected_ids
+    assert [row.position for row in ordered_rows] == [1, 2, 3, 4]
 
 
 async def test_a_role_name_cannot_be_blank(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/roles"
     assert (await guild.owner.post(path, json={"name": " \t "})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
-    created = (await guild.owner.post(path, json={"name": "  the wise "})).ok()
-    assert created["name"] == "the wise"
-    rejected = await guild.owner.patch(f"{path}/{created['id']}", json={"name": " "})
-    assert rejected.errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    created_role = (await guild.owner.post(path, json={"name": "  the wise "})).ok()
+    assert created_role["name"] == "the wise"
+    rejected_response = await guild.owner.patch(f"{path}/{created_role['id']}", json={"name": " "})
+    assert rejected_response.errors("name") == ["BASE_TYPE_BAD_LENGTH"]

@@ -57,18 +57,18 @@ async def test_a_new_event_is_published_audited_and_returned(world: World, guild
     assert event["scheduled_end_time"] == timestamp(NOW_MS + 2 * HOUR_MS)
     assert event["image"]
     assert await session.next("GUILD_SCHEDULED_EVENT_CREATE") == gateway_view(event)
-    entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE)
-    assert entry["target_id"] == event["id"]
-    assert {"key": "name", "new_value": "picnic"} in entry["changes"]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE)
+    assert audit_entry["target_id"] == event["id"]
+    assert {"key": "name", "new_value": "picnic"} in audit_entry["changes"]
     log = (
         await guild.owner.get(
             f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE:d}"
         )
     ).ok()
-    assert [logged["id"] for logged in log["guild_scheduled_events"]] == [event["id"]]
+    assert [referenced_event["id"] for referenced_event in log["guild_scheduled_events"]] == [event["id"]]
     assert (await bot.get(event_path(guild, event))).ok() == event
-    listed = (await bot.get(f"/guilds/{guild.id}/scheduled-events?with_user_count=true")).ok()
-    assert listed == [event | {"user_count": 0}]
+    listed_events = (await bot.get(f"/guilds/{guild.id}/scheduled-events?with_user_count=true")).ok()
+    assert listed_events == [event | {"user_count": 0}]
     bot_session = await bot.connect()
     assert bot_session.guilds[str(guild.id)]["guild_scheduled_events"] == [gateway_view(event)]
 
@@ -103,7 +103,7 @@ async def test_invalid_event_fields_are_rejected(world: World, guild: Guild, bod
 
 
 async def test_the_channel_must_match_the_guild_and_entity_type(world: World, guild: Guild) -> None:
-    other = await world.guild(guild.owner)
+    other_guild = await world.guild(guild.owner)
     path = f"/guilds/{guild.id}/scheduled-events"
     (await guild.owner.post(path, json=channel_event(guild.channels["stage"], EventEntityType.VOICE))).rejected(
         400, 50024
@@ -111,7 +111,7 @@ async def test_the_channel_must_match_the_guild_and_entity_type(world: World, gu
     (
         await guild.owner.post(path, json=channel_event(guild.channels["Lounge"], EventEntityType.STAGE_INSTANCE))
     ).rejected(400, 50024)
-    (await guild.owner.post(path, json=channel_event(other.channels["General"]))).rejected(404, 10003)
+    (await guild.owner.post(path, json=channel_event(other_guild.channels["General"]))).rejected(404, 10003)
     (await guild.owner.post(path, json=channel_event(1))).rejected(404, 10003)
 
 
@@ -159,7 +159,7 @@ async def test_bots_cannot_use_create_events_before_its_date(world: World, guild
 
 
 async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild) -> None:
-    first = await create_event(guild.owner, guild, external_event())
+    first_event = await create_event(guild.owner, guild, external_event())
 
     def insert_events(call: Any) -> None:
         call.tx.run_many(
@@ -171,7 +171,7 @@ async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild
     await world.write(insert_events)
     path = f"/guilds/{guild.id}/scheduled-events"
     (await guild.owner.post(path, json=external_event())).rejected(400, 30038)
-    (await guild.owner.patch(event_path(guild, first), json={"status": EventStatus.CANCELED})).ok()
+    (await guild.owner.patch(event_path(guild, first_event), json={"status": EventStatus.CANCELED})).ok()
     (await guild.owner.post(path, json=external_event())).ok()
 
 
@@ -181,35 +181,37 @@ async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild
 async def test_an_event_update_is_published_and_audited(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, external_event())
-    changed = (await guild.owner.patch(event_path(guild, event), json={"name": "feast", "description": "much"})).ok()
-    assert changed == event | {"name": "feast", "description": "much"}
-    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(changed)
-    entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE)
-    assert {"key": "name", "old_value": "picnic", "new_value": "feast"} in entry["changes"]
+    changed_event = (
+        await guild.owner.patch(event_path(guild, event), json={"name": "feast", "description": "much"})
+    ).ok()
+    assert changed_event == event | {"name": "feast", "description": "much"}
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(changed_event)
+    audit_entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE)
+    assert {"key": "name", "old_value": "picnic", "new_value": "feast"} in audit_entry["changes"]
     (await guild.owner.patch(event_path(guild, event), json={"name": "feast"})).ok()
     await session.assert_not_received("GUILD_SCHEDULED_EVENT_UPDATE")
     assert (await guild.owner.patch(event_path(guild, event), json={"entity_type": EventEntityType.VOICE})).errors(
         "channel_id"
     )
-    moved = (
+    moved_event = (
         await guild.owner.patch(
             event_path(guild, event),
             json={"entity_type": EventEntityType.VOICE, "channel_id": str(guild.channels["Lounge"])},
         )
     ).ok()
-    assert (moved["entity_metadata"], moved["channel_id"]) == (None, str(guild.channels["Lounge"]))
+    assert (moved_event["entity_metadata"], moved_event["channel_id"]) == (None, str(guild.channels["Lounge"]))
 
 
 async def test_creators_update_their_own_events_and_managers_all_events(world: World, guild: Guild) -> None:
     planner = await guild.member(Permissions.CREATE_EVENTS)
-    other = await guild.member(Permissions.CREATE_EVENTS)
+    other_member = await guild.member(Permissions.CREATE_EVENTS)
     manager = await guild.member(Permissions.MANAGE_EVENTS)
     event = await create_event(planner, guild, external_event())
     (await planner.patch(event_path(guild, event), json={"name": "mine"})).ok()
     (await manager.patch(event_path(guild, event), json={"name": "ours"})).ok()
-    (await other.patch(event_path(guild, event), json={"name": "theirs"})).rejected(403, 50013)
-    (await other.delete(event_path(guild, event))).rejected(403, 50013)
-    session = await other.connect()
+    (await other_member.patch(event_path(guild, event), json={"name": "theirs"})).rejected(403, 50013)
+    (await other_member.delete(event_path(guild, event))).rejected(403, 50013)
+    session = await other_member.connect()
     assert (await manager.delete(event_path(guild, event))).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
     assert (await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE))["target_id"] == event["id"]
@@ -286,40 +288,46 @@ async def test_a_stage_event_starts_a_stage_instance_and_ends_with_it(world: Wor
     stage_channel_id = guild.channels["stage"]
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
-    started = (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.ACTIVE})).ok()
-    opened = await session.next("STAGE_INSTANCE_CREATE")
-    assert (opened["topic"], opened["guild_scheduled_event_id"]) == ("talk", event["id"])
-    assert started["entity_id"] == opened["id"]
-    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(started)
+    started_event = (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.ACTIVE})).ok()
+    stage_create = await session.next("STAGE_INSTANCE_CREATE")
+    assert (stage_create["topic"], stage_create["guild_scheduled_event_id"]) == ("talk", event["id"])
+    assert started_event["entity_id"] == stage_create["id"]
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(started_event)
     (await guild.owner.delete(f"/stage-instances/{stage_channel_id}")).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.COMPLETED
 
-    second = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
-    (await guild.owner.patch(event_path(guild, second), json={"status": EventStatus.ACTIVE})).ok()
-    ended = (await guild.owner.patch(event_path(guild, second), json={"status": EventStatus.COMPLETED})).ok()
-    assert (ended["status"], ended["entity_id"]) == (EventStatus.COMPLETED, None)
+    second_event = await create_event(
+        guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE)
+    )
+    (await guild.owner.patch(event_path(guild, second_event), json={"status": EventStatus.ACTIVE})).ok()
+    ended_event = (
+        await guild.owner.patch(event_path(guild, second_event), json={"status": EventStatus.COMPLETED})
+    ).ok()
+    assert (ended_event["status"], ended_event["entity_id"]) == (EventStatus.COMPLETED, None)
     await session.next("STAGE_INSTANCE_DELETE")
     (await guild.owner.get(f"/stage-instances/{stage_channel_id}")).rejected(404, 10067)
 
-    third = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
+    third_event = await create_event(
+        guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE)
+    )
     (await guild.owner.post("/stage-instances", json={"channel_id": str(stage_channel_id), "topic": "x"})).ok()
-    (await guild.owner.patch(event_path(guild, third), json={"status": EventStatus.ACTIVE})).rejected(400, 180002)
+    (await guild.owner.patch(event_path(guild, third_event), json={"status": EventStatus.ACTIVE})).rejected(400, 180002)
 
 
 async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -> None:
     stage_channel_id = guild.channels["stage"]
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, channel_event(stage_channel_id, EventEntityType.STAGE_INSTANCE))
-    other = await create_event(guild.owner, guild, external_event())
+    other_event = await create_event(guild.owner, guild, external_event())
     body = {"channel_id": str(stage_channel_id), "topic": "x"}
     path = "/stage-instances"
     (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": "1"})).rejected(404, 10070)
-    (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": other["id"]})).rejected(400, 50091)
-    opened = (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": event["id"]})).ok()
-    started = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
-    assert (started["status"], started["entity_id"]) == (EventStatus.ACTIVE, opened["id"])
+    (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": other_event["id"]})).rejected(400, 50091)
+    created_stage = (await guild.owner.post(path, json=body | {"guild_scheduled_event_id": event["id"]})).ok()
+    event_update = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
+    assert (event_update["status"], event_update["entity_id"]) == (EventStatus.ACTIVE, created_stage["id"])
     await guild.owner.delete(event_path(guild, event))
-    assert (await session.next("STAGE_INSTANCE_DELETE"))["id"] == opened["id"]
+    assert (await session.next("STAGE_INSTANCE_DELETE"))["id"] == created_stage["id"]
 
 
 async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild: Guild) -> None:
@@ -409,16 +417,16 @@ async def test_invalid_recurrence_rules_are_rejected(
 )
 def test_recurrence_rules_produce_their_dates(rule: dict[str, Any], days: list[str]) -> None:
     recurrence_rule = RecurrenceRule(start=codec.timestamp(MONDAY_MS), **{"interval": 1, **rule})
-    after_ms, dates = MONDAY_MS - 1, []
+    after_ms, occurrence_dates = MONDAY_MS - 1, []
     for _ in days:
         occurrence_ms = recurrence.find_next(recurrence_rule, after_ms)
         assert occurrence_ms is not None
         assert recurrence.occurs(recurrence_rule, occurrence_ms)
         assert not recurrence.occurs(recurrence_rule, occurrence_ms + 1)
-        dates.append(datetime.fromtimestamp(occurrence_ms / 1000, UTC).strftime("%m-%d"))
+        occurrence_dates.append(datetime.fromtimestamp(occurrence_ms / 1000, UTC).strftime("%m-%d"))
         assert occurrence_ms % DAY_MS == MONDAY_MS % DAY_MS
         after_ms = occurrence_ms
-    assert dates == days
+    assert occurrence_dates == days
 
 
 async def test_a_recurring_event_advances_to_its_next_occurrence(world: World, guild: Guild) -> None:
@@ -428,16 +436,16 @@ async def test_a_recurring_event_advances_to_its_next_occurrence(world: World, g
     world.clock.set(MONDAY_MS)
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.ACTIVE
     world.clock.set(MONDAY_MS + HOUR_MS)
-    rescheduled = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
-    assert (rescheduled["status"], rescheduled["scheduled_start_time"]) == (
+    event_update = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
+    assert (event_update["status"], event_update["scheduled_start_time"]) == (
         EventStatus.SCHEDULED,
         timestamp(MONDAY_MS + 7 * DAY_MS),
     )
-    assert rescheduled["scheduled_end_time"] == timestamp(MONDAY_MS + 7 * DAY_MS + HOUR_MS)
+    assert event_update["scheduled_end_time"] == timestamp(MONDAY_MS + 7 * DAY_MS + HOUR_MS)
     world.clock.set(MONDAY_MS + 7 * DAY_MS)
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == EventStatus.ACTIVE
-    ended = (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.COMPLETED})).ok()
-    assert (ended["status"], ended["scheduled_start_time"]) == (
+    ended_event = (await guild.owner.patch(event_path(guild, event), json={"status": EventStatus.COMPLETED})).ok()
+    assert (ended_event["status"], ended_event["scheduled_start_time"]) == (
         EventStatus.SCHEDULED,
         timestamp(MONDAY_MS + 14 * DAY_MS),
     )
@@ -462,13 +470,15 @@ async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) ->
         "is_canceled": False,
     }
     assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE") == exception | {"guild_id": str(guild.id)}
-    entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE)
-    assert entry["options"] == {"event_exception_id": exception["event_exception_id"]}
+    audit_entry = await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE)
+    assert audit_entry["options"] == {"event_exception_id": exception["event_exception_id"]}
     assert (await guild.owner.get(event_path(guild, event))).ok()["guild_scheduled_event_exceptions"] == [exception]
     path = event_path(guild, event, "exceptions", exception["event_exception_id"])
-    later = (await guild.owner.patch(path, json={"scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS)})).ok()
-    assert later["scheduled_end_time"] == timestamp(MONDAY_MS + 4 * HOUR_MS)
-    assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE") == later | {"guild_id": str(guild.id)}
+    later_exception = (
+        await guild.owner.patch(path, json={"scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS)})
+    ).ok()
+    assert later_exception["scheduled_end_time"] == timestamp(MONDAY_MS + 4 * HOUR_MS)
+    assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE") == later_exception | {"guild_id": str(guild.id)}
     assert (await guild.last_audit_entry(AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE))["target_id"] == event[
         "id"
     ]
@@ -492,17 +502,17 @@ async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) ->
 async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
     event = await create_event(guild.owner, guild, weekly_event())
-    for week in (1, 0):
-        body = {"original_scheduled_start_time": timestamp(MONDAY_MS + week * 7 * DAY_MS), "is_canceled": True}
+    for week_number in (1, 0):
+        body = {"original_scheduled_start_time": timestamp(MONDAY_MS + week_number * 7 * DAY_MS), "is_canceled": True}
         assert (await guild.owner.post(event_path(guild, event, "exceptions"), json=body)).ok()["is_canceled"] is True
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["scheduled_start_time"] == timestamp(
         MONDAY_MS + 14 * DAY_MS
     )
-    changed = {"recurrence_rule": {"start": timestamp(MONDAY_MS + 14 * DAY_MS), "frequency": 3}}
-    after = (await guild.owner.patch(event_path(guild, event), json=changed)).ok()
+    rule_body = {"recurrence_rule": {"start": timestamp(MONDAY_MS + 14 * DAY_MS), "frequency": 3}}
+    after = (await guild.owner.patch(event_path(guild, event), json=rule_body)).ok()
     assert after["guild_scheduled_event_exceptions"] == []
-    removed = await session.next("GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE")
-    assert (removed["event_id"], len(removed["event_exception_ids"])) == (event["id"], 2)
+    exceptions_delete = await session.next("GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE")
+    assert (exceptions_delete["event_id"], len(exceptions_delete["event_exception_ids"])) == (event["id"], 2)
 
 
 @pytest.mark.parametrize("is_patched", [False, True])
@@ -511,13 +521,15 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, is_pat
 
     Later occurrences keep the time of day of the rule's start."""
     rule = {"start": timestamp(MONDAY_MS), "frequency": 3}
-    later = {
+    later_exception_body = {
         "scheduled_start_time": timestamp(MONDAY_MS + 3 * HOUR_MS),
         "scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS),
     }
     if is_patched:
         event = await create_event(guild.owner, guild, weekly_event())
-        event = (await guild.owner.patch(event_path(guild, event), json={**later, "recurrence_rule": rule})).ok()
+        event = (
+            await guild.owner.patch(event_path(guild, event), json={**later_exception_body, "recurrence_rule": rule})
+        ).ok()
         moved = {
             "scheduled_start_time": timestamp(MONDAY_MS + 5 * HOUR_MS),
             "scheduled_end_time": timestamp(MONDAY_MS + 6 * HOUR_MS),
@@ -525,20 +537,22 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, is_pat
         assert (await guild.owner.patch(event_path(guild, event), json=moved)).ok()["recurrence_rule"][
             "start"
         ] == timestamp(MONDAY_MS + 5 * HOUR_MS)
-        event = (await guild.owner.patch(event_path(guild, event), json=later)).ok()
+        event = (await guild.owner.patch(event_path(guild, event), json=later_exception_body)).ok()
     else:
-        event = await create_event(guild.owner, guild, external_event(**later, recurrence_rule=rule))
+        event = await create_event(guild.owner, guild, external_event(**later_exception_body, recurrence_rule=rule))
     assert event["recurrence_rule"]["start"] == event["scheduled_start_time"] == timestamp(MONDAY_MS + 3 * HOUR_MS)
-    cancellation = {"original_scheduled_start_time": event["scheduled_start_time"], "is_canceled": True}
-    (await guild.owner.post(event_path(guild, event, "exceptions"), json=cancellation)).ok()
-    current = (await guild.owner.get(event_path(guild, event))).ok()
-    assert current["scheduled_start_time"] == timestamp(MONDAY_MS + DAY_MS + 3 * HOUR_MS)
+    cancellation_body = {"original_scheduled_start_time": event["scheduled_start_time"], "is_canceled": True}
+    (await guild.owner.post(event_path(guild, event, "exceptions"), json=cancellation_body)).ok()
+    current_event = (await guild.owner.get(event_path(guild, event))).ok()
+    assert current_event["scheduled_start_time"] == timestamp(MONDAY_MS + DAY_MS + 3 * HOUR_MS)
     # A request that repeats the returned fields changes nothing: the series keeps its start and its exceptions.
-    unchanged = {key: current[key] for key in ("scheduled_start_time", "scheduled_end_time", "recurrence_rule")}
-    unchanged["recurrence_rule"] = {
-        key: value for key, value in unchanged["recurrence_rule"].items() if value is not None
+    unchanged_fields = {
+        key: current_event[key] for key in ("scheduled_start_time", "scheduled_end_time", "recurrence_rule")
     }
-    assert (await guild.owner.patch(event_path(guild, event), json=unchanged)).ok() == current
+    unchanged_fields["recurrence_rule"] = {
+        key: value for key, value in unchanged_fields["recurrence_rule"].items() if value is not None
+    }
+    assert (await guild.owner.patch(event_path(guild, event), json=unchanged_fields)).ok() == current_event
 
 
 async def test_an_events_own_start_is_an_occurrence_on_any_day(world: World, guild: Guild) -> None:
@@ -548,8 +562,8 @@ async def test_an_events_own_start_is_an_occurrence_on_any_day(world: World, gui
         "scheduled_end_time": timestamp(MONDAY_MS + DAY_MS + HOUR_MS),
     }
     event = (await guild.owner.patch(event_path(guild, event), json=tuesday)).ok()
-    cancellation = {"original_scheduled_start_time": timestamp(MONDAY_MS + DAY_MS), "is_canceled": True}
-    exception = (await guild.owner.post(event_path(guild, event, "exceptions"), json=cancellation)).ok()
+    cancellation_body = {"original_scheduled_start_time": timestamp(MONDAY_MS + DAY_MS), "is_canceled": True}
+    exception = (await guild.owner.post(event_path(guild, event, "exceptions"), json=cancellation_body)).ok()
     assert exception["event_exception_id"] == str(int(Snowflake.at(MONDAY_MS + DAY_MS)))
     assert (await guild.owner.get(event_path(guild, event))).ok()["scheduled_start_time"] == timestamp(
         MONDAY_MS + 7 * DAY_MS
@@ -558,17 +572,17 @@ async def test_an_events_own_start_is_an_occurrence_on_any_day(world: World, gui
 
 async def test_exceptions_require_an_occurrence_and_permissions(world: World, guild: Guild) -> None:
     event = await create_event(guild.owner, guild, weekly_event())
-    once = await create_event(guild.owner, guild, external_event())
+    single_event = await create_event(guild.owner, guild, external_event())
     field = "original_scheduled_start_time"
     path = event_path(guild, event, "exceptions")
     assert (await guild.owner.post(path, json={field: timestamp(MONDAY_MS + 1)})).errors(field)
     assert (await guild.owner.post(path, json={field: timestamp(MONDAY_MS - 7 * DAY_MS)})).errors(field)
     assert (await guild.owner.post(path, json={})).errors(field) == ["BASE_TYPE_REQUIRED"]
     assert (
-        await guild.owner.post(event_path(guild, once, "exceptions"), json={field: timestamp(NOW_MS + HOUR_MS)})
+        await guild.owner.post(event_path(guild, single_event, "exceptions"), json={field: timestamp(NOW_MS + HOUR_MS)})
     ).errors(field)
-    past = {field: timestamp(MONDAY_MS), "scheduled_start_time": timestamp(NOW_MS - 1)}
-    assert (await guild.owner.post(path, json=past)).errors("scheduled_start_time")
+    past_body = {field: timestamp(MONDAY_MS), "scheduled_start_time": timestamp(NOW_MS - 1)}
+    assert (await guild.owner.post(path, json=past_body)).errors("scheduled_start_time")
     (await guild.owner.post(path, json={field: timestamp(MONDAY_MS)})).ok()
     assert (await guild.owner.post(path, json={field: timestamp(MONDAY_MS)})).errors(field) == [
         "SET_TYPE_ALREADY_CONTAINS_VALUE"
@@ -628,8 +642,8 @@ async def test_users_respond_to_one_occurrence(world: World, guild: Guild) -> No
     assert (subscription["guild_scheduled_event_exception_id"], subscription["response"]) == (occurrence_id, 1)
     assert (await session.next("GUILD_SCHEDULED_EVENT_USER_ADD"))["guild_scheduled_event_exception_id"] == occurrence_id
     assert (await carol.put(own_path, json={"response": 0})).ok()["response"] == 0
-    listed = (await bob.get(event_path(guild, event, occurrence_id, "users"))).ok()
-    assert {user["user_id"]: user["response"] for user in listed} == {str(bob.id): 1, str(carol.id): 0}
+    listed_users = (await bob.get(event_path(guild, event, occurrence_id, "users"))).ok()
+    assert {user["user_id"]: user["response"] for user in listed_users} == {str(bob.id): 1, str(carol.id): 0}
     path = event_path(guild, event, "users", "counts")
     counts = (await bob.get(f"{path}?guild_scheduled_event_exception_ids={occurrence_id}")).ok()
     assert counts == {"guild_scheduled_event_count": 0, "guild_scheduled_event_exception_counts": {occurrence_id: 1}}
@@ -639,6 +653,6 @@ async def test_users_respond_to_one_occurrence(world: World, guild: Guild) -> No
     await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE")
     assert (await bob.delete(own_path)).status == 204
     (await bob.delete(own_path)).rejected(404, 10071)
-    unknown = event_path(guild, event, int(Snowflake.at(MONDAY_MS)) + 1, "users")
-    (await bob.get(unknown)).rejected(404, 10070)
-    (await bob.put(f"{unknown}/@me")).rejected(404, 10070)
+    unknown_path = event_path(guild, event, int(Snowflake.at(MONDAY_MS)) + 1, "users")
+    (await bob.get(unknown_path)).rejected(404, 10070)
+    (await bob.put(f"{unknown_path}/@me")).rejected(404, 10070)

@@ -44,11 +44,11 @@ async def test_a_new_sound_is_stored_published_audited_and_served(world: World) 
     }
     assert sound == view_without_user | {"user": sound["user"]}
     assert await session.next("GUILD_SOUNDBOARD_SOUND_CREATE") == view_without_user
-    entry = await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_CREATE)
-    assert entry["target_id"] == sound["sound_id"]
-    assert {"key": "volume", "new_value": 0.5} in entry["changes"]
-    served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
-    assert (served.headers["Content-Type"], served.body) == ("audio/ogg", media.ogg())
+    audit_entry = await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_CREATE)
+    assert audit_entry["target_id"] == sound["sound_id"]
+    assert {"key": "volume", "new_value": 0.5} in audit_entry["changes"]
+    cdn_response = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
+    assert (cdn_response.headers["Content-Type"], cdn_response.body) == ("audio/ogg", media.ogg())
     assert (await bot.connect()).guilds[str(guild.id)]["soundboard_sounds"] == [view_without_user]
     await session.send(GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS, {"guild_ids": [str(guild.id), "1"]})
     assert await session.next("SOUNDBOARD_SOUNDS") == {
@@ -62,8 +62,8 @@ async def test_mp3_sounds_are_accepted_and_the_default_volume_is_one(world: Worl
     guild = await world.guild()
     sound = await create_sound(guild.owner, guild, sound=MP3, volume=None)
     assert sound["volume"] == 1.0
-    served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
-    assert served.headers["Content-Type"] == "audio/mpeg"
+    cdn_response = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
+    assert cdn_response.headers["Content-Type"] == "audio/mpeg"
 
 
 @pytest.mark.one_postgres_case
@@ -113,17 +113,17 @@ async def test_members_read_sounds_and_creators_also_see_the_uploader(world: Wor
     list_path = f"/guilds/{guild.id}/soundboard-sounds"
     sound_path = f"{list_path}/{sound['sound_id']}"
     for actor, sees_user in ((member, False), (creator, True), (guild.owner, True)):
-        view = (await actor.get(sound_path)).ok()
-        assert ("user" in view) is sees_user
-        assert (await actor.get(list_path)).ok() == {"items": [view]}
+        sound_view = (await actor.get(sound_path)).ok()
+        assert ("user" in sound_view) is sees_user
+        assert (await actor.get(list_path)).ok() == {"items": [sound_view]}
     for path in (sound_path, list_path):
         (await stranger.get(path)).rejected(403, 50001)
     (await member.get(f"{list_path}/1")).rejected(404, 10097)
-    other = await world.guild(guild.owner)
+    other_guild = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
         response = await guild.owner.request(
-            method, f"/guilds/{other.id}/soundboard-sounds/{sound['sound_id']}", **body
+            method, f"/guilds/{other_guild.id}/soundboard-sounds/{sound['sound_id']}", **body
         )
         response.rejected(404, 10097)
 
@@ -139,14 +139,14 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     session = await (await world.bot(guild)).connect()
     path = f"/guilds/{guild.id}/soundboard-sounds/{sound['sound_id']}"
 
-    changed = (await guild.owner.patch(path, json={"name": "toot", "volume": 0.25, "emoji_id": emoji["id"]})).ok()
+    changed_sound = (await guild.owner.patch(path, json={"name": "toot", "volume": 0.25, "emoji_id": emoji["id"]})).ok()
 
-    assert (changed["name"], changed["volume"]) == ("toot", 0.25)
-    assert (changed["emoji_id"], changed["emoji_name"]) == (emoji["id"], None)
+    assert (changed_sound["name"], changed_sound["volume"]) == ("toot", 0.25)
+    assert (changed_sound["emoji_id"], changed_sound["emoji_name"]) == (emoji["id"], None)
     event = await session.next("GUILD_SOUNDBOARD_SOUND_UPDATE")
-    assert event == {key: value for key, value in changed.items() if key != "user"}
-    entry = await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_UPDATE)
-    assert {"key": "name", "old_value": "honk", "new_value": "toot"} in entry["changes"]
+    assert event == {key: value for key, value in changed_sound.items() if key != "user"}
+    audit_entry = await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_UPDATE)
+    assert {"key": "name", "old_value": "honk", "new_value": "toot"} in audit_entry["changes"]
     (await guild.owner.patch(path, json={"name": "toot"})).ok()
     await session.assert_not_received("GUILD_SOUNDBOARD_SOUND_UPDATE")
     changed_again = (await guild.owner.patch(path, json={"emoji_name": "🎺", "volume": None})).ok()
@@ -154,8 +154,8 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     assert (await guild.owner.patch(path, json={"emoji_name": None})).ok()["emoji_name"] is None
     (await guild.owner.patch(path, json={"emoji_id": "1"})).rejected(404, 10014)
     assert (await guild.owner.delete(path)).status == 204
-    deleted = {"guild_id": str(guild.id), "sound_id": sound["sound_id"]}
-    assert await session.next("GUILD_SOUNDBOARD_SOUND_DELETE") == deleted
+    deletion_payload = {"guild_id": str(guild.id), "sound_id": sound["sound_id"]}
+    assert await session.next("GUILD_SOUNDBOARD_SOUND_DELETE") == deletion_payload
     assert (await guild.last_audit_entry(AuditLogAction.SOUNDBOARD_SOUND_DELETE))["target_id"] == sound["sound_id"]
     (await guild.owner.get(path)).rejected(404, 10097)
     assert (await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")).status == 404
@@ -180,7 +180,7 @@ async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "permissions", "allowed"),
+    ("start_date", "permissions", "allowed_actions"),
     [
         ("after", 0, ""),
         ("after", CREATE, "create own"),
@@ -191,14 +191,14 @@ async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(
-    world: World, when: str, permissions: int, allowed: str
+    world: World, start_date: str, permissions: int, allowed_actions: str
 ) -> None:
-    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if start_date == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     path = f"/guilds/{guild.id}/soundboard-sounds"
     response = await actor.post(path, json={"name": "mine", "sound": OGG})
-    response.ok() if "create" in allowed else response.rejected(403, 50013)
+    response.ok() if "create" in allowed_actions else response.rejected(403, 50013)
     for creator in ("own", "other"):
         sound = (await create_sound(guild.owner, guild))["sound_id"]
         if creator == "own":
@@ -211,7 +211,7 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
             await actor.patch(f"{path}/{sound}", json={"name": "other"}),
             await actor.delete(f"{path}/{sound}"),
         ):
-            response.ok() if creator in allowed.split() else response.rejected(403, 50013)
+            response.ok() if creator in allowed_actions.split() else response.rejected(403, 50013)
     (await (await world.user()).post(path, json={"name": "mine", "sound": OGG})).rejected(403, 50001)
 
 
@@ -245,9 +245,9 @@ async def test_the_default_sounds_are_served(world: World) -> None:
     assert len(sounds) >= 3
     for sound in sounds:
         assert "guild_id" not in sound
-        served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
-        assert served.headers["Content-Type"] == "audio/ogg"
-        assert 0 < (inspect_audio(served.body).duration_ms or 0) <= 5200
+        cdn_response = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
+        assert cdn_response.headers["Content-Type"] == "audio/ogg"
+        assert 0 < (inspect_audio(cdn_response.body).duration_ms or 0) <= 5200
     assert (await world.request("GET", "/soundboard-default-sounds")).status == 401
 
 
@@ -276,7 +276,7 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
     )
 
     assert response.status == 204
-    effect = {
+    expected_effect = {
         "channel_id": str(voice_channel_id),
         "guild_id": str(guild.id),
         "user_id": str(bob.id),
@@ -285,7 +285,7 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
         "sound_volume": 0.5,
     }
     for session in (speaker, listener):
-        assert await session.next("VOICE_CHANNEL_EFFECT_SEND") == effect
+        assert await session.next("VOICE_CHANNEL_EFFECT_SEND") == expected_effect
     await outside_session.assert_not_received("VOICE_CHANNEL_EFFECT_SEND")
     (await bob.post(f"/channels/{voice_channel_id}/send-soundboard-sound", json={"sound_id": "1"})).ok()
     # The ID of a default sound is a number.
@@ -329,15 +329,15 @@ async def test_playing_requires_a_connected_member_who_is_not_deafened_or_server
     (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50167)
 
 
-@pytest.mark.parametrize("missing", [Permissions.SPEAK, Permissions.USE_SOUNDBOARD])
-async def test_playing_requires_both_permissions(world: World, missing: int) -> None:
+@pytest.mark.parametrize("missing_permission", [Permissions.SPEAK, Permissions.USE_SOUNDBOARD])
+async def test_playing_requires_both_permissions(world: World, missing_permission: int) -> None:
     bob, stranger = await world.user(), await world.user()
     guild = await world.guild(None, bob)
     voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     await connect_to_voice(bob, guild, voice_channel_id)
     path = f"/channels/{voice_channel_id}/send-soundboard-sound"
     (await bob.post(path, json={"sound_id": "1"})).ok()
-    await guild.overwrite(voice_channel_id, bob.id, deny=missing)
+    await guild.overwrite(voice_channel_id, bob.id, deny=missing_permission)
     (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50013)
     (await stranger.post(path, json={"sound_id": "1"})).rejected(403, 50001)
 

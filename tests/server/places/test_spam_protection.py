@@ -106,11 +106,11 @@ async def test_many_joins_pause_the_invites_and_alert_the_moderators(world: Worl
 
     assert await read_pause(guild) is not None
     assert (await session.next("GUILD_UPDATE"))["incidents_data"]["invites_disabled_until"] is not None
-    [alert] = (await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()
-    assert alert["content"].startswith("3 users joined in 60 seconds. Invites are paused for 30 minutes.")
-    assert alert["author"]["system"] is True
-    entry = await guild.last_audit_entry(AuditLogAction.GUILD_UPDATE)
-    assert entry["user_id"] == alert["author"]["id"]
+    [alert_message] = (await guild.owner.get(f"/channels/{alerts_channel_id}/messages")).ok()
+    assert alert_message["content"].startswith("3 users joined in 60 seconds. Invites are paused for 30 minutes.")
+    assert alert_message["author"]["system"] is True
+    audit_entry = await guild.last_audit_entry(AuditLogAction.GUILD_UPDATE)
+    assert audit_entry["user_id"] == alert_message["author"]["id"]
     late_user = await world.user()
     (await late_user.post(f"/invites/{code}")).rejected(400, 40006)
     world.clock.advance(31 * MINUTE_MS)

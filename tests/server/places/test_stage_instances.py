@@ -35,9 +35,9 @@ def stage_channel_id(guild: Guild) -> int:
 async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild, stage_channel_id: int) -> None:
     bot = await world.bot(guild, permissions=STAGE_MODERATOR_PERMISSIONS)
     session = await guild.owner.connect()
-    created = await create_stage(bot, stage_channel_id, topic="chess", privacy_level=2)
-    assert created == {
-        "id": created["id"],
+    stage = await create_stage(bot, stage_channel_id, topic="chess", privacy_level=2)
+    assert stage == {
+        "id": stage["id"],
         "guild_id": str(guild.id),
         "channel_id": str(stage_channel_id),
         "topic": "chess",
@@ -45,17 +45,17 @@ async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild
         "discoverable_disabled": True,
         "guild_scheduled_event_id": None,
     }
-    assert await session.next("STAGE_INSTANCE_CREATE") == created
-    entry = await guild.last_audit_entry(AuditLogAction.STAGE_INSTANCE_CREATE)
-    assert (entry["target_id"], entry["options"]) == (created["id"], {"channel_id": str(stage_channel_id)})
-    assert {"key": "topic", "new_value": "chess"} in entry["changes"]
-    assert (await bot.get(f"/stage-instances/{stage_channel_id}")).ok() == created
+    assert await session.next("STAGE_INSTANCE_CREATE") == stage
+    audit_entry = await guild.last_audit_entry(AuditLogAction.STAGE_INSTANCE_CREATE)
+    assert (audit_entry["target_id"], audit_entry["options"]) == (stage["id"], {"channel_id": str(stage_channel_id)})
+    assert {"key": "topic", "new_value": "chess"} in audit_entry["changes"]
+    assert (await bot.get(f"/stage-instances/{stage_channel_id}")).ok() == stage
     bot_session = await bot.connect()
-    assert bot_session.guilds[str(guild.id)]["stage_instances"] == [created]
+    assert bot_session.guilds[str(guild.id)]["stage_instances"] == [stage]
 
-    changed = (await bot.patch(f"/stage-instances/{stage_channel_id}", json={"topic": "go"})).ok()
-    assert changed == created | {"topic": "go"}
-    assert await session.next("STAGE_INSTANCE_UPDATE") == changed
+    changed_stage = (await bot.patch(f"/stage-instances/{stage_channel_id}", json={"topic": "go"})).ok()
+    assert changed_stage == stage | {"topic": "go"}
+    assert await session.next("STAGE_INSTANCE_UPDATE") == changed_stage
     assert (await guild.last_audit_entry(AuditLogAction.STAGE_INSTANCE_UPDATE))["changes"] == [
         {"key": "topic", "old_value": "chess", "new_value": "go"}
     ]
@@ -65,7 +65,7 @@ async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild
     assert (
         await bot.delete(f"/stage-instances/{stage_channel_id}", headers={"X-Audit-Log-Reason": "over"})
     ).status == 204
-    assert await session.next("STAGE_INSTANCE_DELETE") == changed
+    assert await session.next("STAGE_INSTANCE_DELETE") == changed_stage
     assert (await guild.last_audit_entry(AuditLogAction.STAGE_INSTANCE_DELETE))["reason"] == "over"
     for method in (bot.get, bot.delete):
         (await method(f"/stage-instances/{stage_channel_id}")).rejected(404, 10067)
@@ -125,19 +125,19 @@ async def test_members_who_cannot_view_the_channel_receive_no_stage_events(
     bot = await world.bot(guild)
     await guild.overwrite(stage_channel_id, bot.id, deny=Permissions.VIEW_CHANNEL)
     session = await bot.connect()
-    created = await create_stage(guild.owner, stage_channel_id)
+    stage = await create_stage(guild.owner, stage_channel_id)
     await session.assert_not_received("STAGE_INSTANCE_CREATE")
     bot_session = await bot.connect()
     assert bot_session.guilds[str(guild.id)]["stage_instances"] == []
     await guild.overwrite(stage_channel_id, bot.id, allow=Permissions.VIEW_CHANNEL)
-    assert await session.next("STAGE_INSTANCE_CREATE") == created
+    assert await session.next("STAGE_INSTANCE_CREATE") == stage
 
 
 async def test_deleting_a_channel_deletes_its_stage(world: World, guild: Guild, stage_channel_id: int) -> None:
     session = await guild.owner.connect()
-    created = await create_stage(guild.owner, stage_channel_id)
+    stage = await create_stage(guild.owner, stage_channel_id)
     (await guild.owner.delete(f"/channels/{stage_channel_id}")).ok()
-    assert await session.next("STAGE_INSTANCE_DELETE") == created
+    assert await session.next("STAGE_INSTANCE_DELETE") == stage
     await session.next("CHANNEL_DELETE")
 
 
@@ -146,7 +146,7 @@ async def test_deleting_a_channel_deletes_its_stage(world: World, guild: Guild, 
 
 async def test_a_stage_closes_after_its_last_speaker_left(world: World, guild: Guild, stage_channel_id: int) -> None:
     session = await guild.owner.connect()
-    created = await create_stage(guild.owner, stage_channel_id)
+    stage = await create_stage(guild.owner, stage_channel_id)
     assert (await session.join_voice(guild, stage_channel_id))["suppress"] is False
     world.clock.advance(10 * STAGE_IDLE_MS)
     (await guild.owner.get(f"/stage-instances/{stage_channel_id}")).ok()
@@ -154,7 +154,7 @@ async def test_a_stage_closes_after_its_last_speaker_left(world: World, guild: G
     world.clock.advance(STAGE_IDLE_MS - 1)
     await session.assert_not_received("STAGE_INSTANCE_DELETE")
     world.clock.advance(1)
-    assert await session.next("STAGE_INSTANCE_DELETE") == created
+    assert await session.next("STAGE_INSTANCE_DELETE") == stage
     (await guild.owner.get(f"/stage-instances/{stage_channel_id}")).rejected(404, 10067)
 
 
@@ -194,9 +194,9 @@ async def test_a_member_requests_to_speak_and_cancels_the_request(
     path = f"/guilds/{guild.id}/voice-states/@me"
     body = {"channel_id": str(stage_channel_id), "request_to_speak_timestamp": "2030-01-01T00:00:00+00:00"}
     assert (await bob.patch(path, json=body)).status == 204
-    requested = await session.next("VOICE_STATE_UPDATE")
-    assert requested["request_to_speak_timestamp"] == "2030-01-01T00:00:00.000000+00:00"
-    assert await get_own_state(bob, guild) == requested
+    state_update = await session.next("VOICE_STATE_UPDATE")
+    assert state_update["request_to_speak_timestamp"] == "2030-01-01T00:00:00.000000+00:00"
+    assert await get_own_state(bob, guild) == state_update
     (await bob.patch(path, json={"request_to_speak_timestamp": None})).ok()
     assert (await session.next("VOICE_STATE_UPDATE"))["request_to_speak_timestamp"] is None
     await guild.overwrite(stage_channel_id, bob.id, deny=Permissions.REQUEST_TO_SPEAK)
@@ -230,16 +230,16 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
     invited = await session.next("VOICE_STATE_UPDATE")
     assert invited["suppress"] is False
     assert invited["request_to_speak_timestamp"] is not None
-    entry = await guild.last_audit_entry(AuditLogAction.MEMBER_UPDATE)
-    assert (entry["target_id"], entry["changes"]) == (
+    audit_entry = await guild.last_audit_entry(AuditLogAction.MEMBER_UPDATE)
+    assert (audit_entry["target_id"], audit_entry["changes"]) == (
         str(bob.id),
         [{"key": "suppress", "old_value": True, "new_value": False}],
     )
     (await guild.owner.patch(path, json=body)).ok()
     await session.assert_not_received("VOICE_STATE_UPDATE")
     (await guild.owner.patch(path, json={"suppress": True})).ok()
-    suppressed = await session.next("VOICE_STATE_UPDATE")
-    assert (suppressed["suppress"], suppressed["request_to_speak_timestamp"]) == (True, None)
+    state_update = await session.next("VOICE_STATE_UPDATE")
+    assert (state_update["suppress"], state_update["request_to_speak_timestamp"]) == (True, None)
     other_bot = await world.bot(guild)
     (await other_bot.patch(path, json=body)).rejected(403, 50013)
 

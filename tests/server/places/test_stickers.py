@@ -39,9 +39,9 @@ async def test_a_new_sticker_is_stored_published_audited_and_served(world: World
     assert sticker == view_without_user | {"user": sticker["user"]}
     assert sticker["user"]["id"] == str(guild.owner.id)
     assert await session.next("GUILD_STICKERS_UPDATE") == {"guild_id": str(guild.id), "stickers": [view_without_user]}
-    entry = await guild.last_audit_entry(AuditLogAction.STICKER_CREATE)
-    assert entry["target_id"] == sticker["id"]
-    assert {"key": "tags", "new_value": "hello, hi"} in entry["changes"]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.STICKER_CREATE)
+    assert audit_entry["target_id"] == sticker["id"]
+    assert {"key": "tags", "new_value": "hello, hi"} in audit_entry["changes"]
     file = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")
     assert media.open_image(file.body).size == (320, 320)
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["stickers"] == [view_without_user]
@@ -59,8 +59,8 @@ async def test_the_format_is_detected_from_the_bytes(
     guild = await world.guild()
     sticker = (await upload_sticker(guild.owner, guild, file)).ok()
     assert sticker["format_type"] == format_type
-    served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
-    assert getattr(media.open_image(served.body), "n_frames", 1) == (1 if format_type == 1 else 3)
+    cdn_response = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
+    assert getattr(media.open_image(cdn_response.body), "n_frames", 1) == (1 if format_type == 1 else 3)
 
 
 async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: World) -> None:
@@ -70,13 +70,13 @@ async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: Worl
     await world.grant_to_guild(guild, "VERIFIED")
     sticker = (await upload_sticker(guild.owner, guild, lottie)).ok()
     assert sticker["format_type"] == 3
-    served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.json")
-    assert (served.headers["Content-Type"], served.json) == ("application/json", LOTTIE)
+    cdn_response = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.json")
+    assert (cdn_response.headers["Content-Type"], cdn_response.json) == ("application/json", LOTTIE)
 
 
 @pytest.mark.one_postgres_case
 @pytest.mark.parametrize(
-    ("change", "code"),
+    ("animation_change", "code"),
     [
         ({"layers": None}, 170001),
         ({"fr": "60"}, 170001),
@@ -94,10 +94,10 @@ async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: Worl
     ],
     ids=str,
 )
-async def test_invalid_lottie_files_are_rejected(world: World, change: Any, code: int) -> None:
+async def test_invalid_lottie_files_are_rejected(world: World, animation_change: Any, code: int) -> None:
     guild = await world.guild()
     await world.grant_to_guild(guild, "PARTNERED")
-    (await upload_sticker(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).rejected(400, code)
+    (await upload_sticker(guild.owner, guild, jsonlib.dumps(LOTTIE | animation_change).encode())).rejected(400, code)
     (await upload_sticker(guild.owner, guild, b"{" * 5000)).rejected(400, 170001)
 
 
@@ -121,12 +121,12 @@ async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
     assert (await upload_sticker(owner, guild, description="x" * 101)).errors("description") == ["BASE_TYPE_MAX_LENGTH"]
     response = await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "wave", "tags": "hi"})
     assert response.errors("file") == ["BASE_TYPE_REQUIRED"]
-    for rejected in (
+    for rejected_file in (
         await upload_sticker(owner, guild, b"", name="x", tags=""),
         await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "x"}),
         await owner.post(f"/guilds/{guild.id}/stickers"),
     ):
-        assert sorted(rejected.json["errors"]) == ["file", "name", "tags"]
+        assert sorted(rejected_file.json["errors"]) == ["file", "name", "tags"]
     assert sorted((await upload_sticker(owner, guild, b"", description="x")).json["errors"]) == ["description", "file"]
     assert sorted((await upload_sticker(owner, guild, name="x")).json["errors"]) == ["name"]
     assert (await owner.get(f"/guilds/{guild.id}/stickers")).ok() == []
@@ -139,19 +139,19 @@ async def test_members_list_stickers_and_any_user_gets_one_by_id(world: World) -
     member, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
     sticker_path, list_path = f"/guilds/{guild.id}/stickers/{sticker['id']}", f"/guilds/{guild.id}/stickers"
     for actor, sees_user in ((member, False), (creator, True), (guild.owner, True)):
-        view = (await actor.get(sticker_path)).ok()
-        assert ("user" in view) is sees_user
-        assert (await actor.get(list_path)).ok() == [view]
-        assert (await actor.get(f"/stickers/{sticker['id']}")).ok() == view
+        sticker_view = (await actor.get(sticker_path)).ok()
+        assert ("user" in sticker_view) is sees_user
+        assert (await actor.get(list_path)).ok() == [sticker_view]
+        assert (await actor.get(f"/stickers/{sticker['id']}")).ok() == sticker_view
     assert "user" not in (await stranger.get(f"/stickers/{sticker['id']}")).ok()
     for path in (sticker_path, list_path):
         (await stranger.get(path)).rejected(403, 50001)
     (await member.get(f"{list_path}/1")).rejected(404, 10060)
     (await member.get("/stickers/1")).rejected(404, 10060)
-    other = await world.guild(guild.owner)
+    other_guild = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
-        response = await guild.owner.request(method, f"/guilds/{other.id}/stickers/{sticker['id']}", **body)
+        response = await guild.owner.request(method, f"/guilds/{other_guild.id}/stickers/{sticker['id']}", **body)
         response.rejected(404, 10060)
 
 
@@ -161,13 +161,13 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     session = await (await world.bot(guild)).connect()
     path = f"/guilds/{guild.id}/stickers/{sticker['id']}"
 
-    changed = (await guild.owner.patch(path, json={"name": "bye", "tags": "end", "description": None})).ok()
+    changed_sticker = (await guild.owner.patch(path, json={"name": "bye", "tags": "end", "description": None})).ok()
 
-    assert (changed["name"], changed["tags"], changed["description"]) == ("bye", "end", None)
+    assert (changed_sticker["name"], changed_sticker["tags"], changed_sticker["description"]) == ("bye", "end", None)
     assert (await session.next("GUILD_STICKERS_UPDATE"))["stickers"][0]["name"] == "bye"
-    entry = await guild.last_audit_entry(AuditLogAction.STICKER_UPDATE)
-    assert {"key": "name", "old_value": "wave", "new_value": "bye"} in entry["changes"]
-    assert {"key": "description", "old_value": "a hand"} in entry["changes"]
+    audit_entry = await guild.last_audit_entry(AuditLogAction.STICKER_UPDATE)
+    assert {"key": "name", "old_value": "wave", "new_value": "bye"} in audit_entry["changes"]
+    assert {"key": "description", "old_value": "a hand"} in audit_entry["changes"]
     (await guild.owner.patch(path, json={"name": "bye"})).ok()
     await session.assert_not_received("GUILD_STICKERS_UPDATE")
     assert (await guild.owner.patch(path, json={"description": "x"})).errors("description") == ["BASE_TYPE_BAD_LENGTH"]
@@ -179,7 +179,7 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
 
 
 @pytest.mark.parametrize(
-    ("when", "permissions", "allowed"),
+    ("start_date", "permissions", "allowed_actions"),
     [
         ("after", 0, ""),
         ("after", CREATE, "create own"),
@@ -190,13 +190,13 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(
-    world: World, when: str, permissions: int, allowed: str
+    world: World, start_date: str, permissions: int, allowed_actions: str
 ) -> None:
-    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if start_date == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     response = await upload_sticker(actor, guild)
-    response.ok() if "create" in allowed else response.rejected(403, 50013)
+    response.ok() if "create" in allowed_actions else response.rejected(403, 50013)
     for creator in ("own", "other"):
         sticker = (await upload_sticker(guild.owner, guild)).ok()["id"]
         if creator == "own":
@@ -207,7 +207,7 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
             )
         path = f"/guilds/{guild.id}/stickers/{sticker}"
         for response in (await actor.patch(path, json={"name": "other"}), await actor.delete(path)):
-            response.ok() if creator in allowed.split() else response.rejected(403, 50013)
+            response.ok() if creator in allowed_actions.split() else response.rejected(403, 50013)
     stranger = await world.user()
     (await upload_sticker(stranger, guild)).rejected(403, 50001)
 
@@ -247,11 +247,11 @@ async def test_the_standard_pack_is_public(world: World) -> None:
         assert (await alice.get(f"/stickers/{sticker['id']}")).ok() == sticker
         assert (sticker["type"], sticker["pack_id"]) == (1, pack["id"])
         extension = {1: "png", 2: "png", 4: "gif"}[sticker["format_type"]]
-        served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
-        image = media.open_image(served.body)
+        cdn_response = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
+        image = media.open_image(cdn_response.body)
         assert image.size == (320, 320)
         assert (getattr(image, "n_frames", 1) > 1) is (sticker["format_type"] != 1)
-        assert len(served.body) <= 524_288
+        assert len(cdn_response.body) <= 524_288
         format_types.add(sticker["format_type"])
     assert format_types == {1, 2, 4}
 
@@ -267,21 +267,27 @@ async def test_a_message_contains_stickers(world: World) -> None:
 
     message = (await bob.post(f"/channels/{guild.general}/messages", json={"sticker_ids": [sticker["id"], "101"]})).ok()
 
-    items = [
+    expected_items = [
         {"id": sticker["id"], "name": "wave", "format_type": 1},
         {"id": "101", "name": "Happy", "format_type": 1},
     ]
-    assert (message["content"], message["sticker_items"]) == ("", items)
-    assert (await session.next("MESSAGE_CREATE"))["sticker_items"] == items
+    assert (message["content"], message["sticker_items"]) == ("", expected_items)
+    assert (await session.next("MESSAGE_CREATE"))["sticker_items"] == expected_items
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    assert (await bob.get(path)).ok()["sticker_items"] == items
-    edited = (await bob.patch(path, json={"content": "look"})).ok()
-    assert edited["sticker_items"] == items
+    assert (await bob.get(path)).ok()["sticker_items"] == expected_items
+    edited_message = (await bob.patch(path, json={"content": "look"})).ok()
+    assert edited_message["sticker_items"] == expected_items
     assert (await bob.patch(path, json={"content": ""})).ok()["content"] == ""
     (await bob.patch(path, json={"content": "x", "sticker_ids": ["102"]})).rejected(400, 50080)
-    reference = {"type": MessageReferenceType.FORWARD, "message_id": message["id"], "channel_id": str(guild.general)}
-    forward = (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": reference})).ok()
-    assert forward["message_snapshots"][0]["message"]["sticker_items"] == items
+    message_reference = {
+        "type": MessageReferenceType.FORWARD,
+        "message_id": message["id"],
+        "channel_id": str(guild.general),
+    }
+    forwarded_message = (
+        await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": message_reference})
+    ).ok()
+    assert forwarded_message["message_snapshots"][0]["message"]["sticker_items"] == expected_items
 
 
 async def test_an_external_sticker_requires_membership_and_permission(world: World) -> None:
@@ -293,8 +299,12 @@ async def test_an_external_sticker_requires_membership_and_permission(world: Wor
     (await bob.post(path, json=body)).ok()
     (await guild.owner.post(path, json=body)).rejected(400, 50081)
     (await bob.post(path, json={"sticker_ids": ["1"]})).rejected(400, 50081)
-    allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_STICKERS
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(allowed))})).ok()
+    permissions_without_external = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_STICKERS
+    (
+        await guild.owner.patch(
+            f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(permissions_without_external))}
+        )
+    ).ok()
     (await bob.post(path, json=body)).rejected(403, 50600)
     (await bob.post(path, json={"sticker_ids": ["101"]})).ok()
     response = await bob.post(path, json={"sticker_ids": ["101", "102", "103", "104"]})

@@ -20,16 +20,16 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
     await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     await guild.overwrite(guild.general, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
 
-    created = await create_template(guild, description="ours")
+    template = await create_template(guild, description="ours")
 
-    assert (created["name"], created["description"], created["usage_count"], created["is_dirty"]) == (
+    assert (template["name"], template["description"], template["usage_count"], template["is_dirty"]) == (
         "shape",
         "ours",
         0,
         None,
     )
-    assert created["creator_id"] == created["creator"]["id"] == str(guild.owner.id)
-    snapshot = created["serialized_source_guild"]
+    assert template["creator_id"] == template["creator"]["id"] == str(guild.owner.id)
+    snapshot = template["serialized_source_guild"]
     assert [(role["id"], role["name"]) for role in snapshot["roles"]] == [(0, "@everyone"), (1, "mods")]
     channels_by_name = {channel["name"]: channel for channel in snapshot["channels"]}
     assert channels_by_name["stage"]["type"] == ChannelType.GUILD_VOICE
@@ -44,48 +44,48 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
     for channel in snapshot["channels"]:
         assert not [key for key, value in channel.items() if key.startswith("default_") and value is None]
     assert "default_auto_archive_duration" not in channels_by_name["general"]
-    assert (await world.request("GET", f"/guilds/templates/{created['code']}")).ok() == created
-    assert (await guild.owner.get(f"/guilds/{guild.id}/templates")).ok() == [created]
+    assert (await world.request("GET", f"/guilds/templates/{template['code']}")).ok() == template
+    assert (await guild.owner.get(f"/guilds/{guild.id}/templates")).ok() == [template]
     (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "two"})).rejected(400, 30031)
 
 
 async def test_a_template_is_synced_with_its_guild_renamed_and_deleted(world: World) -> None:
     guild = await world.guild()
-    created = await create_template(guild)
-    path = f"/guilds/{guild.id}/templates/{created['code']}"
+    template = await create_template(guild)
+    path = f"/guilds/{guild.id}/templates/{template['code']}"
     await guild.channel("more")
-    assert (await guild.owner.get(f"/guilds/templates/{created['code']}")).ok()["is_dirty"] is True
+    assert (await guild.owner.get(f"/guilds/templates/{template['code']}")).ok()["is_dirty"] is True
     world.clock.advance(1000)
-    synced = (await guild.owner.put(path)).ok()
-    assert synced["is_dirty"] is None
-    assert synced["updated_at"] > created["updated_at"]
-    assert "more" in {channel["name"] for channel in synced["serialized_source_guild"]["channels"]}
-    renamed = (await guild.owner.patch(path, json={"name": "new", "description": None})).ok()
-    assert (renamed["name"], renamed["description"]) == ("new", None)
-    assert (await guild.owner.delete(path)).ok()["code"] == created["code"]
+    synced_template = (await guild.owner.put(path)).ok()
+    assert synced_template["is_dirty"] is None
+    assert synced_template["updated_at"] > template["updated_at"]
+    assert "more" in {channel["name"] for channel in synced_template["serialized_source_guild"]["channels"]}
+    renamed_template = (await guild.owner.patch(path, json={"name": "new", "description": None})).ok()
+    assert (renamed_template["name"], renamed_template["description"]) == ("new", None)
+    assert (await guild.owner.delete(path)).ok()["code"] == template["code"]
     for response in (
         await guild.owner.put(path),
         await guild.owner.patch(path, json={}),
         await guild.owner.delete(path),
     ):
         response.rejected(404, 10057)
-    (await world.request("GET", f"/guilds/templates/{created['code']}")).rejected(404, 10057)
+    (await world.request("GET", f"/guilds/templates/{template['code']}")).rejected(404, 10057)
 
 
 async def test_templates_require_manage_guild(world: World) -> None:
     guild = await world.guild()
-    created = await create_template(guild)
+    template = await create_template(guild)
     bot, stranger = await world.bot(guild), await world.user()
     path = f"/guilds/{guild.id}/templates"
-    template_path = f"{path}/{created['code']}"
+    template_path = f"{path}/{template['code']}"
     for actor, code in ((bot, 50013), (stranger, 50001)):
         (await actor.get(path)).rejected(403, code)
         (await actor.post(path, json={"name": "x"})).rejected(403, code)
         (await actor.put(template_path)).rejected(403, code)
         (await actor.patch(template_path, json={})).rejected(403, code)
         (await actor.delete(template_path)).rejected(403, code)
-    other = await world.guild(guild.owner)
-    (await guild.owner.put(f"/guilds/{other.id}/templates/{created['code']}")).rejected(404, 10057)
+    other_guild = await world.guild(guild.owner)
+    (await guild.owner.put(f"/guilds/{other_guild.id}/templates/{template['code']}")).rejected(404, 10057)
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     (await manager.put(template_path)).ok()
 
@@ -97,8 +97,8 @@ async def test_templates_require_manage_guild(world: World) -> None:
 async def test_invalid_template_fields_are_rejected(world: World, body: dict[str, Any], path: str) -> None:
     guild = await world.guild()
     assert (await guild.owner.post(f"/guilds/{guild.id}/templates", json=body)).errors(path)
-    created = await create_template(guild)
-    assert (await guild.owner.patch(f"/guilds/{guild.id}/templates/{created['code']}", json=body)).errors(path)
+    template = await create_template(guild)
+    assert (await guild.owner.patch(f"/guilds/{guild.id}/templates/{template['code']}", json=body)).errors(path)
 
 
 async def test_a_guild_is_created_from_a_template(world: World) -> None:
@@ -108,16 +108,16 @@ async def test_a_guild_is_created_from_a_template(world: World) -> None:
         "ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "new"}], default_auto_archive_duration=60
     )
     await guild.overwrite(guild.general, role_id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    created = await create_template(guild)
+    template = await create_template(guild)
     bob = await world.user("bob")
     session = await bob.connect()
 
-    response = await bob.post(f"/guilds/templates/{created['code']}", json={"name": "Copy"})
+    response = await bob.post(f"/guilds/templates/{template['code']}", json={"name": "Copy"})
 
     assert response.status == 201
-    copy = response.ok()
-    assert (copy["name"], copy["owner_id"]) == ("Copy", str(bob.id))
-    mods = copy["roles"][1]
+    created_guild = response.ok()
+    assert (created_guild["name"], created_guild["owner_id"]) == ("Copy", str(bob.id))
+    mods = created_guild["roles"][1]
     assert (mods["name"], mods["color"], mods["permissions"]) == ("mods", 255, "2")
     event = await session.next("GUILD_CREATE")
     channels = {channel["name"]: channel for channel in event["channels"]}
@@ -127,18 +127,18 @@ async def test_a_guild_is_created_from_a_template(world: World) -> None:
     assert channels["general"]["permission_overwrites"] == [
         {"id": mods["id"], "type": OverwriteType.ROLE, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
     ]
-    assert copy["system_channel_id"] == channels["general"]["id"]
-    assert (await bob.get(f"/guilds/templates/{created['code']}")).ok()["usage_count"] == 1
+    assert created_guild["system_channel_id"] == channels["general"]["id"]
+    assert (await bob.get(f"/guilds/templates/{template['code']}")).ok()["usage_count"] == 1
     (await bob.post("/guilds/templates/none", json={"name": "Copy"})).rejected(404, 10057)
-    assert (await bob.post(f"/guilds/templates/{created['code']}", json={"name": "x"})).errors("name")
+    assert (await bob.post(f"/guilds/templates/{template['code']}", json={"name": "x"})).errors("name")
 
 
 @pytest.mark.dated(changes.GUILD_CREATE_REMOVED_FOR_APPS)
 async def test_bots_create_guilds_from_templates_until_july_2025(world: World) -> None:
     guild = await world.guild()
-    created = await create_template(guild)
+    template = await create_template(guild)
     bot = await world.bot(guild)
-    path = f"/guilds/templates/{created['code']}"
+    path = f"/guilds/templates/{template['code']}"
     (await bot.post(path, json={"name": "Copy"})).rejected(403, 20001)
     world.clock.set(changes.GUILD_CREATE_REMOVED_FOR_APPS.at_ms - 1)
     (await bot.post(path, json={"name": "Copy"})).ok()
@@ -148,6 +148,6 @@ async def test_bots_create_guilds_from_templates_until_july_2025(world: World) -
 
 async def test_deleting_a_guild_deletes_its_template(world: World) -> None:
     guild = await world.guild()
-    created = await create_template(guild)
+    template = await create_template(guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    (await guild.owner.get(f"/guilds/templates/{created['code']}")).rejected(404, 10057)
+    (await guild.owner.get(f"/guilds/templates/{template['code']}")).rejected(404, 10057)

@@ -81,18 +81,18 @@ async def test_joining_publishes_the_state_and_returns_the_voice_server(world: W
     # No voice server runs here; tests/server/voice has one.
     assert server["endpoint"] is None
     assert await observer_session.next("VOICE_STATE_UPDATE") == state
-    started = await observer_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    assert started == {"id": str(lounge_id), "guild_id": str(guild.id), "voice_start_time": NOW_MS // 1000}
+    start_time_update = await observer_session.next("VOICE_CHANNEL_START_TIME_UPDATE")
+    assert start_time_update == {"id": str(lounge_id), "guild_id": str(guild.id), "voice_start_time": NOW_MS // 1000}
     await observer_session.assert_not_received("VOICE_SERVER_UPDATE")
 
 
 async def test_rejoining_the_same_channel_only_updates_the_state(guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    before = await session.join_voice(guild, guild.channels["Lounge"])
+    first_state = await session.join_voice(guild, guild.channels["Lounge"])
     await session.next("VOICE_CHANNEL_START_TIME_UPDATE")
     await session.next("VOICE_SERVER_UPDATE")
     after = await session.join_voice(guild, guild.channels["Lounge"], self_deaf=True)
-    assert after == {**before, "self_deaf": True}
+    assert after == {**first_state, "self_deaf": True}
     await session.assert_not_received("VOICE_SERVER_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
 
@@ -120,8 +120,8 @@ async def test_moving_sends_one_state_update_to_each_viewer(world: World, guild:
     await session.join_voice(guild, lounge_id)
     for observer_session in (viewer_session, other_session):
         await observer_session.next("VOICE_STATE_UPDATE")
-    moved = await session.join_voice(guild, den_channel_id)
-    assert moved["channel_id"] == str(den_channel_id)
+    moved_state = await session.join_voice(guild, den_channel_id)
+    assert moved_state["channel_id"] == str(den_channel_id)
     assert (await viewer_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den_channel_id)
     assert (await other_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
@@ -154,11 +154,11 @@ async def test_a_bot_without_the_intent_receives_its_own_state(world: World, gui
     assert (await bot_session.next("VOICE_SERVER_UPDATE"))["token"]
 
 
-@pytest.mark.parametrize("denied", [Permissions.CONNECT, Permissions.VIEW_CHANNEL])
-async def test_connecting_without_permission_is_ignored(guild: Guild, bob: Actor, denied: int) -> None:
+@pytest.mark.parametrize("denied_permissions", [Permissions.CONNECT, Permissions.VIEW_CHANNEL])
+async def test_connecting_without_permission_is_ignored(guild: Guild, bob: Actor, denied_permissions: int) -> None:
     session = await bob.connect()
     lounge_id = guild.channels["Lounge"]
-    await guild.overwrite(lounge_id, bob.id, deny=denied)
+    await guild.overwrite(lounge_id, bob.id, deny=denied_permissions)
     await session.next("CHANNEL_UPDATE")
     await assert_join_ignored(session, guild, lounge_id)
 
@@ -166,8 +166,8 @@ async def test_connecting_without_permission_is_ignored(guild: Guild, bob: Actor
 async def test_connecting_to_a_text_or_foreign_channel_is_ignored(world: World, guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
     await assert_join_ignored(session, guild, guild.general)
-    other = await world.guild()
-    await assert_join_ignored(session, guild, await other.channel("Theirs", type=ChannelType.GUILD_VOICE))
+    other_guild = await world.guild()
+    await assert_join_ignored(session, guild, await other_guild.channel("Theirs", type=ChannelType.GUILD_VOICE))
 
 
 async def test_a_full_channel_admits_only_members_with_move_members(guild: Guild, bob: Actor) -> None:
@@ -207,10 +207,10 @@ async def community_settings(guild: Guild) -> dict[str, str]:
 async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Actor) -> None:
     lounge_id = guild.channels["Lounge"]
     first_session, second_session = await bob.connect(), await bob.connect()
-    before = await first_session.join_voice(guild, lounge_id)
+    first_state = await first_session.join_voice(guild, lounge_id)
     await second_session.next("VOICE_STATE_UPDATE")
     after = await second_session.join_voice(guild, lounge_id)
-    assert after["session_id"] != before["session_id"]
+    assert after["session_id"] != first_state["session_id"]
     await second_session.next("VOICE_SERVER_UPDATE")
     assert (await first_session.next("VOICE_STATE_UPDATE"))["session_id"] == after["session_id"]
     await first_session.close()
@@ -232,9 +232,9 @@ async def test_guild_create_contains_visible_voice_states(world: World, guild: G
     state = await session.join_voice(guild, guild.channels["Lounge"])
     bot, other_bot = await world.bot(guild), await world.bot(guild)
     await guild.overwrite(guild.channels["Lounge"], other_bot.id, deny=Permissions.VIEW_CHANNEL)
-    created = (await bot.connect(VOICE_INTENTS)).guilds[str(guild.id)]
-    expected = {key: value for key, value in state.items() if key != "guild_id"}
-    assert created["voice_states"] == [expected]
+    guild_create = (await bot.connect(VOICE_INTENTS)).guilds[str(guild.id)]
+    expected_state = {key: value for key, value in state.items() if key != "guild_id"}
+    assert guild_create["voice_states"] == [expected_state]
     assert (await other_bot.connect(VOICE_INTENTS)).guilds[str(guild.id)]["voice_states"] == []
     assert (await bot.connect(Intents.GUILDS)).guilds[str(guild.id)]["voice_states"] == []
 
@@ -366,12 +366,14 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
         event = await session.next("CHANNEL_INFO")
         return sorted(event["channels"], key=lambda channel: int(channel["id"]))
 
-    start = NOW_MS // 1000
+    start_seconds = NOW_MS // 1000
     assert await channel_info(guild.id, "status", "voice_start_time", "weather") == [
-        {"id": str(lounge_id), "status": None, "voice_start_time": start},
+        {"id": str(lounge_id), "status": None, "voice_start_time": start_seconds},
         {"id": str(den_channel_id), "status": "quiet", "voice_start_time": None},
     ]
-    assert await channel_info(guild.id, "voice_start_time") == [{"id": str(lounge_id), "voice_start_time": start}]
+    assert await channel_info(guild.id, "voice_start_time") == [
+        {"id": str(lounge_id), "voice_start_time": start_seconds}
+    ]
     assert await channel_info(guild.id, "status") == [{"id": str(den_channel_id), "status": "quiet"}]
     await guild.overwrite(den_channel_id, bot.id, deny=Permissions.VIEW_CHANNEL)
     assert await channel_info(guild.id, "status") == []
@@ -400,8 +402,8 @@ async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild
     await session.assert_not_received("VOICE_STATE_UPDATE")
     world.clock.advance(1)
 
-    moved = await session.next("VOICE_STATE_UPDATE")
-    assert (moved["user_id"], moved["channel_id"]) == (str(bob.id), str(afk_channel_id))
+    moved_state = await session.next("VOICE_STATE_UPDATE")
+    assert (moved_state["user_id"], moved_state["channel_id"]) == (str(bob.id), str(afk_channel_id))
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
 
 
@@ -428,15 +430,18 @@ async def test_members_are_not_moved_while_listening_after_leaving_or_without_an
 
 
 async def test_a_user_has_one_voice_state_and_a_bot_one_per_guild(world: World, guild: Guild, bob: Actor) -> None:
-    other = await world.guild(guild.owner, bob)
-    lounge_id, other_lounge_id = guild.channels["Lounge"], await other.channel("Parlour", type=ChannelType.GUILD_VOICE)
+    other_guild = await world.guild(guild.owner, bob)
+    lounge_id, other_lounge_id = (
+        guild.channels["Lounge"],
+        await other_guild.channel("Parlour", type=ChannelType.GUILD_VOICE),
+    )
     bot = await world.bot(guild)
-    await world.write(lambda call: members.membership.add(call, other.id, bot.id), actor=guild.owner.id)
+    await world.write(lambda call: members.membership.add(call, other_guild.id, bot.id), actor=guild.owner.id)
     session, bot_session = await bob.connect(), await bot.connect()
     for voice_session in (session, bot_session):
         await voice_session.join_voice(guild, lounge_id)
-        await voice_session.join_voice(other, other_lounge_id)
+        await voice_session.join_voice(other_guild, other_lounge_id)
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
-    (await bob.get(f"/guilds/{other.id}/voice-states/@me")).ok()
-    for voice_guild in (guild, other):
+    (await bob.get(f"/guilds/{other_guild.id}/voice-states/@me")).ok()
+    for voice_guild in (guild, other_guild):
         (await bot.get(f"/guilds/{voice_guild.id}/voice-states/@me")).ok()
