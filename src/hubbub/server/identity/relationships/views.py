@@ -111,7 +111,7 @@ def removed_relationship(row: RelationshipRow) -> wire.RemovedRelationship:
 def game_relationship(
     row: RelationshipRow, other_user: UserRow | None, profiles: Profiles | UnsetType = UNSET
 ) -> wire.GameRelationship:
-    """Build a game relationship. Without `other`, it does not contain the other user."""
+    """Build a game relationship. Without `other_user`, it does not contain the other user."""
     return wire.GameRelationship(
         id=UserId(row.other_id),
         application_id=ApplicationId(row.application_id or row.family_id),

@@ -18,7 +18,7 @@ _SOUND_FOLDER: Final = Path(__file__).with_name("default")
 class _DefaultSound(NamedTuple):
     id: int
     file: str
-    """Name of the file in `_FOLDER`."""
+    """Name of the file in `_SOUND_FOLDER`."""
     name: str
     emoji: str
     """Unicode emoji."""

@@ -20,7 +20,7 @@ _STICKER_FOLDER: Final = Path(__file__).with_name("default")
 class _StandardSticker(NamedTuple):
     id: int
     file: str
-    """Name of the file in `_FOLDER`."""
+    """Name of the file in `_STICKER_FOLDER`."""
     format_type: StickerFormatType
     name: str
     description: str
