@@ -56,9 +56,9 @@ def draw_qr_code(text: str) -> QrCode:
     return QrCode(size=len(matrix) + 2 * QR_BORDER, path="".join(rectangles))
 
 
-def clean_secret(text: str) -> str | None:
+def clean_secret(entered_secret: str) -> str | None:
     """Return a secret in its stored form, or None if it is not base32 or is too short."""
-    secret = re.sub(r"[\s=-]", "", text).upper()
+    secret = re.sub(r"[\s=-]", "", entered_secret).upper()
     try:
         return secret if len(_decode_secret(secret)) >= SECRET_BYTES_MIN else None
     except (binascii.Error, ValueError):

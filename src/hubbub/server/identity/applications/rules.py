@@ -117,12 +117,12 @@ def apply_requested_flags(call: Call, row: ApplicationRow, requested_flags: int)
     False."""
     flags = row.flags & ~ApplicationFlags.EDITABLE | requested_flags & ApplicationFlags.EDITABLE
     if flags & ~row.flags:
-        size = measure_size(call, row)
-        if not size.is_free:
+        application_size = measure_size(call, row)
+        if not application_size.is_free:
             raise errors.invalid(
                 "flags",
                 "APPLICATION_INTENTS_NEED_REVIEW",
-                f"Privileged intents require a review from {size.free_below} {size.unit} on.",
+                f"Privileged intents require a review from {application_size.free_below} {application_size.unit} on.",
             )
     return flags
 
@@ -193,14 +193,16 @@ def require_origins(origins: list[str]) -> list[str]:
     form = errors.FormErrors()
     for index, origin in enumerate(origins):
         try:
-            parts = urlsplit(origin)
+            url_parts = urlsplit(origin)
             is_origin = (
-                f"{parts.scheme}://{parts.netloc}" == origin and bool(parts.hostname) and "@" not in parts.netloc
+                f"{url_parts.scheme}://{url_parts.netloc}" == origin
+                and bool(url_parts.hostname)
+                and "@" not in url_parts.netloc
             )
-            _ = parts.port  # Raises ValueError for an invalid port.
+            _ = url_parts.port  # Raises ValueError for an invalid port.
         except ValueError:
-            is_origin, parts = False, None
-        if not is_origin or parts is None or parts.scheme not in ("http", "https"):
+            is_origin, url_parts = False, None
+        if not is_origin or url_parts is None or url_parts.scheme not in ("http", "https"):
             form.add(
                 ("rpc_origins", index),
                 "RPC_ORIGIN_INVALID",
@@ -212,25 +214,25 @@ def require_origins(origins: list[str]) -> list[str]:
     return origins
 
 
-def require_url(path: str, text: str | None) -> str | None:
-    """Return `text` if it is an http or https URL, or None if it is empty; otherwise raise a form error at `path`."""
-    if not text:
+def require_url(path: str, url_text: str | None) -> str | None:
+    """Return `url_text` if it is an http or https URL, or None if it is empty; otherwise raise a form error at `path`."""
+    if not url_text:
         return None
     try:
-        parts = urlsplit(text)
-        host = parts.hostname
+        url_parts = urlsplit(url_text)
+        host = url_parts.hostname
     except ValueError:
         host = None
-        parts = None
-    if parts is not None and parts.scheme not in ("http", "https"):
+        url_parts = None
+    if url_parts is not None and url_parts.scheme not in ("http", "https"):
         raise errors.invalid(
             path,
             "URL_TYPE_INVALID_SCHEME",
-            f"Scheme \"{parts.scheme}\" is not supported. Scheme must be one of ('http', 'https').",
+            f"Scheme \"{url_parts.scheme}\" is not supported. Scheme must be one of ('http', 'https').",
         )
     if not host:
         raise errors.invalid(path, "URL_TYPE_INVALID_URL", "Not a well formed URL.")
-    return text
+    return url_text
 
 
 def reject_application_owner(call: Call, user_id: int) -> None:

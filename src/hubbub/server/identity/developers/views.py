@@ -23,19 +23,21 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
     """Build the approvals that an application has or could request."""
     requests = store.list_approvals(call.tx, row.id)
     approved_scopes = oauth2.list_approved_scopes(call.tx, row.id)
-    size = applications.management.measure_size(call, row)
+    application_size = applications.management.measure_size(call, row)
     grace_period = requests.get(GRACE_PERIOD_KEY)
     reach = wire.ApplicationReach(
-        counted=size.unit,
-        count=size.current_count,
-        free_below=size.free_below,
-        free=size.is_free,
-        expires_at=_timestamp_or_none(grace_period.ends_ms) if grace_period is not None and not size.is_free else None,
+        counted=application_size.unit,
+        count=application_size.current_count,
+        free_below=application_size.free_below,
+        free=application_size.is_free,
+        expires_at=_timestamp_or_none(grace_period.ends_ms)
+        if grace_period is not None and not application_size.is_free
+        else None,
     )
     return wire.Approvals(
         reach=reach,
         intents=[
-            _intent_approval(row, name, requests.get(("intent", name)), is_free=size.is_free)
+            _intent_approval(row, name, requests.get(("intent", name)), is_free=application_size.is_free)
             for name in wire.PRIVILEGED_INTENTS
         ],
         scopes=[

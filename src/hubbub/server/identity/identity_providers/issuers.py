@@ -63,14 +63,14 @@ def find_issuer_problem(url: str, *, is_strict: bool) -> str | None:
     if _URL_PATTERN.fullmatch(url) is None or "\\" in url:
         return "Not a well formed URL."
     try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").rstrip(".")
-        _ = parts.port  # Raises ValueError for an invalid port.
+        url_parts = urlsplit(url)
+        host = (url_parts.hostname or "").rstrip(".")
+        _ = url_parts.port  # Raises ValueError for an invalid port.
     except ValueError:
         return "Not a well formed URL."
-    if parts.scheme not in (("https",) if is_strict else ("http", "https")) or not host:
+    if url_parts.scheme not in (("https",) if is_strict else ("http", "https")) or not host:
         return "The issuer must be an https URL."
-    if parts.username is not None or parts.password is not None:
+    if url_parts.username is not None or url_parts.password is not None:
         return "The issuer must not contain credentials."
     if "?" in url or "#" in url:
         return "The issuer must not have a query or a fragment."

@@ -63,11 +63,11 @@ def require_authorized_party(token: ParsedToken, accepted_audiences: Container[o
         raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
 
 
-def parse_token(text: str) -> ParsedToken:
+def parse_token(encoded_token: str) -> ParsedToken:
     """Parse a token.
 
     Raise INVALID_OIDC_TOKEN if it is malformed or has no supported algorithm, and OIDC_TOKEN_WITHOUT_KID without a key ID."""
-    segments = text.split(".")
+    segments = encoded_token.split(".")
     if len(segments) != 3:
         raise errors.INVALID_OIDC_TOKEN()
     header, claims = _decode_segment(segments[0]), _decode_segment(segments[1])
@@ -76,7 +76,7 @@ def parse_token(text: str) -> ParsedToken:
         raise errors.INVALID_OIDC_TOKEN()
     if not isinstance(header.get("kid"), str) or not header["kid"]:
         raise errors.OIDC_TOKEN_WITHOUT_KID()
-    return ParsedToken(text, header, claims)
+    return ParsedToken(encoded_token, header, claims)
 
 
 async def require_signature(cache: OutboundCache, token: ParsedToken, keys_url: str, now_ms: int) -> None:

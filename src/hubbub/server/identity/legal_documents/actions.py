@@ -14,10 +14,10 @@ from hubbub.server.identity.legal_documents import store
 from hubbub.server.identity.legal_documents.store import AcceptanceRow, DocumentRow
 
 
-def require_kind(text: str) -> DocumentKind:
+def require_kind(kind_name: str) -> DocumentKind:
     """Return a kind of document, or raise NOT_FOUND."""
     try:
-        return DocumentKind(text)
+        return DocumentKind(kind_name)
     except ValueError:
         raise errors.NOT_FOUND() from None
 

@@ -191,11 +191,11 @@ def _decode_object(response: OutboundResponse) -> dict[str, Any]:
 def _is_usable_endpoint(provider: LoginProviderConfig, url: str) -> bool:
     """Return whether a URL of the discovery document can be used: with https if the issuer has it."""
     try:
-        parts = urlsplit(url)
+        url_parts = urlsplit(url)
     except ValueError:
         return False
     is_https_required = provider.issuer.startswith("https://")
-    return bool(parts.netloc) and parts.scheme in (("https",) if is_https_required else ("http", "https"))
+    return bool(url_parts.netloc) and url_parts.scheme in (("https",) if is_https_required else ("http", "https"))
 
 
 def _build_redirect_uri(provider: LoginProviderConfig, web_url: str) -> str:

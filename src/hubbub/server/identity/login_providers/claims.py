@@ -83,9 +83,9 @@ def is_allowed(provider: LoginProviderConfig, user: ProviderUser) -> bool:
     return user.email.rpartition("@")[2] in provider.allowed_email_domains
 
 
-def suggest_username(text: str) -> str:
+def suggest_username(provider_username: str) -> str:
     """Return a valid username that resembles a text, or an empty string. The part after an @ is left out."""
-    name = re.sub(r"[^a-z0-9._]+", "_", text.partition("@")[0].strip().lower())
+    name = re.sub(r"[^a-z0-9._]+", "_", provider_username.partition("@")[0].strip().lower())
     name = re.sub(r"\.{2,}", ".", name)[:USERNAME_MAX].strip("_")
     return name if len(name) >= USERNAME_MIN else ""
 

@@ -39,7 +39,7 @@ def record(
     return row
 
 
-def appeal(call: Call, row: DecisionRow, text: str) -> DecisionRow:
+def appeal(call: Call, row: DecisionRow, appeal_text: str) -> DecisionRow:
     """Store the appeal of the affected account. Raise FORBIDDEN if it cannot appeal, and a form error for an empty text."""
     if row.appeal is not None:
         raise errors.FORBIDDEN(message="You have already appealed against this decision.")
@@ -47,9 +47,9 @@ def appeal(call: Call, row: DecisionRow, text: str) -> DecisionRow:
         raise errors.FORBIDDEN(message="This decision was reversed. You do not need to appeal.")
     if row.ends_ms is not None and row.ends_ms <= call.now_ms:
         raise errors.FORBIDDEN(message="This suspension is over. You do not need to appeal.")
-    if not text.strip():
+    if not appeal_text.strip():
         raise errors.invalid("text", *errors.required())
-    store.set_appeal(call.tx, row.id, text.strip(), call.now_ms)
+    store.set_appeal(call.tx, row.id, appeal_text.strip(), call.now_ms)
     return require_decision(call, row.id)
 
 

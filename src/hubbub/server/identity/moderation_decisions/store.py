@@ -88,8 +88,8 @@ def set_context(tx: Tx, decision_id: int, *, case_id: int, subject: str) -> None
     tx.run("UPDATE moderation_decisions SET case_id = ?, subject = ? WHERE id = ?", case_id, subject, decision_id)
 
 
-def set_appeal(tx: Tx, decision_id: int, text: str, now_ms: int) -> None:
-    tx.run("UPDATE moderation_decisions SET appeal = ?, appealed_ms = ? WHERE id = ?", text, now_ms, decision_id)
+def set_appeal(tx: Tx, decision_id: int, appeal_text: str, now_ms: int) -> None:
+    tx.run("UPDATE moderation_decisions SET appeal = ?, appealed_ms = ? WHERE id = ?", appeal_text, now_ms, decision_id)
 
 
 def set_outcome(

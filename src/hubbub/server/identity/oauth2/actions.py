@@ -233,12 +233,12 @@ def issue_tokens(
         expires_ms=call.now_ms + wire.ACCESS_TOKEN_SECONDS * 1000,
         token_id=family_id,
     )
-    result = wire.TokenResult(access_token=access_token, scope=" ".join(scopes))
+    token_result = wire.TokenResult(access_token=access_token, scope=" ".join(scopes))
     if with_refresh_token:
-        result.refresh_token = new_secret()
+        token_result.refresh_token = new_secret()
         idle_lifetime_ms = wire.REFRESH_IDLE_SECONDS * 1000 if clients.is_public_client(application) else None
         row = RefreshTokenRow(
-            hash=hash_token(result.refresh_token),
+            hash=hash_token(token_result.refresh_token),
             family_id=family_id,
             user_id=user_id,
             application_id=application.id,
@@ -247,7 +247,7 @@ def issue_tokens(
             expires_ms=None if idle_lifetime_ms is None else call.now_ms + idle_lifetime_ms,
         )
         store.insert_refresh_token(call.tx, row)
-    return result
+    return token_result
 
 
 def _revoke_excess_families(call: Call, user_id: int, application_id: int, new_family_id: int) -> None:
@@ -287,7 +287,7 @@ def rotate_refresh_token(
     auth.publish_actor_changed(call.tx, row.user_id)
     listed_scopes = tuple(name for name in scopes if name not in hidden_scopes)
     kept_hidden_scopes = tuple(name for name in hidden_scopes if name in granted_scopes)
-    result = issue_tokens(
+    token_result = issue_tokens(
         call,
         application,
         row.user_id,
@@ -296,8 +296,8 @@ def rotate_refresh_token(
         refresh_scopes=granted_scopes,
         family_id=row.family_id,
     )
-    result.scope = " ".join(listed_scopes)
-    return result
+    token_result.scope = " ".join(listed_scopes)
+    return token_result
 
 
 # Revocation

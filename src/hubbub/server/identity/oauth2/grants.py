@@ -124,11 +124,11 @@ def _exchange_authorization_code(
     if not store.use_code(call.tx, code, family_id):
         return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     scopes = parse_scopes(row.scopes)
-    result = actions.issue_tokens(call, client, row.user_id, scopes, with_refresh_token=True, family_id=family_id)
-    _apply_grant(call, client, row, scopes, result)
+    token_result = actions.issue_tokens(call, client, row.user_id, scopes, with_refresh_token=True, family_id=family_id)
+    _apply_grant(call, client, row, scopes, token_result)
     _link_account(call, client, row.user_id, credential)
-    claims = _id_token_claims(call, client, row.user_id, scopes, row.nonce, result.access_token)
-    return IssuedTokens(result, claims)
+    claims = _id_token_claims(call, client, row.user_id, scopes, row.nonce, token_result.access_token)
+    return IssuedTokens(token_result, claims)
 
 
 def _revoke_replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
@@ -165,7 +165,7 @@ def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, has_secret: bo
 
 
 def _apply_grant(
-    call: Call, client: ApplicationRow, row: CodeRow, scopes: tuple[str, ...], result: wire.TokenResult
+    call: Call, client: ApplicationRow, row: CodeRow, scopes: tuple[str, ...], token_result: wire.TokenResult
 ) -> None:
     """Install the application and create the webhook as the user who granted them.
 
@@ -178,16 +178,16 @@ def _apply_grant(
                 application=client, guild_id=guild_id, scopes=scopes, permissions=row.permissions
             )
             if row.installs:
-                result.guild = _with_wide_permissions(ports.install(granter_call, request))
+                token_result.guild = _with_wide_permissions(ports.install(granter_call, request))
                 actions.signal_authorized(
                     granter_call, client, scopes, ApplicationIntegrationType.GUILD_INSTALL, guild_id
                 )
             else:
                 ports.check_installation(granter_call, request)
                 if guild := ports.find_installed_guild(granter_call, client.id, guild_id):
-                    result.guild = _with_wide_permissions(guild)
+                    token_result.guild = _with_wide_permissions(guild)
         if row.webhook_channel_id is not None:
-            result.webhook = ports.create_webhook(granter_call, client, row.webhook_channel_id)
+            token_result.webhook = ports.create_webhook(granter_call, client, row.webhook_channel_id)
     except ApiError:
         raise invalid_grant("The user can no longer grant this request") from None
 
@@ -212,14 +212,14 @@ def _exchange_refresh_token(
     scope = body.scope if isinstance(body.scope, str) and body.scope.strip() else None
     is_provisional = bool(user.flags & UserFlags.PROVISIONAL_ACCOUNT)
     hidden_scopes = HIDDEN_PROVISIONAL_SCOPES if is_provisional else ()
-    result = actions.rotate_refresh_token(call, client, row, scope, hidden_scopes=hidden_scopes)
-    if result is None:
+    token_result = actions.rotate_refresh_token(call, client, row, scope, hidden_scopes=hidden_scopes)
+    if token_result is None:
         actions.revoke_replayed_refresh_token(call, row)
         return invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     if is_provisional:
         # spec/sdk.md#8.1: this grant is deprecated; clients should send a new credential of the provider instead.
         log.info("Deprecated: a provisional account's token was refreshed", extra={"application": int(client.id)})
-    return IssuedTokens(result)
+    return IssuedTokens(token_result)
 
 
 def _exchange_client_credentials(
@@ -255,9 +255,11 @@ def _exchange_device_code(
     if row.state != "granted" or row.user_id is None:
         return OAuthError(wire.ACCESS_DENIED, wire.ACCESS_DENIED_DESCRIPTION)
     scopes = parse_scopes(row.scopes)
-    result = actions.issue_tokens(call, client, row.user_id, scopes, with_refresh_token=True)
+    token_result = actions.issue_tokens(call, client, row.user_id, scopes, with_refresh_token=True)
     _link_account(call, client, row.user_id, credential)
-    return IssuedTokens(result, _id_token_claims(call, client, row.user_id, scopes, None, result.access_token))
+    return IssuedTokens(
+        token_result, _id_token_claims(call, client, row.user_id, scopes, None, token_result.access_token)
+    )
 
 
 _GrantFunction = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], ExchangeOutcome]

@@ -13,14 +13,14 @@ def require_custom_status(call: Call, requested_status: wire.SetCustomStatus | N
     """Return the custom status to store, or raise form errors. A status without text and emoji is None."""
     if requested_status is None:
         return None
-    text = " ".join((requested_status.text or "").split()) or None
-    if text is None and not requested_status.emoji_name:
+    status_text = " ".join((requested_status.text or "").split()) or None
+    if status_text is None and not requested_status.emoji_name:
         return None
     expires_ms = None if requested_status.expires_at is None else codec.milliseconds(requested_status.expires_at)
     if expires_ms is not None and expires_ms <= call.now_ms:
         raise errors.invalid(("custom_status", "expires_at"), "CUSTOM_STATUS_EXPIRED", "Choose a time in the future.")
     return wire.CustomStatus(
-        text=text,
+        text=status_text,
         emoji_id=requested_status.emoji_id if requested_status.emoji_name else None,
         emoji_name=requested_status.emoji_name or None,
         expires_at=None if expires_ms is None else codec.timestamp(expires_ms),

@@ -67,23 +67,23 @@ def record(
     return entry.id
 
 
-def differences(before: Any, after: Any, keys: Iterable[str] | None = None) -> list[AuditLogChange]:
+def differences(before: Any, after: Any, compared_fields: Iterable[str] | None = None) -> list[AuditLogChange]:
     """Return the changes between two wire models of one type.
 
-    `before` is None if the object was created, `after` is None if it was deleted. `keys` limits the compared fields; None
+    `before` is None if the object was created, `after` is None if it was deleted. `compared_fields` limits the fields; None
     compares all. A missing value equals null."""
     model = after if after is not None else before
     changes = []
-    for key in keys if keys is not None else model.__struct_fields__:
-        old_value, new_value = _comparable_value(before, key), _comparable_value(after, key)
+    for field in compared_fields if compared_fields is not None else model.__struct_fields__:
+        old_value, new_value = _comparable_value(before, field), _comparable_value(after, field)
         if old_value != new_value:
-            changes.append(AuditLogChange(key=key, old_value=old_value, new_value=new_value))
+            changes.append(AuditLogChange(key=field, old_value=old_value, new_value=new_value))
     return changes
 
 
-def _comparable_value(model: Any, key: str) -> Any:
+def _comparable_value(model: Any, field: str) -> Any:
     """Return a field of a wire model as plain JSON values; UNSET if it is missing or null."""
-    value = UNSET if model is None else getattr(model, key, UNSET)
+    value = UNSET if model is None else getattr(model, field, UNSET)
     if value is None:
         return UNSET
     return msgspec.to_builtins(value, enc_hook=codec.encode_hook) if isinstance(value, list | msgspec.Struct) else value

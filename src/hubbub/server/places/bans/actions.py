@@ -20,21 +20,23 @@ _BAN_EVENT_PERMISSIONS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
 """Permissions to receive GUILD_BAN_ADD and GUILD_BAN_REMOVE; one of them is enough (spec/gateway.md#5.1)."""
 
 
-def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_message_seconds: int) -> None:
+def ban(call: Call, guild_id: GuildId, target_users: Sequence[UserRow], delete_message_seconds: int) -> None:
     """Ban users and remove the members among them. The caller must have checked that the users are not banned yet.
 
     The messages that the users sent in the last `delete_message_seconds` seconds are deleted; 0 deletes none."""
-    store.insert_many(call.tx, [BanRow(guild_id, target.id, call.reason, call.now_ms) for target in targets])
-    for target in targets:
-        audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_ADD, target_id=target.id)
+    store.insert_many(
+        call.tx, [BanRow(guild_id, target_user.id, call.reason, call.now_ms) for target_user in target_users]
+    )
+    for target_user in target_users:
+        audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_ADD, target_id=target_user.id)
         call.tx.emit(
             wire.GUILD_BAN_ADD,
-            wire.GuildBan(guild_id=guild_id, user=users.user_view(target)),
-            GuildAudience(guild_id, permission=_BAN_EVENT_PERMISSIONS, excluded_user_id=target.id),
+            wire.GuildBan(guild_id=guild_id, user=users.user_view(target_user)),
+            GuildAudience(guild_id, permission=_BAN_EVENT_PERMISSIONS, excluded_user_id=target_user.id),
         )
-    members.membership.remove_many(call, guild_id, [target.id for target in targets])
-    for target in targets:
-        notify_user_banned(call, guild_id, target.id, delete_message_seconds)
+    members.membership.remove_many(call, guild_id, [target_user.id for target_user in target_users])
+    for target_user in target_users:
+        notify_user_banned(call, guild_id, target_user.id, delete_message_seconds)
 
 
 def notify_user_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
@@ -42,13 +44,13 @@ def notify_user_banned(call: Call, guild_id: GuildId, user_id: int, delete_messa
     call.notify(UserBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
 
 
-def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
+def unban(call: Call, guild_id: GuildId, target_user: UserRow) -> None:
     """Remove the ban of a user, with an audit log entry and an event."""
-    store.delete(call.tx, guild_id, target.id)
-    audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=target.id)
+    store.delete(call.tx, guild_id, target_user.id)
+    audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=target_user.id)
     call.tx.emit(
         wire.GUILD_BAN_REMOVE,
-        wire.GuildBan(guild_id=guild_id, user=users.user_view(target)),
+        wire.GuildBan(guild_id=guild_id, user=users.user_view(target_user)),
         GuildAudience(guild_id, permission=_BAN_EVENT_PERMISSIONS),
     )
 

@@ -36,10 +36,10 @@ def list_guild_bans(call: Call, guild_id: GuildId, query: wire.ListGuildBans) ->
 def get_guild_ban(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Ban:
     """Get a guild ban."""
     row = store.find(call.tx, guild_id, user_id)
-    target = users.find(call.tx, user_id)
-    if row is None or target is None:
+    target_user = users.find(call.tx, user_id)
+    if row is None or target_user is None:
         raise errors.UNKNOWN_BAN()
-    return wire.Ban(user=users.user_view(target), reason=row.reason)
+    return wire.Ban(user=users.user_view(target_user), reason=row.reason)
 
 
 @handles(wire.BAN_USER_FROM_GUILD)
@@ -47,14 +47,14 @@ def ban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     """Ban a user from a guild.
 
     The user need not be a member. If the user is already banned, only their recent messages are deleted."""
-    target = users.find(call.tx, user_id)
-    if target is None:
+    target_user = users.find(call.tx, user_id)
+    if target_user is None:
         raise errors.UNKNOWN_USER()
     if not rules.filter_bannable(call.tx, access.get_guild_standing(call, guild_id), (user_id,)):
         raise errors.MISSING_PERMISSIONS()
     delete_message_seconds = body.delete_message_seconds or (body.delete_message_days or 0) * DAY_SECONDS
     if store.find(call.tx, guild_id, user_id) is None:
-        actions.ban(call, guild_id, [target], delete_message_seconds)
+        actions.ban(call, guild_id, [target_user], delete_message_seconds)
     else:
         actions.notify_user_banned(call, guild_id, user_id, delete_message_seconds)
 
@@ -62,10 +62,10 @@ def ban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId, body: wi
 @handles(wire.UNBAN_USER_FROM_GUILD)
 def unban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId) -> None:
     """Remove a guild ban."""
-    target = users.find(call.tx, user_id)
-    if target is None or store.find(call.tx, guild_id, user_id) is None:
+    target_user = users.find(call.tx, user_id)
+    if target_user is None or store.find(call.tx, guild_id, user_id) is None:
         raise errors.UNKNOWN_BAN()
-    actions.unban(call, guild_id, target)
+    actions.unban(call, guild_id, target_user)
 
 
 @handles(wire.BULK_BAN_USERS_FROM_GUILD)

@@ -364,12 +364,12 @@ def increment_message_counts(tx: Tx, thread_id: int) -> None:
     )
 
 
-def subtract_message_count(tx: Tx, thread_id: int, count: int) -> None:
-    """Subtract `count` from the message count of a thread, to at least 0. `total_message_sent` stays unchanged."""
+def subtract_message_count(tx: Tx, thread_id: int, deleted_count: int) -> None:
+    """Subtract `deleted_count` from the message count of a thread, to at least 0. `total_message_sent` stays unchanged."""
     tx.run(
         "UPDATE channels SET message_count = CASE WHEN message_count > ? THEN message_count - ? ELSE 0 END WHERE id = ?",
-        count,
-        count,
+        deleted_count,
+        deleted_count,
         thread_id,
     )
 

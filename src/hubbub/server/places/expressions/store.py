@@ -89,9 +89,9 @@ class Table(Generic[RowT]):
     def find(self, tx: Tx, expression_id: int) -> RowT | None:
         return tx.find(self._row_type, f"SELECT {self._columns} FROM {self._table_name} WHERE id = ?", expression_id)
 
-    def find_many(self, tx: Tx, ids: Iterable[int]) -> dict[int, RowT]:
-        """Return the existing expressions among `ids`, by ID."""
-        distinct_ids = list(dict.fromkeys(ids))
+    def find_many(self, tx: Tx, expression_ids: Iterable[int]) -> dict[int, RowT]:
+        """Return the existing expressions among `expression_ids`, by ID."""
+        distinct_ids = list(dict.fromkeys(expression_ids))
         if not distinct_ids:
             return {}
         sql = f"SELECT {self._columns} FROM {self._table_name} WHERE id IN ({placeholders(distinct_ids)})"

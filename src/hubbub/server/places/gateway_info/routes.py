@@ -15,9 +15,9 @@ GUILDS_PER_SHARD = 1000
 
 def build_gateway_url(config: Config) -> str:
     """Return the WebSocket URL of the gateway without a query; clients add their own query."""
-    parts = urlsplit(config.public_url or f"http://{config.host}:{config.port}")
-    scheme = "wss" if parts.scheme == "https" else "ws"
-    return f"{scheme}://{parts.netloc}{parts.path.rstrip('/')}/gateway"
+    url_parts = urlsplit(config.public_url or f"http://{config.host}:{config.port}")
+    scheme = "wss" if url_parts.scheme == "https" else "ws"
+    return f"{scheme}://{url_parts.netloc}{url_parts.path.rstrip('/')}/gateway"
 
 
 @handles(wire.GET_GATEWAY)

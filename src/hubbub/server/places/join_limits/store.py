@@ -24,14 +24,18 @@ def delete_before(tx: Tx, guild_id: int, before_ms: int) -> None:
 
 def count_guild_joins(tx: Tx, guild_id: int, since_ms: int) -> int:
     """Return the number of joins of a guild since `since_ms` (Unix milliseconds)."""
-    count: int = tx.value("SELECT COUNT(*) FROM recent_joins WHERE guild_id = ? AND joined_ms >= ?", guild_id, since_ms)
-    return count
+    join_count: int = tx.value(
+        "SELECT COUNT(*) FROM recent_joins WHERE guild_id = ? AND joined_ms >= ?", guild_id, since_ms
+    )
+    return join_count
 
 
 def count_user_joins(tx: Tx, user_id: int, since_ms: int) -> int:
     """Return the number of joins of a user in all guilds since `since_ms` (Unix milliseconds)."""
-    count: int = tx.value("SELECT COUNT(*) FROM recent_joins WHERE user_id = ? AND joined_ms >= ?", user_id, since_ms)
-    return count
+    join_count: int = tx.value(
+        "SELECT COUNT(*) FROM recent_joins WHERE user_id = ? AND joined_ms >= ?", user_id, since_ms
+    )
+    return join_count
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:

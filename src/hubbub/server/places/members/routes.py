@@ -29,9 +29,9 @@ def _require_standing(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAc
     return standing
 
 
-def _clean_nick(text: str | None) -> str | None:
+def _clean_nick(nick: str | None) -> str | None:
     """Return the normalized nickname, or None if nothing remains."""
-    return users.names.clean_name(text or "") or None
+    return users.names.clean_name(nick or "") or None
 
 
 @handles(wire.GET_MY_GUILD_MEMBER)

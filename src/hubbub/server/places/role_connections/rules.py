@@ -114,10 +114,10 @@ def _value_error(metadata_type: int, value: str) -> tuple[str, str] | None:
     return None if value.lower() in _BOOLEAN_VALUES else errors.not_boolean()
 
 
-def _parse_time_ms(text: str) -> int | None:
+def _parse_time_ms(time_text: str) -> int | None:
     """Return an ISO 8601 time as Unix milliseconds, or None if it is invalid. A time without a zone is UTC."""
     try:
-        parsed_time = datetime.fromisoformat(text)
+        parsed_time = datetime.fromisoformat(time_text)
     except ValueError:
         return None
     return int((parsed_time if parsed_time.tzinfo else parsed_time.replace(tzinfo=UTC)).timestamp() * 1000)

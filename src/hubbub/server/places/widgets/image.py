@@ -54,33 +54,33 @@ def draw_widget(name: str, online_count: int, style: WidgetStyle) -> bytes:
     """Return a guild's widget as a PNG image, with the number of online members `online_count`."""
     layout = _LAYOUTS_BY_STYLE[style]
     canvas = [bytearray(layout.width) for _ in range(layout.height)]
-    margin = 6
+    margin_pixels = 6
     if layout.name_scale:
-        _draw_text(canvas, name, margin, layout.height // 4 - layout.name_scale * 2, layout.name_scale)
+        _draw_text(canvas, name, margin_pixels, layout.height // 4 - layout.name_scale * 2, layout.name_scale)
     count_top = (
         (layout.height - _LETTER_HEIGHT * layout.count_scale) // 2 if not layout.name_scale else layout.height * 5 // 8
     )
     indicator_size = 3 * layout.count_scale
     indicator_top = count_top + 2 * layout.count_scale
     for y in range(indicator_top, indicator_top + indicator_size):
-        canvas[y][margin : margin + indicator_size] = bytes([_INDICATOR_INDEX]) * indicator_size
-    _draw_text(canvas, f"{online_count} online", margin + indicator_size + 4, count_top, layout.count_scale)
+        canvas[y][margin_pixels : margin_pixels + indicator_size] = bytes([_INDICATOR_INDEX]) * indicator_size
+    _draw_text(canvas, f"{online_count} online", margin_pixels + indicator_size + 4, count_top, layout.count_scale)
     text_color = 0x000000 if layout.background == 0xFFFFFF else 0xFFFFFF
     return _encode_png(canvas, (layout.background, text_color, _INDICATOR_COLOR))
 
 
-def _draw_text(canvas: list[bytearray], text: str, left: int, top: int, scale: int) -> None:
-    """Draw a text on the canvas, as far as it fits; `left` and `top` are in pixels."""
+def _draw_text(canvas: list[bytearray], text: str, left_pixels: int, top_pixels: int, scale: int) -> None:
+    """Draw a text on the canvas, as far as it fits."""
     for letter in text.upper():
-        if left + _LETTER_WIDTH * scale > len(canvas[0]):
+        if left_pixels + _LETTER_WIDTH * scale > len(canvas[0]):
             return
         for row_index, row_digit in enumerate(_FONT.get(letter, _UNKNOWN_LETTER)):
             for column in range(_LETTER_WIDTH):
                 if int(row_digit, 32) >> (_LETTER_WIDTH - 1 - column) & 1:
-                    for y in range(top + row_index * scale, top + (row_index + 1) * scale):
-                        x = left + column * scale
+                    for y in range(top_pixels + row_index * scale, top_pixels + (row_index + 1) * scale):
+                        x = left_pixels + column * scale
                         canvas[y][x : x + scale] = bytes([_TEXT_INDEX]) * scale
-        left += _LETTER_SPACING * scale
+        left_pixels += _LETTER_SPACING * scale
 
 
 def _encode_png(canvas: list[bytearray], palette: tuple[int, ...]) -> bytes:

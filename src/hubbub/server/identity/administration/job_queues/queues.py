@@ -34,10 +34,10 @@ def list_jobs(call: Call, query: wire.ListJobs) -> list[wire.AdministeredJob]:
 
 def retry_failed(call: Call, kind: str, *, reason: str | None = None) -> int:
     """Retry the jobs of a kind that failed permanently, and return their number."""
-    count = jobs.retry_failed(call.tx, kind=kind)
-    if count:
-        audit.log_action(call, "queue.retry", "queue", target_name=kind, detail=f"{count} jobs", reason=reason)
-    return count
+    retried_count = jobs.retry_failed(call.tx, kind=kind)
+    if retried_count:
+        audit.log_action(call, "queue.retry", "queue", target_name=kind, detail=f"{retried_count} jobs", reason=reason)
+    return retried_count
 
 
 def retry(call: Call, job_id: int, *, reason: str | None = None) -> bool:

@@ -66,9 +66,15 @@ def unsuspend(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
 
 def end_sessions(call: Call, user: UserRow, *, reason: str | None = None) -> int:
     """Revoke every login session of a user and return their number."""
-    count = accounts.management.sign_out(call, user.id)
-    _log_action(call, "user.end_sessions", user, detail=f"{count} session{'' if count == 1 else 's'}", reason=reason)
-    return count
+    session_count = accounts.management.sign_out(call, user.id)
+    _log_action(
+        call,
+        "user.end_sessions",
+        user,
+        detail=f"{session_count} session{'' if session_count == 1 else 's'}",
+        reason=reason,
+    )
+    return session_count
 
 
 # Deletion

@@ -34,16 +34,16 @@ def is_valid_redirect(uri: str) -> bool:
     if _URI_PATTERN.fullmatch(uri) is None or "\\" in uri or "#" in uri:
         return False
     try:
-        parts = urlsplit(uri)
-        host = parts.hostname
-        _ = parts.port  # Raises ValueError for an invalid port.
+        url_parts = urlsplit(uri)
+        host = url_parts.hostname
+        _ = url_parts.port  # Raises ValueError for an invalid port.
     except ValueError:
         return False
-    if parts.scheme in ("http", "https"):
-        return bool(host) and parts.username is None and parts.password is None
-    if parts.scheme in _FORBIDDEN_SCHEMES or _CUSTOM_SCHEME_PATTERN.fullmatch(parts.scheme) is None:
+    if url_parts.scheme in ("http", "https"):
+        return bool(host) and url_parts.username is None and url_parts.password is None
+    if url_parts.scheme in _FORBIDDEN_SCHEMES or _CUSTOM_SCHEME_PATTERN.fullmatch(url_parts.scheme) is None:
         return False
-    return uri == f"{parts.scheme}:{REDIRECT_CALLBACK_PATH}"
+    return uri == f"{url_parts.scheme}:{REDIRECT_CALLBACK_PATH}"
 
 
 def require_redirects(uris: list[str], application_id: int) -> list[str]:

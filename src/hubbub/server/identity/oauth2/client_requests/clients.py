@@ -67,7 +67,7 @@ def _read_credentials(call: Call, client_id: str | UnsetType, client_secret: str
         credentials = base64.b64decode(encoded_credentials.strip(), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         raise invalid_client() from None
-    basic_id, _, basic_secret = (unquote_plus(part) for part in credentials.partition(":"))
+    basic_id, _, basic_secret = (unquote_plus(quoted_part) for quoted_part in credentials.partition(":"))
     if isinstance(client_secret, str) and client_secret:
         raise invalid_request("The client must use only one authentication method")
     if isinstance(client_id, str) and client_id != basic_id:

@@ -39,20 +39,20 @@ def is_allowed_redirect(registered_uris: Sequence[str], application_id: int, uri
 
 def _split_without_port(uri: str) -> tuple[str, str, str, str] | None:
     """Return the parts of a loopback URI without its port, or None for other URIs."""
-    parts = urlsplit(uri)
-    if parts.scheme != "http" or parts.hostname not in LOOPBACK_HOSTS or "@" in parts.netloc:
+    uri_parts = urlsplit(uri)
+    if uri_parts.scheme != "http" or uri_parts.hostname not in LOOPBACK_HOSTS or "@" in uri_parts.netloc:
         return None
-    return parts.scheme, _PORT_SUFFIX.sub("", parts.netloc), parts.path, parts.query
+    return uri_parts.scheme, _PORT_SUFFIX.sub("", uri_parts.netloc), uri_parts.path, uri_parts.query
 
 
 def with_query(uri: str, fields: dict[str, str]) -> str:
     """Return the redirect URI with additional query fields."""
-    parts = urlsplit(uri)
-    query = "&".join(part for part in (parts.query, urlencode(fields)) if part)
-    if parts.scheme not in ("http", "https"):
+    uri_parts = urlsplit(uri)
+    query = "&".join(query_part for query_part in (uri_parts.query, urlencode(fields)) if query_part)
+    if uri_parts.scheme not in ("http", "https"):
         # urlunsplit would write `S:///authorize/callback` for some schemes, but clients expect a single slash.
-        return f"{parts.scheme}:{parts.path}?{query}"
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+        return f"{uri_parts.scheme}:{uri_parts.path}?{query}"
+    return urlunsplit((uri_parts.scheme, uri_parts.netloc, uri_parts.path, query, ""))
 
 
 def with_fragment(uri: str, fields: dict[str, str]) -> str:

@@ -72,10 +72,10 @@ def detect_format(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatT
     raise errors.FILE_TYPE_INVALID()
 
 
-def clean_description(text: str | None | UnsetType, form: errors.FormErrors) -> str | None:
+def clean_description(description: str | None | UnsetType, form: errors.FormErrors) -> str | None:
     """Return the description to store, or None; add a form error if it is too short."""
-    if not text:
+    if not description:
         return None
-    if len(text) < wire.STICKER_DESCRIPTION_MIN:
+    if len(description) < wire.STICKER_DESCRIPTION_MIN:
         form.add("description", *errors.bad_length(wire.STICKER_DESCRIPTION_MIN, wire.STICKER_DESCRIPTION_MAX))
-    return text
+    return description
