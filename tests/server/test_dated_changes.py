@@ -17,7 +17,7 @@ from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.places import channels
 from hubbub.server.transports.gateway.limits import LARGE_GUILD_MEMBERS, MemberRequests
 from tests.media import data_uri, png
-from tests.server.places.expressions import OGG, upload_sticker
+from tests.server.places.expressions import OGG_DATA_URI, upload_sticker
 from tests.world import Actor, ApiResponse, Guild, World
 
 
@@ -215,7 +215,7 @@ async def create_expression(actor: Actor, guild: Guild, kind: str) -> ApiRespons
     """Add an emoji, sticker or sound to a guild."""
     if kind == "stickers":
         return await upload_sticker(actor, guild)
-    body = {"name": "fresh", "image": data_uri(png())} if kind == "emojis" else {"name": "fresh", "sound": OGG}
+    body = {"name": "fresh", "image": data_uri(png())} if kind == "emojis" else {"name": "fresh", "sound": OGG_DATA_URI}
     return await actor.post(f"/guilds/{guild.id}/{kind}", json=body)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.protocol.enums import AutoModerationEventType, AutoModerationTriggerType, ChannelType, CommandPermissionType
 from tests import media
-from tests.server.places.expressions import OGG, upload_sticker
+from tests.server.places.expressions import OGG_DATA_URI, upload_sticker
 from tests.server.places.invites import create_invite
 from tests.server.places.scheduled_events import create_event, external_event
 from tests.web.chat import ChatPlatform, general_path
@@ -142,7 +142,7 @@ async def test_expressions_apps_invites_and_events_are_accessible(
     emoji = {"name": "a_rather_long_name_of_an_emoji", "image": media.data_uri(media.png())}
     (await nora.post(f"/guilds/{guild.id}/emojis", json=emoji)).ok()
     (await upload_sticker(nora, guild)).ok()
-    (await nora.post(f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG})).ok()
+    (await nora.post(f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG_DATA_URI})).ok()
     (await nora.post(f"/channels/{guild.general}/webhooks", json={"name": "Builds"})).ok()
     bot = await platform.world.bot(guild, name="crier")
     path = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"

@@ -151,14 +151,14 @@ async def test_a_link_works_once_and_for_24_hours(mail_world: World) -> None:
 async def test_a_registration_does_not_reveal_that_an_address_has_an_account(mail_world: World) -> None:
     await register_confirmed(mail_world)
 
-    other = await register_with_email(mail_world, "eve")
+    other_actor = await register_with_email(mail_world, "eve")
 
-    assert (await other.get("/users/@me")).ok()["email"] == MARY_EMAIL
+    assert (await other_actor.get("/users/@me")).ok()["email"] == MARY_EMAIL
     mail = await read_newest_mail(mail_world, MARY_EMAIL, "already have an account")
     assert "eve" not in mail.text
     assert "token=" not in mail.text
     # The confirmed account keeps the address.
-    assert (await log_in(mail_world, MARY_EMAIL)).ok()["user_id"] != str(other.id)
+    assert (await log_in(mail_world, MARY_EMAIL)).ok()["user_id"] != str(other_actor.id)
 
 
 async def test_only_one_of_two_accounts_can_confirm_an_address(mail_world: World) -> None:

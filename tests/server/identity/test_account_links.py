@@ -444,15 +444,15 @@ async def test_the_games_of_a_family_share_their_players(world: World) -> None:
 
 async def test_a_child_token_request_fails_with_the_specific_error(world: World) -> None:
     parent, child, _ = await create_family(world)
-    alice, outsider = await world.user(), await create_social_game(world)
+    alice, outsider_game = await world.user(), await create_social_game(world)
     token = (await parent.request_tokens(alice, "sdk.social_layer"))["access_token"]
     game_token = (await request_child_token(parent, token, child)).ok()["access_token"]
 
     (await request_child_token(parent, "nonsense", child)).rejected(403, 50025)
     (await request_child_token(parent, game_token, child)).rejected(403, 50025)
-    outsider_token = (await outsider.request_tokens(alice, "sdk.social_layer"))["access_token"]
+    outsider_token = (await outsider_game.request_tokens(alice, "sdk.social_layer"))["access_token"]
     (await request_child_token(parent, outsider_token, child)).rejected(403, 50025)
-    (await request_child_token(parent, token, outsider)).rejected(404, 10002)
+    (await request_child_token(parent, token, outsider_game)).rejected(404, 10002)
     (await request_child_token(parent, token, parent)).rejected(404, 10002)
     (await request_child_token(parent, token, child, parent_client_secret="wrong")).rejected(401, 530007)
     (await request_child_token(parent, token, child, parent_client_secret=None)).rejected(401, 530007)
@@ -633,8 +633,8 @@ def test_the_admin_command_bans_users_and_links_publishers(tmp_path: Any, capsys
     outputs = [run_admin("create-application", name, "--owner", "alice")[1] for name in ("Publisher", "Game")]
     parent_id, child_id = (text.partition("id: ")[2].split()[0] for text in outputs)
 
-    code, output = run_admin("link-publisher", child_id, parent_id)
-    assert (code, "cannot be undone" in output) == (1, True)
+    code, command_output = run_admin("link-publisher", child_id, parent_id)
+    assert (code, "cannot be undone" in command_output) == (1, True)
     assert run_admin("link-publisher", child_id, parent_id, "--yes")[0] == 0
     assert run_admin("link-publisher", child_id, parent_id, "--yes") == (
         1,

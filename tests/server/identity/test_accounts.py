@@ -5,12 +5,12 @@ import pytest
 from hubbub.protocol.enums import CloseCode
 from tests.world import Actor, World
 
-REGISTRATION = {"username": "Alice", "password": "correct horse", "email": "Alice@example.org"}
+REGISTRATION_BODY = {"username": "Alice", "password": "correct horse", "email": "Alice@example.org"}
 
 
 async def register(world: World, **fields: object) -> Actor:
     """Register a user over the API."""
-    login_session = (await world.request("POST", "/auth/register", json=REGISTRATION | fields)).ok()
+    login_session = (await world.request("POST", "/auth/register", json=REGISTRATION_BODY | fields)).ok()
     return Actor(world, int(login_session["user_id"]), login_session["token"], "alice")
 
 
@@ -32,7 +32,7 @@ async def test_a_user_logs_in_by_username_or_email(world: World, login: str) -> 
     alice = await register(world)
 
     login_session = (
-        await world.request("POST", "/auth/login", json={"login": login, "password": REGISTRATION["password"]})
+        await world.request("POST", "/auth/login", json={"login": login, "password": REGISTRATION_BODY["password"]})
     ).ok()
 
     assert login_session["user_id"] == str(alice.id)
@@ -52,7 +52,7 @@ async def test_a_wrong_password_and_an_unknown_username_fail_alike(world: World)
 async def test_usernames_and_emails_are_unique(world: World) -> None:
     await register(world)
 
-    response = await world.request("POST", "/auth/register", json=REGISTRATION)
+    response = await world.request("POST", "/auth/register", json=REGISTRATION_BODY)
 
     assert response.errors("username") == ["USERNAME_ALREADY_TAKEN"]
     assert response.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
@@ -86,4 +86,4 @@ async def test_tokens_and_passwords_are_not_stored_in_plain_text(world: World) -
     for row in rows:
         for value in row:
             assert alice.token.encode() not in bytes(str(value), "utf-8")
-            assert REGISTRATION["password"] not in str(value)
+            assert REGISTRATION_BODY["password"] not in str(value)

@@ -15,7 +15,7 @@ OWNER, MODERATOR, AUDITOR = OperatorRole.OWNER, OperatorRole.MODERATOR, Operator
 async def list_actions(operator: Actor, **query: Any) -> list[tuple[str, str]]:
     """Return the action and the target's name of the audit log entries, newest first."""
     audit_entries = (await operator.get("/admin/audit-log", params=query)).ok()
-    return [(entry["action"], entry["target_name"]) for entry in audit_entries]
+    return [(audit_entry["action"], audit_entry["target_name"]) for audit_entry in audit_entries]
 
 
 async def test_an_owner_grants_changes_and_removes_roles(world: World) -> None:
@@ -40,14 +40,14 @@ async def test_an_owner_grants_changes_and_removes_roles(world: World) -> None:
     assert len((await ann.get("/admin/operators")).ok()) == 1
     (await ann.post(f"/admin/operators/{ben.id}/remove")).rejected(404, 10013)
     audit_entries = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
-    assert [(entry["action"], entry["detail"], entry["reason"]) for entry in audit_entries] == [
+    assert [(audit_entry["action"], audit_entry["detail"], audit_entry["reason"]) for audit_entry in audit_entries] == [
         ("operator.remove", "with the role moderator", "Left"),
         ("operator.set", "from auditor to moderator", None),
         ("operator.set", "to auditor", "Helps with audits"),
     ]
-    assert {entry["operator_name"] for entry in audit_entries} == {"ann"}
-    [first] = (await ann.get("/admin/audit-log", params={"target_id": str(ann.id)})).ok()
-    assert (first["operator_id"], first["operator_name"]) == (None, None)
+    assert {audit_entry["operator_name"] for audit_entry in audit_entries} == {"ann"}
+    [first_entry] = (await ann.get("/admin/audit-log", params={"target_id": str(ann.id)})).ok()
+    assert (first_entry["operator_id"], first_entry["operator_name"]) == (None, None)
 
 
 async def test_administration_requires_the_role_of_an_operator(world: World) -> None:
@@ -104,7 +104,7 @@ async def test_the_audit_log_has_pages_and_filters(world: World) -> None:
         (await ann.post(f"/admin/users/{user.id}/suspend", json={"reason": "Spam"})).ok()
 
     first_page = (await ann.get("/admin/audit-log", params={"limit": "2", "operator_id": str(ann.id)})).ok()
-    assert [entry["target_name"] for entry in first_page] == ["user2", "user1"]
+    assert [audit_entry["target_name"] for audit_entry in first_page] == ["user2", "user1"]
     assert await list_actions(ann, before=first_page[-1]["id"], operator_id=str(ann.id)) == [("user.suspend", "user0")]
     assert await list_actions(ann, target_id=str(users[1].id)) == [("user.suspend", "user1")]
     assert (await ann.get("/admin/audit-log", params={"limit": "101"})).errors("limit") == ["NUMBER_TYPE_MAX"]

@@ -19,7 +19,7 @@ async def create_jobs(world: World, *states: tuple[str, int], kind: str = "test.
     The jobs are ready in one minute, so that no worker runs them during the test."""
 
     def create(call: Call) -> list[int]:
-        ids = []
+        job_ids = []
         for state, attempts in states:
             job_id = call.tx.enqueue(kind, {"secret": "payload"}, due_ms=call.now_ms - 1000)
             call.tx.run(
@@ -30,11 +30,11 @@ async def create_jobs(world: World, *states: tuple[str, int], kind: str = "test.
                 "TimeoutError: no response" if attempts else None,
                 job_id,
             )
-            ids.append(job_id)
-        return ids
+            job_ids.append(job_id)
+        return job_ids
 
-    ids: list[int] = await world.write(create)
-    return ids
+    job_ids: list[int] = await world.write(create)
+    return job_ids
 
 
 async def find_job(world: World, job_id: int) -> Any | None:
@@ -87,7 +87,9 @@ async def test_a_moderator_retries_and_discards_jobs(world: World) -> None:
     for path in (f"{waiting_id}/retry", f"{retrying}/discard", f"{discarded_id}/discard", "999999/retry"):
         (await ann.post(f"/admin/jobs/{path}")).rejected(404, 0)
     audit_entries = (await ann.get("/admin/audit-log", params={"operator_id": str(ann.id)})).ok()
-    assert [(entry["action"], entry["target_name"], entry["reason"]) for entry in audit_entries] == [
+    assert [
+        (audit_entry["action"], audit_entry["target_name"], audit_entry["reason"]) for audit_entry in audit_entries
+    ] == [
         ("job.discard", "test.deliver", None),
         ("job.retry", "test.deliver", "The server is back"),
         ("job.retry", "test.deliver", None),

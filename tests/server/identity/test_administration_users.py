@@ -196,7 +196,7 @@ async def test_a_deleted_account_is_removed_with_its_messages_after_the_grace_pe
     (await ann.get(f"/admin/users/{ben.id}")).rejected(404, 10013)
     assert await search_users(ann, state="deleting") == []
     audit_entries = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
-    assert [entry["action"] for entry in audit_entries] == ["user.deleted", "user.delete"]
+    assert [audit_entry["action"] for audit_entry in audit_entries] == ["user.deleted", "user.delete"]
 
 
 @pytest.mark.parametrize("ends_at", [None, "2026-11-20T00:00:00Z"])

@@ -74,7 +74,7 @@ async def test_an_operator_ends_an_announcement(world: World) -> None:
     assert await list_shown_texts(ann) == []
     (await ann.post("/admin/announcements/1/end")).rejected(404, 0)
     audit_entries = (await ann.get("/admin/audit-log", params={"target_id": announcement["id"]})).ok()
-    assert [(entry["action"], entry["reason"]) for entry in audit_entries] == [
+    assert [(audit_entry["action"], audit_entry["reason"]) for audit_entry in audit_entries] == [
         ("announcement.end", "Done"),
         ("announcement.create", None),
     ]

@@ -17,7 +17,7 @@ async def search_applications(operator: Actor, **query: Any) -> list[str]:
     return [application["name"] for application in found_applications]
 
 
-async def act(operator: Actor, bot: Actor, action: str, **body: Any) -> Any:
+async def act_on_application(operator: Actor, bot: Actor, action: str, **body: Any) -> Any:
     """Perform an action on the application of a bot."""
     return (await operator.post(f"/admin/applications/{bot.application_id}/{action}", json=body)).ok()
 
@@ -67,7 +67,7 @@ async def test_the_tokens_of_a_disabled_application_are_refused(world: World) ->
     session = await bot.connect()
     (await game.get("/users/@me")).ok()
 
-    disabled_application = await act(ann, bot, "disable", reason="Spam")
+    disabled_application = await act_on_application(ann, bot, "disable", reason="Spam")
 
     assert disabled_application["disabled"]["reason"] == "Spam"
     assert await session.wait_closed() == 4004
@@ -78,12 +78,12 @@ async def test_the_tokens_of_a_disabled_application_are_refused(world: World) ->
     assert (await user.get("/oauth2/authorize", params=query)).status == 400
     assert await search_applications(ann, disabled="true") == [bot.name]
 
-    assert (await act(ann, bot, "enable"))["disabled"] is None
+    assert (await act_on_application(ann, bot, "enable"))["disabled"] is None
     (await bot.get("/users/@me")).ok()
     (await game.get("/users/@me")).ok()
     await bot.connect()
     audit_entries = (await ann.get("/admin/audit-log", params={"target_id": str(bot.application_id)})).ok()
-    assert [(entry["action"], entry["reason"]) for entry in audit_entries] == [
+    assert [(audit_entry["action"], audit_entry["reason"]) for audit_entry in audit_entries] == [
         ("application.enable", None),
         ("application.disable", "Spam"),
     ]
@@ -97,7 +97,7 @@ async def test_a_disabled_application_receives_no_interactions(world: World) -> 
     command = (await bot.post(path, json={"name": "greet", "description": "Says hello"})).ok()
     index_path = f"/channels/{guild.general}/application-command-index"
     assert (await guild.owner.get(index_path)).ok()["application_commands"]
-    await act(ann, bot, "disable", reason="Spam")
+    await act_on_application(ann, bot, "disable", reason="Spam")
 
     interaction = {
         "type": 2,

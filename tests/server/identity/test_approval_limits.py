@@ -50,7 +50,9 @@ async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_
     if is_enforced:
         assert (response.json["retry_after"], response.json["global"]) == (7200.0, False)
         assert (response.headers["X-RateLimit-Scope"], response.headers["Retry-After"]) == ("shared", "7200")
-    (limit_report,) = [hit for hit in capped_world.app.rate_limits.report() if hit.scope == "approval"]
+    (limit_report,) = [
+        exceeded_limit for exceeded_limit in capped_world.app.rate_limits.report() if exceeded_limit.scope == "approval"
+    ]
     assert (limit_report.name, limit_report.caller, limit_report.refused) == (
         "edit_lobby_channel_link",
         str(game.id),

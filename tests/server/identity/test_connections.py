@@ -184,12 +184,12 @@ async def test_members_with_the_tag_receive_its_changes(world: World) -> None:
     assert (profile["tag"], profile["badge"]) == ("NEW", None)
     primary_guild = (await session.next("USER_UPDATE"))["primary_guild"]
     assert (primary_guild["tag"], primary_guild["badge"], primary_guild["identity_enabled"]) == ("NEW", None, True)
-    entries = (
+    audit_entries = (
         await guild.owner.get(
             f"/guilds/{guild.id}/audit-logs", params={"action_type": int(AuditLogAction.GUILD_PROFILE_UPDATE)}
         )
     ).ok()
-    assert {"key": "tag", "old_value": "HUBB", "new_value": "NEW"} in entries["audit_log_entries"][0]["changes"]
+    assert {"key": "tag", "old_value": "HUBB", "new_value": "NEW"} in audit_entries["audit_log_entries"][0]["changes"]
 
     (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": None})).ok()
     assert (await session.next("USER_UPDATE"))["primary_guild"]["identity_enabled"] is None

@@ -21,14 +21,14 @@ async def switch_on(operator: Actor, feature: str) -> None:
     (await operator.request("PUT", f"/admin/features/{feature}", json={"enabled": True})).ok()
 
 
-async def upload(user: Actor, channel_id: int) -> ApiResponse:
+async def send_file_message(user: Actor, channel_id: int) -> ApiResponse:
     """Send a message with a file."""
     form = aiohttp.FormData()
     form.add_field("files[0]", b"hello", filename="a.txt", content_type="text/plain")
     return await user.post(f"/channels/{channel_id}/messages", data=form)
 
 
-def assert_off(response: ApiResponse, message: str) -> None:
+def assert_feature_disabled(response: ApiResponse, message: str) -> None:
     """Assert that a request was rejected because its feature is disabled."""
     assert response.rejected(400, 40006)["message"] == message
 
@@ -39,14 +39,16 @@ async def test_registration_is_switched_off_and_on(world: World) -> None:
 
     await switch_off(ann, "registration", message="Come back on Monday.", reason="Spam")
     response = await world.request("POST", "/auth/register", json=body)
-    assert_off(response, "Registration is switched off on this server. Come back on Monday.")
+    assert_feature_disabled(response, "Registration is switched off on this server. Come back on Monday.")
     page = await Browser(world).open("/register")
     assert "Come back on Monday." in page.text
 
     await switch_on(ann, "registration")
     (await world.request("POST", "/auth/register", json=body)).ok()
     audit_entries = (await ann.get("/admin/audit-log")).ok()
-    assert [(entry["action"], entry["target_name"], entry["reason"]) for entry in audit_entries[:2]] == [
+    assert [
+        (audit_entry["action"], audit_entry["target_name"], audit_entry["reason"]) for audit_entry in audit_entries[:2]
+    ] == [
         ("feature.switch_on", "registration", None),
         ("feature.switch_off", "registration", "Spam"),
     ]
@@ -56,7 +58,9 @@ async def test_guilds_are_not_created_while_the_feature_is_off(world: World) -> 
     ann = await create_operator(world, "ann")
     await switch_off(ann, "guild_creation")
 
-    assert_off(await ann.post("/guilds", json={"name": "Harbor"}), "Creating guilds is switched off on this server.")
+    assert_feature_disabled(
+        await ann.post("/guilds", json={"name": "Harbor"}), "Creating guilds is switched off on this server."
+    )
 
     await switch_on(ann, "guild_creation")
     (await ann.post("/guilds", json={"name": "Harbor"})).ok()
@@ -67,11 +71,13 @@ async def test_files_are_rejected_while_uploads_are_off(world: World) -> None:
     guild = await world.guild()
     await switch_off(ann, "uploads")
 
-    assert_off(await upload(guild.owner, guild.general), "Uploading files is switched off on this server.")
+    assert_feature_disabled(
+        await send_file_message(guild.owner, guild.general), "Uploading files is switched off on this server."
+    )
     (await guild.owner.post(f"/channels/{guild.general}/messages", json={"content": "text"})).ok()
 
     await switch_on(ann, "uploads")
-    (await upload(guild.owner, guild.general)).ok()
+    (await send_file_message(guild.owner, guild.general)).ok()
 
 
 async def test_calls_cannot_be_joined_while_voice_is_off(world: World) -> None:
@@ -96,9 +102,9 @@ async def test_applications_are_not_created_or_authorized_while_the_feature_is_o
     await switch_off(ann, "applications")
     message = "Adding applications is switched off on this server."
 
-    assert_off(await user.post("/applications", json={"name": "Weather"}), message)
+    assert_feature_disabled(await user.post("/applications", json={"name": "Weather"}), message)
     path = f"/oauth2/authorize?client_id={bot.application_id}&scope=applications.commands&integration_type=1"
-    assert_off(await user.post(path, json={"authorize": True}), message)
+    assert_feature_disabled(await user.post(path, json={"authorize": True}), message)
 
     await switch_on(ann, "applications")
     (await user.post("/applications", json={"name": "Weather"})).ok()
@@ -113,7 +119,7 @@ async def test_browsers_cannot_subscribe_while_push_is_off(world: World) -> None
     assert (await ann.get("/users/@me/push-subscriptions")).ok()["public_key"] is None
     body = {"endpoint": "https://push.example.org/1", "keys": {"p256dh": "x", "auth": "x"}}
     response = await ann.post("/users/@me/push-subscriptions", json=body)
-    assert_off(response, "Push notifications are switched off on this server.")
+    assert_feature_disabled(response, "Push notifications are switched off on this server.")
 
 
 async def test_features_are_public_and_only_owners_switch_them(world: World) -> None:
@@ -146,7 +152,7 @@ async def test_an_owner_switches_features_in_the_console(world: World) -> None:
     assert "Message: The disk is full." in page.text
     guild = await world.guild()
     message = "Uploading files is switched off on this server. The disk is full."
-    assert_off(await upload(guild.owner, guild.general), message)
+    assert_feature_disabled(await send_file_message(guild.owner, guild.general), message)
     page = await browser.submit(page, "Switch on uploads")
     assert "Uploads: switched on." in page.text
     assert "switched off uploads" in (await browser.open("/admin/audit-log")).text

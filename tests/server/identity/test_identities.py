@@ -12,7 +12,7 @@ from tests.oauth import Client, assert_oauth2_error
 from tests.players import create_bearer, create_provisional_player, create_social_game, link_account, request_bot_token
 from tests.world import ApiResponse, World
 
-PROVISIONAL = UserFlags.PROVISIONAL_ACCOUNT
+PROVISIONAL_FLAG = UserFlags.PROVISIONAL_ACCOUNT
 
 
 # Tokens for provisional players
@@ -33,8 +33,8 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
     player = await create_bearer(client, tokens["access_token"])
     own_user = (await player.get("/users/@me")).ok()
     assert own_user["global_name"] == "Hero One"
-    assert own_user["flags"] & PROVISIONAL
-    assert own_user["public_flags"] & PROVISIONAL
+    assert own_user["flags"] & PROVISIONAL_FLAG
+    assert own_user["public_flags"] & PROVISIONAL_FLAG
     assert own_user["username"].startswith("provisional_")
     keys = KeySet.import_key_set((await world.request("GET", "/oauth2/keys")).ok())
     claims = jwt.decode(tokens["id_token"], keys).claims

@@ -512,7 +512,7 @@ async def test_a_malformed_provider_response_is_rejected(
 
 # Emulated providers of a rehearsal
 
-PROVIDERS = [
+PROVIDER_CASES = [
     ("oidc", "id_token", "OIDC"),
     ("steam", "id_token", "STEAM"),
     ("epic", "id_token", "EPIC_ONLINE_SERVICES"),
@@ -523,7 +523,7 @@ PROVIDERS = [
 ]
 
 
-@pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDERS)
+@pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDER_CASES)
 async def test_every_provider_can_be_rehearsed_offline(
     demo_rehearsal: DemoRehearsal, provider: str, kind: str, provider_type: str
 ) -> None:
@@ -544,7 +544,7 @@ async def test_every_provider_can_be_rehearsed_offline(
     assert (error["provider_type"], error["provider_issued_user_id"]) == (provider_type, "76561198000000001")
 
 
-@pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
+@pytest.mark.parametrize(("provider", "kind", "_"), PROVIDER_CASES)
 async def test_expired_and_foreign_credentials_are_rejected(
     demo_rehearsal: DemoRehearsal, provider: str, kind: str, _: str
 ) -> None:

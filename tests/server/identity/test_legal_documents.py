@@ -12,10 +12,10 @@ from tests.server.identity.accounts import create_user_with_password, delete_acc
 from tests.server.identity.operators import create_operator
 from tests.world import Actor, World
 
-TERMS = "# Rules\n\nBe *kind* and **fair**. Write to [us](mailto:us@example.org)."
+TERMS_TEXT = "# Rules\n\nBe *kind* and **fair**. Write to [us](mailto:us@example.org)."
 
 
-async def publish(owner: Actor, kind: str = "terms", content: str = TERMS, **fields: Any) -> Any:
+async def publish_document(owner: Actor, kind: str = "terms", content: str = TERMS_TEXT, **fields: Any) -> Any:
     """Publish a version of a document."""
     return (await owner.put(f"/admin/documents/{kind}", json={"content": content, **fields})).ok()
 
@@ -26,8 +26,8 @@ async def test_owners_publish_versions_that_everyone_can_read(world: World) -> N
     (await world.request("GET", "/documents/terms")).rejected(404, 0)
     (await world.request("GET", "/documents/recipes")).rejected(404, 0)
 
-    assert (await publish(owner))["version"] == 1
-    assert (await publish(owner, content="Be kind."))["version"] == 2
+    assert (await publish_document(owner))["version"] == 1
+    assert (await publish_document(owner, content="Be kind."))["version"] == 2
 
     document = (await world.request("GET", "/documents/terms")).ok()
     assert (document["kind"], document["version"], document["content"]) == ("terms", 2, "Be kind.")
@@ -44,9 +44,9 @@ async def test_owners_publish_versions_that_everyone_can_read(world: World) -> N
 async def test_only_owners_publish_documents(world: World) -> None:
     moderator = await create_operator(world, "adam", OperatorRole.MODERATOR)
 
-    (await moderator.put("/admin/documents/terms", json={"content": TERMS})).rejected(403, 0)
+    (await moderator.put("/admin/documents/terms", json={"content": TERMS_TEXT})).rejected(403, 0)
     owner = await create_operator(world, "olga")
-    (await owner.put("/admin/documents/recipes", json={"content": TERMS})).rejected(404, 0)
+    (await owner.put("/admin/documents/recipes", json={"content": TERMS_TEXT})).rejected(404, 0)
     assert (await owner.put("/admin/documents/terms", json={"content": ""})).errors("content") == [
         "BASE_TYPE_BAD_LENGTH"
     ]
@@ -54,11 +54,13 @@ async def test_only_owners_publish_documents(world: World) -> None:
 
 async def test_a_registration_accepts_the_current_versions(world: World) -> None:
     owner = await create_operator(world, "olga")
-    await publish(owner)
-    await publish(owner, "privacy")
+    await publish_document(owner)
+    await publish_document(owner, "privacy")
 
-    for accepted in ({}, {"terms": 1}, {"terms": 1, "privacy": 2}):
-        assert (await request_registration(world, accepted=accepted)).errors("accepted") == ["DOCUMENTS_NOT_ACCEPTED"]
+    for accepted_versions in ({}, {"terms": 1}, {"terms": 1, "privacy": 2}):
+        assert (await request_registration(world, accepted=accepted_versions)).errors("accepted") == [
+            "DOCUMENTS_NOT_ACCEPTED"
+        ]
     assert (await request_registration(world)).errors("accepted") == ["DOCUMENTS_NOT_ACCEPTED"]
     session = (await request_registration(world, accepted={"terms": 1, "privacy": 1})).ok()
 
@@ -74,7 +76,7 @@ async def test_a_registration_accepts_the_current_versions(world: World) -> None
 async def test_existing_users_accept_a_new_version_unless_it_is_a_correction(world: World) -> None:
     owner = await create_operator(world, "olga")
     alice = await create_user_with_password(world)
-    await publish(owner)
+    await publish_document(owner)
     [document] = (await alice.get("/users/@me/documents")).ok()
     assert (document["kind"], document["version"]) == ("terms", 1)
 
@@ -83,9 +85,9 @@ async def test_existing_users_accept_a_new_version_unless_it_is_a_correction(wor
     (await alice.post("/users/@me/documents", json={"accepted": {"terms": 1}})).ok()
     (await alice.post("/users/@me/documents", json={"accepted": {"terms": 1}})).ok()
     assert (await alice.get("/users/@me/documents")).ok() == []
-    await publish(owner, content="Corrected", ask_users=False)
+    await publish_document(owner, content="Corrected", ask_users=False)
     assert (await alice.get("/users/@me/documents")).ok() == []
-    await publish(owner, content="New")
+    await publish_document(owner, content="New")
     assert [document["version"] for document in (await alice.get("/users/@me/documents")).ok()] == [3]
     await delete_account(alice)
 
@@ -109,11 +111,11 @@ async def test_the_command_line_publishes_a_file(world: World, tmp_path: Path) -
 async def test_documents_are_rendered_without_markup_of_their_text(world: World) -> None:
     owner = await create_operator(world, "olga")
     document_text = (
-        f"{TERMS}\n\n<script>alert(1)</script> <b>x</b>\n\n1. one\n2. two\n\n"
+        f"{TERMS_TEXT}\n\n<script>alert(1)</script> <b>x</b>\n\n1. one\n2. two\n\n"
         "[bad](javascript:alert(1)) [worse](<data:text/html,x>) ![image](https://tracker.example/x.png)\n\n"
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode <i>\n```\n"
     )
-    await publish(owner, content=document_text)
+    await publish_document(owner, content=document_text)
 
     page = await Browser(world).open("/terms")
 
@@ -134,7 +136,7 @@ async def test_documents_are_rendered_without_markup_of_their_text(world: World)
 
 
 async def test_the_registration_page_asks_to_accept_documents(world: World) -> None:
-    await publish(await create_operator(world, "olga"))
+    await publish_document(await create_operator(world, "olga"))
     browser = Browser(world)
 
     page = await browser.open("/register")
@@ -148,7 +150,7 @@ async def test_the_registration_page_asks_to_accept_documents(world: World) -> N
 
 async def test_a_login_asks_to_accept_a_new_version(world: World) -> None:
     await create_user_with_password(world)
-    await publish(await create_operator(world, "olga"))
+    await publish_document(await create_operator(world, "olga"))
     browser = Browser(world)
 
     assert ("Terms of use", "/terms") in (await browser.open("/login")).links
@@ -168,7 +170,7 @@ async def test_the_chat_client_asks_to_accept_a_new_version(world: World) -> Non
     browser = Browser(world)
     browser.sign_in_as(alice)
     assert (await browser.request("GET", "/app")).status == 200
-    await publish(await create_operator(world, "olga"))
+    await publish_document(await create_operator(world, "olga"))
 
     redirect = await browser.request("GET", "/app/channels/@me/123?q=1")
     assert redirect.location == "/documents/accept?next=/app/channels/%40me/123%3Fq%3D1"

@@ -27,7 +27,7 @@ def new_authenticator(**fields: Any) -> Authenticator:
     return Authenticator(**{"origin": ORIGIN, "rp_id": RP_ID} | fields)
 
 
-async def register(user: Actor, authenticator: Authenticator, name: str = "Laptop") -> ApiResponse:
+async def register_passkey(user: Actor, authenticator: Authenticator, name: str = "Laptop") -> ApiResponse:
     challenge = (await user.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()
     credential = authenticator.create(challenge["options"])
     return await user.post(PASSKEYS_PATH, json={"ticket": challenge["ticket"], "name": name, "credential": credential})
@@ -38,7 +38,7 @@ async def start_login(world: World) -> Any:
     return (await world.request("POST", "/auth/passkeys/challenge")).ok()
 
 
-async def log_in(world: World, authenticator: Authenticator) -> ApiResponse:
+async def log_in_with_passkey(world: World, authenticator: Authenticator) -> ApiResponse:
     challenge = await start_login(world)
     body = {"ticket": challenge["ticket"], "credential": authenticator.get(challenge["options"])}
     return await world.request("POST", "/auth/passkeys", json=body)
@@ -48,31 +48,31 @@ async def test_a_user_registers_a_passkey_and_logs_in_with_it(world: World) -> N
     alice = await create_user_with_password(world)
     authenticator = new_authenticator()
 
-    passkey = (await register(alice, authenticator, " Laptop ")).ok()
+    passkey = (await register_passkey(alice, authenticator, " Laptop ")).ok()
     assert (passkey["name"], passkey["last_used_at"]) == ("Laptop", None)
-    session = (await log_in(world, authenticator)).ok()
+    session = (await log_in_with_passkey(world, authenticator)).ok()
 
     assert session["user_id"] == str(alice.id)
     own_user = await world.request("GET", "/users/@me", headers={"Authorization": session["token"]})
     assert own_user.ok()["id"] == str(alice.id)
     [used_passkey] = (await alice.get(PASSKEYS_PATH)).ok()
     assert (used_passkey["id"], used_passkey["last_used_at"] is not None) == (passkey["id"], True)
-    assert (await log_in(world, authenticator)).ok()["user_id"] == str(alice.id)
+    assert (await log_in_with_passkey(world, authenticator)).ok()["user_id"] == str(alice.id)
 
 
 async def test_a_passkey_replaces_the_second_factor(world: World) -> None:
     alice = await create_user_with_password(world)
     await enable_totp(world, alice)
     authenticator = new_authenticator()
-    (await register(alice, authenticator)).ok()
+    (await register_passkey(alice, authenticator)).ok()
 
-    assert "token" in (await log_in(world, authenticator)).ok()
+    assert "token" in (await log_in_with_passkey(world, authenticator)).ok()
 
 
 async def test_options_require_a_stored_key_and_user_verification(world: World) -> None:
     alice = await create_user_with_password(world)
     authenticator = new_authenticator()
-    (await register(alice, authenticator)).ok()
+    (await register_passkey(alice, authenticator)).ok()
 
     options = (await alice.post(f"{PASSKEYS_PATH}/challenge", json={"password": PASSWORD})).ok()["options"]
 
@@ -94,19 +94,19 @@ async def test_a_credential_for_another_site_or_without_verification_is_rejected
     world: World, fields: dict[str, Any]
 ) -> None:
     alice = await create_user_with_password(world)
-    assert (await register(alice, new_authenticator(**fields))).errors("credential") == ["PASSKEY_INVALID"]
+    assert (await register_passkey(alice, new_authenticator(**fields))).errors("credential") == ["PASSKEY_INVALID"]
     authenticator = new_authenticator()
-    (await register(alice, authenticator)).ok()
+    (await register_passkey(alice, authenticator)).ok()
     for name, value in fields.items():
         setattr(authenticator, name, value)
 
-    assert (await log_in(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
+    assert (await log_in_with_passkey(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
 
 
 async def test_a_challenge_is_valid_once_for_its_user_and_purpose_and_for_five_minutes(world: World) -> None:
     alice, bob = await create_user_with_password(world), await create_user_with_password(world, "bob")
     authenticator = new_authenticator()
-    (await register(alice, authenticator)).ok()
+    (await register_passkey(alice, authenticator)).ok()
 
     challenge = await start_login(world)
     body = {"ticket": challenge["ticket"], "credential": authenticator.get(challenge["options"])}
@@ -131,12 +131,12 @@ async def test_a_challenge_is_valid_once_for_its_user_and_purpose_and_for_five_m
 async def test_copied_unknown_and_malformed_credentials_are_rejected(world: World) -> None:
     alice = await create_user_with_password(world)
     authenticator = new_authenticator()
-    (await register(alice, authenticator)).ok()
-    (await log_in(world, authenticator)).ok()
+    (await register_passkey(alice, authenticator)).ok()
+    (await log_in_with_passkey(world, authenticator)).ok()
 
     authenticator.sign_count = 0
-    assert (await log_in(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
-    assert (await log_in(world, new_authenticator())).errors("credential") == ["PASSKEY_INVALID"]
+    assert (await log_in_with_passkey(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
+    assert (await log_in_with_passkey(world, new_authenticator())).errors("credential") == ["PASSKEY_INVALID"]
     for credential in ({}, {"id": 1}, {"id": "~"}, {"id": "AAAA", "response": []}):
         body = {"ticket": (await start_login(world))["ticket"], "credential": credential}
         response = await world.request("POST", "/auth/passkeys", json=body)
@@ -146,7 +146,7 @@ async def test_copied_unknown_and_malformed_credentials_are_rejected(world: Worl
 async def test_registration_and_deletion_need_the_password(world: World) -> None:
     alice = await create_user_with_password(world)
     authenticator = new_authenticator()
-    passkey = (await register(alice, authenticator)).ok()
+    passkey = (await register_passkey(alice, authenticator)).ok()
     wrong_body = {"password": "not this one"}
 
     assert (await alice.post(f"{PASSKEYS_PATH}/challenge", json=wrong_body)).errors("password") == [
@@ -157,12 +157,12 @@ async def test_registration_and_deletion_need_the_password(world: World) -> None
     (await alice.post(f"{path}/delete", json={"password": PASSWORD})).ok()
 
     assert (await alice.get(PASSKEYS_PATH)).ok() == []
-    assert (await log_in(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
+    assert (await log_in_with_passkey(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
 
 
 async def test_passkeys_are_renamed_by_their_user_only(world: World) -> None:
     alice, bob = await create_user_with_password(world), await create_user_with_password(world, "bob")
-    passkey = (await register(alice, new_authenticator())).ok()
+    passkey = (await register_passkey(alice, new_authenticator())).ok()
     path = f"{PASSKEYS_PATH}/{passkey['id']}"
 
     assert (await alice.patch(path, json={"name": "Phone"})).ok()["name"] == "Phone"
@@ -175,19 +175,19 @@ async def test_passkeys_are_renamed_by_their_user_only(world: World) -> None:
 async def test_a_credential_is_registered_once_and_passkeys_end_with_the_account(world: World) -> None:
     alice, bob = await create_user_with_password(world), await create_user_with_password(world, "bob")
     authenticator = new_authenticator()
-    (await register(alice, authenticator)).ok()
-    assert (await register(bob, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
+    (await register_passkey(alice, authenticator)).ok()
+    assert (await register_passkey(bob, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
     assert (await alice.get("/users/@me/harvest")).ok()["records"]["passkeys"][0]["name"] == "Laptop"
 
     await delete_account(alice)
 
-    assert (await log_in(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
+    assert (await log_in_with_passkey(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
 
 
 async def test_the_pages_log_in_with_a_passkey_and_remove_it(world: World) -> None:
     alice = await create_user_with_password(world)
     authenticator = new_authenticator()
-    (await register(alice, authenticator)).ok()
+    (await register_passkey(alice, authenticator)).ok()
     browser = Browser(world)
 
     page = await browser.open("/login")

@@ -334,8 +334,8 @@ async def test_a_provider_does_not_replace_the_approval_of_an_account_with_the_s
     start_world: StartWorld, provider: OpenIdProvider
 ) -> None:
     login = LoginConfig(providers=(provider.settings(trust_email=True, auto_register=True),))
-    changes = {"login": login, "mail": MailConfig(keep_in_memory=True)}
-    world = await start_world("approval", changes=changes)
+    config_changes = {"login": login, "mail": MailConfig(keep_in_memory=True)}
+    world = await start_world("approval", changes=config_changes)
     operator = await create_operator(world, "olga")
     user_id = (await request_registration(world, email="mary@example.org")).ok()["user_id"]
     assert world.app.worker is not None

@@ -12,20 +12,20 @@ async def test_anyone_can_list_releases(world: World) -> None:
         await world.request("GET", "/social-sdk/releases"),
         await (await world.user()).get("/social-sdk/releases"),
     ):
-        listing = response.ok()
-        assert listing["latest_version"] == "1.10.18687"
-        assert listing["releases"][0] == {
+        releases = response.ok()
+        assert releases["latest_version"] == "1.10.18687"
+        assert releases["releases"][0] == {
             "version": "1.10.18687",
             "release_date_time": "2026-08-13T00:00:00.000000+00:00",
         }
-        assert [release["version"] for release in reversed(listing["releases"])] == list(RELEASES)
+        assert [release["version"] for release in reversed(releases["releases"])] == list(RELEASES)
 
     # The version of this SDK is the latest release.
     version = (Client.get_version_major(), Client.get_version_minor(), Client.get_version_patch())
-    assert listing["latest_version"] == ".".join(map(str, version))
+    assert releases["latest_version"] == ".".join(map(str, version))
     supported_versions = {
         ".".join(release["version"].split(".")[:2])
-        for release in listing["releases"]
+        for release in releases["releases"]
         if is_supported(release["version"], world.clock.now_ms())
     }
     assert supported_versions == {"1.6", "1.7", "1.8", "1.9", "1.10"}
@@ -70,8 +70,8 @@ async def test_a_release_is_listed_from_its_date_on(world: World) -> None:
     (await world.request("GET", f"{path}/1.9.18337")).ok()
     # A later release of an older minor version is not the latest.
     world.clock.set(parse_utc_ms("2025-10-16"))
-    listing = (await world.request("GET", path)).ok()
-    assert (listing["releases"][0]["version"], listing["latest_version"]) == ("1.5.12211", "1.6.12170")
+    releases = (await world.request("GET", path)).ok()
+    assert (releases["releases"][0]["version"], releases["latest_version"]) == ("1.5.12211", "1.6.12170")
     world.clock.set(parse_utc_ms("2025-03-17") - 1)
     assert (await world.request("GET", path)).ok() == {"releases": [], "latest_version": None}
     world.clock.set(now_ms)

@@ -11,7 +11,7 @@ from tests.server.play.joinable_activities import start_joinable_activity
 from tests.world import Actor, World, befriend
 
 SETTINGS_PATH = "/users/@me/settings"
-DEFAULTS: dict[str, Any] = {
+DEFAULT_SETTINGS: dict[str, Any] = {
     "friend_source_flags": {"all": True, "mutual_friends": True, "mutual_guilds": True},
     "restricted_guilds": [],
     "allow_activity_party_privacy_friends": True,
@@ -42,7 +42,7 @@ async def test_settings_have_defaults_and_changes_reach_own_clients(world: World
     alice = await world.user()
     game = await create_game(world)
     chat_session, game_session = await alice.connect(), await (await game.add_player(alice)).connect_sdk()
-    assert chat_session.ready["user_settings"] == (await alice.get(SETTINGS_PATH)).ok() == DEFAULTS
+    assert chat_session.ready["user_settings"] == (await alice.get(SETTINGS_PATH)).ok() == DEFAULT_SETTINGS
     assert game_session.ready["user_settings"] == {}
 
     settings = await change_settings(
@@ -52,7 +52,7 @@ async def test_settings_have_defaults_and_changes_reach_own_clients(world: World
     )
 
     flags = {"all": False, "mutual_friends": False, "mutual_guilds": True}
-    assert settings == DEFAULTS | {
+    assert settings == DEFAULT_SETTINGS | {
         "friend_source_flags": flags,
         "slayer_sdk_receive_dms_in_game": InGameMessages.USERS_WITH_GAME,
     }
@@ -82,7 +82,7 @@ async def test_appearance_is_stored_and_reaches_own_clients(world: World) -> Non
 
     settings = await change_settings(alice, **appearance)
 
-    assert settings == DEFAULTS | appearance
+    assert settings == DEFAULT_SETTINGS | appearance
     assert await session.next("USER_SETTINGS_UPDATE") == settings
     assert (await alice.connect()).ready["user_settings"] == settings
 
@@ -182,7 +182,7 @@ async def test_unknown_settings_are_ignored(world: World) -> None:
     alice = await world.user()
     session = await alice.connect()
 
-    assert await change_settings(alice, developer_mode=True) == DEFAULTS
+    assert await change_settings(alice, developer_mode=True) == DEFAULT_SETTINGS
     await session.assert_not_received("USER_SETTINGS_UPDATE")
 
 
@@ -426,13 +426,13 @@ async def test_wrong_folders_are_rejected_with_the_path_of_the_field(world: Worl
     async def errors_of(path: str, *folders: dict[str, Any]) -> list[str]:
         return (await alice.patch(SETTINGS_PATH, json={"guild_folders": list(folders)})).errors(path)
 
-    ids = [str(own_guild_id), str(other_guild_id)]
-    assert await errors_of("guild_folders.0.id", {"guild_ids": ids}) == ["FOLDER_ID_REQUIRED"]
-    folders_with_same_id = [{"id": 1, "guild_ids": [guild_id]} for guild_id in ids]
+    guild_ids = [str(own_guild_id), str(other_guild_id)]
+    assert await errors_of("guild_folders.0.id", {"guild_ids": guild_ids}) == ["FOLDER_ID_REQUIRED"]
+    folders_with_same_id = [{"id": 1, "guild_ids": [guild_id]} for guild_id in guild_ids]
     assert await errors_of("guild_folders.1.id", *folders_with_same_id) == ["FOLDER_DUPLICATE"]
-    folders_with_repeated_guild = [{"guild_ids": ids[:1]}, {"id": 1, "guild_ids": ids}]
+    folders_with_repeated_guild = [{"guild_ids": guild_ids[:1]}, {"id": 1, "guild_ids": guild_ids}]
     assert await errors_of("guild_folders.1.guild_ids.0", *folders_with_repeated_guild) == ["GUILD_DUPLICATE"]
     assert await errors_of("guild_folders.0.guild_ids.0", {"guild_ids": [str(foreign_guild_id)]}) == ["GUILD_UNKNOWN"]
     assert await errors_of("guild_folders.0.guild_ids", {"id": 1, "guild_ids": []})
-    assert await errors_of("guild_folders.0.name", {"id": 1, "guild_ids": ids, "name": "x" * 33})
-    assert await errors_of("guild_folders.0.color", {"id": 1, "guild_ids": ids, "color": 0x1000000})
+    assert await errors_of("guild_folders.0.name", {"id": 1, "guild_ids": guild_ids, "name": "x" * 33})
+    assert await errors_of("guild_folders.0.color", {"id": 1, "guild_ids": guild_ids, "color": 0x1000000})

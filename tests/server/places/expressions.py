@@ -5,7 +5,7 @@ import aiohttp
 from tests import media
 from tests.world import Actor, ApiResponse, Guild
 
-OGG = media.data_uri(media.ogg(), "audio/ogg")
+OGG_DATA_URI = media.data_uri(media.ogg(), "audio/ogg")
 """Data URI of a short sound."""
 
 

@@ -85,12 +85,12 @@ async def test_an_entry_event_is_sent_to_members_who_can_view_the_log(world: Wor
     headers = {"X-Audit-Log-Reason": "caf%C3%A9"}
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Renamed"}, headers=headers)).ok()
 
-    entry = await reader_session.next("GUILD_AUDIT_LOG_ENTRY_CREATE")
-    assert entry["guild_id"] == str(guild.id)
-    assert (entry["action_type"], entry["reason"]) == (AuditLogAction.GUILD_UPDATE, "café")
-    assert entry["changes"] == [{"key": "name", "old_value": "Guild", "new_value": "Renamed"}]
-    del entry["guild_id"]
-    assert (await list_entries(guild))[0] == entry
+    audit_entry = await reader_session.next("GUILD_AUDIT_LOG_ENTRY_CREATE")
+    assert audit_entry["guild_id"] == str(guild.id)
+    assert (audit_entry["action_type"], audit_entry["reason"]) == (AuditLogAction.GUILD_UPDATE, "café")
+    assert audit_entry["changes"] == [{"key": "name", "old_value": "Guild", "new_value": "Renamed"}]
+    del audit_entry["guild_id"]
+    assert (await list_entries(guild))[0] == audit_entry
     await other_session.assert_not_received("GUILD_AUDIT_LOG_ENTRY_CREATE")
 
 

@@ -120,8 +120,8 @@ async def test_bans_are_listed_by_ascending_user_id(world: World) -> None:
 
     async def list_indexes(query: str = "") -> list[int]:
         bans = (await alice.get(f"/guilds/{guild.id}/bans{query}")).ok()
-        ids = [str(stranger.id) for stranger in strangers]
-        return [ids.index(ban["user"]["id"]) for ban in bans]
+        stranger_ids = [str(stranger.id) for stranger in strangers]
+        return [stranger_ids.index(ban["user"]["id"]) for ban in bans]
 
     assert await list_indexes() == [0, 1, 2, 3]
     assert await list_indexes("?limit=2") == [0, 1]
@@ -165,7 +165,7 @@ async def test_a_bulk_ban_returns_banned_and_failed_users(world: World) -> None:
     announced_ids = [(await session.next("GUILD_BAN_ADD"))["user"]["id"] for _ in range(2)]
     assert announced_ids == [str(bob.id), str(stranger.id)]
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
-    assert [target for target, _ in await audit_targets(world, guild, AuditLogAction.MEMBER_BAN_ADD)] == [
+    assert [target_id for target_id, _ in await audit_targets(world, guild, AuditLogAction.MEMBER_BAN_ADD)] == [
         carol.id,
         bob.id,
         stranger.id,

@@ -11,12 +11,12 @@ from hubbub.protocol.permissions import Permissions
 from tests import media
 from tests.world import Actor, ApiResponse, Guild, World
 
-CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
-PNG = media.data_uri(media.png())
-GIF = media.data_uri(media.animated_image())
+CREATE_PERMISSION, MANAGE_PERMISSION = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
+PNG_DATA_URI = media.data_uri(media.png())
+GIF_DATA_URI = media.data_uri(media.animated_image())
 
 
-async def create_emoji(actor: Actor, guild: Guild, name: str = "party", image: str = PNG, **body: Any) -> Any:
+async def create_emoji(actor: Actor, guild: Guild, name: str = "party", image: str = PNG_DATA_URI, **body: Any) -> Any:
     return (await actor.post(f"/guilds/{guild.id}/emojis", json={"name": name, "image": image, **body})).ok()
 
 
@@ -90,8 +90,8 @@ async def test_an_animated_emoji_is_served_animated_and_as_a_still_png(world: Wo
 async def test_the_creator_of_an_emoji_is_visible_with_the_permission(world: World) -> None:
     guild = await world.guild()
     emoji = await create_emoji(guild.owner, guild)
-    member, creator = await guild.member(), await guild.member(CREATE)
-    manager, stranger = await guild.member(MANAGE), await world.user()
+    member, creator = await guild.member(), await guild.member(CREATE_PERMISSION)
+    manager, stranger = await guild.member(MANAGE_PERMISSION), await world.user()
     emoji_path, list_path = f"/guilds/{guild.id}/emojis/{emoji['id']}", f"/guilds/{guild.id}/emojis"
 
     for actor, sees_creator in ((member, False), (creator, True), (manager, True), (guild.owner, True)):
@@ -151,28 +151,28 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
 
 
 async def send_emoji_request(actor: Actor, guild: Guild, action: str, own_id: str, other_id: str) -> ApiResponse:
-    """Perform one of `ACTIONS` with the emoji that the actor created, or with the emoji of another user."""
+    """Perform one of `EMOJI_ACTIONS` with the emoji that the actor created, or with the emoji of another user."""
     if action == "create":
-        return await actor.post(f"/guilds/{guild.id}/emojis", json={"name": "fresh", "image": PNG})
-    method, _, target = action.partition(" ")
-    path = f"/guilds/{guild.id}/emojis/{own_id if target == 'own' else other_id}"
+        return await actor.post(f"/guilds/{guild.id}/emojis", json={"name": "fresh", "image": PNG_DATA_URI})
+    method, _, target_owner = action.partition(" ")
+    path = f"/guilds/{guild.id}/emojis/{own_id if target_owner == 'own' else other_id}"
     if method == "change":
         return await actor.patch(path, json={"name": "other"})
     return await actor.delete(path)
 
 
-ACTIONS = ("create", "change own", "change other", "delete own", "delete other")
+EMOJI_ACTIONS = ("create", "change own", "change other", "delete own", "delete other")
 
 
 @pytest.mark.parametrize(
     ("start_date", "permissions", "allowed_actions"),
     [
         ("after", 0, ()),
-        ("after", CREATE, ("create", "change own", "delete own")),
-        ("after", MANAGE, ("change own", "change other", "delete own", "delete other")),
+        ("after", CREATE_PERMISSION, ("create", "change own", "delete own")),
+        ("after", MANAGE_PERMISSION, ("change own", "change other", "delete own", "delete other")),
         ("before", 0, ()),
-        ("before", CREATE, ("create", "change own", "delete own")),
-        ("before", MANAGE, ACTIONS),
+        ("before", CREATE_PERMISSION, ("create", "change own", "delete own")),
+        ("before", MANAGE_PERMISSION, EMOJI_ACTIONS),
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(
@@ -181,7 +181,7 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if start_date == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
-    for action in ACTIONS:
+    for action in EMOJI_ACTIONS:
         own_id, other_id = [(await create_emoji(guild.owner, guild))["id"] for _ in range(2)]
         await world.write(
             lambda call, own_id=own_id: call.tx.run("UPDATE emojis SET user_id = ? WHERE id = ?", actor.id, int(own_id))
@@ -192,10 +192,10 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
         else:
             response.rejected(403, 50013)
     stranger = await world.user()
-    for action in ACTIONS:
+    for action in EMOJI_ACTIONS:
         emoji_id = (await create_emoji(guild.owner, guild))["id"]
         (await send_emoji_request(stranger, guild, action, emoji_id, emoji_id)).rejected(403, 50001)
-    (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG})).rejected(404, 10004)
+    (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG_DATA_URI})).rejected(404, 10004)
 
 
 @pytest.mark.one_postgres_case
@@ -220,7 +220,9 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
 )
 async def test_an_invalid_emoji_names_the_invalid_field(world: World, body: Any, path: str, code: str) -> None:
     guild = await world.guild()
-    response = await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "party", "image": PNG} | body)
+    response = await guild.owner.post(
+        f"/guilds/{guild.id}/emojis", json={"name": "party", "image": PNG_DATA_URI} | body
+    )
     assert response.errors(path) == [code]
     assert (await guild.owner.get(f"/guilds/{guild.id}/emojis")).ok() == []
 
@@ -228,7 +230,7 @@ async def test_an_invalid_emoji_names_the_invalid_field(world: World, body: Any,
 async def test_an_emoji_cannot_be_limited_to_an_unknown_role(world: World) -> None:
     guild, other_guild = await world.guild(), await world.guild()
     foreign_role_id = await other_guild.role("foreign")
-    body = {"name": "party", "image": PNG, "roles": [str(foreign_role_id)]}
+    body = {"name": "party", "image": PNG_DATA_URI, "roles": [str(foreign_role_id)]}
     (await guild.owner.post(f"/guilds/{guild.id}/emojis", json=body)).rejected(404, 10011)
     emoji = await create_emoji(guild.owner, guild, roles=[str(guild.id)])
     assert emoji["roles"] == []
@@ -238,14 +240,14 @@ async def test_slots_grow_with_the_tier_and_are_counted_per_kind(world: World) -
     guild = await world.guild()
     await insert_emojis(world, guild, 50)
     path = f"/guilds/{guild.id}/emojis"
-    (await guild.owner.post(path, json={"name": "more", "image": PNG})).rejected(400, 30008)
-    await create_emoji(guild.owner, guild, image=GIF)
+    (await guild.owner.post(path, json={"name": "more", "image": PNG_DATA_URI})).rejected(400, 30008)
+    await create_emoji(guild.owner, guild, image=GIF_DATA_URI)
     await insert_emojis(world, guild, 49, animated=1)
-    (await guild.owner.post(path, json={"name": "more", "image": GIF})).rejected(400, 30018)
+    (await guild.owner.post(path, json={"name": "more", "image": GIF_DATA_URI})).rejected(400, 30018)
     await world.grant_to_guild(guild, tier=1)
     await create_emoji(guild.owner, guild)
     await insert_emojis(world, guild, 49)
-    (await guild.owner.post(path, json={"name": "more", "image": PNG})).rejected(400, 30008)
+    (await guild.owner.post(path, json={"name": "more", "image": PNG_DATA_URI})).rejected(400, 30008)
     await world.grant_to_guild(guild, "MORE_EMOJI")
     await create_emoji(guild.owner, guild)
 
@@ -272,7 +274,7 @@ async def react_with_emoji(actor: Actor, guild: Guild, emoji: Any, message: Any)
 
 async def test_a_reaction_has_the_current_name_of_its_emoji(world: World) -> None:
     guild = await world.guild()
-    emoji = await create_emoji(guild.owner, guild, image=GIF)
+    emoji = await create_emoji(guild.owner, guild, image=GIF_DATA_URI)
     message = await guild.send_message(guild.owner)
     session = await (await world.bot(guild)).connect()
 
@@ -324,7 +326,7 @@ async def test_an_application_manages_its_own_emoji(world: World) -> None:
     bot = await world.bot(guild)
     path = f"/applications/{bot.application_id}/emojis"
 
-    response = await bot.post(path, json={"name": "logo", "image": PNG})
+    response = await bot.post(path, json={"name": "logo", "image": PNG_DATA_URI})
 
     assert response.status == 201
     emoji = response.ok()
@@ -343,7 +345,9 @@ async def test_an_application_manages_its_own_emoji(world: World) -> None:
 async def test_only_the_application_can_use_its_emoji_and_needs_no_permission(world: World) -> None:
     guild = await world.guild()
     bot, other_bot = await world.bot(guild), await world.bot(guild)
-    emoji = (await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG})).ok()
+    emoji = (
+        await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG_DATA_URI})
+    ).ok()
     permissions_without_external = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
     (
         await guild.owner.patch(
@@ -361,11 +365,13 @@ async def test_only_the_application_can_use_its_emoji_and_needs_no_permission(wo
 async def test_only_the_application_can_manage_its_emoji(world: World) -> None:
     guild = await world.guild()
     bot, other_bot = await world.bot(guild), await world.bot(guild)
-    emoji = (await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG})).ok()
+    emoji = (
+        await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG_DATA_URI})
+    ).ok()
     path = f"/applications/{bot.application_id}/emojis"
     for actor in (other_bot, guild.owner):
         (await actor.get(path)).rejected(403, 20012)
-        (await actor.post(path, json={"name": "logo", "image": PNG})).rejected(403, 20012)
+        (await actor.post(path, json={"name": "logo", "image": PNG_DATA_URI})).rejected(403, 20012)
         (await actor.get(f"{path}/{emoji['id']}")).rejected(403, 20012)
         (await actor.patch(f"{path}/{emoji['id']}", json={})).rejected(403, 20012)
         (await actor.delete(f"{path}/{emoji['id']}")).rejected(403, 20012)
@@ -382,8 +388,8 @@ async def test_an_application_has_at_most_two_thousand_emoji(world: World) -> No
 
     await world.write(step)
     path = f"/applications/{bot.application_id}/emojis"
-    (await bot.post(path, json={"name": "last", "image": PNG})).ok()
-    (await bot.post(path, json={"name": "more", "image": PNG})).rejected(400, 30008)
+    (await bot.post(path, json={"name": "last", "image": PNG_DATA_URI})).ok()
+    (await bot.post(path, json={"name": "more", "image": PNG_DATA_URI})).rejected(400, 30008)
 
 
 @pytest.mark.dated(changes.APPLICATION_EMOJIS)
@@ -394,7 +400,7 @@ async def test_application_emoji_exist_from_their_date(world: World) -> None:
     assert (await bot.get(path)).ok() == {"items": []}
     world.clock.set(changes.APPLICATION_EMOJIS.at_ms - 1)
     assert (await bot.get(path)).status == 404
-    assert (await bot.post(path, json={"name": "logo", "image": PNG})).status == 404
+    assert (await bot.post(path, json={"name": "logo", "image": PNG_DATA_URI})).status == 404
 
 
 async def test_deleting_a_guild_deletes_its_emoji(world: World) -> None:

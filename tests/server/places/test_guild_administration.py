@@ -19,7 +19,7 @@ async def search_guilds(operator: Actor, **query: Any) -> list[str]:
     return [guild["name"] for guild in (await operator.get("/admin/guilds", params=query)).ok()]
 
 
-async def act(operator: Actor, guild: Guild, action: str, **body: Any) -> dict[str, Any]:
+async def act_on_guild(operator: Actor, guild: Guild, action: str, **body: Any) -> dict[str, Any]:
     """Perform an action on a guild and return the guild."""
     guild_view: dict[str, Any] = (await operator.post(f"/admin/guilds/{guild.id}/{action}", json=body)).ok()
     return guild_view
@@ -70,7 +70,7 @@ async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(w
     webhook = (await guild.owner.post(f"/channels/{channel_id}/webhooks", json={"name": "news"})).ok()
     session = await bob.connect()
 
-    suspended = await act(ann, guild, "suspend", reason="Spam")
+    suspended = await act_on_guild(ann, guild, "suspend", reason="Spam")
 
     assert suspended["suspension"]["reason"] == "Spam"
     assert await session.next("GUILD_DELETE") == {"id": str(guild.id), "unavailable": True}
@@ -95,12 +95,12 @@ async def test_a_suspended_guild_becomes_available_again(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     guild = await world.guild()
     early_session = await guild.owner.connect()
-    await act(ann, guild, "suspend", reason="Spam")
+    await act_on_guild(ann, guild, "suspend", reason="Spam")
     # `connect` returns when every guild of READY is available.
     opening_task = asyncio.create_task(guild.owner.connect())
     await early_session.next("SESSIONS_REPLACE")
 
-    unsuspended_guild = await act(ann, guild, "unsuspend")
+    unsuspended_guild = await act_on_guild(ann, guild, "unsuspend")
 
     late_session = await opening_task
     assert unsuspended_guild["suspension"] is None
@@ -123,8 +123,8 @@ async def test_a_suspension_ends_the_calls_of_a_guild(world: World) -> None:
     )
     await session.next("VOICE_STATE_UPDATE")
 
-    await act(ann, guild, "suspend", reason="Spam")
-    await act(ann, guild, "unsuspend")
+    await act_on_guild(ann, guild, "suspend", reason="Spam")
+    await act_on_guild(ann, guild, "unsuspend")
 
     assert (await session.next("GUILD_CREATE", lambda data: data.get("unavailable") is False))["voice_states"] == []
 
@@ -134,12 +134,12 @@ async def test_a_deleted_guild_can_be_restored_until_the_grace_period_ends(world
     guild = await world.guild()
     session = await guild.owner.connect()
 
-    deleted_guild = await act(ann, guild, "delete", reason="Spam", grace_days=7)
+    deleted_guild = await act_on_guild(ann, guild, "delete", reason="Spam", grace_days=7)
     assert deleted_guild["deletion"]["reason"] == "Spam"
     assert await session.next("GUILD_DELETE") == {"id": str(guild.id), "unavailable": True}
     assert await search_guilds(ann, state="deleting") == [deleted_guild["name"]]
     (await ann.post(f"/admin/guilds/{guild.id}/unsuspend")).rejected(403, 0)
-    restored_guild = await act(ann, guild, "restore")
+    restored_guild = await act_on_guild(ann, guild, "restore")
     assert (restored_guild["suspension"], restored_guild["deletion"]) == (None, None)
     assert (await session.next("GUILD_CREATE"))["id"] == str(guild.id)
     (await ann.post(f"/admin/guilds/{guild.id}/restore")).rejected(403, 0)
@@ -147,13 +147,13 @@ async def test_a_deleted_guild_can_be_restored_until_the_grace_period_ends(world
     await world.run_due_jobs()
     (await ann.get(f"/admin/guilds/{guild.id}")).ok()
 
-    await act(ann, guild, "delete", reason="Spam", grace_days=1)
+    await act_on_guild(ann, guild, "delete", reason="Spam", grace_days=1)
     world.clock.advance(2 * DAY_MS)
     await world.run_due_jobs()
 
     (await ann.get(f"/admin/guilds/{guild.id}")).rejected(404, 10004)
     audit_entries = (await ann.get("/admin/audit-log", params={"target_id": str(guild.id)})).ok()
-    assert [entry["action"] for entry in audit_entries] == [
+    assert [audit_entry["action"] for audit_entry in audit_entries] == [
         "guild.deleted",
         "guild.delete",
         "guild.restore",
@@ -165,9 +165,9 @@ async def test_a_restored_guild_stays_suspended_if_it_was_suspended_before(world
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
     guild = await world.guild()
 
-    await act(ann, guild, "suspend", reason="Spam")
-    await act(ann, guild, "delete", reason="More spam")
-    restored_guild = await act(ann, guild, "restore")
+    await act_on_guild(ann, guild, "suspend", reason="Spam")
+    await act_on_guild(ann, guild, "delete", reason="More spam")
+    restored_guild = await act_on_guild(ann, guild, "restore")
 
     assert restored_guild["deletion"] is None
     assert restored_guild["suspension"]["reason"] == "More spam"
@@ -179,7 +179,7 @@ async def test_ownership_is_transferred_to_a_member(world: World) -> None:
     bob, stranger, bot = await guild.member(), await world.user(), await world.bot(guild)
     session = await bob.connect()
 
-    transferred_guild = await act(ann, guild, "transfer", owner_id=str(bob.id), reason="The owner left")
+    transferred_guild = await act_on_guild(ann, guild, "transfer", owner_id=str(bob.id), reason="The owner left")
 
     assert transferred_guild["owner_name"] == bob.name
     assert (await session.next("GUILD_UPDATE"))["owner_id"] == str(bob.id)

@@ -15,8 +15,8 @@ from hubbub.server.places import guild_state, guilds, members
 from tests import media
 from tests.world import World, small_config
 
-PNG = media.data_uri(media.png())
-GIF = media.data_uri(media.animated_image())
+PNG_DATA_URI = media.data_uri(media.png())
+GIF_DATA_URI = media.data_uri(media.animated_image())
 
 
 # Creating
@@ -90,7 +90,7 @@ async def test_a_guild_is_created_with_the_given_roles_and_channels(world: World
         "afk_channel_id": 3,
         "verification_level": 2,
         "afk_timeout": 60,
-        "icon": PNG,
+        "icon": PNG_DATA_URI,
     }
 
     guild = (await alice.post("/guilds", json=body)).ok()
@@ -203,16 +203,16 @@ async def test_a_preview_is_visible_to_members_or_if_the_guild_is_discoverable(w
 
 async def test_current_user_guilds_are_paged_by_ascending_id(world: World) -> None:
     alice = await world.user("alice")
-    ids = [str((await world.guild(alice)).id) for _ in range(3)]
+    guild_ids = [str((await world.guild(alice)).id) for _ in range(3)]
 
     async def list_ids(query: str = "") -> list[str]:
         return [guild["id"] for guild in (await alice.get(f"/users/@me/guilds{query}")).ok()]
 
-    assert await list_ids() == ids
-    assert await list_ids("?limit=2") == ids[:2]
-    assert await list_ids(f"?after={ids[0]}") == ids[1:]
-    assert await list_ids(f"?before={ids[2]}&limit=1") == ids[1:2]
-    assert await list_ids(f"?before={ids[1]}&after={ids[0]}") == ids[:1]
+    assert await list_ids() == guild_ids
+    assert await list_ids("?limit=2") == guild_ids[:2]
+    assert await list_ids(f"?after={guild_ids[0]}") == guild_ids[1:]
+    assert await list_ids(f"?before={guild_ids[2]}&limit=1") == guild_ids[1:2]
+    assert await list_ids(f"?before={guild_ids[1]}&after={guild_ids[0]}") == guild_ids[:1]
     assert (await alice.get("/users/@me/guilds?limit=201")).errors("limit") == ["NUMBER_TYPE_MAX"]
     assert (await alice.get("/users/@me/guilds?limit=0")).errors("limit") == ["NUMBER_TYPE_MIN"]
 
@@ -303,7 +303,7 @@ async def test_null_resets_a_field_to_its_default(world: World) -> None:
         "preferred_locale": "fr",
         "system_channel_flags": 3,
         "premium_progress_bar_enabled": True,
-        "icon": PNG,
+        "icon": PNG_DATA_URI,
     }
     changed_guild = (await guild.owner.patch(path, json=all_fields)).ok()
     fields_except_icon = {key: value for key, value in all_fields.items() if key != "icon"}
@@ -422,16 +422,22 @@ async def test_an_incomplete_community_can_be_edited(world: World) -> None:
 async def test_images_that_require_a_feature_are_rejected_without_it(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}"
-    for body in ({"icon": GIF}, {"splash": PNG}, {"banner": PNG}, {"discovery_splash": PNG}, {"home_header": PNG}):
+    for body in (
+        {"icon": GIF_DATA_URI},
+        {"splash": PNG_DATA_URI},
+        {"banner": PNG_DATA_URI},
+        {"discovery_splash": PNG_DATA_URI},
+        {"home_header": PNG_DATA_URI},
+    ):
         (await guild.owner.patch(path, json=body)).rejected(403, 50101)
 
     await world.grant_to_guild(guild, "ANIMATED_ICON", "INVITE_SPLASH", "BANNER", "DISCOVERABLE")
 
-    body = {"icon": GIF, "splash": PNG, "banner": PNG, "discovery_splash": PNG}
+    body = {"icon": GIF_DATA_URI, "splash": PNG_DATA_URI, "banner": PNG_DATA_URI, "discovery_splash": PNG_DATA_URI}
     changed_guild = (await guild.owner.patch(path, json=body)).ok()
     assert changed_guild["icon"].startswith("a_")
     assert all(changed_guild[field] for field in body)
-    (await guild.owner.patch(path, json={"banner": GIF})).rejected(403, 50101)
+    (await guild.owner.patch(path, json={"banner": GIF_DATA_URI})).rejected(403, 50101)
 
 
 async def test_only_the_owner_transfers_a_guild_and_only_to_a_member(world: World) -> None:

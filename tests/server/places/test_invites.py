@@ -485,8 +485,8 @@ async def test_target_users_are_returned_as_csv_with_a_completed_job(world: Worl
     invite = (await guild.owner.post(path, data=form)).ok()
     assert (invite["max_age"], invite["max_uses"]) == (120, 3)
     response = await reader.get(f"/invites/{invite['code']}/target-users")
-    ids = sorted((bob.id, carol.id))
-    assert response.body == f"user_id\n{ids[0]}\n{ids[1]}\n".encode()
+    target_ids = sorted((bob.id, carol.id))
+    assert response.body == f"user_id\n{target_ids[0]}\n{target_ids[1]}\n".encode()
     assert response.headers["Content-Type"].startswith("text/csv")
     job = (await reader.get(f"/invites/{invite['code']}/target-users/job-status")).ok()
     now_timestamp = codec.timestamp(world.clock.now_ms())
@@ -554,16 +554,18 @@ async def test_target_users_are_replaced_by_the_inviter_and_by_managers(world: W
 async def test_a_long_list_of_target_users_is_processed_in_batches(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild()
-    ids = [*range(1000, 3400), bob.id]
+    target_ids = [*range(1000, 3400), bob.id]
     invite = (
-        await guild.owner.post(f"/channels/{guild.general}/invites", data=csv_form("\n".join(map(str, ids))))
+        await guild.owner.post(f"/channels/{guild.general}/invites", data=csv_form("\n".join(map(str, target_ids))))
     ).ok()
     status_path = f"/invites/{invite['code']}/target-users/job-status"
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while (job := (await guild.owner.get(status_path)).ok())["status"] == 1:
-            assert (job["total_users"], job["completed_at"]) == (len(ids), None)
-    assert (job["status"], job["processed_users"]) == (2, len(ids))
-    assert len((await guild.owner.get(f"/invites/{invite['code']}/target-users")).body.splitlines()) == len(ids) + 1
+            assert (job["total_users"], job["completed_at"]) == (len(target_ids), None)
+    assert (job["status"], job["processed_users"]) == (2, len(target_ids))
+    assert (
+        len((await guild.owner.get(f"/invites/{invite['code']}/target-users")).body.splitlines()) == len(target_ids) + 1
+    )
     (await bob.post(f"/invites/{invite['code']}")).ok()
 
 

@@ -34,8 +34,8 @@ async def submit_form(actor: Actor, guild: Guild, form: Any, *responses: Any) ->
 
 async def is_pending(guild: Guild, actor: Actor) -> bool:
     """Return whether a member has not passed member verification yet."""
-    pending: bool = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["pending"]
-    return pending
+    is_member_pending: bool = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["pending"]
+    return is_member_pending
 
 
 async def test_the_form_is_updated_and_read(world: World) -> None:
@@ -51,12 +51,12 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
     }
     assert (await guild.owner.get(path)).ok() == form
     assert "MEMBER_VERIFICATION_GATE_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
-    entries = (
+    audit_entries = (
         await guild.owner.get(
             f"/guilds/{guild.id}/audit-logs?action_type={AuditLogAction.MEMBER_VERIFICATION_UPDATE:d}"
         )
     ).ok()["audit_log_entries"]
-    assert {change["key"] for change in entries[0]["changes"]} == {"form_fields", "description"}
+    assert {change["key"] for change in audit_entries[0]["changes"]} == {"form_fields", "description"}
     world.clock.advance(1000)
     changed_form = (await guild.owner.patch(path, json={"form_fields": [TERMS_FIELD]})).ok()
     assert changed_form["version"] == codec.timestamp(NOW_MS + 1000)
@@ -261,23 +261,23 @@ async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> N
 
 async def test_requests_are_paged(world: World) -> None:
     guild, form, moderator = await create_guild_with_approval(world)
-    ids = []
+    request_ids = []
     for _ in range(3):
-        ids.append((await submit_form(await guild.invited_member(), guild, form, "x")).ok()["id"])
+        request_ids.append((await submit_form(await guild.invited_member(), guild, form, "x")).ok()["id"])
         world.clock.advance(1000)
     path = f"/guilds/{guild.id}/requests"
 
     async def list_ids(query: str) -> list[str]:
         return [request["id"] for request in (await moderator.get(f"{path}?{query}")).ok()["guild_join_requests"]]
 
-    assert await list_ids("") == ids[::-1]
-    assert await list_ids("limit=1") == ids[2:]
-    assert await list_ids(f"before={ids[1]}") == ids[:1]
-    assert await list_ids(f"after={ids[1]}&before={ids[1]}") == ids[2:]
-    for request_id in (ids[2], ids[0]):
+    assert await list_ids("") == request_ids[::-1]
+    assert await list_ids("limit=1") == request_ids[2:]
+    assert await list_ids(f"before={request_ids[1]}") == request_ids[:1]
+    assert await list_ids(f"after={request_ids[1]}&before={request_ids[1]}") == request_ids[2:]
+    for request_id in (request_ids[2], request_ids[0]):
         (await moderator.patch(f"{path}/{request_id}", json={"action": "APPROVED"})).ok()
         world.clock.advance(1000)
-    assert await list_ids("status=APPROVED") == [ids[0], ids[2]]
+    assert await list_ids("status=APPROVED") == [request_ids[0], request_ids[2]]
     assert (await moderator.get(f"{path}?limit=101")).errors("limit")
     assert (await moderator.get(f"{path}?status=OTHER")).errors("status")
 

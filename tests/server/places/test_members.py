@@ -16,7 +16,7 @@ from tests import media
 from tests.world import NOW_MS, Actor, Guild, World
 
 DAY_MS = 86_400_000
-PNG = media.data_uri(media.png())
+PNG_DATA_URI = media.data_uri(media.png())
 
 
 class StoredEntry(NamedTuple):
@@ -426,11 +426,11 @@ async def test_members_with_an_equal_or_higher_role_cannot_be_renamed_or_timed_o
     (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high_role_id), "position": 2}])).ok()
     await guild.add_role(bob, high_role_id)
 
-    for target in (alice, bob, bot):
-        if target is not bot:
-            (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json={"nick": "x"})).rejected(403, 50013)
+    for member in (alice, bob, bot):
+        if member is not bot:
+            (await bot.patch(f"/guilds/{guild.id}/members/{member.id}", json={"nick": "x"})).rejected(403, 50013)
         body = {"communication_disabled_until": end_timestamp}
-        (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json=body)).rejected(403, 50013)
+        (await bot.patch(f"/guilds/{guild.id}/members/{member.id}", json=body)).rejected(403, 50013)
 
 
 async def test_a_timeout_and_a_mute_outlast_leaving_and_joining_again(world: World) -> None:
@@ -590,7 +590,11 @@ async def test_a_member_updates_their_own_profile(world: World) -> None:
     session = await bot.connect(Intents.GUILDS)
     path = f"/guilds/{guild.id}/members/@me"
 
-    member = (await bot.patch(path, json={"nick": "Botty", "avatar": PNG, "banner": PNG, "bio": "I am a bot"})).ok()
+    member = (
+        await bot.patch(
+            path, json={"nick": "Botty", "avatar": PNG_DATA_URI, "banner": PNG_DATA_URI, "bio": "I am a bot"}
+        )
+    ).ok()
 
     assert member["nick"] == "Botty"
     assert len(member["avatar"]) == len(member["banner"]) == 32

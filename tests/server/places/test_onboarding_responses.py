@@ -109,7 +109,7 @@ async def test_a_new_member_starts_and_completes_onboarding_by_responding(
     }
     assert (await bob.get(onboarding.path)).ok() == responses
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
-    assert not {entry["action_type"] for entry in log} & {
+    assert not {audit_entry["action_type"] for audit_entry in log} & {
         AuditLogAction.MEMBER_UPDATE,
         AuditLogAction.MEMBER_ROLE_UPDATE,
     }
@@ -202,8 +202,8 @@ async def test_earlier_members_can_respond_and_leaving_or_deleting_the_guild_del
     assert await get_flags(guild, carol) == 0
     assert (await onboarding.respond(carol, "white")).ok()["completed"]
     assert await get_flags(guild, carol) == COMPLETED_FLAGS
-    records = (await carol.get("/users/@me/harvest")).ok()["records"]["onboarding_responses"]
-    assert records == [{"guild_id": str(guild.id), "responses": [onboarding.options["white"]]}]
+    response_records = (await carol.get("/users/@me/harvest")).ok()["records"]["onboarding_responses"]
+    assert response_records == [{"guild_id": str(guild.id), "responses": [onboarding.options["white"]]}]
 
     (await carol.delete(f"/users/@me/guilds/{guild.id}")).ok()
     remaining_rows = await world.app.database.read(lambda tx: tx.all("SELECT user_id FROM onboarding_answers"))

@@ -12,19 +12,19 @@ from hubbub.server.places.role_connections import rules
 from tests.media import png
 from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
-LEVEL = {
+LEVEL_RECORD = {
     "type": int(MetadataType.INTEGER_GREATER_THAN_EQUAL),
     "key": "level",
     "name": "Level",
     "description": "At least this level",
 }
-SINCE = {
+SINCE_RECORD = {
     "type": int(MetadataType.DATETIME_GREATER_THAN_EQUAL),
     "key": "since",
     "name": "Since",
     "description": "Plays for this many days",
 }
-PAID = {
+PAID_RECORD = {
     "type": int(MetadataType.BOOLEAN_EQUAL),
     "key": "paid",
     "name": "Paid",
@@ -62,11 +62,11 @@ async def test_an_application_replaces_its_metadata_records(world: World) -> Non
     path = metadata_path(bot)
     assert (await bot.get(path)).ok() == []
 
-    localized = LEVEL | {"name_localizations": {"de": "Stufe"}, "description_localizations": None}
-    assert (await bot.put(path, json=[localized, PAID])).ok() == [localized, PAID]
-    assert (await bot.get(path)).ok() == [localized, PAID]
-    assert (await bot.put(path, json=[SINCE])).ok() == [SINCE]
-    assert (await bot.get(path)).ok() == [SINCE]
+    localized = LEVEL_RECORD | {"name_localizations": {"de": "Stufe"}, "description_localizations": None}
+    assert (await bot.put(path, json=[localized, PAID_RECORD])).ok() == [localized, PAID_RECORD]
+    assert (await bot.get(path)).ok() == [localized, PAID_RECORD]
+    assert (await bot.put(path, json=[SINCE_RECORD])).ok() == [SINCE_RECORD]
+    assert (await bot.get(path)).ok() == [SINCE_RECORD]
     assert (await bot.put(path, json=[])).ok() == []
 
 
@@ -74,14 +74,14 @@ async def test_an_application_replaces_its_metadata_records(world: World) -> Non
 @pytest.mark.parametrize(
     ("record", "path"),
     [
-        (LEVEL | {"type": 9}, "0.type"),
-        (LEVEL | {"key": "Level"}, "0.key"),
-        (LEVEL | {"key": "k" * 51}, "0.key"),
-        (LEVEL | {"name": ""}, "0.name"),
-        (LEVEL | {"name": "n" * 101}, "0.name"),
-        (LEVEL | {"description": "d" * 201}, "0.description"),
-        (LEVEL | {"name_localizations": {"xx": "?"}}, "0.name_localizations.xx"),
-        (LEVEL | {"description_localizations": {"de": ""}}, "0.description_localizations.de"),
+        (LEVEL_RECORD | {"type": 9}, "0.type"),
+        (LEVEL_RECORD | {"key": "Level"}, "0.key"),
+        (LEVEL_RECORD | {"key": "k" * 51}, "0.key"),
+        (LEVEL_RECORD | {"name": ""}, "0.name"),
+        (LEVEL_RECORD | {"name": "n" * 101}, "0.name"),
+        (LEVEL_RECORD | {"description": "d" * 201}, "0.description"),
+        (LEVEL_RECORD | {"name_localizations": {"xx": "?"}}, "0.name_localizations.xx"),
+        (LEVEL_RECORD | {"description_localizations": {"de": ""}}, "0.description_localizations.de"),
     ],
 )
 async def test_invalid_metadata_records_are_rejected(world: World, record: dict[str, Any], path: str) -> None:
@@ -95,10 +95,10 @@ async def test_invalid_metadata_records_are_rejected(world: World, record: dict[
 
 async def test_excess_and_duplicate_records_are_rejected(world: World) -> None:
     bot = await world.bot()
-    records = [LEVEL | {"key": f"level_{number}"} for number in range(6)]
+    records = [LEVEL_RECORD | {"key": f"level_{number}"} for number in range(6)]
 
     assert (await bot.put(metadata_path(bot), json=records)).errors("")
-    assert (await bot.put(metadata_path(bot), json=[LEVEL, LEVEL])).errors("1.key")
+    assert (await bot.put(metadata_path(bot), json=[LEVEL_RECORD, LEVEL_RECORD])).errors("1.key")
     assert len((await bot.put(metadata_path(bot), json=records[:5])).ok()) == 5
 
 
@@ -106,13 +106,13 @@ async def test_records_belong_to_their_application(world: World) -> None:
     bot, other_bot = await world.bot(), await world.bot()
 
     (await other_bot.get(metadata_path(bot))).rejected(403, 20012)
-    (await other_bot.put(metadata_path(bot), json=[LEVEL])).rejected(403, 20012)
+    (await other_bot.put(metadata_path(bot), json=[LEVEL_RECORD])).rejected(403, 20012)
     (await other_bot.get("/applications/1/role-connections/metadata")).rejected(404, 10002)
 
 
 async def test_an_application_sets_and_deletes_a_users_role_connection(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
-    (await bot.put(metadata_path(bot), json=[LEVEL, SINCE, PAID])).ok()
+    (await bot.put(metadata_path(bot), json=[LEVEL_RECORD, SINCE_RECORD, PAID_RECORD])).ok()
     connected_user = await connect_user(world, alice, bot)
     assert (await connected_user.request("GET")).ok() == {"platform_username": None, "metadata": {}}
 
@@ -133,7 +133,7 @@ async def test_an_application_sets_and_deletes_a_users_role_connection(world: Wo
 
 async def test_numbers_and_booleans_are_stored_as_text(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
-    (await bot.put(metadata_path(bot), json=[LEVEL, PAID])).ok()
+    (await bot.put(metadata_path(bot), json=[LEVEL_RECORD, PAID_RECORD])).ok()
     connected_user = await connect_user(world, alice, bot)
 
     async def stored(**metadata: Any) -> Any:
@@ -173,7 +173,7 @@ async def test_invalid_role_connection_values_are_rejected_with_their_path(
     world: World, body: dict[str, Any], path: str
 ) -> None:
     alice, bot = await world.user(), await world.bot()
-    (await bot.put(metadata_path(bot), json=[LEVEL, SINCE, PAID])).ok()
+    (await bot.put(metadata_path(bot), json=[LEVEL_RECORD, SINCE_RECORD, PAID_RECORD])).ok()
     connected_user = await connect_user(world, alice, bot)
 
     assert (await connected_user.request("PUT", json=body)).errors(path)
@@ -213,7 +213,7 @@ async def test_linked_roles_follow_the_role_connection(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     observer_bot = await world.bot(guild)
-    (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
+    (await bot.put(metadata_path(bot), json=[LEVEL_RECORD])).ok()
     role_id = await guild.role("veterans")
     session = await observer_bot.connect()
 
@@ -276,7 +276,7 @@ async def test_a_qualified_member_assigns_and_unassigns_a_linked_role(world: Wor
 async def test_one_alternative_with_all_its_requirements_suffices(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
-    (await bot.put(metadata_path(bot), json=[LEVEL, PAID])).ok()
+    (await bot.put(metadata_path(bot), json=[LEVEL_RECORD, PAID_RECORD])).ok()
     role_id = await guild.role("linked")
     (
         await link_role(
@@ -302,7 +302,7 @@ async def test_one_alternative_with_all_its_requirements_suffices(world: World) 
 async def test_linking_a_role_requires_permissions_and_valid_requirements(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
-    (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
+    (await bot.put(metadata_path(bot), json=[LEVEL_RECORD])).ok()
     manager_role_id, role_id = await guild.role("managers", Permissions.MANAGE_ROLES), await guild.role("linked")
     path = f"/guilds/{guild.id}/roles/{role_id}/connections/configuration"
     body = [[requirement(bot)]]

@@ -14,7 +14,7 @@ from hubbub.server.places.roles.store import RoleRow
 from tests import media
 from tests.world import Actor, Guild, World
 
-PNG = media.data_uri(media.png())
+PNG_DATA_URI = media.data_uri(media.png())
 
 
 async def list_role_ids(guild: Guild) -> list[int]:
@@ -213,25 +213,27 @@ async def test_every_role_view_omits_colors_before_gradients(world: World) -> No
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
     views_before = await role_views()
     world.clock.set(changes.ROLE_GRADIENTS.at_ms)
-    after = await role_views()
+    views_after = await role_views()
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
-    before_again = await role_views()
+    views_before_again = await role_views()
 
-    assert [("colors" in view, view["color"]) for view in (*views_before, *before_again)] == [(False, 255)] * 10
-    assert [view["colors"]["primary_color"] for view in after] == [255] * 5
+    assert [("colors" in view, view["color"]) for view in (*views_before, *views_before_again)] == [(False, 255)] * 10
+    assert [view["colors"]["primary_color"] for view in views_after] == [255] * 5
 
 
 async def test_role_icons_require_the_guild_feature(world: World) -> None:
     guild = await world.guild()
     role_id = await guild.role()
     path = f"/guilds/{guild.id}/roles"
-    for body in ({"icon": PNG}, {"unicode_emoji": "🦊"}):
+    for body in ({"icon": PNG_DATA_URI}, {"unicode_emoji": "🦊"}):
         (await guild.owner.post(path, json=body)).rejected(403, 50101)
         (await guild.owner.patch(f"{path}/{role_id}", json=body)).rejected(403, 50101)
 
     await world.grant_to_guild(guild, "ROLE_ICONS")
 
-    changed_role = (await guild.owner.patch(f"{path}/{role_id}", json={"icon": PNG, "unicode_emoji": "🦊"})).ok()
+    changed_role = (
+        await guild.owner.patch(f"{path}/{role_id}", json={"icon": PNG_DATA_URI, "unicode_emoji": "🦊"})
+    ).ok()
     assert (len(changed_role["icon"]), changed_role["unicode_emoji"]) == (32, "🦊")
 
 

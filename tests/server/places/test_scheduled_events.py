@@ -17,7 +17,7 @@ from tests.server.places.scheduled_events import HOUR_MS, channel_event, create_
 from tests.world import NOW_MS, Guild, World
 
 DAY_MS = 24 * HOUR_MS
-PNG = media.data_uri(media.png())
+PNG_DATA_URI = media.data_uri(media.png())
 
 
 def gateway_view(event: dict[str, Any], **overrides: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ async def guild(world: World) -> Guild:
 async def test_a_new_event_is_published_audited_and_returned(world: World, guild: Guild) -> None:
     bot = await world.bot(guild, permissions=Permissions.CREATE_EVENTS)
     session = await guild.owner.connect()
-    event = await create_event(bot, guild, external_event(description="bring bread", image=PNG))
+    event = await create_event(bot, guild, external_event(description="bring bread", image=PNG_DATA_URI))
     assert event["creator"]["id"] == event["creator_id"] == str(bot.id)
     assert (event["status"], event["entity_type"], event["channel_id"], event["entity_id"]) == (
         EventStatus.SCHEDULED,
@@ -509,8 +509,8 @@ async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -
         MONDAY_MS + 14 * DAY_MS
     )
     rule_body = {"recurrence_rule": {"start": timestamp(MONDAY_MS + 14 * DAY_MS), "frequency": 3}}
-    after = (await guild.owner.patch(event_path(guild, event), json=rule_body)).ok()
-    assert after["guild_scheduled_event_exceptions"] == []
+    changed_event = (await guild.owner.patch(event_path(guild, event), json=rule_body)).ok()
+    assert changed_event["guild_scheduled_event_exceptions"] == []
     exceptions_delete = await session.next("GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE")
     assert (exceptions_delete["event_id"], len(exceptions_delete["event_exception_ids"])) == (event["id"], 2)
 
@@ -530,11 +530,11 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, is_pat
         event = (
             await guild.owner.patch(event_path(guild, event), json={**later_exception_body, "recurrence_rule": rule})
         ).ok()
-        moved = {
+        moved_exception_body = {
             "scheduled_start_time": timestamp(MONDAY_MS + 5 * HOUR_MS),
             "scheduled_end_time": timestamp(MONDAY_MS + 6 * HOUR_MS),
         }
-        assert (await guild.owner.patch(event_path(guild, event), json=moved)).ok()["recurrence_rule"][
+        assert (await guild.owner.patch(event_path(guild, event), json=moved_exception_body)).ok()["recurrence_rule"][
             "start"
         ] == timestamp(MONDAY_MS + 5 * HOUR_MS)
         event = (await guild.owner.patch(event_path(guild, event), json=later_exception_body)).ok()
@@ -612,11 +612,15 @@ async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> No
     await session.assert_not_received("GUILD_SCHEDULED_EVENT_USER_ADD")
     path = event_path(guild, event, "users")
     subscribers = (await guild.owner.get(f"{path}?with_member=true")).ok()
-    ids = sorted((str(bob.id), str(carol.id)), key=int)
-    assert [user["user_id"] for user in subscribers] == [user["member"]["user"]["id"] for user in subscribers] == ids
-    assert subscribers[0]["user"]["id"] == ids[0]
-    assert [user["user_id"] for user in (await bob.get(f"{path}?limit=1&after={ids[0]}")).ok()] == ids[1:]
-    assert [user["user_id"] for user in (await bob.get(f"{path}?before={ids[1]}&after={ids[1]}")).ok()] == ids[:1]
+    user_ids = sorted((str(bob.id), str(carol.id)), key=int)
+    assert (
+        [user["user_id"] for user in subscribers] == [user["member"]["user"]["id"] for user in subscribers] == user_ids
+    )
+    assert subscribers[0]["user"]["id"] == user_ids[0]
+    assert [user["user_id"] for user in (await bob.get(f"{path}?limit=1&after={user_ids[0]}")).ok()] == user_ids[1:]
+    assert [
+        user["user_id"] for user in (await bob.get(f"{path}?before={user_ids[1]}&after={user_ids[1]}")).ok()
+    ] == user_ids[:1]
     assert (await bob.get(f"{path}?limit=0")).errors("limit")
     assert (await bob.get(event_path(guild, event) + "?with_user_count=1")).ok()["user_count"] == 2
     assert (await bob.delete(own_path)).status == 204

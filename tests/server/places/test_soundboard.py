@@ -10,15 +10,15 @@ from hubbub.protocol.ids import SoundId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.sounds import inspect_audio
 from tests import media
-from tests.server.places.expressions import OGG
+from tests.server.places.expressions import OGG_DATA_URI
 from tests.world import Actor, Guild, Session, World
 
-CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
-MP3 = media.data_uri(media.mp3(), "audio/mpeg")
+CREATE_PERMISSION, MANAGE_PERMISSION = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
+MP3_DATA_URI = media.data_uri(media.mp3(), "audio/mpeg")
 
 
 async def create_sound(actor: Actor, guild: Guild, **body: Any) -> Any:
-    fields = {"name": "honk", "sound": OGG} | body
+    fields = {"name": "honk", "sound": OGG_DATA_URI} | body
     return (await actor.post(f"/guilds/{guild.id}/soundboard-sounds", json=fields)).ok()
 
 
@@ -28,7 +28,8 @@ async def test_a_new_sound_is_stored_published_audited_and_served(world: World) 
     session = await bot.connect()
 
     response = await guild.owner.post(
-        f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG, "volume": 0.5, "emoji_name": "📣"}
+        f"/guilds/{guild.id}/soundboard-sounds",
+        json={"name": "honk", "sound": OGG_DATA_URI, "volume": 0.5, "emoji_name": "📣"},
     )
 
     assert response.status == 201
@@ -60,7 +61,7 @@ async def test_a_new_sound_is_stored_published_audited_and_served(world: World) 
 
 async def test_mp3_sounds_are_accepted_and_the_default_volume_is_one(world: World) -> None:
     guild = await world.guild()
-    sound = await create_sound(guild.owner, guild, sound=MP3, volume=None)
+    sound = await create_sound(guild.owner, guild, sound=MP3_DATA_URI, volume=None)
     assert sound["volume"] == 1.0
     cdn_response = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
     assert cdn_response.headers["Content-Type"] == "audio/mpeg"
@@ -101,7 +102,7 @@ async def test_a_sound_is_validated_by_its_bytes(world: World, sound: str, code:
 async def test_invalid_sound_fields_are_rejected(world: World, body: Any, path: str, code: str) -> None:
     guild = await world.guild()
     response = await guild.owner.post(
-        f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG} | body
+        f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG_DATA_URI} | body
     )
     assert response.errors(path) == [code]
 
@@ -109,7 +110,7 @@ async def test_invalid_sound_fields_are_rejected(world: World, body: Any, path: 
 async def test_members_read_sounds_and_creators_also_see_the_uploader(world: World) -> None:
     guild = await world.guild()
     sound = await create_sound(guild.owner, guild)
-    member, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
+    member, creator, stranger = await guild.member(), await guild.member(CREATE_PERMISSION), await world.user()
     list_path = f"/guilds/{guild.id}/soundboard-sounds"
     sound_path = f"{list_path}/{sound['sound_id']}"
     for actor, sees_user in ((member, False), (creator, True), (guild.owner, True)):
@@ -183,11 +184,11 @@ async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
     ("start_date", "permissions", "allowed_actions"),
     [
         ("after", 0, ""),
-        ("after", CREATE, "create own"),
-        ("after", MANAGE, "own other"),
+        ("after", CREATE_PERMISSION, "create own"),
+        ("after", MANAGE_PERMISSION, "own other"),
         ("before", 0, ""),
-        ("before", CREATE, "create own"),
-        ("before", MANAGE, "create own other"),
+        ("before", CREATE_PERMISSION, "create own"),
+        ("before", MANAGE_PERMISSION, "create own other"),
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(
@@ -197,7 +198,7 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
     guild = await world.guild()
     actor = await guild.member(permissions)
     path = f"/guilds/{guild.id}/soundboard-sounds"
-    response = await actor.post(path, json={"name": "mine", "sound": OGG})
+    response = await actor.post(path, json={"name": "mine", "sound": OGG_DATA_URI})
     response.ok() if "create" in allowed_actions else response.rejected(403, 50013)
     for creator in ("own", "other"):
         sound = (await create_sound(guild.owner, guild))["sound_id"]
@@ -212,7 +213,7 @@ async def test_each_action_requires_its_permission_before_and_after_the_split(
             await actor.delete(f"{path}/{sound}"),
         ):
             response.ok() if creator in allowed_actions.split() else response.rejected(403, 50013)
-    (await (await world.user()).post(path, json={"name": "mine", "sound": OGG})).rejected(403, 50001)
+    (await (await world.user()).post(path, json={"name": "mine", "sound": OGG_DATA_URI})).rejected(403, 50001)
 
 
 async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
@@ -225,7 +226,7 @@ async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
 
         await world.write(step)
 
-    path, body = f"/guilds/{guild.id}/soundboard-sounds", {"name": "more", "sound": OGG}
+    path, body = f"/guilds/{guild.id}/soundboard-sounds", {"name": "more", "sound": OGG_DATA_URI}
     await insert_sounds(8)
     (await guild.owner.post(path, json=body)).rejected(400, 30045)
     await world.grant_to_guild(guild, tier=2)

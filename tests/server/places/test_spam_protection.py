@@ -26,7 +26,7 @@ def world_config(store_config: Config) -> Config:
     return msgspec.structs.replace(store_config, protection=protection)
 
 
-async def join(user: Actor, guild: Guild) -> ApiResponse:
+async def join_with_invite(user: Actor, guild: Guild) -> ApiResponse:
     """Create an invite as the owner of the guild, and accept it."""
     return await user.post(f"/invites/{(await create_invite(guild.owner, guild.general))['code']}")
 
@@ -85,12 +85,12 @@ async def test_a_new_account_joins_a_limited_number_of_guilds_per_hour(world: Wo
     bob = await world.user()
 
     for guild in guilds[:2]:
-        (await join(bob, guild)).ok()
+        (await join_with_invite(bob, guild)).ok()
 
-    error = (await join(bob, guilds[2])).rejected(403, 0)
+    error = (await join_with_invite(bob, guilds[2])).rejected(403, 0)
     assert error["message"].startswith("A new account can join at most 2 guilds per hour.")
     world.clock.advance(10 * MINUTE_MS)
-    (await join(bob, guilds[2])).ok()
+    (await join_with_invite(bob, guilds[2])).ok()
 
 
 async def test_many_joins_pause_the_invites_and_alert_the_moderators(world: World) -> None:

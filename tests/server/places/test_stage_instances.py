@@ -331,12 +331,12 @@ async def test_an_automatic_close_posts_a_message_by_the_user_who_created_the_st
 async def test_a_stage_start_can_notify_everyone(world: World, guild: Guild, stage_channel_id: int) -> None:
     for is_notified in (False, True):
         await create_stage(guild.owner, stage_channel_id, send_start_notification=is_notified)
-        (start,) = [
+        (start_message,) = [
             message
             for message in (await guild.owner.get(f"/channels/{stage_channel_id}/messages?limit=1")).ok()
             if message["type"] == MessageType.STAGE_START
         ]
-        assert start["mention_everyone"] is is_notified
+        assert start_message["mention_everyone"] is is_notified
         (await guild.owner.delete(f"/stage-instances/{stage_channel_id}")).ok()
 
 

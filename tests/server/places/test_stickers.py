@@ -13,8 +13,17 @@ from tests import media
 from tests.server.places.expressions import upload_sticker
 from tests.world import World
 
-CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
-LOTTIE: dict[str, Any] = {"v": "5.5.2", "fr": 60, "ip": 0, "op": 120, "w": 320, "h": 320, "layers": [], "assets": []}
+CREATE_PERMISSION, MANAGE_PERMISSION = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
+LOTTIE_ANIMATION: dict[str, Any] = {
+    "v": "5.5.2",
+    "fr": 60,
+    "ip": 0,
+    "op": 120,
+    "w": 320,
+    "h": 320,
+    "layers": [],
+    "assets": [],
+}
 
 
 async def test_a_new_sticker_is_stored_published_audited_and_served(world: World) -> None:
@@ -65,13 +74,13 @@ async def test_the_format_is_detected_from_the_bytes(
 
 async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: World) -> None:
     guild = await world.guild()
-    lottie = jsonlib.dumps(LOTTIE).encode()
+    lottie = jsonlib.dumps(LOTTIE_ANIMATION).encode()
     (await upload_sticker(guild.owner, guild, lottie)).rejected(400, 50123)
     await world.grant_to_guild(guild, "VERIFIED")
     sticker = (await upload_sticker(guild.owner, guild, lottie)).ok()
     assert sticker["format_type"] == 3
     cdn_response = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.json")
-    assert (cdn_response.headers["Content-Type"], cdn_response.json) == ("application/json", LOTTIE)
+    assert (cdn_response.headers["Content-Type"], cdn_response.json) == ("application/json", LOTTIE_ANIMATION)
 
 
 @pytest.mark.one_postgres_case
@@ -97,7 +106,9 @@ async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: Worl
 async def test_invalid_lottie_files_are_rejected(world: World, animation_change: Any, code: int) -> None:
     guild = await world.guild()
     await world.grant_to_guild(guild, "PARTNERED")
-    (await upload_sticker(guild.owner, guild, jsonlib.dumps(LOTTIE | animation_change).encode())).rejected(400, code)
+    (await upload_sticker(guild.owner, guild, jsonlib.dumps(LOTTIE_ANIMATION | animation_change).encode())).rejected(
+        400, code
+    )
     (await upload_sticker(guild.owner, guild, b"{" * 5000)).rejected(400, 170001)
 
 
@@ -136,7 +147,7 @@ async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
 async def test_members_list_stickers_and_any_user_gets_one_by_id(world: World) -> None:
     guild = await world.guild()
     sticker = (await upload_sticker(guild.owner, guild)).ok()
-    member, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
+    member, creator, stranger = await guild.member(), await guild.member(CREATE_PERMISSION), await world.user()
     sticker_path, list_path = f"/guilds/{guild.id}/stickers/{sticker['id']}", f"/guilds/{guild.id}/stickers"
     for actor, sees_user in ((member, False), (creator, True), (guild.owner, True)):
         sticker_view = (await actor.get(sticker_path)).ok()
@@ -182,11 +193,11 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     ("start_date", "permissions", "allowed_actions"),
     [
         ("after", 0, ""),
-        ("after", CREATE, "create own"),
-        ("after", MANAGE, "own other"),
+        ("after", CREATE_PERMISSION, "create own"),
+        ("after", MANAGE_PERMISSION, "own other"),
         ("before", 0, ""),
-        ("before", CREATE, "create own"),
-        ("before", MANAGE, "create own other"),
+        ("before", CREATE_PERMISSION, "create own"),
+        ("before", MANAGE_PERMISSION, "create own other"),
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(

@@ -91,8 +91,8 @@ async def test_rejoining_the_same_channel_only_updates_the_state(guild: Guild, b
     first_state = await session.join_voice(guild, guild.channels["Lounge"])
     await session.next("VOICE_CHANNEL_START_TIME_UPDATE")
     await session.next("VOICE_SERVER_UPDATE")
-    after = await session.join_voice(guild, guild.channels["Lounge"], self_deaf=True)
-    assert after == {**first_state, "self_deaf": True}
+    second_state = await session.join_voice(guild, guild.channels["Lounge"], self_deaf=True)
+    assert second_state == {**first_state, "self_deaf": True}
     await session.assert_not_received("VOICE_SERVER_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
 
@@ -209,10 +209,10 @@ async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Ac
     first_session, second_session = await bob.connect(), await bob.connect()
     first_state = await first_session.join_voice(guild, lounge_id)
     await second_session.next("VOICE_STATE_UPDATE")
-    after = await second_session.join_voice(guild, lounge_id)
-    assert after["session_id"] != first_state["session_id"]
+    second_state = await second_session.join_voice(guild, lounge_id)
+    assert second_state["session_id"] != first_state["session_id"]
     await second_session.next("VOICE_SERVER_UPDATE")
-    assert (await first_session.next("VOICE_STATE_UPDATE"))["session_id"] == after["session_id"]
+    assert (await first_session.next("VOICE_STATE_UPDATE"))["session_id"] == second_state["session_id"]
     await first_session.close()
     await second_session.assert_not_received("VOICE_STATE_UPDATE")
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).ok()
