@@ -46,7 +46,7 @@ async def find_job(world: World, job_id: int) -> Any | None:
 
 async def test_operators_see_queues_and_failed_jobs_without_payloads(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
-    _, retrying, failed_id = await create_jobs(world, ("waiting", 0), ("waiting", 3), ("failed", 9))
+    _, retrying_id, failed_id = await create_jobs(world, ("waiting", 0), ("waiting", 3), ("failed", 9))
 
     [queue] = [queue for queue in (await ann.get("/admin/queues")).ok() if queue["kind"] == "test.deliver"]
     assert (queue["waiting"], queue["retrying"], queue["failed"]) == (1, 1, 1)
@@ -57,7 +57,7 @@ async def test_operators_see_queues_and_failed_jobs_without_payloads(world: Worl
     assert job["error"] == "TimeoutError: no response"
     assert b"secret" not in response.body
     [job] = (await ann.get("/admin/jobs", params={"state": "retrying", "kind": "test.deliver"})).ok()
-    assert (job["id"], job["state"]) == (str(retrying), "retrying")
+    assert (job["id"], job["state"]) == (str(retrying_id), "retrying")
     assert (await ann.get("/admin/jobs", params={"kind": "other"})).ok() == []
 
 
@@ -73,18 +73,18 @@ async def test_job_lists_are_paginated(world: World) -> None:
 
 async def test_a_moderator_retries_and_discards_jobs(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    waiting_id, retrying, failed_id, discarded_id = await create_jobs(
+    waiting_id, retrying_id, failed_id, discarded_id = await create_jobs(
         world, ("waiting", 0), ("waiting", 3), ("failed", 9), ("failed", 9)
     )
 
-    (await ann.post(f"/admin/jobs/{retrying}/retry")).ok()
+    (await ann.post(f"/admin/jobs/{retrying_id}/retry")).ok()
     (await ann.post(f"/admin/jobs/{failed_id}/retry", json={"reason": "The server is back"})).ok()
     (await ann.post(f"/admin/jobs/{discarded_id}/discard")).ok()
 
-    assert tuple(await find_job(world, retrying)) == ("waiting", 3, world.clock.now_ms())
+    assert tuple(await find_job(world, retrying_id)) == ("waiting", 3, world.clock.now_ms())
     assert tuple(await find_job(world, failed_id))[:2] == ("waiting", 0)
     assert await find_job(world, discarded_id) is None
-    for path in (f"{waiting_id}/retry", f"{retrying}/discard", f"{discarded_id}/discard", "999999/retry"):
+    for path in (f"{waiting_id}/retry", f"{retrying_id}/discard", f"{discarded_id}/discard", "999999/retry"):
         (await ann.post(f"/admin/jobs/{path}")).rejected(404, 0)
     audit_entries = (await ann.get("/admin/audit-log", params={"operator_id": str(ann.id)})).ok()
     assert [

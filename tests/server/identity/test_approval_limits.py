@@ -76,7 +76,7 @@ def test_caps_are_off_by_default_and_reported_in_a_rehearsal() -> None:
 
 
 def test_each_route_of_the_table_has_its_cap() -> None:
-    approval_limits = {
+    caps_by_route = {
         (operation.method, operation.path): operation.unapproved_calls_max
         for module in (lobbies, user_messages)
         for _, operation in operations_of(module)
@@ -84,7 +84,7 @@ def test_each_route_of_the_table_has_its_cap() -> None:
     }
 
     lobby_path = "/lobbies/{lobby_id}"
-    assert approval_limits == {
+    assert caps_by_route == {
         # The rows of the table in spec/sdk.md#16.
         ("POST", "/lobbies"): 100,
         ("PUT", "/lobbies"): 100,

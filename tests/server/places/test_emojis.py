@@ -165,7 +165,7 @@ EMOJI_ACTIONS = ("create", "change own", "change other", "delete own", "delete o
 
 
 @pytest.mark.parametrize(
-    ("start_date", "permissions", "allowed_actions"),
+    ("side_of_split", "permissions", "allowed_actions"),
     [
         ("after", 0, ()),
         ("after", CREATE_PERMISSION, ("create", "change own", "delete own")),
@@ -176,9 +176,9 @@ EMOJI_ACTIONS = ("create", "change own", "change other", "delete own", "delete o
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(
-    world: World, start_date: str, permissions: int, allowed_actions: tuple[str, ...]
+    world: World, side_of_split: str, permissions: int, allowed_actions: tuple[str, ...]
 ) -> None:
-    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if start_date == "before" else 0))
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if side_of_split == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     for action in EMOJI_ACTIONS:

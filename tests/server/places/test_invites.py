@@ -205,12 +205,12 @@ async def test_roles_on_an_invite_require_manage_roles_and_a_higher_role(world: 
     (await bob.post(path, json={"role_ids": [str(low_role_id)]})).rejected(403, 50013)
     manager_role_id = await guild.role("manager", Permissions.MANAGE_ROLES)
     await guild.add_role(bob, manager_role_id)
-    sorted_role_ids = [
+    role_positions = [
         {"id": str(low_role_id), "position": 1},
         {"id": str(manager_role_id), "position": 2},
         {"id": str(high_role_id), "position": 3},
     ]
-    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=sorted_role_ids)).ok()
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=role_positions)).ok()
     (await bob.post(path, json={"role_ids": [str(high_role_id)]})).rejected(403, 50013)
     (await bob.post(path, json={"role_ids": ["1"]})).rejected(404, 10011)
     (await guild.owner.post(path, json={"role_ids": [str(guild.id)]})).rejected(400, 50028)

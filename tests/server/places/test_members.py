@@ -447,8 +447,8 @@ async def test_a_timeout_and_a_mute_outlast_leaving_and_joining_again(world: Wor
 
     await world.write(lambda call: set_mute(call, 1), actor=guild.owner.id)
     code = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
-    for departure in (bob.delete(f"/users/@me/guilds/{guild.id}"), guild.owner.delete(path)):
-        (await departure).ok()
+    for departure_request in (bob.delete(f"/users/@me/guilds/{guild.id}"), guild.owner.delete(path)):
+        (await departure_request).ok()
         (await bob.post(f"/invites/{code}", json={})).ok()
         member = (await guild.owner.get(path)).ok()
         assert (member["communication_disabled_until"], member["mute"], member["deaf"]) == (end_timestamp, True, False)

@@ -83,13 +83,13 @@ async def test_members_of_each_role_are_counted_without_everyone(world: World) -
 @pytest.mark.dated(changes.ROLE_MEMBER_COUNTS, changes.GET_GUILD_ROLE)
 async def test_get_role_and_member_counts_are_unknown_before_their_dates(world: World) -> None:
     guild = await world.guild()
-    for role_body, path in (
+    for dated_change, path in (
         (changes.ROLE_MEMBER_COUNTS, "member-counts"),
         (changes.GET_GUILD_ROLE, str(guild.id)),
     ):
-        world.clock.set(role_body.at_ms)
+        world.clock.set(dated_change.at_ms)
         (await guild.owner.get(f"/guilds/{guild.id}/roles/{path}")).ok()
-        world.clock.set(role_body.at_ms - 1)
+        world.clock.set(dated_change.at_ms - 1)
         assert (await guild.owner.get(f"/guilds/{guild.id}/roles/{path}")).status == 404
 
 
@@ -368,17 +368,17 @@ async def test_moved_roles_are_published_and_audited(world: World) -> None:
     assert await list_role_ids(guild) == [third_role_id, second_role_id, first_role_id]
     session = await bot.connect()
 
-    moved_roles = (
+    reordered_roles = (
         await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(first_role_id), "position": 1}])
     ).ok()
 
-    assert [role["id"] for role in moved_roles] == [
+    assert [role["id"] for role in reordered_roles] == [
         str(guild.id),
         str(first_role_id),
         str(third_role_id),
         str(second_role_id),
     ]
-    assert [role["position"] for role in moved_roles] == [0, 1, 2, 3]
+    assert [role["position"] for role in reordered_roles] == [0, 1, 2, 3]
     assert await list_role_ids(guild) == [first_role_id, third_role_id, second_role_id]
     updated_ids = [(await session.next("GUILD_ROLE_UPDATE"))["role"]["id"] for _ in range(2)]
     assert updated_ids == [str(third_role_id), str(second_role_id)]

@@ -521,25 +521,23 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, is_pat
 
     Later occurrences keep the time of day of the rule's start."""
     rule = {"start": timestamp(MONDAY_MS), "frequency": 3}
-    later_exception_body = {
+    later_times = {
         "scheduled_start_time": timestamp(MONDAY_MS + 3 * HOUR_MS),
         "scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS),
     }
     if is_patched:
         event = await create_event(guild.owner, guild, weekly_event())
-        event = (
-            await guild.owner.patch(event_path(guild, event), json={**later_exception_body, "recurrence_rule": rule})
-        ).ok()
-        moved_exception_body = {
+        event = (await guild.owner.patch(event_path(guild, event), json={**later_times, "recurrence_rule": rule})).ok()
+        moved_times = {
             "scheduled_start_time": timestamp(MONDAY_MS + 5 * HOUR_MS),
             "scheduled_end_time": timestamp(MONDAY_MS + 6 * HOUR_MS),
         }
-        assert (await guild.owner.patch(event_path(guild, event), json=moved_exception_body)).ok()["recurrence_rule"][
+        assert (await guild.owner.patch(event_path(guild, event), json=moved_times)).ok()["recurrence_rule"][
             "start"
         ] == timestamp(MONDAY_MS + 5 * HOUR_MS)
-        event = (await guild.owner.patch(event_path(guild, event), json=later_exception_body)).ok()
+        event = (await guild.owner.patch(event_path(guild, event), json=later_times)).ok()
     else:
-        event = await create_event(guild.owner, guild, external_event(**later_exception_body, recurrence_rule=rule))
+        event = await create_event(guild.owner, guild, external_event(**later_times, recurrence_rule=rule))
     assert event["recurrence_rule"]["start"] == event["scheduled_start_time"] == timestamp(MONDAY_MS + 3 * HOUR_MS)
     cancellation_body = {"original_scheduled_start_time": event["scheduled_start_time"], "is_canceled": True}
     (await guild.owner.post(event_path(guild, event, "exceptions"), json=cancellation_body)).ok()

@@ -181,7 +181,7 @@ async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start_date", "permissions", "allowed_actions"),
+    ("side_of_split", "permissions", "allowed_actions"),
     [
         ("after", 0, ""),
         ("after", CREATE_PERMISSION, "create own"),
@@ -192,9 +192,9 @@ async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(
-    world: World, start_date: str, permissions: int, allowed_actions: str
+    world: World, side_of_split: str, permissions: int, allowed_actions: str
 ) -> None:
-    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if start_date == "before" else 0))
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if side_of_split == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     path = f"/guilds/{guild.id}/soundboard-sounds"

@@ -132,12 +132,12 @@ async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
     assert (await upload_sticker(owner, guild, description="x" * 101)).errors("description") == ["BASE_TYPE_MAX_LENGTH"]
     response = await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "wave", "tags": "hi"})
     assert response.errors("file") == ["BASE_TYPE_REQUIRED"]
-    for rejected_file in (
+    for rejected_response in (
         await upload_sticker(owner, guild, b"", name="x", tags=""),
         await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "x"}),
         await owner.post(f"/guilds/{guild.id}/stickers"),
     ):
-        assert sorted(rejected_file.json["errors"]) == ["file", "name", "tags"]
+        assert sorted(rejected_response.json["errors"]) == ["file", "name", "tags"]
     assert sorted((await upload_sticker(owner, guild, b"", description="x")).json["errors"]) == ["description", "file"]
     assert sorted((await upload_sticker(owner, guild, name="x")).json["errors"]) == ["name"]
     assert (await owner.get(f"/guilds/{guild.id}/stickers")).ok() == []
@@ -190,7 +190,7 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
 
 
 @pytest.mark.parametrize(
-    ("start_date", "permissions", "allowed_actions"),
+    ("side_of_split", "permissions", "allowed_actions"),
     [
         ("after", 0, ""),
         ("after", CREATE_PERMISSION, "create own"),
@@ -201,9 +201,9 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     ],
 )
 async def test_each_action_requires_its_permission_before_and_after_the_split(
-    world: World, start_date: str, permissions: int, allowed_actions: str
+    world: World, side_of_split: str, permissions: int, allowed_actions: str
 ) -> None:
-    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if start_date == "before" else 0))
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if side_of_split == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     response = await upload_sticker(actor, guild)
