@@ -70,9 +70,9 @@ async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(w
     webhook = (await guild.owner.post(f"/channels/{channel_id}/webhooks", json={"name": "news"})).ok()
     session = await bob.connect()
 
-    suspended = await act_on_guild(ann, guild, "suspend", reason="Spam")
+    suspended_guild = await act_on_guild(ann, guild, "suspend", reason="Spam")
 
-    assert suspended["suspension"]["reason"] == "Spam"
+    assert suspended_guild["suspension"]["reason"] == "Spam"
     assert await session.next("GUILD_DELETE") == {"id": str(guild.id), "unavailable": True}
     message = "The operators of this server suspended this guild. Reason: Spam"
     for caller in (guild.owner, bob, bot):
@@ -88,7 +88,7 @@ async def test_a_suspended_guild_is_unavailable_and_its_members_see_the_reason(w
     )
     webhook_response.rejected(403, 50001)
     (await guild.owner.delete(f"/guilds/{guild.id}")).rejected(403, 50001)
-    assert await search_guilds(ann, state="suspended") == [suspended["name"]]
+    assert await search_guilds(ann, state="suspended") == [suspended_guild["name"]]
 
 
 async def test_a_suspended_guild_becomes_available_again(world: World) -> None:
