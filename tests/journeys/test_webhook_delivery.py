@@ -175,7 +175,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
         await world.close()
         # Simulate a kill: claimed jobs are neither finished nor released.
         assert app.worker is not None
-        tasks = list(app.worker._running.values())
+        tasks = list(app.worker._tasks_by_job_id.values())
         app.worker._is_stopped = True
         for task in tasks:
             task.cancel()

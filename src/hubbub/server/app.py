@@ -117,7 +117,7 @@ class App:
         self.images = ImageConverter()
         self.scanners = open_scanners(config, self._record_rejected_upload)
         self.outbound = OutboundClient(allow_private=config.allow_private_targets)
-        self.pages = PageReader()
+        self.page_reader = PageReader()
         self.streams = OutboundStreams(allow_private=config.allow_private_targets)
         self.payments = payments or open_payments(config.payments, is_rehearsal=config.control)
         self.mailer = open_mailer(config, self.clock)
@@ -501,7 +501,7 @@ class App:
             payments=self.payments,
             mailer=self.mailer,
             perform=self._perform,
-            pages=self.pages,
+            page_reader=self.page_reader,
         )
 
     async def _perform(

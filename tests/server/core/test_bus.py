@@ -467,10 +467,10 @@ async def test_incomplete_messages_are_discarded(monkeypatch: pytest.MonkeyPatch
     encoded = msgspec.msgpack.encode(Note(7, b"x" * 100))
     # The header has the publisher, the message number, the index of the part and the number of parts.
     for publisher in range(1, 101):
-        bus._received("a", struct.pack(">QQHH", publisher, 1, 0, 2) + encoded[:50])
-    assert len(bus._partial) == 3
+        bus._on_message("a", struct.pack(">QQHH", publisher, 1, 0, 2) + encoded[:50])
+    assert len(bus._incomplete_messages) == 3
 
-    bus._received("a", struct.pack(">QQHH", 100, 1, 1, 2) + encoded[50:])
+    bus._on_message("a", struct.pack(">QQHH", 100, 1, 1, 2) + encoded[50:])
 
     assert received == [Note(7, b"x" * 100)]
 
@@ -480,12 +480,12 @@ async def test_canceled_flushes_are_cleaned_up(make_nats: MakeNats) -> None:
     bus._connected.clear()
     waiting = [asyncio.ensure_future(bus.flush()) for _ in range(100)]
     await asyncio.sleep(0)
-    assert len(bus._flushing) == 100
+    assert len(bus._pending_flushes) == 100
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    assert not bus._flushing
+    assert not bus._pending_flushes
 
     bus._connected.set()
     await bus.flush()
-    assert not bus._flushing
+    assert not bus._pending_flushes

@@ -68,7 +68,7 @@ def test_text_from_flags_and_environment_is_converted(name: str, text: str, valu
 def test_every_key_has_a_variable_a_flag_and_a_description() -> None:
     for key in config.KEYS:
         assert config._KEYS_BY_VARIABLE["HUBBUB_" + key.upper().replace(".", "_")] == key
-        assert config._key_of(key.replace(".", "-").replace("_", "-"), "flag") == key
+        assert config._require_key(key.replace(".", "-").replace("_", "-"), "flag") == key
         assert config.describe_allowed(key)
 
 

@@ -104,7 +104,7 @@ async def test_an_image_is_resized_to_the_limit_of_its_field(converter: ImageCon
 async def test_a_decompression_bomb_is_rejected_by_its_header(converter: ImageConverter, side: int) -> None:
     with pytest.raises(InvalidImageError, match="too many pixels"):
         await converter.reencode(ImageData.from_bytes(media.decompression_bomb(side)))
-    assert not converter._all
+    assert not converter._processes
 
 
 async def test_too_many_frames_are_rejected(converter: ImageConverter) -> None:
@@ -159,10 +159,10 @@ async def test_a_process_that_exceeds_its_time_is_replaced_and_the_image_rejecte
     converter = ImageConverter(task_seconds=0.05, processes=1)
     try:
         await converter.reencode(ImageData.from_bytes(media.png()))
-        [first_worker] = converter._all
+        [first_worker] = converter._processes
         with pytest.raises(InvalidImageError, match="image process failed"):
             await converter.reencode(ImageData.from_bytes(media.png(3000, 3000, compress_level=1)))
-        assert first_worker not in converter._all
+        assert first_worker not in converter._processes
         await converter.reencode(ImageData.from_bytes(media.png()))
     finally:
         await converter.close()
@@ -170,7 +170,7 @@ async def test_a_process_that_exceeds_its_time_is_replaced_and_the_image_rejecte
 
 async def test_a_killed_process_is_replaced(converter: ImageConverter) -> None:
     await converter.reencode(ImageData.from_bytes(media.png()))
-    [worker] = converter._all
+    [worker] = converter._processes
     os.kill(worker._process.pid, 9)
     await worker._process.wait()
     with pytest.raises(InvalidImageError):
@@ -184,8 +184,8 @@ async def test_a_process_is_replaced_after_its_maximum_number_of_images() -> Non
         workers = set()
         for _ in range(4):
             await converter.reencode(ImageData.from_bytes(media.png()))
-            workers |= converter._all
-        assert not converter._all
+            workers |= converter._processes
+        assert not converter._processes
         assert len(workers) == 2
     finally:
         await converter.close()

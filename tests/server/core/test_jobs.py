@@ -325,7 +325,7 @@ async def test_a_job_of_a_dead_worker_is_released_when_its_lease_ends(harness: J
         await asyncio.sleep(0)
     # The worker crashes: its task ends, and it does not return the job to the queue.
     dead_worker._is_stopped = True
-    task = next(iter(dead_worker._running.values()))
+    task = next(iter(dead_worker._tasks_by_job_id.values()))
     task.cancel()
     await asyncio.wait([task])
 

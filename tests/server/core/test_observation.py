@@ -30,7 +30,7 @@ class TestSlowOperations:
         self, world: World, caplog: pytest.LogCaptureFixture
     ) -> None:
         guild = await world.guild()
-        world.app.observer._line_count = 0
+        world.app.observer._slow_count = 0
         with caplog.at_level(logging.WARNING, LOGGER):
             # Registration hashes a password, which takes longer than a millisecond on every machine.
             await guild.owner.post("/auth/register", json={"username": "mary.slow", "password": "correct horse"})
@@ -79,7 +79,7 @@ def test_the_number_of_lines_is_limited_and_the_others_are_counted(caplog: pytes
         for _ in range(SLOW_LINES_MAX + 7):
             start_and_end(observer, "slow", 1.0)
         assert len(caplog.records) == SLOW_LINES_MAX
-        observer._window_started -= SLOW_LINES_SECONDS
+        observer._window_started_at -= SLOW_LINES_SECONDS
         start_and_end(observer, "slow", 1.0)
     assert vars(caplog.records[-1])["not_logged"] == 7
 

@@ -148,21 +148,23 @@ def insert_archived(tx: Tx, table: ArchiveTable, rows: Sequence[Sequence[Any]]) 
 
 
 def iter_archived_pages(
-    tx: Tx, table: ArchiveTable, column: str, value: int, *, order: tuple[str, ...] | None = None
+    tx: Tx, table: ArchiveTable, column: str, column_value: int, *, order: tuple[str, ...] | None = None
 ) -> Iterator[Sequence[Sequence[Any]]]:
     """Yield the rows with a value in a column, in pages ordered by `order`, by default the key of the table."""
-    names = list(table.columns)
-    key = order or table.key
-    indexes = [names.index(name) for name in key]
-    select = f"SELECT {', '.join(names)} FROM {table.name} WHERE {column} = ?"
-    suffix = f"ORDER BY {', '.join(key)} LIMIT {PAGE_SIZE}"
-    page = tx.all(f"{select} {suffix}", value)
+    column_names = list(table.columns)
+    key_columns = order or table.key
+    key_indexes = [column_names.index(name) for name in key_columns]
+    select = f"SELECT {', '.join(column_names)} FROM {table.name} WHERE {column} = ?"
+    suffix = f"ORDER BY {', '.join(key_columns)} LIMIT {PAGE_SIZE}"
+    page = tx.all(f"{select} {suffix}", column_value)
     while page:
         yield page
         if len(page) < PAGE_SIZE:
             return
-        last = [page[-1][index] for index in indexes]
-        page = tx.all(f"{select} AND ({', '.join(key)}) > ({placeholders(key)}) {suffix}", value, *last)
+        last_key = [page[-1][index] for index in key_indexes]
+        page = tx.all(
+            f"{select} AND ({', '.join(key_columns)}) > ({placeholders(key_columns)}) {suffix}", column_value, *last_key
+        )
 
 
 def list_archived_children(tx: Tx, table: ArchiveTable, parent_ids: Sequence[int]) -> Sequence[Sequence[Any]]:

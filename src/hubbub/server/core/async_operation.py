@@ -41,11 +41,11 @@ class AsyncOperation:
         payments: PaymentProvider | None = None,
         mailer: Mailer | None = None,
         perform: PerformOperation | None = None,
-        pages: PageReader | None = None,
+        page_reader: PageReader | None = None,
     ) -> None:
         """Create the context of a request or job; `actor` is None for a job or a request without a token.
 
-        `make_call` builds the call of each transaction. `mailer` sends mail, `perform` runs an operation and `pages` parses
+        `make_call` builds the call of each transaction. `mailer` sends mail, `perform` runs an operation and `page_reader` parses
         web pages; they are given only to jobs."""
         self._database = database
         self._make_call = make_call
@@ -57,7 +57,7 @@ class AsyncOperation:
         self.payments = payments or NoPayments()
         self.mailer = mailer or NoMailer()
         """The mailer, which only jobs use."""
-        self.pages = pages or PageReader()
+        self.page_reader = page_reader or PageReader()
         """The reader of web pages, which only jobs use."""
         self._perform = perform
 
@@ -74,14 +74,14 @@ class AsyncOperation:
             raise
 
     async def perform(
-        self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
+        self, operation: Operation[Any, Any], path_parameters: Sequence[Any], content_type: str, body: bytes
     ) -> None:
         """Perform an operation without a token, with a body received from an application.
 
-        `path` holds the path parameters in order. Raise ApiError if the operation is rejected."""
+        Raise ApiError if the operation is rejected."""
         if self._perform is None:
             raise RuntimeError("only jobs can perform operations")
-        await self._perform(operation, path, content_type, data)
+        await self._perform(operation, path_parameters, content_type, body)
 
     def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
         """Run CPU-heavy code in a bounded thread pool, off the event loop and the store's threads."""

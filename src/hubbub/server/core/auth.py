@@ -57,7 +57,7 @@ ACTOR_CHANGED = Event("_ACTOR_CHANGED", ActorChanged)
 """Sent between nodes only; event names with a leading underscore never reach a client."""
 
 
-def _b64(data: bytes) -> str:
+def _encode_base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
@@ -66,7 +66,9 @@ def generate_token(user_id: int, now_ms: int, entropy: Entropy = secrets.token_b
 
     Client libraries parse the user ID."""
     seconds = (now_ms // 1000).to_bytes(6, "big").lstrip(b"\0")
-    return f"{_b64(str(int(user_id)).encode())}.{_b64(seconds)}.{_b64(entropy(27))}"
+    return (
+        f"{_encode_base64url(str(int(user_id)).encode())}.{_encode_base64url(seconds)}.{_encode_base64url(entropy(27))}"
+    )
 
 
 def hash_token(token: str) -> bytes:
@@ -122,18 +124,18 @@ def revoke(
 
     Without arguments all tokens of the user are revoked. `except_id` is a token that stays valid. Return the number of revoked
     tokens, not counting child tokens. The gateway sessions of all revoked tokens are closed after the commit."""
-    where, parameters = "user_id = ?", [user_id]
-    for condition, value in (
+    conditions, parameters = "user_id = ?", [user_id]
+    for condition, parameter in (
         ("kind = ?", kind),
         ("id = ?", token_id),
         ("application_id = ?", application_id),
         ("id <> ?", except_id),
     ):
-        if value is not None:
-            where += f" AND {condition}"
-            parameters.append(value)  # type: ignore[arg-type]
-    revoked_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)]
-    tx.run(f"DELETE FROM tokens WHERE {where}", *parameters)
+        if parameter is not None:
+            conditions += f" AND {condition}"
+            parameters.append(parameter)  # type: ignore[arg-type]
+    revoked_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {conditions}", *parameters)]
+    tx.run(f"DELETE FROM tokens WHERE {conditions}", *parameters)
     publish_actor_changed(tx, user_id, revoked=revoked_ids + _revoke_children(tx, user_id, revoked_ids))
     return len(revoked_ids)
 
@@ -144,20 +146,20 @@ def list_excess_ids(
     """Return the IDs of the oldest tokens of a user that must be revoked, so that with a new one at most `tokens_max` remain.
 
     Only tokens of `kind` count, and with `application_id` only those of this application."""
-    where, parameters = "user_id = ? AND kind = ?", [user_id, kind]
+    conditions, parameters = "user_id = ? AND kind = ?", [user_id, kind]
     if application_id is not None:
-        where += " AND application_id = ?"
+        conditions += " AND application_id = ?"
         parameters.append(application_id)
-    token_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where} ORDER BY id DESC", *parameters)]
+    token_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {conditions} ORDER BY id DESC", *parameters)]
     return token_ids[tokens_max - 1 :]
 
 
-def filter_valid_ids(tx: Tx, token_ids: Collection[int], now: int) -> set[int]:
-    """Return the IDs of the given tokens that are neither revoked nor expired at `now` (Unix ms)."""
+def filter_valid_ids(tx: Tx, token_ids: Collection[int], now_ms: int) -> set[int]:
+    """Return the IDs of the given tokens that are neither revoked nor expired at `now_ms`."""
     valid_ids: set[int] = set()
     for batch in batches(token_ids):
         sql = f"SELECT id FROM tokens WHERE id IN ({placeholders(batch)}) AND (expires_ms IS NULL OR expires_ms > ?)"
-        valid_ids.update(row[0] for row in tx.all(sql, *batch, now))
+        valid_ids.update(row[0] for row in tx.all(sql, *batch, now_ms))
     return valid_ids
 
 
@@ -196,10 +198,10 @@ def count_application_tokens(tx: Tx, application_id: int, now_ms: int) -> int:
 def _revoke_children(tx: Tx, user_id: int, parent_ids: list[int]) -> list[int]:
     if not parent_ids:
         return []
-    where = f"user_id = ? AND parent_id IN ({placeholders(parent_ids)})"
-    revoked_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", user_id, *parent_ids)]
+    condition = f"user_id = ? AND parent_id IN ({placeholders(parent_ids)})"
+    revoked_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {condition}", user_id, *parent_ids)]
     if revoked_ids:
-        tx.run(f"DELETE FROM tokens WHERE {where}", user_id, *parent_ids)
+        tx.run(f"DELETE FROM tokens WHERE {condition}", user_id, *parent_ids)
     return revoked_ids
 
 
@@ -267,11 +269,11 @@ class Authenticator:
         """Function that returns whether revocations by other nodes are being received.
 
         While they are not, the cache is bypassed."""
-        self._cached: OrderedDict[bytes, tuple[Actor, int | None]] = OrderedDict()
+        self._cached_actors: OrderedDict[bytes, tuple[Actor, int | None]] = OrderedDict()
         """Actor and expiry (Unix ms or None) by token hash."""
-        self._hashes: dict[int, set[bytes]] = {}
+        self._hashes_by_user_id: dict[int, set[bytes]] = {}
         """Hashes of the cached tokens by user ID."""
-        self._invalidations = 0
+        self._invalidation_count = 0
         """Number of times that cached tokens were dropped; if it changes during a lookup, the result is not cached."""
 
     async def authenticate(self, header: str | None) -> Actor | None:
@@ -291,19 +293,19 @@ class Authenticator:
         if not token or len(token) > TOKEN_LENGTH_MAX:
             return None
         digest = hash_token(token)
-        now = self._clock.now_ms()
-        cached = self._cached.get(digest) if self._is_receiving() else None
+        now_ms = self._clock.now_ms()
+        cached = self._cached_actors.get(digest) if self._is_receiving() else None
         if cached is None:
-            previous_invalidations = self._invalidations
-            actor_and_expiry = await self._db.read(lambda tx: find_actor(tx, token, now, self._find_application))
+            previous_invalidation_count = self._invalidation_count
+            actor_and_expiry = await self._db.read(lambda tx: find_actor(tx, token, now_ms, self._find_application))
             if actor_and_expiry is None:
                 return None
-            if previous_invalidations == self._invalidations:
+            if previous_invalidation_count == self._invalidation_count:
                 # Nothing was revoked during the read, so the result may be cached.
                 self._store_in_cache(digest, actor_and_expiry)
             return actor_and_expiry[0]
         actor, expires_ms = cached
-        if expires_ms is not None and expires_ms <= now:
+        if expires_ms is not None and expires_ms <= now_ms:
             self._drop(digest, actor.user_id)
             return None
         return actor
@@ -312,27 +314,27 @@ class Authenticator:
         """Drop a user's cached tokens on ACTOR_CHANGED."""
         if dispatch.event == ACTOR_CHANGED.name:
             change = codec.decode(dispatch.body, ActorChanged)
-            self._invalidations += 1
-            for digest in self._hashes.pop(change.user_id, ()):
-                self._cached.pop(digest, None)
+            self._invalidation_count += 1
+            for digest in self._hashes_by_user_id.pop(change.user_id, ()):
+                self._cached_actors.pop(digest, None)
 
     def clear_cache(self) -> None:
         """Clear the cache, because revocations may have been missed or the store was replaced."""
-        self._invalidations += 1
-        self._cached.clear()
-        self._hashes.clear()
+        self._invalidation_count += 1
+        self._cached_actors.clear()
+        self._hashes_by_user_id.clear()
 
     def _store_in_cache(self, digest: bytes, actor_and_expiry: tuple[Actor, int | None]) -> None:
-        self._cached[digest] = actor_and_expiry
-        self._hashes.setdefault(actor_and_expiry[0].user_id, set()).add(digest)
-        if len(self._cached) > CACHED_TOKENS_MAX:
-            oldest, (actor, _) = self._cached.popitem(last=False)
-            self._drop(oldest, actor.user_id)
+        self._cached_actors[digest] = actor_and_expiry
+        self._hashes_by_user_id.setdefault(actor_and_expiry[0].user_id, set()).add(digest)
+        if len(self._cached_actors) > CACHED_TOKENS_MAX:
+            oldest_digest, (actor, _) = self._cached_actors.popitem(last=False)
+            self._drop(oldest_digest, actor.user_id)
 
     def _drop(self, digest: bytes, user_id: int) -> None:
-        self._cached.pop(digest, None)
-        hashes = self._hashes.get(user_id)
+        self._cached_actors.pop(digest, None)
+        hashes = self._hashes_by_user_id.get(user_id)
         if hashes is not None:
             hashes.discard(digest)
             if not hashes:
-                del self._hashes[user_id]
+                del self._hashes_by_user_id[user_id]

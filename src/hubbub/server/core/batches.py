@@ -11,9 +11,9 @@ BATCH_SIZE: Final = 500
 
 def batches(values: Iterable[T], size: int = BATCH_SIZE) -> Iterator[list[T]]:
     """Yield the values in order, in lists of at most `size`."""
-    items = values if isinstance(values, list) else list(values)
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+    value_list = values if isinstance(values, list) else list(values)
+    for start in range(0, len(value_list), size):
+        yield value_list[start : start + size]
 
 
 def distinct_batches(values: Iterable[T], size: int = BATCH_SIZE) -> Iterator[list[T]]:

@@ -105,7 +105,9 @@ class Bus(ABC, Generic[BusMessage]):
         check_subject(subject)
 
         def cancel(subscription: Subscription) -> None:
-            remaining = tuple(entry for entry in self._callbacks.get(subject, ()) if entry[0] is not subscription)
+            remaining = tuple(
+                registration for registration in self._callbacks.get(subject, ()) if registration[0] is not subscription
+            )
             if remaining:
                 self._callbacks[subject] = remaining
             else:
@@ -113,9 +115,9 @@ class Bus(ABC, Generic[BusMessage]):
                 self._interest_changed(subject)
 
         subscription = Subscription(cancel)
-        entries = self._callbacks.get(subject, ())
-        self._callbacks[subject] = (*entries, (subscription, callback))
-        if not entries:
+        registrations = self._callbacks.get(subject, ())
+        self._callbacks[subject] = (*registrations, (subscription, callback))
+        if not registrations:
             self._interest_changed(subject)
         return subscription
 
@@ -183,7 +185,7 @@ class LocalBus(Bus[BusMessage]):
         self._queued_messages: deque[tuple[str, BusMessage]] = deque()
         self._is_delivering = False
         self._handlers: dict[str, Handler] = {}
-        self._published = self.metrics.bus_published
+        self._published_counter = self.metrics.bus_published
         self._is_closed = False
 
     async def start(self) -> None:
@@ -202,7 +204,7 @@ class LocalBus(Bus[BusMessage]):
 
     def publish(self, subject: str, message: BusMessage) -> None:
         """Pass the message to the subject's callbacks."""
-        self._published.inc()
+        self._published_counter.inc()
         if self._is_delivering:
             # A callback published this message, so it follows the current one, as it would on a network.
             self._queued_messages.append((subject, message))

@@ -71,8 +71,8 @@ _ENTRY_OVERHEAD_BYTES: Final = 64
 """Estimated size of an outbox entry in addition to its parts."""
 
 # The first byte of the reply to a request.
-_SUCCEEDED: Final = b"+"
-_FAILED: Final = b"-"
+_SUCCESS_MARK: Final = b"+"
+_FAILURE_MARK: Final = b"-"
 
 
 class _OrderedClient(Client):
@@ -143,7 +143,7 @@ class NatsBus(Bus[BusMessage]):
         check_subject(prefix)
         self._url = url
         self._encode = msgspec.msgpack.Encoder(enc_hook=_encode_id).encode
-        self._encoded: tuple[BusMessage | None, bytes] = (None, b"")
+        self._latest_encoding: tuple[BusMessage | None, bytes] = (None, b"")
         """The latest published message and its encoding."""
         self._decode = msgspec.msgpack.Decoder(message_type).decode
         self._message_prefix = f"{prefix}.message."
@@ -152,18 +152,18 @@ class NatsBus(Bus[BusMessage]):
         self._pending_bytes_max = pending_bytes_max
         self._reconnect_wait_ms = reconnect_wait_ms
         self._connect_timeout_ms = connect_timeout_ms
-        self._client = _OrderedClient(self._message_prefix, self._received)
+        self._client = _OrderedClient(self._message_prefix, self._on_message)
 
-        self._publisher = secrets.randbits(63)
-        self._number = 0
+        self._publisher_id = secrets.randbits(63)
+        self._last_published_number = 0
         """Number of the last message that this process published."""
-        self._part_bytes = 512 * 1024
+        self._part_bytes_max = 512 * 1024
         """Maximum size of one part of a message; `start` derives it from the limit of the NATS server."""
         self._outbox: deque[_OutboxEntry] = deque()
         self._outbox_bytes = 0
-        self._dropped = 0
+        self._dropped_count = 0
         """Number of messages that were dropped."""
-        self._reported_dropped = 0
+        self._reported_dropped_count = 0
         """Number of dropped messages that other processes have been notified of."""
 
         self._nats_subscriptions: dict[str, NatsSubscription] = {}
@@ -175,22 +175,22 @@ class NatsBus(Bus[BusMessage]):
 
         self._last_numbers: OrderedDict[int, int] = OrderedDict()
         """Number of the last delivered message by publisher."""
-        self._partial: dict[tuple[int, str], list[bytes]] = {}
+        self._incomplete_messages: dict[tuple[int, str], list[bytes]] = {}
         """Received parts of incomplete messages by publisher and subject."""
 
-        self._wake = asyncio.Event()
+        self._write_needed = asyncio.Event()
         self._connected = asyncio.Event()
         self._disconnected: asyncio.Future[None] | None = None
         """Resolved when the current connection breaks; None before `start`."""
         self._connect_error = ""
         """Reason why the last attempt of the first connection failed; empty if there is none."""
-        self._flushing: dict[asyncio.Future[None], None] = {}
+        self._pending_flushes: dict[asyncio.Future[None], None] = {}
         """Futures that wait for the next confirmation, in order."""
-        self._writer: asyncio.Task[None] | None = None
-        self._heartbeat: asyncio.Task[None] | None = None
+        self._writer_task: asyncio.Task[None] | None = None
+        self._heartbeat_task: asyncio.Task[None] | None = None
         self._is_silent = False
         """Whether NATS did not respond to the last heartbeat in time."""
-        self._held: deque[tuple[str, BusMessage]] = deque()
+        self._held_messages: deque[tuple[str, BusMessage]] = deque()
         """Messages that wait until they may be delivered."""
         self._is_closing = False
 
@@ -221,31 +221,31 @@ class NatsBus(Bus[BusMessage]):
                 f"cannot reach NATS at {Secrets().clean(self._url)}: {reason}; start NATS, or correct --nats-url"
             ) from None
         # Half of the maximum payload leaves space for the header and for subjects.
-        self._part_bytes = max(1024, self._client.max_payload // 2)
+        self._part_bytes_max = max(1024, self._client.max_payload // 2)
         await self._client.subscribe(self._gap_subject, cb=self._on_gap_notice)
         self._disconnected = asyncio.get_running_loop().create_future()
         self._connected.set()
-        self._writer = asyncio.get_running_loop().create_task(self._run())
-        self._heartbeat = asyncio.get_running_loop().create_task(self._check_silence())
+        self._writer_task = asyncio.get_running_loop().create_task(self._run())
+        self._heartbeat_task = asyncio.get_running_loop().create_task(self._check_silence())
         await self.flush()
 
     async def close(self) -> None:
         """Send buffered messages for at most a few seconds, then disconnect."""
         if self._is_closing:
             return
-        if self._writer is not None and (self._outbox or self._connected.is_set()):
+        if self._writer_task is not None and (self._outbox or self._connected.is_set()):
             try:
                 async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
                     await self.flush()
             except (TimeoutError, BusError):
                 log.error("The bus closed with unsent messages", extra={"messages": len(self._outbox)})
         self._is_closing = True
-        tasks = [task for task in (self._writer, self._heartbeat, *self._request_tasks) if task is not None]
+        tasks = [task for task in (self._writer_task, self._heartbeat_task, *self._request_tasks) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._callbacks.clear()
-        if self._writer is not None:
+        if self._writer_task is not None:
             await self._client.close()
         self._fail_flushes()
 
@@ -253,7 +253,7 @@ class NatsBus(Bus[BusMessage]):
     def is_healthy(self) -> bool:
         """Whether NATS is connected and responds, and every dropped message has been reported to other processes."""
         is_connected = self._connected.is_set() and not self._is_silent
-        return is_connected and self._dropped == self._reported_dropped and not self._is_closing
+        return is_connected and self._dropped_count == self._reported_dropped_count and not self._is_closing
 
     def publish(self, subject: str, message: BusMessage) -> None:
         """Encode the message once and put it into the outbox.
@@ -261,46 +261,47 @@ class NatsBus(Bus[BusMessage]):
         If the outbox is full, the message is dropped, and other processes are notified of a gap later."""
         check_subject(subject)
         self.metrics.bus_published.inc()
-        if self._encoded[0] is not message:
+        if self._latest_encoding[0] is not message:
             # A message for several subjects is published to them one after the other, so its encoding is reused.
-            self._encoded = (message, self._encode(message))
-        data = self._encoded[1]
-        size = self._part_bytes
-        total = (len(data) + size - 1) // size or 1
-        self._number += 1
+            self._latest_encoding = (message, self._encode(message))
+        encoded_message = self._latest_encoding[1]
+        part_bytes = self._part_bytes_max
+        part_count = (len(encoded_message) + part_bytes - 1) // part_bytes or 1
+        self._last_published_number += 1
         parts = [
-            _HEADER.pack(self._publisher, self._number, index, total) + data[index * size : (index + 1) * size]
-            for index in range(total)
+            _HEADER.pack(self._publisher_id, self._last_published_number, index, part_count)
+            + encoded_message[index * part_bytes : (index + 1) * part_bytes]
+            for index in range(part_count)
         ]
-        entry = _OutboxEntry(self._number, subject, parts)
-        if self._outbox_bytes + entry.size > self._pending_bytes_max or total > _PARTS_MAX:
+        entry = _OutboxEntry(self._last_published_number, subject, parts)
+        if self._outbox_bytes + entry.size > self._pending_bytes_max or part_count > _PARTS_MAX:
             self.metrics.bus_dropped.inc()
-            if self._dropped == self._reported_dropped:
+            if self._dropped_count == self._reported_dropped_count:
                 log.error(
                     "The bus drops messages: its outbox is full",
                     extra={"bytes": self._outbox_bytes},
                 )
-            self._dropped += 1
-            self._wake.set()
+            self._dropped_count += 1
+            self._write_needed.set()
             return
         self._outbox.append(entry)
         self._adjust_outbox_size(entry.size)
-        self._wake.set()
+        self._write_needed.set()
 
     async def flush(self) -> None:
         """Wait until NATS has confirmed all previous subscriptions and messages, across reconnects.
 
         Raise BusError if the bus is not running or is closed meanwhile."""
-        if self._writer is None or self._is_closing:
+        if self._writer_task is None or self._is_closing:
             raise BusError("the bus is not running")
         confirmation: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._flushing[confirmation] = None
-        self._wake.set()
+        self._pending_flushes[confirmation] = None
+        self._write_needed.set()
         try:
             await confirmation
         finally:
             # During an outage, cancelled waiters must not accumulate.
-            self._flushing.pop(confirmation, None)
+            self._pending_flushes.pop(confirmation, None)
 
     async def request(self, subject: str, data: bytes, timeout_ms: int) -> bytes:
         """Send a request over NATS and return the reply. Raise BusError on failure."""
@@ -313,7 +314,7 @@ class NatsBus(Bus[BusMessage]):
             raise RequestTimeoutError(f"no reply on {subject} within {timeout_ms} ms") from None
         except nats.errors.Error as error:
             raise BusError(f"the request on {subject} could not be sent: {error}") from None
-        if response.data[:1] != _SUCCEEDED:
+        if response.data[:1] != _SUCCESS_MARK:
             raise RequestFailedError(f"the request on {subject} failed")
         return response.data[1:]
 
@@ -322,29 +323,29 @@ class NatsBus(Bus[BusMessage]):
 
         Raise ValueError if this process has registered a handler of the subject."""
         check_subject(subject)
-        name = self._request_prefix + subject
-        if name in self._handlers:
+        nats_subject = self._request_prefix + subject
+        if nats_subject in self._handlers:
             raise ValueError(f"{subject} already has a handler")
-        self._handlers[name] = handler
-        self._mark_changed(name)
+        self._handlers[nats_subject] = handler
+        self._mark_changed(nats_subject)
 
         def cancel(_: Subscription) -> None:
-            self._handlers.pop(name, None)
-            self._mark_changed(name)
+            self._handlers.pop(nats_subject, None)
+            self._mark_changed(nats_subject)
 
         return Subscription(cancel)
 
     def _interest_changed(self, subject: str) -> None:
         self._mark_changed(self._message_prefix + subject)
 
-    def _mark_changed(self, name: str) -> None:
+    def _mark_changed(self, nats_subject: str) -> None:
         """Record that interest in a subject of NATS changed after the last published message."""
-        self._changed_interest.pop(name, None)
-        self._changed_interest[name] = self._number
-        self._wake.set()
+        self._changed_interest.pop(nats_subject, None)
+        self._changed_interest[nats_subject] = self._last_published_number
+        self._write_needed.set()
 
-    def _adjust_outbox_size(self, change: int) -> None:
-        self._outbox_bytes += change
+    def _adjust_outbox_size(self, change_bytes: int) -> None:
+        self._outbox_bytes += change_bytes
         self.metrics.bus_pending_bytes.set(self._outbox_bytes)
 
     # Writing to NATS; only one task does it.
@@ -352,36 +353,36 @@ class NatsBus(Bus[BusMessage]):
     async def _run(self) -> None:
         """Write to NATS whenever messages or changed interest are pending, until the bus is closed."""
         while True:
-            await self._wake.wait()
+            await self._write_needed.wait()
             await self._connected.wait()
-            self._wake.clear()
-            flushing, self._flushing = self._flushing, {}
+            self._write_needed.clear()
+            flushes, self._pending_flushes = self._pending_flushes, {}
             try:
-                confirmed = await self._write()
+                is_confirmed = await self._write()
             except (nats.errors.Error, OSError) as error:
                 log.warning("The bus could not write and will retry", extra={"error": str(error)})
-                confirmed = False
+                is_confirmed = False
             except asyncio.CancelledError:
-                self._requeue_flushes(flushing)
+                self._requeue_flushes(flushes)
                 raise
             except Exception:
                 log.exception("The bus failed to write and will retry")
-                confirmed = False
-            if confirmed and not self._outbox and not self._changed_interest:
-                for confirmation in flushing:
+                is_confirmed = False
+            if is_confirmed and not self._outbox and not self._changed_interest:
+                for confirmation in flushes:
                     if not confirmation.done():
                         confirmation.set_result(None)
             else:
-                self._requeue_flushes(flushing)
-                self._wake.set()
-                if not confirmed:
+                self._requeue_flushes(flushes)
+                self._write_needed.set()
+                if not is_confirmed:
                     # Wait until the client detects the disconnect; then `_connected` blocks.
                     await asyncio.sleep(self._reconnect_wait_ms / 1000)
 
-    def _requeue_flushes(self, flushing: "dict[asyncio.Future[None], None]") -> None:
+    def _requeue_flushes(self, flushes: "dict[asyncio.Future[None], None]") -> None:
         """Put flushes that were not confirmed back into the queue, before flushes that were requested later."""
-        self._flushing = {
-            confirmation: None for confirmation in (*flushing, *self._flushing) if not confirmation.done()
+        self._pending_flushes = {
+            confirmation: None for confirmation in (*flushes, *self._pending_flushes) if not confirmation.done()
         }
 
     async def _write(self) -> bool:
@@ -392,14 +393,14 @@ class NatsBus(Bus[BusMessage]):
         disconnected = self._disconnected
         assert disconnected is not None
         batch: list[_OutboxEntry] = []
-        size = 0
+        batch_bytes = 0
         for entry in self._outbox:
             batch.append(entry)
-            size += entry.size
-            if size > BATCH_BYTES_MAX:
+            batch_bytes += entry.size
+            if batch_bytes > BATCH_BYTES_MAX:
                 break
         is_complete = len(batch) == len(self._outbox)
-        last_number = self._number if is_complete else batch[-1].number
+        last_number = self._last_published_number if is_complete else batch[-1].number
         for entry in batch:
             # A process that subscribed between two messages receives the second and not the first.
             await self._write_interest(entry.number - 1)
@@ -409,37 +410,39 @@ class NatsBus(Bus[BusMessage]):
                     return False
                 await self._client.publish(self._message_prefix + entry.subject, part)
         await self._write_interest(last_number)
-        dropped = self._dropped if is_complete else self._reported_dropped
-        if dropped != self._reported_dropped:
+        dropped_count = self._dropped_count if is_complete else self._reported_dropped_count
+        if dropped_count != self._reported_dropped_count:
             await self._client.publish(self._gap_subject)
         if not await self._wait_for_confirmation(disconnected):
             return False
         for entry in batch:
             self._outbox.popleft()
             self._adjust_outbox_size(-entry.size)
-        if dropped != self._reported_dropped:
-            self._reported_dropped = dropped
+        if dropped_count != self._reported_dropped_count:
+            self._reported_dropped_count = dropped_count
             log.warning("The bus is working again; every process was notified of the gap")
         return True
 
-    async def _write_interest(self, number: int) -> None:
+    async def _write_interest(self, message_number: int) -> None:
         """Subscribe and unsubscribe at NATS where interest changed before the message after this number was published."""
         while self._changed_interest:
-            name, last_number = next(iter(self._changed_interest.items()))
-            if last_number > number:
+            nats_subject, change_number = next(iter(self._changed_interest.items()))
+            if change_number > message_number:
                 return
             # Remove the entry before the await, so that another change of interest during the await adds a new entry.
-            del self._changed_interest[name]
-            handler = self._handlers.get(name)
-            is_needed = handler is not None or name.removeprefix(self._message_prefix) in self._callbacks
-            subscription = self._nats_subscriptions.get(name)
+            del self._changed_interest[nats_subject]
+            handler = self._handlers.get(nats_subject)
+            is_needed = handler is not None or nats_subject.removeprefix(self._message_prefix) in self._callbacks
+            subscription = self._nats_subscriptions.get(nats_subject)
             if is_needed and subscription is None:
                 if handler is not None:
-                    self._nats_subscriptions[name] = await self._client.subscribe(name, cb=self._on_request)
+                    self._nats_subscriptions[nats_subject] = await self._client.subscribe(
+                        nats_subject, cb=self._on_request
+                    )
                 else:
-                    self._nats_subscriptions[name] = await self._client.subscribe(name)
+                    self._nats_subscriptions[nats_subject] = await self._client.subscribe(nats_subject)
             elif subscription is not None and not is_needed:
-                del self._nats_subscriptions[name]
+                del self._nats_subscriptions[nats_subject]
                 await subscription.unsubscribe()
 
     async def _wait_for_confirmation(self, disconnected: "asyncio.Future[None]") -> bool:
@@ -479,34 +482,34 @@ class NatsBus(Bus[BusMessage]):
 
     def resume(self) -> None:
         """Deliver the held messages in order."""
-        while self._held and self.can_deliver():
-            self._deliver(*self._held.popleft())
+        while self._held_messages and self.can_deliver():
+            self._deliver(*self._held_messages.popleft())
 
     # Callbacks of the NATS client.
 
-    def _received(self, subject: str, data: bytes) -> None:
+    def _on_message(self, subject: str, data: bytes) -> None:
         """Deliver a message from NATS once all its parts have arrived, unless it is a duplicate."""
         try:
-            publisher, number, index, total = _HEADER.unpack_from(data)
+            publisher_id, message_number, part_index, part_count = _HEADER.unpack_from(data)
             payload = data[_HEADER.size :]
-            if total > 1:
-                key = (publisher, subject)
-                if index == 0:
-                    self._partial[key] = []
-                    if len(self._partial) > PUBLISHERS_MAX:
+            if part_count > 1:
+                key = (publisher_id, subject)
+                if part_index == 0:
+                    self._incomplete_messages[key] = []
+                    if len(self._incomplete_messages) > PUBLISHERS_MAX:
                         # The oldest message was never completed, because its publisher died.
-                        del self._partial[next(iter(self._partial))]
-                parts = self._partial.get(key)
-                if parts is None or len(parts) != index:
+                        del self._incomplete_messages[next(iter(self._incomplete_messages))]
+                parts = self._incomplete_messages.get(key)
+                if parts is None or len(parts) != part_index:
                     return  # An earlier part arrived before the subscription was active, or was dropped.
                 parts.append(payload)
-                if index + 1 < total:
+                if part_index + 1 < part_count:
                     return
-                payload = b"".join(self._partial.pop(key))
-            if number <= self._last_numbers.get(publisher, 0):
+                payload = b"".join(self._incomplete_messages.pop(key))
+            if message_number <= self._last_numbers.get(publisher_id, 0):
                 return  # A duplicate that was sent again after a reconnect.
-            self._last_numbers[publisher] = number
-            self._last_numbers.move_to_end(publisher)
+            self._last_numbers[publisher_id] = message_number
+            self._last_numbers.move_to_end(publisher_id)
             if len(self._last_numbers) > PUBLISHERS_MAX:
                 self._last_numbers.popitem(last=False)
             message = self._decode(payload)
@@ -514,12 +517,12 @@ class NatsBus(Bus[BusMessage]):
             log.exception("A bus message could not be decoded", extra={"subject": subject})
             return
         self.metrics.bus_received.inc()
-        if not self._held and self.can_deliver():
+        if not self._held_messages and self.can_deliver():
             self._deliver(subject, message)
-        elif len(self._held) < HELD_MESSAGES_MAX:
-            self._held.append((subject, message))
+        elif len(self._held_messages) < HELD_MESSAGES_MAX:
+            self._held_messages.append((subject, message))
         else:
-            self._held.clear()
+            self._held_messages.clear()
             self.notify_gap()
 
     async def _on_request(self, message: Msg) -> None:
@@ -533,11 +536,11 @@ class NatsBus(Bus[BusMessage]):
         if handler is None:
             return
         try:
-            response = _SUCCEEDED + await run_handler(
+            response = _SUCCESS_MARK + await run_handler(
                 handler, message.data, message.subject.removeprefix(self._request_prefix)
             )
         except RequestFailedError:
-            response = _FAILED
+            response = _FAILURE_MARK
         try:
             await message.respond(response)
         except nats.errors.Error as error:
@@ -547,12 +550,12 @@ class NatsBus(Bus[BusMessage]):
         self.notify_gap()
 
     async def _on_error(self, error: Exception) -> None:
-        text = str(error) or type(error).__name__
+        error_text = str(error) or type(error).__name__
         if self._disconnected is None:
             # The first connection is tried many times; `start` reports the reason once.
-            self._connect_error = text
+            self._connect_error = error_text
         else:
-            log.warning("NATS reported an error", extra={"error": text})
+            log.warning("NATS reported an error", extra={"error": error_text})
 
     async def _on_disconnected(self) -> None:
         self._connected.clear()
@@ -565,10 +568,10 @@ class NatsBus(Bus[BusMessage]):
     async def _on_reconnected(self) -> None:
         # The client has restored its subscriptions before this call, so no message is missed after it.
         log.info("The bus reconnected to NATS")
-        self._partial.clear()
+        self._incomplete_messages.clear()
         self._disconnected = asyncio.get_running_loop().create_future()
         self._connected.set()
-        self._wake.set()
+        self._write_needed.set()
         self.notify_gap()
 
     async def _on_closed(self) -> None:
@@ -578,7 +581,7 @@ class NatsBus(Bus[BusMessage]):
             self._fail_flushes()
 
     def _fail_flushes(self) -> None:
-        confirmations, self._flushing = self._flushing, {}
+        confirmations, self._pending_flushes = self._pending_flushes, {}
         for confirmation in confirmations:
             if not confirmation.done():
                 confirmation.set_exception(BusError("the bus is closed"))

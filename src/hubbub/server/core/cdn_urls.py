@@ -65,8 +65,8 @@ def attachment_path(channel_id: int, attachment_id: int, filename: str, *, is_ep
 
 def sign(key: bytes, path: str, now_ms: int) -> str:
     """Append a signature to a path; the signature is valid for `ATTACHMENT_URL_SECONDS`."""
-    issued = now_ms // 1000
-    query = f"ex={issued + ATTACHMENT_URL_SECONDS:x}&is={issued:x}"
+    issued_seconds = now_ms // 1000
+    query = f"ex={issued_seconds + ATTACHMENT_URL_SECONDS:x}&is={issued_seconds:x}"
     return f"{path}?{query}&hm={_mac(key, path, query)}"
 
 
@@ -74,8 +74,8 @@ def verify(key: bytes, path: str, ex: str, issued: str, hm: str, now_ms: int | N
     """Return whether a signature is valid for a path now; with `now_ms` None, whether it ever was.
 
     `ex` (expiry) and `issued` are Unix seconds in hexadecimal and `hm` is the signature, as in the URL's query."""
-    expected = _mac(key, path, f"ex={ex}&is={issued}")
-    if not hmac.compare_digest(expected.encode(), hm.encode("utf-8", "replace")):
+    expected_mac = _mac(key, path, f"ex={ex}&is={issued}")
+    if not hmac.compare_digest(expected_mac.encode(), hm.encode("utf-8", "replace")):
         return False
     return now_ms is None or now_ms // 1000 < int(ex, 16)
 
@@ -86,23 +86,23 @@ def _mac(key: bytes, path: str, query: str) -> str:
 
 def external_media_path(key: bytes, url: str) -> str:
     """Return the signed path of an image of another server below the CDN's base URL; it does not expire."""
-    target = base64.urlsafe_b64encode(url.encode()).rstrip(b"=").decode()
-    return f"{EXTERNAL_MEDIA_PATH}/{_external_mac(key, target)}/{target}"
+    encoded_url = base64.urlsafe_b64encode(url.encode()).rstrip(b"=").decode()
+    return f"{EXTERNAL_MEDIA_PATH}/{_external_mac(key, encoded_url)}/{encoded_url}"
 
 
-def find_external_url(key: bytes, signature: str, target: str) -> str | None:
+def find_external_url(key: bytes, signature: str, encoded_url: str) -> str | None:
     """Return the URL in the path of an image of another server, or None if its signature is invalid."""
-    if not hmac.compare_digest(_external_mac(key, target).encode(), signature.encode("utf-8", "replace")):
+    if not hmac.compare_digest(_external_mac(key, encoded_url).encode(), signature.encode("utf-8", "replace")):
         return None
     try:
-        return base64.urlsafe_b64decode(target + "=" * (-len(target) % 4)).decode()
+        return base64.urlsafe_b64decode(encoded_url + "=" * (-len(encoded_url) % 4)).decode()
     except (binascii.Error, ValueError):
         return None
 
 
-def _external_mac(key: bytes, target: str) -> str:
-    data = f"{EXTERNAL_MEDIA_PATH}/{target}".encode("utf-8", "surrogatepass")
-    return hmac.digest(key, data, hashlib.sha256).hex()
+def _external_mac(key: bytes, encoded_url: str) -> str:
+    signed_path = f"{EXTERNAL_MEDIA_PATH}/{encoded_url}".encode("utf-8", "surrogatepass")
+    return hmac.digest(key, signed_path, hashlib.sha256).hex()
 
 
 class AttachmentUrl(msgspec.Struct, frozen=True):

@@ -37,8 +37,8 @@ STORED_CHANGES_MAX: Final = 256
 GUILD_GAP: Final = "_GUILD_GAP"
 """Internal event: rights in a guild changed, but the event of the change is missing, so nodes invalidate the guild's sessions."""
 
-_VERSION: Final = "relay_version"
-_CHANGES: Final = "relay_changes"
+_VERSION_NAME: Final = "relay_version"
+_CHANGES_NAME: Final = "relay_changes"
 
 
 class StoredChange(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -66,14 +66,14 @@ def is_change_of_rights(dispatch: Dispatch) -> bool:
     return bool(dispatch.refresh) or dispatch.event.startswith("_")
 
 
-class _Change:
+class _UnsettledChange:
     """A change that was published by this process and not confirmed yet."""
 
-    __slots__ = ("dispatch", "storing")
+    __slots__ = ("dispatch", "store_task")
 
     def __init__(self, dispatch: Dispatch) -> None:
         self.dispatch = dispatch
-        self.storing: asyncio.Task[None] | None = None
+        self.store_task: asyncio.Task[None] | None = None
         """The task that stores the change and waits for the other processes; None if it was not started or has failed."""
 
 
@@ -94,31 +94,31 @@ class ChangeRelay:
         self._poll_seconds = poll_seconds
         self._stale_seconds = stale_seconds
         self._confirm_seconds = confirm_seconds
-        self._version = 0
+        self._handled_version = 0
         """The version whose changes this process has handled."""
-        self._current_at = 0.0
+        self._last_poll_at = 0.0
         """Time at which the last successful poll began, in seconds of the event loop's clock."""
-        self._unsettled: list[_Change] = []
-        self._polling: asyncio.Task[None] | None = None
-        self._settling: asyncio.Task[None] | None = None
-        self._time: Callable[[], float] = lambda: 0.0
+        self._unsettled_changes: list[_UnsettledChange] = []
+        self._poll_task: asyncio.Task[None] | None = None
+        self._settle_task: asyncio.Task[None] | None = None
+        self._loop_time: Callable[[], float] = lambda: 0.0
 
     @property
     def is_current(self) -> bool:
         """Whether cached rights may be used."""
-        return self._time() - self._current_at < self._stale_seconds
+        return self._loop_time() - self._last_poll_at < self._stale_seconds
 
     async def start(self) -> None:
         """Read the version and poll it in the background."""
-        self._time = asyncio.get_running_loop().time
-        started = self._time()
-        self._version = await self._database.read(_read_version)
-        self._current_at = started
-        self._polling = asyncio.get_running_loop().create_task(self._poll())
+        self._loop_time = asyncio.get_running_loop().time
+        started_at = self._loop_time()
+        self._handled_version = await self._database.read(_read_version)
+        self._last_poll_at = started_at
+        self._poll_task = asyncio.get_running_loop().create_task(self._poll())
 
     async def close(self) -> None:
         """Stop polling."""
-        tasks = [task for task in (self._polling, self._settling) if task is not None]
+        tasks = [task for task in (self._poll_task, self._settle_task) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -126,24 +126,24 @@ class ChangeRelay:
     def record(self, dispatch: Dispatch) -> None:
         """Record an event that is being published, if it changes rights."""
         if is_change_of_rights(dispatch):
-            self._unsettled.append(_Change(dispatch))
+            self._unsettled_changes.append(_UnsettledChange(dispatch))
 
     async def settle(self) -> None:
         """Return once no process uses rights from before the recorded changes.
 
         Raise StoreUnavailable if neither the bus nor the store could deliver them."""
-        changes = list(self._unsettled)
+        changes = list(self._unsettled_changes)
         if not changes:
             return
         if not await self._is_confirmed():
-            new_changes = [change for change in changes if change.storing is None]
+            new_changes = [change for change in changes if change.store_task is None]
             if new_changes:
                 task = asyncio.get_running_loop().create_task(self._store(new_changes))
                 for change in new_changes:
-                    change.storing = task
-            await asyncio.gather(*(asyncio.shield(task) for task in {change.storing for change in changes} if task))
-        settled = set(changes)
-        self._unsettled = [change for change in self._unsettled if change not in settled]
+                    change.store_task = task
+            await asyncio.gather(*(asyncio.shield(task) for task in {change.store_task for change in changes} if task))
+        settled_changes = set(changes)
+        self._unsettled_changes = [change for change in self._unsettled_changes if change not in settled_changes]
 
     async def _is_confirmed(self) -> bool:
         """Wait until the bus has sent everything published so far. Return False if that fails or takes too long."""
@@ -156,37 +156,37 @@ class ChangeRelay:
             return False
         return True
 
-    async def _store(self, changes: list[_Change]) -> None:
+    async def _store(self, changes: list[_UnsettledChange]) -> None:
         """Store changes and wait until every process has read them or does not use cached rights.
 
         The wait ends early if the bus sends the events in the meantime."""
         try:
             log.warning("The bus does not confirm changes of rights; they are passed on through the store")
-            await self._database.write(lambda tx: _insert(tx, [change.dispatch for change in changes]))
+            await self._database.write(lambda tx: _insert_changes(tx, [change.dispatch for change in changes]))
         except BaseException:
             for change in changes:
-                change.storing = None
+                change.store_task = None
             raise
         # If the bus works again meanwhile, the events reach every process on it.
-        flushing = asyncio.get_running_loop().create_task(self._bus.flush())
+        flush_task = asyncio.get_running_loop().create_task(self._bus.flush())
         try:
-            await asyncio.wait({flushing}, timeout=self._stale_seconds + MARGIN_SECONDS)
-            if flushing.done() and flushing.exception() is not None:
+            await asyncio.wait({flush_task}, timeout=self._stale_seconds + MARGIN_SECONDS)
+            if flush_task.done() and flush_task.exception() is not None:
                 await asyncio.sleep(self._stale_seconds + MARGIN_SECONDS)
         finally:
-            flushing.cancel()
-            await asyncio.gather(flushing, return_exceptions=True)
+            flush_task.cancel()
+            await asyncio.gather(flush_task, return_exceptions=True)
 
     # Receiving changes of other processes
 
     async def _poll(self) -> None:
         """Read the version periodically, and handle new changes."""
         while True:
-            started = self._time()
+            started_at = self._loop_time()
             try:
                 async with asyncio.timeout(self._stale_seconds):
                     version = await self._database.read(_read_version)
-                    changes = await self._database.read(_list_changes) if version != self._version else []
+                    changes = await self._database.read(_list_changes) if version != self._handled_version else []
             except (StoreUnavailable, TimeoutError):
                 if not self.is_current:
                     log.warning("The store does not respond, so that cached permissions and tokens are not used")
@@ -194,12 +194,12 @@ class ChangeRelay:
                 log.exception("The changes of other processes could not be read")
             else:
                 self._handle(changes)
-                self._current_at = started
+                self._last_poll_at = started_at
                 self._bus.resume()
-            if self._unsettled and (self._settling is None or self._settling.done()):
+            if self._unsettled_changes and (self._settle_task is None or self._settle_task.done()):
                 # A job or gateway command changed rights: no response waits for it.
-                self._settling = asyncio.get_running_loop().create_task(self._settle_in_background())
-            await asyncio.sleep(max(0.0, started + self._poll_seconds - self._time()))
+                self._settle_task = asyncio.get_running_loop().create_task(self._settle_in_background())
+            await asyncio.sleep(max(0.0, started_at + self._poll_seconds - self._loop_time()))
 
     async def _settle_in_background(self) -> None:
         with contextlib.suppress(StoreUnavailable):
@@ -207,28 +207,28 @@ class ChangeRelay:
 
     def _handle(self, changes: list[StoredChange]) -> None:
         """Deliver changes to the subscribers of this process."""
-        new_changes = [change for change in changes if change.version > self._version]
+        new_changes = [change for change in changes if change.version > self._handled_version]
         if not new_changes:
             return
-        if new_changes[0].version > self._version + 1:
+        if new_changes[0].version > self._handled_version + 1:
             self._bus.notify_gap()
         for change in new_changes:
             dispatch = change.dispatch
             for subject in dispatch.subjects:
                 self._bus.deliver_local(subject, dispatch)
-        self._version = new_changes[-1].version
+        self._handled_version = new_changes[-1].version
 
 
 def _read_version(tx: Tx) -> int:
-    return int(meta.find(tx, _VERSION) or 0)
+    return int(meta.find(tx, _VERSION_NAME) or 0)
 
 
 def _list_changes(tx: Tx) -> list[StoredChange]:
     """Return the stored changes, oldest first."""
-    return codec.decode(meta.find(tx, _CHANGES) or "[]", list[StoredChange])
+    return codec.decode(meta.find(tx, _CHANGES_NAME) or "[]", list[StoredChange])
 
 
-def _insert(tx: Tx, dispatches: list[Dispatch]) -> None:
+def _insert_changes(tx: Tx, dispatches: list[Dispatch]) -> None:
     """Append changes to the list in the store; several changes of one guild are one entry."""
     version = _read_version(tx)
     changes = _list_changes(tx)
@@ -252,5 +252,5 @@ def _insert(tx: Tx, dispatches: list[Dispatch]) -> None:
                     user_ids=sorted(map(int, dispatch.audience.users)),
                 )
             )
-    meta.put(tx, _CHANGES, codec.encode(changes[-STORED_CHANGES_MAX:]).decode())
-    meta.put(tx, _VERSION, str(version))
+    meta.put(tx, _CHANGES_NAME, codec.encode(changes[-STORED_CHANGES_MAX:]).decode())
+    meta.put(tx, _VERSION_NAME, str(version))

@@ -86,10 +86,10 @@ class Clock(ABC):
         if ms <= self.now_ms():
             await asyncio.sleep(0)
             return
-        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        timer = self.call_at(ms, lambda: None if woken.done() else woken.set_result(None))
+        wake_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        timer = self.call_at(ms, lambda: None if wake_up.done() else wake_up.set_result(None))
         try:
-            await woken
+            await wake_up
         finally:
             timer.cancel()
 
@@ -100,11 +100,11 @@ class Clock(ABC):
     @contextmanager
     def working(self) -> Iterator[None]:
         """Mark the work inside the context as work that `settle` waits for."""
-        self._begin()
+        self._begin_work()
         try:
             yield
         finally:
-            self._end()
+            self._end_work()
 
     async def settle(self) -> None:
         """Wait until the work of all fired timers, and all work marked with `working`, is done."""
@@ -116,10 +116,10 @@ class Clock(ABC):
             self._idle = self._idle or asyncio.Event()
             await self._idle.wait()
 
-    def _begin(self) -> None:
+    def _begin_work(self) -> None:
         self._active_work_count += 1
 
-    def _end(self) -> None:
+    def _end_work(self) -> None:
         self._active_work_count -= 1
         if not self._active_work_count and self._idle is not None:
             self._idle.set()
@@ -132,16 +132,16 @@ class Clock(ABC):
         try:
             result = callback()
             if inspect.iscoroutine(result):
-                self._begin()
+                self._begin_work()
                 task = asyncio.get_running_loop().create_task(result)
                 self._tasks.add(task)
-                task.add_done_callback(self._finished)
+                task.add_done_callback(self._on_task_done)
         except Exception:
             log.exception("A timer callback failed")
 
-    def _finished(self, task: asyncio.Task[Any]) -> None:
+    def _on_task_done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        self._end()
+        self._end_work()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("A timer task failed", exc_info=error)
 
@@ -181,15 +181,15 @@ class ControlledClock(Clock):
         # tuple, so that any thread reads both consistently.
         self._reading: tuple[int, float | None] = (start_ms, time.monotonic() if running else None)
         self._timers: list[tuple[int, int, Timer]] = []
-        self._order = itertools.count()
-        self._alarm: asyncio.TimerHandle | None = None
+        self._timer_numbers = itertools.count()
+        self._wake_up_handle: asyncio.TimerHandle | None = None
         self._is_moving = False
-        self._sweep_at = SWEEP_TIMERS_MIN
+        self._sweep_timers_min = SWEEP_TIMERS_MIN
 
     def now_ms(self) -> int:
         """Return the time in Unix milliseconds."""
-        base_ms, since = self._reading
-        return base_ms if since is None else base_ms + int((time.monotonic() - since) * 1000)
+        base_ms, base_at_seconds = self._reading
+        return base_ms if base_at_seconds is None else base_ms + int((time.monotonic() - base_at_seconds) * 1000)
 
     @property
     def is_running(self) -> bool:
@@ -199,13 +199,13 @@ class ControlledClock(Clock):
     def call_at(self, ms: int, callback: Callable[[], object]) -> Timer:
         """Call back when the clock reaches a time in Unix milliseconds, by running or by being set."""
         timer = Timer(ms, callback)
-        heapq.heappush(self._timers, (ms, next(self._order), timer))
+        heapq.heappush(self._timers, (ms, next(self._timer_numbers), timer))
         # A cancelled timer is removed when it reaches the top of the heap; occasional sweeps remove those far from the
         # top.
-        if len(self._timers) > self._sweep_at:
-            self._timers = [entry for entry in self._timers if entry[2].is_pending]
+        if len(self._timers) > self._sweep_timers_min:
+            self._timers = [heap_entry for heap_entry in self._timers if heap_entry[2].is_pending]
             heapq.heapify(self._timers)
-            self._sweep_at = max(SWEEP_TIMERS_MIN, 2 * len(self._timers))
+            self._sweep_timers_min = max(SWEEP_TIMERS_MIN, 2 * len(self._timers))
         self._arm()
         return timer
 
@@ -243,7 +243,7 @@ class ControlledClock(Clock):
     def _move(self, target_ms: int) -> None:
         if self._is_moving:
             raise RuntimeError("a timer callback must not move the clock that fires it")
-        running = self.is_running
+        was_running = self.is_running
         if target_ms < self.now_ms():
             self.backward_set_count += 1
         self._is_moving = True
@@ -254,7 +254,7 @@ class ControlledClock(Clock):
                 self._fire(heapq.heappop(self._timers)[2])
         finally:
             self._is_moving = False
-            self._reading = (target_ms, time.monotonic() if running else None)
+            self._reading = (target_ms, time.monotonic() if was_running else None)
             self._arm()
 
     def _next_due(self) -> int | None:
@@ -266,22 +266,22 @@ class ControlledClock(Clock):
         """Schedule a wake-up on the event loop for the earliest timer, if the clock is running."""
         if self._is_moving:
             return
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+        if self._wake_up_handle is not None:
+            self._wake_up_handle.cancel()
+            self._wake_up_handle = None
         due_ms = self._next_due()
-        base_ms, since = self._reading
-        if due_ms is None or since is None:
+        base_ms, base_at_seconds = self._reading
+        if due_ms is None or base_at_seconds is None:
             return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return  # A synchronous test: only `set` and `advance` fire timers.
-        wait_seconds = (due_ms - base_ms) / 1000 - (time.monotonic() - since) + TIMER_SLACK_SECONDS
-        self._alarm = loop.call_later(min(max(wait_seconds, 0.0), WAIT_SECONDS_MAX), self._on_alarm)
+        wait_seconds = (due_ms - base_ms) / 1000 - (time.monotonic() - base_at_seconds) + TIMER_SLACK_SECONDS
+        self._wake_up_handle = loop.call_later(min(max(wait_seconds, 0.0), WAIT_SECONDS_MAX), self._on_wake_up)
 
-    def _on_alarm(self) -> None:
-        self._alarm = None
+    def _on_wake_up(self) -> None:
+        self._wake_up_handle = None
         if self.is_running and not self._is_moving:
             now_ms = self.now_ms()
             while (due_ms := self._next_due()) is not None and due_ms <= now_ms:

@@ -25,12 +25,12 @@ class CommitDelivery:
         self._database = database
         self._loop = loop
         self._thread_id = threading.get_ident()
-        self._ready: deque[FinishedUnit] = deque()
+        self._finished_units: deque[FinishedUnit] = deque()
         self._is_scheduled = False
 
     def add(self, finished_units: list[FinishedUnit]) -> None:
         """Add a batch of finished units and schedule their delivery."""
-        self._ready.extend(finished_units)
+        self._finished_units.extend(finished_units)
         # `deliver` clears the flag before it drains the queue, so a batch added while the flag is set is not missed.
         if not self._is_scheduled:
             self._is_scheduled = True
@@ -47,21 +47,21 @@ class CommitDelivery:
 
         In this order, the caller of a unit of work receives the result after its events were published."""
         self._is_scheduled = False
-        take = self._ready.popleft
-        ready = [take() for _ in range(len(self._ready))]
+        take_unit = self._finished_units.popleft
+        units = [take_unit() for _ in range(len(self._finished_units))]
         wakes_worker = False
-        for _, _, _, tx in ready:
+        for _, _, _, tx in units:
             if tx is not None:
                 for callback in tx.after_commit:
                     self._run_callback(callback)
-        for _, _, _, tx in ready:
+        for _, _, _, tx in units:
             if tx is not None:
                 wakes_worker = wakes_worker or tx.wakes_worker
                 if tx.dispatches:
                     self._run_callback(self._database.on_commit, tx.dispatches)
         if wakes_worker:
             self._run_callback(self._database.on_wake)
-        for future, result, error, _ in ready:
+        for future, result, error, _ in units:
             if future.done():
                 continue  # The caller was cancelled; the unit of work has finished anyway.
             if error is None:

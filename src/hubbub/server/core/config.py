@@ -64,7 +64,7 @@ LARGE_BOT_STARTS_PER_1000: Final = 5
 
 Count = Annotated[int, Meta(ge=0)]
 
-GivenSettings = dict[str, tuple[Any, str]]
+RawSettings = dict[str, tuple[Any, str]]
 """The raw value of each given setting by its key, with its source for error messages, such as `environment HUBBUB_PORT`."""
 
 # A Kubernetes service named "hubbub" adds variables of these forms to every container of its namespace.
@@ -306,7 +306,10 @@ def _types_by_key() -> dict[str, Any]:
     types_by_key: dict[str, Any] = {}
     for field in msgspec.structs.fields(Config):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
-            types_by_key |= {f"{field.name}.{inner.name}": inner.type for inner in msgspec.structs.fields(field.type)}
+            types_by_key |= {
+                f"{field.name}.{group_field.name}": group_field.type
+                for group_field in msgspec.structs.fields(field.type)
+            }
         else:
             types_by_key[field.name] = field.type
     return types_by_key
@@ -364,22 +367,22 @@ def load(
     the command.
     """
     environ = environ or {}
-    settings: GivenSettings = {}
+    settings: RawSettings = {}
     for key, value in (defaults or {}).items():
-        settings[_key_of(key, "command default")] = (value, "command default")
+        settings[_require_key(key, "command default")] = (value, "command default")
     path = file if file is not None else environ.get(FILE_VARIABLE)
     if path is not None:
         settings |= _from_file(Path(path))
     settings |= _from_environment(environ)
     for name, value in (flags or {}).items():
         flag = f"flag --{name.replace('.', '-').replace('_', '-')}"
-        key = _key_of(name, flag)
+        key = _require_key(name, flag)
         if value is not None:
             settings[key] = (value, flag)
     return _build_config(settings)
 
 
-def _key_of(name: str, source: str) -> str:
+def _require_key(name: str, source: str) -> str:
     key = _KEYS_BY_FLAG.get(name.replace(".", "_").replace("-", "_"))
     if key is None:
         raise ConfigError(name, source, _unknown_setting_text(name, list(KEYS)))
@@ -391,7 +394,7 @@ def _unknown_setting_text(name: str, names: list[str]) -> str:
     return f"no such setting; did you mean {matches[0]}?" if matches else "no such setting"
 
 
-def _from_file(path: Path) -> GivenSettings:
+def _from_file(path: Path) -> RawSettings:
     try:
         with path.open("rb") as stream:
             content = tomllib.load(stream)
@@ -400,19 +403,19 @@ def _from_file(path: Path) -> GivenSettings:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError("config", f"file {path}", f"is not TOML: {error}") from None
     source = f"file {path}"
-    settings: GivenSettings = {}
-    for name, value in content.items():
-        inner = value if isinstance(value, dict) else {None: value}
-        for part, setting in inner.items():
-            key = name if part is None else f"{name}.{part}"
+    settings: RawSettings = {}
+    for name, section_or_value in content.items():
+        section = section_or_value if isinstance(section_or_value, dict) else {None: section_or_value}
+        for section_key, raw_value in section.items():
+            key = name if section_key is None else f"{name}.{section_key}"
             if key not in KEYS:
                 raise ConfigError(key, source, _unknown_setting_text(key, list(KEYS)))
-            settings[key] = (setting, source)
+            settings[key] = (raw_value, source)
     return settings
 
 
-def _from_environment(environ: Mapping[str, str]) -> GivenSettings:
-    settings: GivenSettings = {}
+def _from_environment(environ: Mapping[str, str]) -> RawSettings:
+    settings: RawSettings = {}
     for name, value in environ.items():
         if not name.startswith(ENVIRONMENT_PREFIX) or name == FILE_VARIABLE or name.startswith(AGENT_PREFIX):
             continue
@@ -425,13 +428,13 @@ def _from_environment(environ: Mapping[str, str]) -> GivenSettings:
     return settings
 
 
-def _build_config(settings: GivenSettings) -> Config:
+def _build_config(settings: RawSettings) -> Config:
     values: dict[str, Any] = {}
-    for key, (raw, source) in settings.items():
-        value = _convert_setting(key, raw, source)
-        group, _, inner = key.rpartition(".")
+    for key, (raw_value, source) in settings.items():
+        value = _convert_setting(key, raw_value, source)
+        group, _, field_name = key.rpartition(".")
         if group:
-            values.setdefault(group, {})[inner] = value
+            values.setdefault(group, {})[field_name] = value
         else:
             values[key] = value
     groups = {
@@ -446,13 +449,14 @@ def _build_config(settings: GivenSettings) -> Config:
 
 def _check_mail(mail: MailConfig, sources: Mapping[str, str]) -> None:
     """Raise ConfigError if mail settings contradict each other. `sources` has the source of each given setting."""
-    given = [
+    configured_keys = [
         key for key in sources if key != "mail.keep_in_memory" and getattr(mail, key.partition(".")[2]) is not None
     ]
     if mail.host is None:
-        if given:
-            problem = f"is required with {given[0]}; set it to the host name of your SMTP server, or remove {given[0]}"
-            raise ConfigError("mail.host", sources[given[0]], problem)
+        if configured_keys:
+            key = configured_keys[0]
+            problem = f"is required with {key}; set it to the host name of your SMTP server, or remove {key}"
+            raise ConfigError("mail.host", sources[key], problem)
         return
     source = sources.get("mail.host", "mail")
     if mail.sender is None:
@@ -461,40 +465,44 @@ def _check_mail(mail: MailConfig, sources: Mapping[str, str]) -> None:
             "mail.sender", source, f"is required with mail.host; set it to the sender of all mail, {example}"
         )
     if (mail.username is None) != (mail.password is None):
-        key, other = ("mail.username", "mail.password") if mail.username is None else ("mail.password", "mail.username")
-        raise ConfigError(key, sources.get(other, source), f"is required with {other}; set both or neither")
+        key, other_key = (
+            ("mail.username", "mail.password") if mail.username is None else ("mail.password", "mail.username")
+        )
+        raise ConfigError(key, sources.get(other_key, source), f"is required with {other_key}; set both or neither")
     if mail.password is not None and mail.security == "none" and mail.host not in _LOCAL_HOSTS:
         problem = f"none would send the password to {mail.host} unencrypted; use starttls or tls"
         raise ConfigError("mail.security", sources.get("mail.security", source), problem)
 
 
-def _convert_setting(key: str, raw: Any, source: str) -> Any:
+def _convert_setting(key: str, raw_value: Any, source: str) -> Any:
     """Convert a raw value to the type of its setting. Raise ConfigError if it is not allowed."""
     if key == "login.providers":
         try:
-            return load_providers(raw)
+            return load_providers(raw_value)
         except ValueError as error:
             raise ConfigError(key, source, f"{error}; allowed: {describe_allowed(key)}") from None
     kind = KEYS[key]
-    value = raw
+    value = raw_value
     # Text from flags and the environment may represent numbers; values typed by TOML must have the right type.
-    is_text = isinstance(raw, str) and not source.startswith("file ")
-    if isinstance(raw, str):
-        value = raw.strip()
+    is_text = isinstance(raw_value, str) and not source.startswith("file ")
+    if isinstance(raw_value, str):
+        value = raw_value.strip()
         if kind is bool and is_text:
             value = _BOOLEANS.get(value.lower(), value)
         elif key in _LIST_KEYS:
             value = [part.strip() for part in value.split(",") if part.strip()]
-    elif isinstance(raw, Path):
-        value = str(raw)
+    elif isinstance(raw_value, Path):
+        value = str(raw_value)
     try:
         converted = msgspec.convert(value, kind, strict=not is_text)
     except msgspec.ValidationError:
         raise ConfigError(
-            key, source, f"{_display_value(key, raw)} is not allowed; allowed: {describe_allowed(key)}"
+            key, source, f"{_display_value(key, raw_value)} is not allowed; allowed: {describe_allowed(key)}"
         ) from None
     if converted is not None and _is_invalid(key, converted):
-        raise ConfigError(key, source, f"{_display_value(key, raw)} is not allowed; allowed: {describe_allowed(key)}")
+        raise ConfigError(
+            key, source, f"{_display_value(key, raw_value)} is not allowed; allowed: {describe_allowed(key)}"
+        )
     return converted
 
 
@@ -503,7 +511,7 @@ def _is_invalid(key: str, value: Any) -> bool:
         return not value
     if key in _KEYWORD_LIST_KEYS:
         # Asterisks alone would match every text.
-        return not all(word.strip("* ") for word in value)
+        return not all(keyword.strip("* ") for keyword in value)
     if key == "http.allowed_origins":
         return not all(_is_origin(origin) for origin in value)
     if key == "mail.sender":
@@ -516,16 +524,16 @@ def _is_invalid(key: str, value: Any) -> bool:
     if key not in _SCHEMES:
         return False
     try:
-        parts = [urlsplit(part.strip()) for part in str(value).split(",")]
-        return any(part.scheme not in _SCHEMES[key] or not _has_target(key, part) for part in parts)
+        urls = [urlsplit(url.strip()) for url in str(value).split(",")]
+        return any(url.scheme not in _SCHEMES[key] or not _has_target(key, url) for url in urls)
     except ValueError:
         return True
 
 
-def _has_target(key: str, parts: SplitResult) -> bool:
-    if parts.scheme == "unix":
-        return bool(parts.path) and not parts.hostname
-    return bool(parts.hostname) or key == "database_url"
+def _has_target(key: str, url: SplitResult) -> bool:
+    if url.scheme == "unix":
+        return bool(url.path) and not url.hostname
+    return bool(url.hostname) or key == "database_url"
 
 
 def _is_origin(text: str) -> bool:
@@ -543,12 +551,12 @@ def _is_sender(text: str) -> bool:
     return bool(local_part and domain) and text.isprintable()
 
 
-def _display_value(key: str, raw: Any) -> str:
+def _display_value(key: str, raw_value: Any) -> str:
     """Return a raw value for an error message, without secrets."""
     if key in _SECRET_KEYS:
         return "the given value"
     # A database URL may contain a password.
-    return Secrets().clean(repr(raw))[:200]
+    return Secrets().clean(repr(raw_value))[:200]
 
 
 def describe_allowed(key: str) -> str:
@@ -580,8 +588,8 @@ def describe_allowed(key: str) -> str:
 
 def default_text(key: str) -> str | None:
     """Return the default value of a key as text, or None if it has none."""
-    group, _, inner = key.rpartition(".")
-    value = getattr(getattr(Config(), group) if group else Config(), inner)
+    group, _, field_name = key.rpartition(".")
+    value = getattr(getattr(Config(), group) if group else Config(), field_name)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, frozenset | tuple):

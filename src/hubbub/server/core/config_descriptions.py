@@ -7,16 +7,16 @@ def describe_type(kind: msgspec.inspect.Type) -> str:
     """Describe the values of a type for an error message or help text."""
     inspect = msgspec.inspect
     if isinstance(kind, inspect.UnionType):
-        return " or ".join(describe_type(part) for part in kind.types if not isinstance(part, inspect.NoneType))
+        return " or ".join(describe_type(member) for member in kind.types if not isinstance(member, inspect.NoneType))
     if isinstance(kind, inspect.LiteralType):
         return "one of " + ", ".join(str(value) for value in kind.values)
     if isinstance(kind, inspect.IntType | inspect.FloatType):
-        text = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
+        description = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
         if kind.ge is not None:
-            text += f" from {kind.ge}"
+            description += f" from {kind.ge}"
         if kind.gt is not None:
-            text += f" above {kind.gt}"
-        return text if kind.le is None else f"{text} to {kind.le}"
+            description += f" above {kind.gt}"
+        return description if kind.le is None else f"{description} to {kind.le}"
     if isinstance(kind, inspect.BoolType):
         return "true or false"
     if isinstance(kind, inspect.DateTimeType):

@@ -234,8 +234,8 @@ class LinkPreviewsConfig(msgspec.Struct, frozen=True, kw_only=True):
         return not self.allowed_hosts or _is_listed(name, self.allowed_hosts)
 
 
-def _is_listed(host: str, names: tuple[str, ...]) -> bool:
-    return any(host == name or host.endswith(f".{name}") for name in names)
+def _is_listed(host: str, domains: tuple[str, ...]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
 class TelemetryConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -102,13 +102,13 @@ class Endpoint:
             return None
         raise rejection()
 
-    def read_path(self, values: Sequence[str]) -> list[Any]:
+    def read_path(self, texts: Sequence[str]) -> list[Any]:
         """Convert the path parameters to their types. Raise INVALID_FORM_BODY that names every invalid one."""
         converted: list[Any] = []
         form_errors: errors.FormErrors | None = None
         for position, converter in enumerate(self.converters):
             try:
-                converted.append(converter(values[position]))
+                converted.append(converter(texts[position]))
             except ValueError as error:
                 form_errors = form_errors or errors.FormErrors()
                 form_errors.add((self.operation.parameters[position],), "NUMBER_TYPE_COERCE", str(error))
@@ -118,8 +118,8 @@ class Endpoint:
 
     def arguments(self, path: Sequence[Any], body: Any = None, query: Any = None) -> list[Any]:
         """Return the handler's arguments that follow the call, in the order of its parameters."""
-        available = (*path, body, query)
-        return [available[position] for position in self.argument_positions]
+        candidates = (*path, body, query)
+        return [candidates[position] for position in self.argument_positions]
 
 
 def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
@@ -164,33 +164,37 @@ def build_endpoint(
     hints = _annotations(function)
     code = function.__code__
     handler_parameters = list(code.co_varnames[1 : code.co_argcount])
-    expected = [*parameters]
+    offered_parameters = [*parameters]
     if operation.body is not NoneType:
-        expected.append("body")
+        offered_parameters.append("body")
     if operation.query is not NoneType:
-        expected.append("query")
+        offered_parameters.append("query")
     # A handler may omit `body` and `query` if it does not use them, but not path parameters.
-    if set(handler_parameters) - set(expected) or set(parameters) - set(handler_parameters):
-        raise TypeError(f"{function.__qualname__} takes {handler_parameters}, but {operation.path} offers {expected}")
-    for part in ("body", "query"):
-        declared = getattr(operation, part)
-        if part == "body" and operation.body_condition is not None:
-            declared |= None
-        if part in handler_parameters and hints.get(part, Any) not in (Any, declared):
-            raise TypeError(f"{function.__qualname__} takes a different {part} type than {name} declares")
+    if set(handler_parameters) - set(offered_parameters) or set(parameters) - set(handler_parameters):
+        raise TypeError(
+            f"{function.__qualname__} takes {handler_parameters}, but {operation.path} offers {offered_parameters}"
+        )
+    for body_or_query in ("body", "query"):
+        declared_type = getattr(operation, body_or_query)
+        if body_or_query == "body" and operation.body_condition is not None:
+            declared_type |= None
+        if body_or_query in handler_parameters and hints.get(body_or_query, Any) not in (Any, declared_type):
+            raise TypeError(f"{function.__qualname__} takes a different {body_or_query} type than {name} declares")
     positions = {parameter: position for position, parameter in enumerate(parameters)} | {
         "body": len(parameters),
         "query": len(parameters) + 1,
     }
-    kinds = [hints.get(parameter, str) for parameter in parameters]
+    parameter_types = [hints.get(parameter, str) for parameter in parameters]
     guarded_parameter, guard = "", None
     if operation.needs:
         guarded_parameter, guard = next(
             ((parameter, check) for parameter, check in guards if parameter in handler_parameters), ("", None)
         )
         if guard is None:
-            checked = ", ".join(parameter for parameter, _ in guards) or "no path parameter"
-            raise TypeError(f"{name} needs permissions; they are checked for {checked}, and its path has none of these")
+            guarded_names = ", ".join(parameter for parameter, _ in guards) or "no path parameter"
+            raise TypeError(
+                f"{name} needs permissions; they are checked for {guarded_names}, and its path has none of these"
+            )
     if operation.operator is not None and operator_guard is None:
         raise TypeError(f"{name} requires an operator role, which no slice checks")
     writes = getattr(function, "__writes__", None)
@@ -200,8 +204,8 @@ def build_endpoint(
         name=name,
         tag=tag,
         function=function,
-        converters=tuple(_converter(kind) for kind in kinds),
-        snowflake_parameters=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in kinds),
+        converters=tuple(_converter(kind) for kind in parameter_types),
+        snowflake_parameters=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in parameter_types),
         argument_positions=tuple(positions[parameter] for parameter in handler_parameters),
         writes=operation.method not in READ_METHODS if writes is None else writes,
         is_async=inspect.iscoroutinefunction(function),
@@ -349,39 +353,40 @@ class EndpointTable:
 
     def resolve(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, list[str]]:
         """Return the endpoint and its path parameters. Raise NOT_FOUND or MethodNotAllowed."""
-        values: list[str] = []
-        allowed: set[str] = set()
-        endpoint = _find_endpoint(self._root, method, segments, 0, values, allowed)
+        path_values: list[str] = []
+        allowed_methods: set[str] = set()
+        endpoint = _find_endpoint(self._root, method, segments, 0, path_values, allowed_methods)
         if endpoint is not None:
-            return endpoint, values
-        if allowed:
-            raise MethodNotAllowed(allowed)
+            return endpoint, path_values
+        if allowed_methods:
+            raise MethodNotAllowed(allowed_methods)
         raise errors.NOT_FOUND()
 
 
 class MethodNotAllowed(errors.ApiError):
     """The path exists, but not with this method."""
 
-    def __init__(self, allowed: Iterable[str]) -> None:
+    def __init__(self, allowed_methods: Iterable[str]) -> None:
         super().__init__(errors.METHOD_NOT_ALLOWED)
-        self.allowed = sorted(allowed)
+        self.allowed = sorted(allowed_methods)
 
 
 def _find_endpoint(
-    node: _PathNode, method: str, segments: Sequence[str], depth: int, values: list[str], allowed: set[str]
+    node: _PathNode, method: str, segments: Sequence[str], depth: int, path_values: list[str], allowed_methods: set[str]
 ) -> Endpoint | None:
     """Return the endpoint of a path below a node, or None.
 
-    Append the path parameters to `values` and, without an endpoint for the method, the path's methods to `allowed`."""
+    Append the path parameters to `path_values` and, without an endpoint for the method, the path's methods to
+    `allowed_methods`."""
     if depth == len(segments):
         endpoint = node.endpoints.get(method)
         if endpoint is None:
-            allowed.update(node.endpoints)
+            allowed_methods.update(node.endpoints)
         return endpoint
     segment = segments[depth]
     child = node.children.get(segment)
     if child is not None:
-        endpoint = _find_endpoint(child, method, segments, depth + 1, values, allowed)
+        endpoint = _find_endpoint(child, method, segments, depth + 1, path_values, allowed_methods)
         if endpoint is not None:
             return endpoint
     if not segment:
@@ -392,11 +397,11 @@ def _find_endpoint(
     for child in candidates:
         if child is None or (child is node.snowflake and segment[0] == "@"):
             continue
-        values.append(segment)
-        endpoint = _find_endpoint(child, method, segments, depth + 1, values, allowed)
+        path_values.append(segment)
+        endpoint = _find_endpoint(child, method, segments, depth + 1, path_values, allowed_methods)
         if endpoint is not None:
             return endpoint
-        values.pop()
+        path_values.pop()
     return None
 
 

@@ -102,7 +102,7 @@ class Faults:
         """Faults of the HTTP server; almost always empty."""
         self.gateway: list[ActiveFault] = []
         """Faults of the gateway at `identify`; almost always empty."""
-        self._numbers = itertools.count(1)
+        self._fault_numbers = itertools.count(1)
 
     def __iter__(self) -> Iterator[ActiveFault]:
         return itertools.chain(self.http, self.gateway)
@@ -112,7 +112,7 @@ class Faults:
 
     def add(self, fault: Fault) -> ActiveFault:
         """Activate a fault and return it with its ID."""
-        active_fault = ActiveFault(id=str(next(self._numbers)), fault=fault, left=fault.times)
+        active_fault = ActiveFault(id=str(next(self._fault_numbers)), fault=fault, left=fault.times)
         (self.http if isinstance(fault, HttpFault) else self.gateway).append(active_fault)
         return active_fault
 

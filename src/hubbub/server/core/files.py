@@ -47,12 +47,12 @@ class Files:
     """A file store with keys such as `attachments/1`."""
 
     def __init__(self, url: str) -> None:
-        self._store, self._keeps_types = _open_store(url)
+        self._store, self._stores_content_types = _open_store(url)
         self._bucket = urlsplit(url).hostname or "" if url.startswith("s3://") else ""
 
     async def put(self, key: str, data: bytes, content_type: str = "application/octet-stream") -> None:
         """Write a file atomically, replacing an existing one."""
-        attributes = {"Content-Type": content_type} if self._keeps_types else None
+        attributes = {"Content-Type": content_type} if self._stores_content_types else None
         with self._detect_missing_bucket():
             await obstore.put_async(self._store, _check_key(key), data, attributes=attributes)
 
@@ -101,9 +101,9 @@ class Files:
                 batch = await anext(batches, None)
             if batch is None:
                 return
-            for meta in batch:
+            for object_meta in batch:
                 try:
-                    key = _check_key(meta["path"])
+                    key = _check_key(object_meta["path"])
                 except InvalidKeyError:  # Another program stored the file.
                     continue
                 yield key
@@ -122,10 +122,10 @@ class Files:
         """Return every file with its type, by key. Use it only for a store in memory, such as that of a rehearsal."""
         files: dict[str, tuple[bytes, str]] = {}
         async for batch in obstore.list(self._store):
-            for meta in batch:
-                result = await obstore.get_async(self._store, meta["path"])
+            for object_meta in batch:
+                result = await obstore.get_async(self._store, object_meta["path"])
                 content_type = result.attributes.get("Content-Type") or "application/octet-stream"
-                files[meta["path"]] = (bytes(await result.bytes_async()), content_type)
+                files[object_meta["path"]] = (bytes(await result.bytes_async()), content_type)
         return files
 
     async def replace(self, files: Mapping[str, tuple[bytes, str]]) -> None:
@@ -142,13 +142,13 @@ async def _chunks(stream: AsyncIterator[Any]) -> AsyncIterator[bytes]:
 
 
 def _check_key(key: str) -> str:
-    parts = key.split("/")
+    segments = key.split("/")
     if (
         not key
         or len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX
         or _FORBIDDEN_CHARACTERS.search(key)
         or any(_is_surrogate(character) for character in key)
-        or any(part in ("", ".", "..") or len(part.encode()) > KEY_PART_BYTES_MAX for part in parts)
+        or any(segment in ("", ".", "..") or len(segment.encode()) > KEY_PART_BYTES_MAX for segment in segments)
     ):
         raise InvalidKeyError(f"not a valid file key: {key[:100]!r}")
     return key

@@ -71,12 +71,12 @@ def member_channel_permissions(
     """Return a member's permissions in a channel.
 
     `base_bits` are the member's permissions in the guild if the caller has them already."""
-    bits = member_permissions(guild, member) if base_bits is None else base_bits
+    guild_bits = member_permissions(guild, member) if base_bits is None else base_bits
     if not channel.overwrites:
-        return ALL_PERMISSIONS if bits & Permissions.ADMINISTRATOR else bits
+        return ALL_PERMISSIONS if guild_bits & Permissions.ADMINISTRATOR else guild_bits
     overwrites = channel.overwrites
     return channel_permissions(
-        bits,
+        guild_bits,
         overwrites.get(guild.id),
         [overwrites[role] for role in member.roles if role in overwrites],
         overwrites.get(member.user_id),

@@ -24,7 +24,7 @@ CHECK_SECONDS: Final = 0.5
 WARNING_MS: Final = 60_000
 """Minimum difference between the mark and the clock, in milliseconds, for which a start logs a warning."""
 
-_PREFIX: Final = "id_mark."
+_MARK_NAME_PREFIX: Final = "id_mark."
 
 
 class IdMark:
@@ -34,7 +34,7 @@ class IdMark:
         self._database = database
         self._ids = ids
         self._clock = clock
-        self._name = f"{_PREFIX}{process_number}"
+        self._name = f"{_MARK_NAME_PREFIX}{process_number}"
         self._mark_ms = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -70,10 +70,10 @@ class IdMark:
         """Keep the mark ahead of the clock and of the newest ID."""
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            next_ms = max(self._clock.now_ms(), self._ids.newest_ms)
-            if next_ms + LEAD_MS // 2 > self._mark_ms:
+            newest_ms = max(self._clock.now_ms(), self._ids.newest_ms)
+            if newest_ms + LEAD_MS // 2 > self._mark_ms:
                 try:
-                    await self._write(next_ms + LEAD_MS)
+                    await self._write(newest_ms + LEAD_MS)
                 except StoreUnavailable:
                     continue
 
@@ -82,9 +82,9 @@ class IdMark:
 
         The marks of other processes count minus `LEAD_MS`: those processes may still run, and IDs that are ahead of
         their IDs would change the order of messages."""
-        rows = tx.all("SELECT name, value FROM meta WHERE name LIKE ?", f"{_PREFIX}%")
-        marks = (int(value) - (0 if name == self._name else LEAD_MS) for name, value in rows)
-        return max(marks, default=EPOCH_MS)
+        rows = tx.all("SELECT name, value FROM meta WHERE name LIKE ?", f"{_MARK_NAME_PREFIX}%")
+        marks_ms = (int(value) - (0 if name == self._name else LEAD_MS) for name, value in rows)
+        return max(marks_ms, default=EPOCH_MS)
 
     async def _write(self, mark_ms: int) -> None:
         await self._database.write(lambda tx: meta.put(tx, self._name, str(mark_ms)))

@@ -26,9 +26,9 @@ FRAME_MS_DEFAULT: Final = 100
 
 FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 
-_JPEG: Final[dict[str, Any]] = {"quality": 90}
-_WEBP: Final[dict[str, Any]] = {"quality": 90, "method": 4}
-_ANIMATED_WEBP: Final[dict[str, Any]] = {"quality": 80, "method": 2}
+_JPEG_OPTIONS: Final[dict[str, Any]] = {"quality": 90}
+_WEBP_OPTIONS: Final[dict[str, Any]] = {"quality": 90, "method": 4}
+_ANIMATED_WEBP_OPTIONS: Final[dict[str, Any]] = {"quality": 80, "method": 2}
 
 
 class RejectedImageError(Exception):
@@ -63,9 +63,9 @@ def _encode_still(image: Image.Image, content_type: str, box: tuple[int, int]) -
     frame = _fit(_strip(upright), box)
     output = BytesIO()
     if content_type == "image/jpeg":
-        _flatten_on_white(frame).save(output, "JPEG", **_JPEG)
+        _flatten_on_white(frame).save(output, "JPEG", **_JPEG_OPTIONS)
     elif content_type == "image/webp":
-        frame.save(output, "WEBP", **_WEBP)
+        frame.save(output, "WEBP", **_WEBP_OPTIONS)
     else:
         frame.save(output, FORMATS[content_type])
     return _result_header(content_type, frame, 1, 0), output.getvalue()
@@ -74,32 +74,34 @@ def _encode_still(image: Image.Image, content_type: str, box: tuple[int, int]) -
 def _encode_animated(image: Image.Image, content_type: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
     """Encode all frames of an image; return the header of the result and the file."""
     frames: list[Image.Image] = []
-    durations: list[int] = []
-    loop = image.info.get("loop")
+    durations_ms: list[int] = []
+    loop_count = image.info.get("loop")
     for frame in ImageSequence.Iterator(image):
         resized = _fit(frame.convert("RGBA"), box)
         # Some decoders know the duration only once the frame is decoded.
-        duration = frame.info.get("duration") or 0
-        durations.append(round(duration) if duration > 10 else FRAME_MS_DEFAULT)
+        duration_ms = frame.info.get("duration") or 0
+        durations_ms.append(round(duration_ms) if duration_ms > 10 else FRAME_MS_DEFAULT)
         resized.info = {}
         frames.append(resized)
-    options: dict[str, Any] = {"save_all": True, "append_images": frames[1:], "duration": durations}
+    options: dict[str, Any] = {"save_all": True, "append_images": frames[1:], "duration": durations_ms}
     output = BytesIO()
     if content_type == "image/gif":
-        if loop is not None:
-            options["loop"] = loop
+        if loop_count is not None:
+            options["loop"] = loop_count
         frames[0].save(output, "GIF", disposal=2, **options)
     elif content_type == "image/webp":
-        frames[0].save(output, "WEBP", loop=1 if loop is None else loop, **options, **_ANIMATED_WEBP)
+        frames[0].save(
+            output, "WEBP", loop=1 if loop_count is None else loop_count, **options, **_ANIMATED_WEBP_OPTIONS
+        )
     else:
-        frames[0].save(output, "PNG", loop=1 if loop is None else loop, **options)
-    return _result_header(content_type, frames[0], len(frames), sum(durations)), output.getvalue()
+        frames[0].save(output, "PNG", loop=1 if loop_count is None else loop_count, **options)
+    return _result_header(content_type, frames[0], len(frames), sum(durations_ms)), output.getvalue()
 
 
 def _strip(image: Image.Image) -> Image.Image:
     """Return only the pixels, as RGBA, RGB or L, without metadata."""
-    transparent = "A" in image.getbands() or "transparency" in image.info
-    stripped = image.convert("RGBA" if transparent else "L" if image.mode in ("1", "L") else "RGB")
+    is_transparent = "A" in image.getbands() or "transparency" in image.info
+    stripped = image.convert("RGBA" if is_transparent else "L" if image.mode in ("1", "L") else "RGB")
     if stripped is image:
         stripped = image.copy()
     stripped.info = {}
@@ -139,17 +141,17 @@ def run_task(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 
 def read_task(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
     """Read the next task and its file; return None at the end of the input."""
-    length = stream.read(4)
-    if len(length) < 4:
+    header_length = stream.read(4)
+    if len(header_length) < 4:
         return None
-    task = json.loads(stream.read(*struct.unpack(">I", length)))
+    task = json.loads(stream.read(*struct.unpack(">I", header_length)))
     return task, stream.read(task["bytes"])
 
 
 def write_result(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
     """Write the header of a result, with the size of its file, and the file."""
-    text = json.dumps(header | {"bytes": len(data)}).encode()
-    stream.write(struct.pack(">I", len(text)) + text + data)
+    encoded_header = json.dumps(header | {"bytes": len(data)}).encode()
+    stream.write(struct.pack(">I", len(encoded_header)) + encoded_header + data)
     stream.flush()
 
 
@@ -160,11 +162,11 @@ def limit_resources(memory_bytes: int) -> None:
     except ImportError:
         return
     for name, limit in (("RLIMIT_AS", memory_bytes), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
-        kind = getattr(resource, name, None)
-        if kind is None:
+        resource_id = getattr(resource, name, None)
+        if resource_id is None:
             continue
         try:
-            resource.setrlimit(kind, (limit, limit))
+            resource.setrlimit(resource_id, (limit, limit))
         except (ValueError, OSError):
             # The system defines the limit but does not support it.
             pass
@@ -176,8 +178,8 @@ def main() -> None:
     Image.MAX_IMAGE_PIXELS = PIXELS_MAX
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
-    while (message := read_task(incoming)) is not None:
-        task, data = message
+    while (task_and_file := read_task(incoming)) is not None:
+        task, data = task_and_file
         write_result(outgoing, *run_task(data, task))
 
 

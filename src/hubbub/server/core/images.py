@@ -79,8 +79,8 @@ class ImageConverter:
         self._tasks_max = tasks_max
         self._slots = asyncio.Semaphore(processes)
         self._pending_count = 0
-        self._idle: list[_ImageProcess] = []
-        self._all: set[_ImageProcess] = set()
+        self._idle_processes: list[_ImageProcess] = []
+        self._processes: set[_ImageProcess] = set()
         self._is_closed = False
 
     async def reencode(self, image: ImageData) -> None:
@@ -89,16 +89,25 @@ class ImageConverter:
         Raise InvalidImageError if it cannot be converted, TooLargeError if the new file is still too large, and
         RESOURCE_OVERLOADED if too many images wait."""
         is_animatable = image.content_type in image.animated_types
-        encoded = await self.convert(
+        encoded_image = await self.convert(
             image.data, to=image.content_type, side=image.side_pixels_max, is_animated=is_animatable
         )
-        if len(encoded.data) > image.bytes_max and encoded.is_animated and "image/webp" in image.animated_types:
+        if (
+            len(encoded_image.data) > image.bytes_max
+            and encoded_image.is_animated
+            and "image/webp" in image.animated_types
+        ):
             # WebP needs a fraction of the size for the same frames.
-            encoded = await self.convert(encoded.data, to="image/webp", side=image.side_pixels_max, is_animated=True)
-        if len(encoded.data) > image.bytes_max:
+            encoded_image = await self.convert(
+                encoded_image.data, to="image/webp", side=image.side_pixels_max, is_animated=True
+            )
+        if len(encoded_image.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
         image.replace_content(
-            encoded.data, encoded.content_type, is_animated=encoded.is_animated, duration_ms=encoded.duration_ms
+            encoded_image.data,
+            encoded_image.content_type,
+            is_animated=encoded_image.is_animated,
+            duration_ms=encoded_image.duration_ms,
         )
 
     async def convert(
@@ -123,22 +132,22 @@ class ImageConverter:
             "box": (min(width, side), min(height, side)),
             "animated": is_animated and to != "image/jpeg",
         }
-        result, output = await self._submit(task, data)
+        result_header, output_file = await self._submit(task, data)
         return EncodedImage(
-            data=output,
-            content_type=result["type"],
-            width=result["width"],
-            height=result["height"],
-            is_animated=result["frames"] > 1,
-            duration_ms=result["duration_ms"],
+            data=output_file,
+            content_type=result_header["type"],
+            width=result_header["width"],
+            height=result_header["height"],
+            is_animated=result_header["frames"] > 1,
+            duration_ms=result_header["duration_ms"],
         )
 
     async def close(self) -> None:
         """Terminate every process."""
         self._is_closed = True
-        for image_process in list(self._all):
+        for image_process in list(self._processes):
             await self._end(image_process)
-        self._idle.clear()
+        self._idle_processes.clear()
 
     async def _submit(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         if self._pending_count >= QUEUED_IMAGES_MAX or self._is_closed:
@@ -152,23 +161,23 @@ class ImageConverter:
 
     async def _run_task(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         """Run a task in an idle or new process, which is ended if it fails or has run enough tasks."""
-        image_process = self._idle.pop() if self._idle else await self._start()
+        image_process = self._idle_processes.pop() if self._idle_processes else await self._start()
         has_completed = False
         try:
-            async with asyncio.timeout(self._task_seconds if image_process.completed_tasks else START_SECONDS):
-                result, output = await image_process.run(task, data)
+            async with asyncio.timeout(self._task_seconds if image_process.completed_task_count else START_SECONDS):
+                result_header, output_file = await image_process.run(task, data)
             has_completed = True
         except (TimeoutError, EOFError, ConnectionError) as error:
             log.warning("An image process failed: %s", type(error).__name__)
             raise InvalidImageError("the image process failed") from None
         finally:
-            if has_completed and image_process.completed_tasks < self._tasks_max and not self._is_closed:
-                self._idle.append(image_process)
+            if has_completed and image_process.completed_task_count < self._tasks_max and not self._is_closed:
+                self._idle_processes.append(image_process)
             else:
                 await self._end(image_process)
-        if "rejected" in result:
-            raise InvalidImageError(result["rejected"])
-        return result, output
+        if "rejected" in result_header:
+            raise InvalidImageError(result_header["rejected"])
+        return result_header, output_file
 
     async def _start(self) -> "_ImageProcess":
         process = await asyncio.create_subprocess_exec(
@@ -183,11 +192,11 @@ class ImageConverter:
             env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ},
         )
         image_process = _ImageProcess(process)
-        self._all.add(image_process)
+        self._processes.add(image_process)
         return image_process
 
     async def _end(self, image_process: "_ImageProcess") -> None:
-        self._all.discard(image_process)
+        self._processes.discard(image_process)
         await image_process.end()
 
 
@@ -200,25 +209,27 @@ class _ImageProcess:
         self._process = process
         self._stdin = process.stdin
         self._stdout = process.stdout
-        self.completed_tasks = 0
+        self.completed_task_count = 0
 
     async def run(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         """Send a task and its file, and return the result and its file.
 
         Raise EOFError or ConnectionError if the process died, and EOFError if its result is invalid."""
-        header = json.dumps(task | {"bytes": len(data)}).encode()
-        self._stdin.writelines((struct.pack(">I", len(header)), header, data))
+        task_header = json.dumps(task | {"bytes": len(data)}).encode()
+        self._stdin.writelines((struct.pack(">I", len(task_header)), task_header, data))
         await self._stdin.drain()
         try:
-            (length,) = struct.unpack(">I", await self._stdout.readexactly(4))
-            result = msgspec.json.decode(await self._stdout.readexactly(min(length, RESULT_HEADER_BYTES_MAX)))
-            if result["bytes"] > RESULT_BYTES_MAX:
+            (header_length,) = struct.unpack(">I", await self._stdout.readexactly(4))
+            result_header = msgspec.json.decode(
+                await self._stdout.readexactly(min(header_length, RESULT_HEADER_BYTES_MAX))
+            )
+            if result_header["bytes"] > RESULT_BYTES_MAX:
                 raise EOFError
-            output = await self._stdout.readexactly(result["bytes"])
+            output_file = await self._stdout.readexactly(result_header["bytes"])
         except (asyncio.IncompleteReadError, msgspec.DecodeError):
             raise EOFError from None
-        self.completed_tasks += 1
-        return result, output
+        self.completed_task_count += 1
+        return result_header, output_file
 
     async def end(self) -> None:
         """Kill the process and wait until it has exited."""

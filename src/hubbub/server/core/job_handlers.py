@@ -18,8 +18,8 @@ def job_handlers(
 
     A function runs inside the worker's transaction, an async function opens its own transactions."""
     handlers: dict[str, Callable[..., Any]] = {}
-    for slice_ in slices:
-        for kind, function in slice_.jobs.items():
+    for resource_slice in slices:
+        for kind, function in resource_slice.jobs.items():
             if inspect.iscoroutinefunction(function):
                 handlers[kind] = _async_handler(function, make_operation)
             else:

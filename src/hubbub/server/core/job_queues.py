@@ -58,10 +58,10 @@ def list_jobs(tx: Tx, *, condition: str, kind: str | None, after_id: int, limit:
 
     `condition` is FAILED or RETRYING; `kind` None matches all kinds."""
     parameters: list[Any] = [after_id] if kind is None else [after_id, kind]
-    of_kind = "" if kind is None else " AND kind = ?"
+    kind_condition = "" if kind is None else " AND kind = ?"
     return tx.fetch(
         JobRow,
-        f"SELECT {_COLUMNS} FROM jobs WHERE {condition} AND id > ?{of_kind} ORDER BY id LIMIT ?",
+        f"SELECT {_COLUMNS} FROM jobs WHERE {condition} AND id > ?{kind_condition} ORDER BY id LIMIT ?",
         *parameters,
         limit,
     )

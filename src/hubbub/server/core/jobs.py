@@ -44,11 +44,11 @@ RETRY_PERIOD_MS: Final = 24 * 3_600_000
 STORE_RETRY_MS: Final = 1_000
 """Delay in milliseconds before the worker retries after the store was unavailable."""
 
-_SUCCEEDED: Final = frozenset({"done", "dropped"})
+_SUCCESS_OUTCOMES: Final = frozenset({"done", "dropped"})
 """Outcomes of jobs that traces do not mark as errors."""
 
 # The SQL condition for a row of `jobs AS job` without an earlier waiting job of the same key.
-_UNBLOCKED = """(job.key = '' OR NOT EXISTS (
+_UNBLOCKED_CONDITION = """(job.key = '' OR NOT EXISTS (
     SELECT 1 FROM jobs AS earlier WHERE earlier.key = job.key AND earlier.key <> '' AND earlier.state = 'waiting'
     AND (earlier.due_ms < job.due_ms OR (earlier.due_ms = job.due_ms AND earlier.id < job.id))))"""
 
@@ -141,8 +141,8 @@ def cancel_jobs(tx: Tx, kind: str, key: str) -> int:
 
 def has_successor(tx: Tx, job: Job) -> bool:
     """Return whether a waiting job with the same kind and key was enqueued after this one."""
-    later = "SELECT 1 FROM jobs WHERE kind = ? AND key = ? AND id > ? AND state = 'waiting'"
-    return tx.value(later, job.kind, job.key, job.id) is not None
+    successor_sql = "SELECT 1 FROM jobs WHERE kind = ? AND key = ? AND id > ? AND state = 'waiting'"
+    return tx.value(successor_sql, job.kind, job.key, job.id) is not None
 
 
 def delete_by_prefix(tx: Tx, kind: str, key_prefix: str) -> int:
@@ -156,10 +156,10 @@ def list_failed(
     tx: Tx, *, kind: str | None = None, key_prefix: str = "", after: int = 0, limit: int = 100
 ) -> list[FailedJob]:
     """Return up to `limit` failed jobs with an ID above `after`, oldest first."""
-    where, parameters = _failed_condition(None, kind, key_prefix)
+    condition, parameters = _failed_condition(None, kind, key_prefix)
     return tx.fetch(
         FailedJob,
-        f"SELECT id, kind, key, due_ms, payload, attempts, error FROM jobs WHERE {where} AND id > ? ORDER BY id LIMIT ?",
+        f"SELECT id, kind, key, due_ms, payload, attempts, error FROM jobs WHERE {condition} AND id > ? ORDER BY id LIMIT ?",
         *parameters,
         after,
         limit,
@@ -169,10 +169,10 @@ def list_failed(
 def retry_failed(tx: Tx, id: int | None = None, *, kind: str | None = None, key_prefix: str = "") -> int:
     """Make all matching failed jobs run again and return their number."""
     tx.wakes_worker = True
-    where, parameters = _failed_condition(id, kind, key_prefix)
+    condition, parameters = _failed_condition(id, kind, key_prefix)
     return tx.run(
         "UPDATE jobs SET state = 'waiting', attempts = 0, first_tried_ms = NULL, ready_ms = due_ms, error = NULL,"
-        f" leased_by = '' WHERE {where}",
+        f" leased_by = '' WHERE {condition}",
         *parameters,
     )
 
@@ -187,17 +187,17 @@ def release_leases(tx: Tx, worker_name: str | None = None) -> int:
 
 def _failed_condition(id: int | None, kind: str | None, key_prefix: str) -> tuple[str, list[Any]]:
     """Return the SQL condition and its parameters for failed jobs; None and an empty prefix match all."""
-    where, parameters = "state = 'failed'", list[Any]()
+    condition, parameters = "state = 'failed'", list[Any]()
     if id is not None:
-        where += " AND id = ?"
+        condition += " AND id = ?"
         parameters.append(id)
     if kind is not None:
-        where += " AND kind = ?"
+        condition += " AND kind = ?"
         parameters.append(kind)
     if key_prefix:
-        where += f" AND substr(key, 1, {len(key_prefix)}) = ?"
+        condition += f" AND substr(key, 1, {len(key_prefix)}) = ?"
         parameters.append(key_prefix)
-    return where, parameters
+    return condition, parameters
 
 
 class _SlotPool:
@@ -211,30 +211,30 @@ class _SlotPool:
         self._owner_slots_max = owner_slots_max
 
     @property
-    def free_slots(self) -> int:
+    def free_slot_count(self) -> int:
         """Number of jobs that can be started now."""
         return self._slots_max - len(self.jobs) if self.kinds else 0
 
     def condition(self) -> tuple[str, list[Any]]:
         """Return the SQL condition for a claimable row of `jobs AS job`: a known kind, and an owner below the limit."""
-        counts = Counter(job.owner for job in self.jobs.values())
-        full_owners = [owner for owner, count in counts.items() if owner and count >= self._owner_slots_max]
+        counts_by_owner = Counter(job.owner for job in self.jobs.values())
+        full_owners = [owner for owner, count in counts_by_owner.items() if owner and count >= self._owner_slots_max]
         exclusions = "".join(f" AND substr(job.key, 1, {len(owner)}) <> ?" for owner in full_owners)
         return f"job.kind IN ({placeholders(self.kinds)}){exclusions}", [*self.kinds, *full_owners]
 
     def choose(self, candidates: Iterable[Job]) -> list[Job]:
         """Select the due jobs that there are free slots for, in total and per owner."""
-        counts = Counter(job.owner for job in self.jobs.values())
-        chosen: list[Job] = []
+        counts_by_owner = Counter(job.owner for job in self.jobs.values())
+        chosen_jobs: list[Job] = []
         for job in candidates:
             # The clock of a rehearsal may jump past the end of a lease while this worker still runs the job.
-            if job.id in self.jobs or (job.owner and counts[job.owner] >= self._owner_slots_max):
+            if job.id in self.jobs or (job.owner and counts_by_owner[job.owner] >= self._owner_slots_max):
                 continue
-            if len(chosen) == self.free_slots:
+            if len(chosen_jobs) == self.free_slot_count:
                 break
-            counts[job.owner] += 1
-            chosen.append(job)
-        return chosen
+            counts_by_owner[job.owner] += 1
+            chosen_jobs.append(job)
+        return chosen_jobs
 
 
 class Worker:
@@ -270,11 +270,11 @@ class Worker:
         )
         self._metrics = metrics
         self._observer = observer
-        self._retry_period_ms = retry_period_ms or {}
+        self._retry_periods_ms = retry_period_ms or {}
         self._lease_ms = lease_ms
         self._poll_ms = poll_ms
         self._name = name or secrets.token_hex(8)
-        self._running: dict[int, asyncio.Task[None]] = {}
+        self._tasks_by_job_id: dict[int, asyncio.Task[None]] = {}
         self._scan_task: asyncio.Task[None] | None = None
         self._needs_rescan = False
         self._timer: Timer | None = None
@@ -283,7 +283,7 @@ class Worker:
     @property
     def running_count(self) -> int:
         """The number of jobs in progress."""
-        return len(self._running)
+        return len(self._tasks_by_job_id)
 
     def start(self) -> None:
         """Start: scan for due jobs now, and again when one becomes due or `wake` is called."""
@@ -298,7 +298,7 @@ class Worker:
             self._timer = None
         if self._scan_task is not None:
             await asyncio.wait([self._scan_task])
-        tasks = list(self._running.values())
+        tasks = list(self._tasks_by_job_id.values())
         if tasks:
             _, unfinished = await asyncio.wait(tasks, timeout=grace_seconds)
             for task in unfinished:
@@ -322,8 +322,8 @@ class Worker:
     async def run_due(self) -> None:
         """Run jobs and return once no due job is left. A job that waits for a retry is not due."""
         self.wake()
-        while self._scan_task is not None or self._running:
-            tasks: list[asyncio.Task[None]] = list(self._running.values())
+        while self._scan_task is not None or self._tasks_by_job_id:
+            tasks: list[asyncio.Task[None]] = list(self._tasks_by_job_id.values())
             if self._scan_task is not None:
                 tasks.append(self._scan_task)
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -337,12 +337,12 @@ class Worker:
             with self._clock.working():
                 while not self._is_stopped:
                     self._needs_rescan = False
-                    claimed, next_ms = list[Job](), None
-                    if any(pool.free_slots > 0 for pool in self._pools):
-                        claimed, next_ms = await self._db.write(partial(self._claim, now_ms=self._clock.now_ms()))
-                    for job in claimed:
+                    claimed_jobs, next_ms = list[Job](), None
+                    if any(pool.free_slot_count > 0 for pool in self._pools):
+                        claimed_jobs, next_ms = await self._db.write(partial(self._claim, now_ms=self._clock.now_ms()))
+                    for job in claimed_jobs:
                         self._start_job(job)
-                    if not claimed and not self._needs_rescan:
+                    if not claimed_jobs and not self._needs_rescan:
                         break
         except StoreUnavailable:
             next_ms = self._clock.now_ms() + STORE_RETRY_MS
@@ -370,40 +370,40 @@ class Worker:
 
     def _claim(self, tx: Tx, now_ms: int) -> tuple[list[Job], int | None]:
         """Lease due jobs to this worker and return them, or else the time in Unix milliseconds at which the next one is due."""
-        pools = [(pool, *pool.condition()) for pool in self._pools if pool.free_slots > 0]
-        claimed: list[Job] = []
-        for pool, claimable, parameters in pools:
+        pools = [(pool, *pool.condition()) for pool in self._pools if pool.free_slot_count > 0]
+        claimed_jobs: list[Job] = []
+        for pool, claimable_condition, parameters in pools:
             due_jobs = tx.fetch(
                 Job,
                 "SELECT job.id, job.kind, job.key, job.due_ms, job.payload, job.attempts, job.first_tried_ms FROM jobs AS job"
-                f" WHERE job.state = 'waiting' AND job.ready_ms <= ? AND {claimable} AND {_UNBLOCKED}"
+                f" WHERE job.state = 'waiting' AND job.ready_ms <= ? AND {claimable_condition} AND {_UNBLOCKED_CONDITION}"
                 " ORDER BY job.ready_ms, job.id LIMIT ?",
                 now_ms,
                 *parameters,
-                pool.free_slots + len(pool.jobs),
+                pool.free_slot_count + len(pool.jobs),
             )
-            claimed += pool.choose(due_jobs)
-        if claimed:
+            claimed_jobs += pool.choose(due_jobs)
+        if claimed_jobs:
             tx.run_many(
                 "UPDATE jobs SET ready_ms = ?, leased_by = ?, first_tried_ms = COALESCE(first_tried_ms, ?) WHERE id = ?",
-                [(now_ms + self._lease_ms, self._name, now_ms, job.id) for job in claimed],
+                [(now_ms + self._lease_ms, self._name, now_ms, job.id) for job in claimed_jobs],
             )
-            return claimed, None
-        next_due = [
+            return claimed_jobs, None
+        next_due_times = [
             tx.value(
-                f"SELECT job.ready_ms FROM jobs AS job WHERE job.state = 'waiting' AND job.ready_ms > ? AND {claimable}"
-                f" AND {_UNBLOCKED} ORDER BY job.ready_ms, job.id LIMIT 1",
+                f"SELECT job.ready_ms FROM jobs AS job WHERE job.state = 'waiting' AND job.ready_ms > ? AND {claimable_condition}"
+                f" AND {_UNBLOCKED_CONDITION} ORDER BY job.ready_ms, job.id LIMIT 1",
                 now_ms,
                 *parameters,
             )
-            for _, claimable, parameters in pools
+            for _, claimable_condition, parameters in pools
         ]
-        return [], min((at_ms for at_ms in next_due if at_ms is not None), default=None)
+        return [], min((due_ms for due_ms in next_due_times if due_ms is not None), default=None)
 
     def _start_job(self, job: Job) -> None:
         pool = next(pool for pool in self._pools if job.kind in pool.kinds)
         pool.jobs[job.id] = job
-        self._running[job.id] = asyncio.get_running_loop().create_task(self._run_job(job, pool))
+        self._tasks_by_job_id[job.id] = asyncio.get_running_loop().create_task(self._run_job(job, pool))
 
     async def _run_job(self, job: Job, pool: _SlotPool) -> None:
         """Attempt a job and free its slot."""
@@ -422,18 +422,20 @@ class Worker:
             )
         finally:
             if observer is not None:
-                observer.end(observation, {"hubbub.job.outcome": outcome}, "" if outcome in _SUCCEEDED else outcome)
-            del self._running[job.id], pool.jobs[job.id]
+                observer.end(
+                    observation, {"hubbub.job.outcome": outcome}, "" if outcome in _SUCCESS_OUTCOMES else outcome
+                )
+            del self._tasks_by_job_id[job.id], pool.jobs[job.id]
             self.wake()
 
     async def _attempt_job(self, job: Job) -> str:
         """Run the handler of a job once, record the outcome and return it."""
         handler = self._handlers[job.kind]
         loop = asyncio.get_running_loop()
-        started = loop.time()
+        started_at = loop.time()
         # A job without a due time does not contain the time at which it was enqueued.
-        is_timed = job.due_ms > 0 and not job.attempts
-        delay_seconds = max(0, self._clock.now_ms() - job.due_ms) / 1000 if is_timed else None
+        has_known_delay = job.due_ms > 0 and not job.attempts
+        delay_seconds = max(0, self._clock.now_ms() - job.due_ms) / 1000 if has_known_delay else None
         try:
             if inspect.iscoroutinefunction(handler):
                 # Time out before the lease ends, so that no second worker starts the job meanwhile.
@@ -462,7 +464,7 @@ class Worker:
         else:
             outcome = "done"
         if self._metrics is not None:
-            seconds = loop.time() - started
+            seconds = loop.time() - started_at
             self._metrics.count_job(job.kind, outcome, seconds=seconds, delay_seconds=delay_seconds)
         return outcome
 
@@ -477,16 +479,16 @@ class Worker:
             return "dropped"
         now_ms = self._clock.now_ms()
         since_first_attempt_ms = 0 if job.first_tried_ms is None else now_ms - job.first_tried_ms
-        after_ms = min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS)
+        retry_delay_ms = min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS)
         if isinstance(error, RetryLater):
-            after_ms = error.after_ms
-        retry_period_ms = self._retry_period_ms.get(job.kind, RETRY_PERIOD_MS)
+            retry_delay_ms = error.after_ms
+        retry_period_ms = self._retry_periods_ms.get(job.kind, RETRY_PERIOD_MS)
         has_failed = isinstance(error, PermanentFailure) or since_first_attempt_ms >= retry_period_ms
         tx.run(
             "UPDATE jobs SET state = ?, attempts = attempts + 1, ready_ms = ?, leased_by = '', error = ?"
             " WHERE id = ? AND leased_by = ?",
             "failed" if has_failed else "waiting",
-            now_ms + after_ms,
+            now_ms + retry_delay_ms,
             f"{type(error).__name__}: {error}"[:2000],
             job.id,
             self._name,

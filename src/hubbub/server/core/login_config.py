@@ -64,13 +64,13 @@ class LoginConfig(msgspec.Struct, frozen=True, kw_only=True):
         return next((provider for provider in self.providers if provider.issuer == issuer), None)
 
 
-def load_providers(raw: Any) -> tuple[LoginProviderConfig, ...]:
+def load_providers(raw_providers: Any) -> tuple[LoginProviderConfig, ...]:
     """Return the providers of a setting with their secrets, or raise ValueError with the reason, which contains no secret."""
     try:
-        if isinstance(raw, str):
-            providers = msgspec.json.decode(raw, type=tuple[LoginProviderConfig, ...])
+        if isinstance(raw_providers, str):
+            providers = msgspec.json.decode(raw_providers, type=tuple[LoginProviderConfig, ...])
         else:
-            providers = msgspec.convert(raw, tuple[LoginProviderConfig, ...])
+            providers = msgspec.convert(raw_providers, tuple[LoginProviderConfig, ...])
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
     except msgspec.DecodeError:
@@ -79,9 +79,9 @@ def load_providers(raw: Any) -> tuple[LoginProviderConfig, ...]:
         if (problem := _find_problem(provider)) is not None:
             raise ValueError(f"provider {provider.id}: {problem}")
     for field in ("id", "issuer"):
-        values = [getattr(provider, field) for provider in providers]
-        if repeated := _find_repeated(values):
-            raise ValueError(f"two providers have the {field} {repeated}")
+        field_values = [getattr(provider, field) for provider in providers]
+        if repeated_value := _find_repeated(field_values):
+            raise ValueError(f"two providers have the {field} {repeated_value}")
     return tuple(_read_secret(provider) for provider in providers)
 
 

@@ -33,24 +33,24 @@ _SECRET_WORDS: Final = (
     "backup_codes", "assertion",
 )  # fmt: skip
 _SECRET_NAME: Final = re.compile("|".join(_SECRET_WORDS), re.IGNORECASE)
-_CODE: Final = r"(?![A-Z_]+(?![\w.~%+/-]))[\w.~%+/-]{16,}={0,2}"
+_CODE_PATTERN: Final = r"(?![A-Z_]+(?![\w.~%+/-]))[\w.~%+/-]{16,}={0,2}"
 """An authorization code. Numbers and names such as BASE_TYPE_REQUIRED are error codes and stay readable."""
-_SECRET_CODE: Final = re.compile(rf"{_CODE}|\d{{6,8}}")
+_SECRET_CODE: Final = re.compile(rf"{_CODE_PATTERN}|\d{{6,8}}")
 
 # Each pattern starts at a rare literal or at the start of a run of letters, so that matching takes linear time.
-_QUOTE = r"\\*[\"']"
-_VALUE = rf"(?:b?({_QUOTE})(?:(?!\2).){{0,8192}}?(?<!\\)\2|b?{_QUOTE}[^\n]*|[^\s,;&)}}\]\"']+)"
+_QUOTE_PATTERN = r"\\*[\"']"
+_VALUE_PATTERN = rf"(?:b?({_QUOTE_PATTERN})(?:(?!\2).){{0,8192}}?(?<!\\)\2|b?{_QUOTE_PATTERN}[^\n]*|[^\s,;&)}}\]\"']+)"
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), REMOVED),
     # Authorization: Bot x / 'authorization': 'x' / (b'Authorization', b'Bearer x') / authorization=x
     (
         re.compile(
-            rf"(authorization(?:{_QUOTE})?\s*[:=,]\s*(?:b?{_QUOTE})?)(?:(?:Bot|Bearer|Basic)\s+)?[^\s\"',;)}}\]\\]+",
+            rf"(authorization(?:{_QUOTE_PATTERN})?\s*[:=,]\s*(?:b?{_QUOTE_PATTERN})?)(?:(?:Bot|Bearer|Basic)\s+)?[^\s\"',;)}}\]\\]+",
             re.IGNORECASE,
         ),
         rf"\1{REMOVED}",
     ),
-    (re.compile(rf"((?:set-)?cookie(?:{_QUOTE})?\s*[:=,]\s*)[^\n]*", re.IGNORECASE), rf"\1{REMOVED}"),
+    (re.compile(rf"((?:set-)?cookie(?:{_QUOTE_PATTERN})?\s*[:=,]\s*)[^\n]*", re.IGNORECASE), rf"\1{REMOVED}"),
     (re.compile(r"\b(Bot)\s+(?=[\w-]*\.|[\w-]{20})[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {REMOVED}"),
     (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {REMOVED}"),
     # A bot token or a JWT: three base64url parts.
@@ -60,11 +60,19 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
     (re.compile(r"(?<=://)([^\s/:@\"']*):([^\s/\"']*)@"), rf"\1:{REMOVED}@"),
     (re.compile(r"(?<=nats://)([^\s/:@\"']+)@"), f"{REMOVED}@"),
     # An authorization code in a URL, a form, JSON or a repr.
-    (re.compile(rf"(?<![A-Za-z0-9])([Cc]ode(?:{_QUOTE})?\s*[:=]\s*(?:b?{_QUOTE})?){_CODE}"), rf"\1{REMOVED}"),
-    # A code of an authenticator, which is quoted; the number of an error is not.
-    (re.compile(rf"(?<![A-Za-z0-9])(code(?:{_QUOTE})?\s*[:=]\s*{_QUOTE})\d{{6,8}}(?={_QUOTE})"), rf"\1{REMOVED}"),
     (
-        re.compile(rf"((?:{'|'.join(_SECRET_WORDS)})(?:{_QUOTE})?\s*[:=]\s*){_VALUE}", re.IGNORECASE),
+        re.compile(rf"(?<![A-Za-z0-9])([Cc]ode(?:{_QUOTE_PATTERN})?\s*[:=]\s*(?:b?{_QUOTE_PATTERN})?){_CODE_PATTERN}"),
+        rf"\1{REMOVED}",
+    ),
+    # A code of an authenticator, which is quoted; the number of an error is not.
+    (
+        re.compile(
+            rf"(?<![A-Za-z0-9])(code(?:{_QUOTE_PATTERN})?\s*[:=]\s*{_QUOTE_PATTERN})\d{{6,8}}(?={_QUOTE_PATTERN})"
+        ),
+        rf"\1{REMOVED}",
+    ),
+    (
+        re.compile(rf"((?:{'|'.join(_SECRET_WORDS)})(?:{_QUOTE_PATTERN})?\s*[:=]\s*){_VALUE_PATTERN}", re.IGNORECASE),
         lambda match: f"{match[1]}{match[2] or ''}{REMOVED}{match[2] or ''}",
     ),
 )
@@ -78,7 +86,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self._values: set[str] = set()
-        self._exact: re.Pattern[str] | None = None
+        self._values_pattern: re.Pattern[str] | None = None
         self._lock = threading.Lock()
 
     def add(self, value: str) -> None:
@@ -99,18 +107,18 @@ class Secrets:
     def _compile(self) -> None:
         forms: set[str] = set()
         for value in self._values:
-            encoded = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()
-            forms |= {value, json.dumps(value)[1:-1], repr(value)[1:-1], encoded}
+            base64_value = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()
+            forms |= {value, json.dumps(value)[1:-1], repr(value)[1:-1], base64_value}
             with contextlib.suppress(UnicodeEncodeError):
                 forms |= {quote(value, safe=""), quote(value), quote_plus(value)}
         longest_first = sorted(forms, key=len, reverse=True)
-        self._exact = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        self._values_pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
     def clean(self, text: str) -> str:
         """Return the text without secrets, cut to TEXT_CHARACTERS_MAX."""
-        exact = self._exact
-        if exact is not None:
-            text = exact.sub(REMOVED, text)
+        values_pattern = self._values_pattern
+        if values_pattern is not None:
+            text = values_pattern.sub(REMOVED, text)
         for pattern, replacement in _PATTERNS:
             text = pattern.sub(replacement, text)
         if not text.isascii():
@@ -201,18 +209,18 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the record as one line of JSON."""
-        line: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "time": _format_time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= {f"{name}_" if name in line else name: value for name, value in _extra_fields(record).items()}
+        fields |= {f"{name}_" if name in fields else name: value for name, value in _extra_fields(record).items()}
         if record.exc_text:
-            line["exception"] = record.exc_text
+            fields["exception"] = record.exc_text
         if record.stack_info:
-            line["stack"] = record.stack_info
-        return msgspec.json.encode(line, enc_hook=str).decode("utf-8", "replace")
+            fields["stack"] = record.stack_info
+        return msgspec.json.encode(fields, enc_hook=str).decode("utf-8", "replace")
 
 
 class TextFormatter(logging.Formatter):
@@ -222,8 +230,8 @@ class TextFormatter(logging.Formatter):
         """Return the record as one line, followed by its exception and stack."""
         message = record.getMessage().replace("\n", "\\n")
         pairs = "".join(f" {name}={_quote_value(value)}" for name, value in _extra_fields(record).items())
-        text = f"{_format_time(record)} {record.levelname:<7} {record.name} {message}{pairs}"
-        return "\n".join(part for part in (text, record.exc_text, record.stack_info) if part)
+        line = f"{_format_time(record)} {record.levelname:<7} {record.name} {message}{pairs}"
+        return "\n".join(part for part in (line, record.exc_text, record.stack_info) if part)
 
 
 def _quote_value(value: Any) -> str:

@@ -12,9 +12,9 @@ INTERVAL_SECONDS: Final = 0.25
 class LoopMonitor:
     """A timer that records its own delay."""
 
-    def __init__(self, lag: Histogram) -> None:
-        """Create a monitor; `lag` receives delays in seconds."""
-        self._lag = lag
+    def __init__(self, lag_histogram: Histogram) -> None:
+        """Create a monitor; `lag_histogram` receives delays in seconds."""
+        self._lag_histogram = lag_histogram
         self._timer: asyncio.TimerHandle | None = None
         self._last_lag_seconds = 0.0
         self.is_late = False
@@ -25,8 +25,8 @@ class LoopMonitor:
         """The smaller of the last delay and the present one, so that a single long callback does not count; 0 if stopped."""
         if self._timer is None:
             return 0.0
-        present = asyncio.get_running_loop().time() - self._timer.when()
-        return max(0.0, min(present, self._last_lag_seconds))
+        current_lag_seconds = asyncio.get_running_loop().time() - self._timer.when()
+        return max(0.0, min(current_lag_seconds, self._last_lag_seconds))
 
     def start(self) -> None:
         """Start to measure the running event loop."""
@@ -39,10 +39,10 @@ class LoopMonitor:
             self._timer = None
 
     def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = loop.call_at(due := loop.time() + INTERVAL_SECONDS, lambda: self._measure(loop, due))
+        self._timer = loop.call_at(due_at := loop.time() + INTERVAL_SECONDS, lambda: self._measure(loop, due_at))
 
-    def _measure(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
-        self._last_lag_seconds = lag = max(0.0, loop.time() - due)
-        self.is_late = lag > INTERVAL_SECONDS
-        self._lag.observe(lag)
+    def _measure(self, loop: asyncio.AbstractEventLoop, due_at: float) -> None:
+        self._last_lag_seconds = lag_seconds = max(0.0, loop.time() - due_at)
+        self.is_late = lag_seconds > INTERVAL_SECONDS
+        self._lag_histogram.observe(lag_seconds)
         self._schedule(loop)

@@ -91,7 +91,7 @@ class Mailbox:
 
     async def send(self, mail: Mail) -> None:
         """Add a mail to the mailbox; a full mailbox drops its oldest mail."""
-        received = ReceivedMail(
+        received_mail = ReceivedMail(
             id=self._next_id,
             sent_at=codec.timestamp(self._clock.now_ms()),
             to=mail.to,
@@ -100,7 +100,7 @@ class Mailbox:
             html=mail.html,
         )
         self._next_id += 1
-        self._mails.append(received)
+        self._mails.append(received_mail)
 
     def find(self, mail_id: int) -> ReceivedMail | None:
         """Return the mail with this number, or None."""
@@ -120,7 +120,7 @@ class SmtpMailer:
         self._config = config
         self._clock = clock
         self._tls_context = new_tls_context(config)
-        self._connections = asyncio.Semaphore(SMTP_CONNECTIONS_MAX)
+        self._connection_slots = asyncio.Semaphore(SMTP_CONNECTIONS_MAX)
 
     async def send(self, mail: Mail) -> None:
         # The import is local, because most processes never send mail.
@@ -128,21 +128,21 @@ class SmtpMailer:
 
         message = self._build_message(mail)
         try:
-            async with self._connections, self._new_client() as client:
+            async with self._connection_slots, self._new_client() as client:
                 await client.send_message(message, sender=parseaddr(self._config.sender or "")[1], recipients=[mail.to])
         except aiosmtplib.SMTPRecipientsRefused as error:
-            if all(500 <= refused.code < 600 for refused in error.recipients):
-                raise MailRejected(_describe(error)) from error
-            raise MailError(_describe(error)) from error
+            if all(500 <= refusal.code < 600 for refusal in error.recipients):
+                raise MailRejected(_describe_error(error)) from error
+            raise MailError(_describe_error(error)) from error
         except aiosmtplib.SMTPDataError as error:
             if 500 <= error.code < 600:
-                raise MailRejected(_describe(error)) from error
-            raise MailError(_describe(error)) from error
+                raise MailRejected(_describe_error(error)) from error
+            raise MailError(_describe_error(error)) from error
         except aiosmtplib.SMTPNotSupported as error:
             # The address needs SMTPUTF8, or the server does not support STARTTLS or login.
-            raise (MailError if mail.to.isascii() else MailRejected)(_describe(error)) from error
+            raise (MailError if mail.to.isascii() else MailRejected)(_describe_error(error)) from error
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
-            raise MailError(_describe(error)) from error
+            raise MailError(_describe_error(error)) from error
 
     async def check(self) -> None:
         """Connect, encrypt and log in, but send nothing. Raise MailError if that fails."""
@@ -152,7 +152,7 @@ class SmtpMailer:
             async with self._new_client() as client:
                 await client.noop()
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
-            raise MailError(_describe(error)) from error
+            raise MailError(_describe_error(error)) from error
 
     def _new_client(self) -> "aiosmtplib.SMTP":
         import aiosmtplib
@@ -203,5 +203,5 @@ def new_tls_context(config: MailConfig) -> ssl.SSLContext:
         raise ConfigError("mail.ca_file", config.ca_file or "", problem) from error
 
 
-def _describe(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]

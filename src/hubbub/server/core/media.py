@@ -39,8 +39,8 @@ _TEXT_TYPES: Final = {
 }
 _TRACKS_BYTES: Final = 4096
 """Number of bytes at the start of a WebM file in which its tracks are described."""
-_WEBM_AUDIO: Final = (b"A_OPUS", b"A_VORBIS")
-_WEBM_VIDEO: Final = (b"V_VP8", b"V_VP9", b"V_AV1")
+_WEBM_AUDIO_CODECS: Final = (b"A_OPUS", b"A_VORBIS")
+_WEBM_VIDEO_CODECS: Final = (b"V_VP8", b"V_VP9", b"V_AV1")
 _BINARY_PATTERN: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -59,10 +59,10 @@ def inspect_file(data: bytes, filename: str = "") -> Media:
     if content_type is not None:
         width, height = _SIZE_READERS[content_type](data) or (None, None)
         return Media(content_type, width, height, _is_animated(content_type, data))
-    return Media(_sniff(data, filename))
+    return Media(_detect_other_type(data, filename))
 
 
-def _sniff(data: bytes, filename: str) -> str | None:
+def _detect_other_type(data: bytes, filename: str) -> str | None:
     """Return the type of a file that is not an image, or None if it is unknown."""
     for signature, content_type in _SIGNATURES:
         if data.startswith(signature):
@@ -120,13 +120,13 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
 
 
 def _webp_size(data: bytes) -> tuple[int, int] | None:
-    chunk = data[12:16]
-    if chunk == b"VP8X" and len(data) >= 30:
+    chunk_type = data[12:16]
+    if chunk_type == b"VP8X" and len(data) >= 30:
         return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
-    if chunk == b"VP8L" and len(data) >= 25:
-        bits = int.from_bytes(data[21:25], "little")
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    if chunk == b"VP8 " and data[23:26] == b"\x9d\x01\x2a" and len(data) >= 30:
+    if chunk_type == b"VP8L" and len(data) >= 25:
+        packed_size = int.from_bytes(data[21:25], "little")
+        return (packed_size & 0x3FFF) + 1, (packed_size >> 14 & 0x3FFF) + 1
+    if chunk_type == b"VP8 " and data[23:26] == b"\x9d\x01\x2a" and len(data) >= 30:
         return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF
     return None
 
@@ -143,7 +143,7 @@ _SIZE_READERS: Final = {
 def _has_only_audio(data: bytes) -> bool:
     """Return whether a WebM file is a recording of sound, such as a voice message of a browser."""
     head = data[:_TRACKS_BYTES]
-    return any(codec in head for codec in _WEBM_AUDIO) and not any(codec in head for codec in _WEBM_VIDEO)
+    return any(codec in head for codec in _WEBM_AUDIO_CODECS) and not any(codec in head for codec in _WEBM_VIDEO_CODECS)
 
 
 def _is_animated(content_type: str, data: bytes) -> bool:
@@ -158,7 +158,7 @@ def _is_animated(content_type: str, data: bytes) -> bool:
     return content_type == "image/webp" and data[12:16] == b"VP8X" and len(data) > 20 and bool(data[20] & 2)
 
 
-_DISPLAYABLE: Final = frozenset(
+_DISPLAYABLE_TYPES: Final = frozenset(
     {
         "image/png",
         "image/jpeg",
@@ -183,5 +183,5 @@ HEAD_BYTES: Final = _TRACKS_BYTES
 
 def displayable_type(head: bytes) -> str | None:
     """Return the type of an image, sound or video that a browser may display from the platform's origin, or None."""
-    content_type = detect_image_type(head) or _sniff(head, "")
-    return content_type if content_type in _DISPLAYABLE else None
+    content_type = detect_image_type(head) or _detect_other_type(head, "")
+    return content_type if content_type in _DISPLAYABLE_TYPES else None

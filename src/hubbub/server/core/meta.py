@@ -30,8 +30,8 @@ def put(tx: Tx, name: str, value: str) -> None:
 
 def find_key(tx: Tx, name: str) -> bytes | None:
     """Return a random key of the platform, or None if it was not created yet."""
-    stored = find(tx, name)
-    return None if stored is None else bytes.fromhex(stored)
+    stored_key = find(tx, name)
+    return None if stored_key is None else bytes.fromhex(stored_key)
 
 
 def find_or_create_key(tx: Tx, name: str) -> bytes:

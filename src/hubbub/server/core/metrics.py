@@ -29,11 +29,11 @@ class LabeledMetric(Generic[M]):
         self.metric = metric
         self._children: dict[tuple[str, ...], M] = {}
 
-    def __call__(self, *values: str) -> M:
+    def __call__(self, *label_values: str) -> M:
         """Return the child for these label values."""
-        child = self._children.get(values)
+        child = self._children.get(label_values)
         if child is None:
-            child = self._children[values] = self.metric.labels(*values)
+            child = self._children[label_values] = self.metric.labels(*label_values)
         return child
 
 
@@ -109,10 +109,10 @@ class Metrics:
         self.spans_dropped = self._counters("spans_dropped", "Spans that did not reach the collector", "reason")
         self.spans_queued = self._gauge("spans_queued", "Spans that wait for their export")
 
-    def count_delivered(self, event: str, count: int, size: int) -> None:
+    def count_delivered(self, event: str, connection_count: int, event_bytes: int) -> None:
         """Count an event of this size in bytes that was sent to this number of connections."""
-        self.deliveries(event).inc(count)
-        self.delivered_bytes.inc(count * size)
+        self.deliveries(event).inc(connection_count)
+        self.delivered_bytes.inc(connection_count * event_bytes)
 
     def count_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
         """Count an attempt at a job: `done`, `retried`, `failed` or `dropped`.
@@ -132,9 +132,9 @@ class Metrics:
         """Return the current values in the Prometheus text format."""
         return generate_latest(self.registry)
 
-    def watch(self, gauge: Gauge, value: Callable[[], float]) -> None:
+    def watch(self, gauge: Gauge, read_value: Callable[[], float]) -> None:
         """Compute a gauge's value when it is rendered, instead of updating it."""
-        gauge.set_function(value)
+        gauge.set_function(read_value)
 
     def _counter(self, name: str, help_text: str) -> Counter:
         return Counter(f"hubbub_{name}", help_text, registry=self.registry)

@@ -21,5 +21,5 @@ def describe_wait(call: Call) -> str:
 
 
 def _remaining_ms(call: Call, user_id: int) -> int:
-    limited_ms = call.config.protection.new_account_minutes * MINUTE_MS
-    return Snowflake(user_id).created_ms + limited_ms - call.now_ms if limited_ms else 0
+    limit_duration_ms = call.config.protection.new_account_minutes * MINUTE_MS
+    return Snowflake(user_id).created_ms + limit_duration_ms - call.now_ms if limit_duration_ms else 0

@@ -142,10 +142,10 @@ class Observer:
         self.tracer = tracer
         self.is_enabled = slow_ms > 0 or tracer is not None
         """Whether operations are observed at all."""
-        self._window_started = 0.0
-        self._line_count = 0
+        self._window_started_at = 0.0
+        self._slow_count = 0
         """Number of slow operations since the start of the window, logged or not."""
-        self._traced_jobs: OrderedDict[int, str] = OrderedDict()
+        self._traceparents_by_job_id: OrderedDict[int, str] = OrderedDict()
 
     def start(
         self, kind: OperationKind, name: str, *, traceparent: str = "", is_trusted: bool = False
@@ -179,28 +179,28 @@ class Observer:
 
     def take_job_trace(self, job_id: int) -> str:
         """Return the traceparent of the operation of this process that enqueued a job; empty if it is unknown."""
-        return self._traced_jobs.pop(job_id, "") if self._traced_jobs else ""
+        return self._traceparents_by_job_id.pop(job_id, "") if self._traceparents_by_job_id else ""
 
     def _remember_job(self, job_id: int, traceparent: str) -> None:
-        self._traced_jobs[job_id] = traceparent
-        if len(self._traced_jobs) > TRACED_JOBS_MAX:
-            self._traced_jobs.popitem(last=False)
+        self._traceparents_by_job_id[job_id] = traceparent
+        if len(self._traceparents_by_job_id) > TRACED_JOBS_MAX:
+            self._traceparents_by_job_id.popitem(last=False)
 
     def _log_slow(self, observation: Observation, seconds: float) -> None:
-        now = time.monotonic()
+        now_seconds = time.monotonic()
         suppressed_count = 0
-        if not self._window_started or now - self._window_started >= SLOW_LINES_SECONDS:
-            suppressed_count = max(0, self._line_count - SLOW_LINES_MAX)
-            self._window_started, self._line_count = now, 0
-        self._line_count += 1
-        if self._line_count > SLOW_LINES_MAX:
+        if not self._window_started_at or now_seconds - self._window_started_at >= SLOW_LINES_SECONDS:
+            suppressed_count = max(0, self._slow_count - SLOW_LINES_MAX)
+            self._window_started_at, self._slow_count = now_seconds, 0
+        self._slow_count += 1
+        if self._slow_count > SLOW_LINES_MAX:
             return
-        values = {
+        log_fields = {
             "kind": observation.kind,
             "milliseconds": round(seconds * 1000),
             "store_milliseconds": round(observation.store_seconds * 1000),
             "statements": observation.statement_count,
         }
         if suppressed_count:
-            values["not_logged"] = suppressed_count
-        log.warning("Slow operation: %s", observation.name, extra=values)
+            log_fields["not_logged"] = suppressed_count
+        log.warning("Slow operation: %s", observation.name, extra=log_fields)

@@ -30,8 +30,8 @@ class OutboundCache:
 
     def __init__(self, fetch: Callable[[str], Awaitable[bytes]]) -> None:
         self._fetch_document = fetch
-        self._cached: OrderedDict[str, _CachedDocument] = OrderedDict()
-        self._fetching: dict[str, asyncio.Task[Any]] = {}
+        self._documents_by_url: OrderedDict[str, _CachedDocument] = OrderedDict()
+        self._fetch_tasks: dict[str, asyncio.Task[Any]] = {}
 
     async def get(
         self,
@@ -47,30 +47,30 @@ class OutboundCache:
         `should_refresh` fetches the document again if it is older than REFRESH_MIN_MS. `ignores_cached` fetches it again whatever
         its age; use it only for callers that are identified and rate limited. Raise the errors of the fetch function, and
         ValueError if `parse` raises it."""
-        cached = None if ignores_cached else self._cached.get(url)
+        cached = None if ignores_cached else self._documents_by_url.get(url)
         # Use the absolute difference, because the clock of a rehearsal can be set back.
         if cached is not None and abs(now_ms - cached.fetched_ms) < (REFRESH_MIN_MS if should_refresh else FRESH_MS):
-            value: T = cached.value
-            return value
-        task = self._fetching.get(url)
+            document: T = cached.value
+            return document
+        task = self._fetch_tasks.get(url)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._fetch(url, parse, now_ms))
-            self._fetching[url] = task
+            self._fetch_tasks[url] = task
             task.add_done_callback(lambda finished_task: self._on_fetched(url, finished_task))
         # The task is shielded, because other callers still wait for it if the first one is cancelled.
-        fetched: T = await asyncio.shield(task)
-        return fetched
+        fetched_document: T = await asyncio.shield(task)
+        return fetched_document
 
     def _on_fetched(self, url: str, task: "asyncio.Task[Any]") -> None:
-        self._fetching.pop(url, None)
+        self._fetch_tasks.pop(url, None)
         if not task.cancelled():
             # Retrieve the exception, because possibly no caller waits for the task any more.
             task.exception()
 
     async def _fetch(self, url: str, parse: Callable[[bytes], T], now_ms: int) -> T:
-        value = parse(await self._fetch_document(url))
-        self._cached[url] = _CachedDocument(value, now_ms)
-        self._cached.move_to_end(url)
-        while len(self._cached) > CACHE_ENTRIES_MAX:
-            self._cached.popitem(last=False)
-        return value
+        document = parse(await self._fetch_document(url))
+        self._documents_by_url[url] = _CachedDocument(document, now_ms)
+        self._documents_by_url.move_to_end(url)
+        while len(self._documents_by_url) > CACHE_ENTRIES_MAX:
+            self._documents_by_url.popitem(last=False)
+        return document

@@ -45,8 +45,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # A last label of this form makes the host an IPv4 number for some parsers (https://url.spec.whatwg.org, "ends in a
 # number").
-_NUMBER_PATTERN: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+_NUMERIC_LABEL_PATTERN: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
+_NAT64_NETWORK: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
 class UnreachableError(Exception):
@@ -86,25 +86,25 @@ class OutboundResponse(msgspec.Struct, frozen=True):
         return next((value for name, value in self.headers.items() if name.lower() == "content-type"), "")
 
 
-def parse_address(text: str) -> Address | None:
+def parse_address(host: str) -> Address | None:
     """Return a literal IP address, or None for a host name."""
     try:
-        return ipaddress.ip_address(text.partition("%")[0])
+        return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return None
 
 
-def is_public(text: str) -> bool:
+def is_public(host: str) -> bool:
     """Return whether an IP address is publicly routable, also if it is wrapped in an IPv6 transition format."""
-    address = parse_address(text)
+    address = parse_address(host)
     if address is None:
         return False
     if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
-        if inner is None and address in _NAT64:
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return _is_global(inner)
+        embedded_address = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if embedded_address is None and address in _NAT64_NETWORK:
+            embedded_address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if embedded_address is not None:
+            return _is_global(embedded_address)
         if address.is_site_local:
             # fec0::/10, which `is_global` of Python 3.11 includes.
             return False
@@ -113,17 +113,17 @@ def is_public(text: str) -> bool:
 
 def require_host(host: str, *, allow_private: bool) -> None:
     """Raise ForbiddenTargetError for a host that can be rejected without DNS; names are checked on resolution."""
-    literal = parse_address(host)
-    if literal is None and _NUMBER_PATTERN.fullmatch(host.rstrip(".").rpartition(".")[2]):
+    address = parse_address(host)
+    if address is None and _NUMERIC_LABEL_PATTERN.fullmatch(host.rstrip(".").rpartition(".")[2]):
         # 127.1, 2130706433, 0x7f.1: some resolvers treat these as addresses and some as names.
         raise ForbiddenTargetError(f"{host} is neither a host name nor an IP address")
     # A literal address is never resolved, so `PublicResolver` does not check it.
-    if literal is not None and not allow_private and not is_public(host):
+    if address is not None and not allow_private and not is_public(host):
         raise ForbiddenTargetError(f"{host} is not a public address")
 
 
-def _is_global(literal: Address) -> bool:
-    return literal.is_global and not (literal.is_multicast or literal.is_reserved or literal.is_unspecified)
+def _is_global(address: Address) -> bool:
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
 class FetchedDocument(NamedTuple):
@@ -181,12 +181,12 @@ def _host_of(url: str) -> str:
         return ""
 
 
-async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Read the rest of a response body, at most `limit` + 1 bytes, so that the caller can detect an excess."""
-    data = b""
-    while len(data) <= limit and (chunk := await response.content.read(limit + 1 - len(data))):
-        data += chunk
-    return data
+async def _read_body(response: aiohttp.ClientResponse, bytes_max: int) -> bytes:
+    """Read the rest of a response body, at most `bytes_max` + 1 bytes, so that the caller can detect an excess."""
+    body = b""
+    while len(body) <= bytes_max and (chunk := await response.content.read(bytes_max + 1 - len(body))):
+        body += chunk
+    return body
 
 
 class OutboundClient:
@@ -202,7 +202,7 @@ class OutboundClient:
         self._allow_private = allow_private
         self._timeout_seconds = timeout_seconds
         self._response_bytes_max = response_bytes_max
-        self._large_responses = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
+        self._large_response_slots = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
         self.metrics: Metrics | None = None
         """The metrics of requests; None unless the App sets them."""
@@ -253,27 +253,27 @@ class OutboundClient:
         `response_bytes_max` raises the limit of the response size for this request. With `allows_truncation` the rest of a
         larger response is not read. Raise UnreachableError if the target is forbidden, the request fails or the response is
         too large."""
-        sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
+        request_arguments = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
         loop = asyncio.get_running_loop()
         # Only the host: the path of a webhook contains its token. The target receives no traceparent (decisions/0145).
         span = start_client_span(method, {"http.request.method": method, "server.address": _host_of(url)})
-        started, result, attributes = loop.time(), "failed", dict[str, int]()
+        started_at, outcome, attributes = loop.time(), "failed", dict[str, int]()
         try:
-            response = await self._send_recorded(*sent)
-            result = f"{response.status // 100}xx"
+            response = await self._send_recorded(*request_arguments)
+            outcome = f"{response.status // 100}xx"
             attributes["http.response.status_code"] = response.status
             return response
         except TimedOutError:
-            result = "timeout"
+            outcome = "timeout"
             raise
         except ForbiddenTargetError:
-            result = "forbidden"
+            outcome = "forbidden"
             raise
         finally:
             if self.metrics is not None:
-                self.metrics.count_outbound(result, loop.time() - started)
+                self.metrics.count_outbound(outcome, loop.time() - started_at)
             if span is not None:
-                span.end(attributes, error="" if result in _SUCCESS_CLASSES else result)
+                span.end(attributes, error="" if outcome in _SUCCESS_CLASSES else outcome)
 
     async def _send_recorded(
         self,
@@ -286,13 +286,13 @@ class OutboundClient:
         allows_truncation: bool,
     ) -> OutboundResponse:
         """Send a request, and record it if the traffic log of a rehearsal is enabled."""
-        sent = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
+        request_arguments = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
         if self.traffic is None or not self.traffic.is_enabled:
-            return await self._send(*sent)
-        started = asyncio.get_running_loop().time()
+            return await self._send(*request_arguments)
+        started_at = asyncio.get_running_loop().time()
         response, note = None, None
         try:
-            response = await self._send(*sent)
+            response = await self._send(*request_arguments)
             return response
         except UnreachableError as error:
             note = str(error)
@@ -308,7 +308,7 @@ class OutboundClient:
                     response_body=b"" if response is None else response.body,
                 ),
                 status=None if response is None else response.status,
-                milliseconds=round((asyncio.get_running_loop().time() - started) * 1000, 1),
+                milliseconds=round((asyncio.get_running_loop().time() - started_at) * 1000, 1),
                 note=note,
             )
 
@@ -328,20 +328,20 @@ class OutboundClient:
                 asyncio.timeout(self._timeout_seconds if timeout_seconds is None else timeout_seconds),
                 self._client().request(method, target, headers=headers, data=body, allow_redirects=False) as response,
             ):
-                data = await _read_body(response, self._response_bytes_max)
+                response_body = await _read_body(response, self._response_bytes_max)
                 if (
-                    len(data) > self._response_bytes_max
+                    len(response_body) > self._response_bytes_max
                     and response_bytes_max is not None
                     and response_bytes_max > self._response_bytes_max
                 ):
-                    async with self._large_responses:
-                        data += await _read_body(response, response_bytes_max - len(data))
+                    async with self._large_response_slots:
+                        response_body += await _read_body(response, response_bytes_max - len(response_body))
                 bytes_max = max(self._response_bytes_max, response_bytes_max or 0)
-                if len(data) > bytes_max:
+                if len(response_body) > bytes_max:
                     if not allows_truncation:
                         raise UnreachableError("the response is too large")
-                    data = data[:bytes_max]
-                return OutboundResponse(response.status, dict(response.headers), data)
+                    response_body = response_body[:bytes_max]
+                return OutboundResponse(response.status, dict(response.headers), response_body)
         except UnreachableError:
             raise
         except TimeoutError as error:
@@ -349,12 +349,12 @@ class OutboundClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if isinstance(error.__cause__, UnreachableError):
                 raise error.__cause__ from error
-            text = f"{type(error).__name__}: {error}"[:200]
+            error_text = f"{type(error).__name__}: {error}"[:200]
             if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
-                raise TlsError(text) from error
+                raise TlsError(error_text) from error
             if isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
-                raise ConnectionRefusedByTargetError(text) from error
-            raise UnreachableError(text) from error
+                raise ConnectionRefusedByTargetError(error_text) from error
+            raise UnreachableError(error_text) from error
 
     async def _fetch_document(self, url: str) -> bytes:
         response = await self.request("GET", url, headers=DOCUMENT_HEADERS)

@@ -19,10 +19,10 @@ VALUE_MAX: Final = 4096
 MEMORY_BYTES: Final = 256 << 20
 CPU_SECONDS: Final = 5
 
-_PREFIXES: Final = ("og:", "twitter:", "article:")
+_PROPERTY_PREFIXES: Final = ("og:", "twitter:", "article:")
 """Prefixes of the names of meta elements that are returned."""
-_NAMES: Final = ("author", "description", "theme-color")
-"""Names of meta elements that are returned although they have none of the `_PREFIXES`."""
+_PROPERTY_NAMES: Final = ("author", "description", "theme-color")
+"""Names of meta elements that are returned although they have none of the `_PROPERTY_PREFIXES`."""
 _OEMBED_TYPES: Final = ("application/json+oembed", "text/json+oembed")
 _CHARSET_PATTERN: Final = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([a-zA-Z0-9_:.-]{1,40})", re.IGNORECASE)
 _CHARSET_BYTES: Final = 1024
@@ -78,31 +78,31 @@ class MetadataParser(HTMLParser):
     def _add_property(self, attributes: dict[str, str]) -> None:
         name = (attributes.get("property") or attributes.get("name") or "").strip().lower()
         value = attributes.get("content", "").strip()
-        is_known = name in _NAMES or name.startswith(_PREFIXES)
+        is_known = name in _PROPERTY_NAMES or name.startswith(_PROPERTY_PREFIXES)
         if value and is_known and len(name) <= 100 and len(self.properties) < PROPERTIES_MAX:
             self.properties.setdefault(name, value[:VALUE_MAX])
 
 
-def decode_page(data: bytes, declared_charset: str) -> str:
+def decode_page(page: bytes, declared_charset: str) -> str:
     """Decode a page by its byte order mark, the charset of the response or that of the page; invalid bytes are replaced."""
-    charsets = [charset for mark, charset in _BYTE_ORDER_MARKS if data.startswith(mark)]
+    charsets = [charset for mark, charset in _BYTE_ORDER_MARKS if page.startswith(mark)]
     charsets.append(declared_charset)
-    match = _CHARSET_PATTERN.search(data[:_CHARSET_BYTES])
+    match = _CHARSET_PATTERN.search(page[:_CHARSET_BYTES])
     if match is not None:
         charsets.append(match[1].decode("ascii"))
     for charset in charsets:
         try:
-            return data.decode(charset, "replace")
+            return page.decode(charset, "replace")
         except (LookupError, ValueError):
             # The charset is empty, unknown or no encoding of text.
             continue
-    return data.decode("utf-8", "replace")
+    return page.decode("utf-8", "replace")
 
 
-def extract_metadata(data: bytes, declared_charset: str) -> dict[str, Any]:
+def extract_metadata(page: bytes, declared_charset: str) -> dict[str, Any]:
     """Return `title`, `properties` and `oembed_url` of a page."""
     parser = MetadataParser()
-    parser.feed(decode_page(data, declared_charset))
+    parser.feed(decode_page(page, declared_charset))
     return {"title": parser.title[:VALUE_MAX], "properties": parser.properties, "oembed_url": parser.oembed_url}
 
 
@@ -114,11 +114,11 @@ def limit_resources() -> None:
         return
     limits = (("RLIMIT_AS", MEMORY_BYTES), ("RLIMIT_CPU", CPU_SECONDS), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0))
     for name, limit in limits:
-        kind = getattr(resource, name, None)
-        if kind is None:
+        resource_id = getattr(resource, name, None)
+        if resource_id is None:
             continue
         try:
-            resource.setrlimit(kind, (limit, limit))
+            resource.setrlimit(resource_id, (limit, limit))
         except (ValueError, OSError):
             # The system defines the limit but does not support it.
             pass

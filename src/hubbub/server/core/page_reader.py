@@ -42,7 +42,7 @@ class PageReader:
         self._page_seconds = page_seconds
         self._slots = asyncio.Semaphore(PROCESSES_MAX)
 
-    async def read(self, data: bytes, charset: str) -> PageMetadata:
+    async def read(self, page: bytes, charset: str) -> PageMetadata:
         """Return the metadata of a page; `charset` is that of the response, or empty.
 
         Raise UnreadablePageError if the metadata cannot be extracted within the limits."""
@@ -60,7 +60,7 @@ class PageReader:
             )
             try:
                 async with asyncio.timeout(self._page_seconds):
-                    output, _ = await process.communicate(data)
+                    output, _ = await process.communicate(page)
             except TimeoutError:
                 raise UnreadablePageError("no result in time") from None
             finally:

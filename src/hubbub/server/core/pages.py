@@ -23,14 +23,16 @@ def fetch_page(
 
     `before` and `after` are exclusive bounds of the ID. With `before` alone, the last `limit` rows before it are returned,
     otherwise the first `limit` rows."""
-    conditions, values = list(where), list(parameters)
+    conditions, bound_parameters = list(where), list(parameters)
     if before is not None:
         conditions.append("id < ?")
-        values.append(before)
+        bound_parameters.append(before)
     if after is not None:
         conditions.append("id > ?")
-        values.append(after)
+        bound_parameters.append(after)
     is_descending = before is not None and after is None
     order = "DESC" if is_descending else "ASC"
-    rows = tx.fetch(row_type, f"{select} WHERE {' AND '.join(conditions)} ORDER BY id {order} LIMIT ?", *values, limit)
+    rows = tx.fetch(
+        row_type, f"{select} WHERE {' AND '.join(conditions)} ORDER BY id {order} LIMIT ?", *bound_parameters, limit
+    )
     return rows[::-1] if is_descending else rows

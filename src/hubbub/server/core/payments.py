@@ -97,8 +97,8 @@ def open_payments(name: str | None, *, is_rehearsal: bool) -> PaymentProvider:
     if not module or not attribute:
         raise ConfigError("payments", name, "must be module:name, such as mybank:Provider")
     try:
-        loaded: Any = getattr(importlib.import_module(module), attribute)
-        provider: PaymentProvider = loaded() if isinstance(loaded, type) else loaded
+        provider_or_class: Any = getattr(importlib.import_module(module), attribute)
+        provider: PaymentProvider = provider_or_class() if isinstance(provider_or_class, type) else provider_or_class
     except Exception as error:
         # The module is third-party code: report any error together with the setting that named it.
         raise ConfigError("payments", name, f"cannot be loaded: {type(error).__name__}: {error}") from error

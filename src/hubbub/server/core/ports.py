@@ -86,30 +86,32 @@ def compose(slices: Iterable[Slice], bindings: Iterable[Binding]) -> Ports:
     """Return the implementations of all ports.
 
     Raise PortError if a port of a slice is unbound, or a port is bound twice or to no function."""
-    bound: dict[object, tuple[Callable[..., Any], ...]] = {}
+    functions_by_port: dict[object, tuple[Callable[..., Any], ...]] = {}
     for port, functions in bindings:
-        if port in bound:
+        if port in functions_by_port:
             raise PortError(f"The port {port.name} is bound more than once.")
         if not functions:
             # Without an implementation a check would reject nothing.
             raise PortError(f"The port {port.name} is bound to no function.")
-        bound[port] = functions
+        functions_by_port[port] = functions
     for resource_slice in slices:
-        for declared in declared_ports(resource_slice):
-            if declared not in bound:
-                raise PortError(f"The port {declared.name}, which the slice {resource_slice.name} calls, is not bound.")
-    return bound
+        for declared_port in declared_ports(resource_slice):
+            if declared_port not in functions_by_port:
+                raise PortError(
+                    f"The port {declared_port.name}, which the slice {resource_slice.name} calls, is not bound."
+                )
+    return functions_by_port
 
 
 def declared_ports(resource_slice: Slice) -> list[Port[..., Any] | MultiPort[..., Any]]:
     """Return the ports that the modules of a slice define or import."""
-    return [declared for module in resource_slice.modules for declared in _find_ports(module)]
+    return [declared_port for module in resource_slice.modules for declared_port in _find_ports(module)]
 
 
 @functools.cache
 def _find_ports(module: ModuleType) -> tuple[Port[..., Any] | MultiPort[..., Any], ...]:
     """Return the ports that a module defines or imports; cached, because each App reads the same modules."""
-    return tuple(value for value in vars(module).values() if isinstance(value, (Port, MultiPort)))
+    return tuple(member for member in vars(module).values() if isinstance(member, (Port, MultiPort)))
 
 
 def _port_name(declaration: Callable[..., Any]) -> str:

@@ -80,13 +80,13 @@ OUTCOME_POLL_SECONDS: Final = 0.05
 _backoff_random = random.Random()
 """A separate generator: if a program seeded the global one, all processes would wait equally long and conflict again."""
 
-_CONFLICTS: Final = (SerializationFailure, DeadlockDetected, LockNotAvailable)
+_CONFLICT_ERRORS: Final = (SerializationFailure, DeadlockDetected, LockNotAvailable)
 
-_Tasks = SimpleQueue[Callable[[], None] | None]
+_TaskQueue = SimpleQueue[Callable[[], None] | None]
 """Functions that threads run; None ends a thread."""
 
 
-class _LostInCommit(Exception):
+class _CommitOutcomeUnknown(Exception):
     """The connection was lost during the commit, so the outcome is unknown."""
 
     def __init__(self, result: Any, tx: PostgresTx) -> None:
@@ -108,19 +108,19 @@ class PostgresDatabase(Database):
         self._url = url
         self._thread_count = thread_count
         self._queued_units_max = queued_units_max
-        self._writes: _Tasks = SimpleQueue()
-        self._reads: _Tasks = SimpleQueue()
-        self._contended = ContendedTasks()
+        self._write_tasks: _TaskQueue = SimpleQueue()
+        self._read_tasks: _TaskQueue = SimpleQueue()
+        self._contended_tasks = ContendedTasks()
         """Attempts at units that conflicted too often to run concurrently."""
         self._threads: list[threading.Thread] = []
-        self._idle: list[BlockingConnection] = []
+        self._idle_connections: list[BlockingConnection] = []
         """The idle connections of the threads."""
         self._round_trips = RoundTrips()
         self._forecasts = Forecasts()
         self._is_open = False
         self._is_unreachable = False
         """Whether the monitor found that PostgreSQL does not respond."""
-        self._accepted: set[Unit] = set()
+        self._accepted_units: set[Unit] = set()
         """Units whose callers wait."""
         self._blocking_connections: set[BlockingConnection] = set()
         """All connections of the threads."""
@@ -162,9 +162,9 @@ class PostgresDatabase(Database):
             self._fail,
         )
         for name, run, count in (
-            ("write", partial(_run_tasks, self._writes), self._thread_count),
-            ("read", partial(_run_tasks, self._reads), READ_THREAD_COUNT),
-            ("contended", self._contended.run, CONTENDED_THREAD_COUNT),
+            ("write", partial(_run_tasks, self._write_tasks), self._thread_count),
+            ("read", partial(_run_tasks, self._read_tasks), READ_THREAD_COUNT),
+            ("contended", self._contended_tasks.run, CONTENDED_THREAD_COUNT),
         ):
             for number in range(count):
                 thread = threading.Thread(target=run, name=f"hubbub-store-{name}-{number}", daemon=True)
@@ -182,13 +182,13 @@ class PostgresDatabase(Database):
         await self._loop_writers.close()
         await self._loop_readers.close()
         for _ in range(self._thread_count):
-            self._writes.put(None)
+            self._write_tasks.put(None)
         for _ in range(READ_THREAD_COUNT):
-            self._reads.put(None)
+            self._read_tasks.put(None)
         for number, thread in enumerate(self._threads):
             if number == self._thread_count:
                 # The threads for writes have ended. Until then they add units that conflict to this queue.
-                self._contended.close()
+                self._contended_tasks.close()
             await asyncio.to_thread(thread.join)
         self._threads.clear()
         self._delivery.deliver()
@@ -199,14 +199,14 @@ class PostgresDatabase(Database):
         if quick:
             self._loop_writers.submit(unit)
         else:
-            self._writes.put(partial(self._write, unit))
+            self._write_tasks.put(partial(self._write, unit))
         result: T = await self._wait_for(unit)
         return result
 
     async def _run_read(self, work: Callable[[Tx], T], long: bool) -> T:
         unit = Unit(work, self._accept())
         if long:
-            self._reads.put(partial(self._read, unit))
+            self._read_tasks.put(partial(self._read, unit))
         else:
             self._loop_readers.submit(unit)
         result: T = await self._wait_for(unit)
@@ -231,14 +231,14 @@ class PostgresDatabase(Database):
         """The number of units of work that wait for a thread or a connection."""
         if not self._is_open:
             return 0
-        threads_count = self._writes.qsize() + self._reads.qsize() + len(self._contended)
-        return threads_count + self._loop_writers.waiting_count + self._loop_readers.waiting_count
+        thread_unit_count = self._write_tasks.qsize() + self._read_tasks.qsize() + len(self._contended_tasks)
+        return thread_unit_count + self._loop_writers.waiting_count + self._loop_readers.waiting_count
 
     def count_connections(self) -> tuple[int, int]:
         """Return the number of open connections, and the number of those that run a unit of work."""
         if not self._is_open:
             return 0, 0
-        open_count, idle_count = len(self._blocking_connections), len(self._idle)
+        open_count, idle_count = len(self._blocking_connections), len(self._idle_connections)
         for pool in (self._loop_writers, self._loop_readers):
             open_count += pool.idle_count + pool.busy_count
             idle_count += pool.idle_count
@@ -246,18 +246,18 @@ class PostgresDatabase(Database):
 
     async def _wait_for(self, unit: Unit) -> Any:
         """Wait for the result of a unit. Raise StoreUnavailable if PostgreSQL stops responding meanwhile."""
-        self._accepted.add(unit)
+        self._accepted_units.add(unit)
         try:
             return await unit.future
         finally:
-            self._accepted.discard(unit)
+            self._accepted_units.discard(unit)
 
     def _fail_accepted(self) -> None:
         """Raise StoreUnavailable in all callers and reject new units, because PostgreSQL does not respond.
 
         Whether a unit that is being committed succeeds is unknown. Units that did not start are skipped."""
         self._is_unreachable = True
-        for unit in list(self._accepted):
+        for unit in list(self._accepted_units):
             if not unit.future.done():
                 unit.future.set_exception(StoreUnavailable("the database does not respond"))
         self._loop_writers.abort()
@@ -271,9 +271,9 @@ class PostgresDatabase(Database):
     def _fail(self, unit: Unit, error: BaseException) -> None:
         """Deliver an error to the caller of a unit."""
         if isinstance(error, ConnectionLost | psycopg.OperationalError):
-            unavailable = StoreUnavailable(f"the database is not usable: {error}")
-            unavailable.__cause__ = error
-            error = unavailable
+            unavailable_error = StoreUnavailable(f"the database is not usable: {error}")
+            unavailable_error.__cause__ = error
+            error = unavailable_error
         self._delivery.add([(unit.future, None, error, None)])
 
     # Methods that run on the event loop
@@ -283,7 +283,7 @@ class PostgresDatabase(Database):
         try:
             result = self._attempt_read(connection, unit.work)
         except ConnectionLost:
-            self._reads.put(partial(self._read, unit))
+            self._read_tasks.put(partial(self._read, unit))
         except BaseException as error:
             self._fail(unit, error)
         else:
@@ -294,13 +294,13 @@ class PostgresDatabase(Database):
         """Run a quick write; a thread repeats it after a conflict, or if the connection was lost."""
         try:
             self._attempt(connection, unit, self._forecasts)
-        except _CONFLICTS:
+        except _CONFLICT_ERRORS:
             self._count_retry()
-            self._writes.put(partial(self._write, unit, first_attempt=1))
+            self._write_tasks.put(partial(self._write, unit, first_attempt=1))
         except ConnectionLost:
-            self._writes.put(partial(self._write, unit))
-        except _LostInCommit as lost:
-            self._writes.put(partial(self._resolve_lost_commit, unit, lost, may_repeat=True))
+            self._write_tasks.put(partial(self._write, unit))
+        except _CommitOutcomeUnknown as lost:
+            self._write_tasks.put(partial(self._resolve_lost_commit, unit, lost, may_repeat=True))
         except BaseException as error:
             self._fail(unit, error)
 
@@ -317,7 +317,7 @@ class PostgresDatabase(Database):
         """Run a function on an idle connection of the threads, and once more on a new one if the first was lost."""
         for is_last_try in (False, True):
             try:
-                connection = self._idle.pop()
+                connection = self._idle_connections.pop()
             except IndexError:
                 connection = BlockingConnection(connect_with_retries(self._url), self._round_trips)
                 self._blocking_connections.add(connection)
@@ -332,14 +332,14 @@ class PostgresDatabase(Database):
                 if connection.is_lost:
                     self._close_blocking(connection)
                 else:
-                    self._idle.append(connection)
+                    self._idle_connections.append(connection)
         raise AssertionError("unreachable")
 
     def _close_idle(self) -> None:
         """Close the idle connections of the threads."""
-        while self._idle:
+        while self._idle_connections:
             try:
-                self._close_blocking(self._idle.pop())
+                self._close_blocking(self._idle_connections.pop())
             except IndexError:  # A thread took it first.
                 break
 
@@ -369,12 +369,12 @@ class PostgresDatabase(Database):
                 try:
                     self._on_connection(lambda connection: self._attempt(connection, unit))
                     return
-                except _CONFLICTS:
+                except _CONFLICT_ERRORS:
                     self._count_retry()
-            self._contended.put(
+            self._contended_tasks.put(
                 unit.key, partial(self._write_contended, unit, time.monotonic() + CONTENDED_SECONDS_MAX)
             )
-        except _LostInCommit as lost:
+        except _CommitOutcomeUnknown as lost:
             self._resolve_lost_commit(unit, lost)
         except BaseException as error:
             self._fail(unit, error)
@@ -389,7 +389,7 @@ class PostgresDatabase(Database):
                 for attempt in itertools.count():
                     try:
                         return self._attempt(connection, unit)
-                    except _CONFLICTS:
+                    except _CONFLICT_ERRORS:
                         self._count_retry()
                     if time.monotonic() > deadline:
                         raise StoreUnavailable("the store is contended: every attempt conflicted with another write")
@@ -397,12 +397,12 @@ class PostgresDatabase(Database):
 
         try:
             self._on_connection(attempt_with_lock)
-        except _LostInCommit as lost:
+        except _CommitOutcomeUnknown as lost:
             self._resolve_lost_commit(unit, lost)
         except BaseException as error:
             self._fail(unit, error)
 
-    def _resolve_lost_commit(self, unit: Unit, lost: _LostInCommit, *, may_repeat: bool = False) -> None:
+    def _resolve_lost_commit(self, unit: Unit, lost: _CommitOutcomeUnknown, *, may_repeat: bool = False) -> None:
         """Query the outcome of a commit whose connection was lost, and deliver the result of the unit.
 
         If the transaction was rolled back, the unit is repeated with `may_repeat`; otherwise, and if its outcome stays
@@ -435,7 +435,7 @@ class PostgresDatabase(Database):
 
     def _attempt(self, connection: PostgresConnection, unit: Unit, forecasts: Forecasts | None = None) -> None:
         """Run and commit a unit, and deliver its result."""
-        started = time.monotonic()
+        started_at = time.monotonic()
         connection.begin(BEGIN_WRITE)
         tx = PostgresTx(connection, writes=True, forecasts=forecasts)
         try:
@@ -447,36 +447,36 @@ class PostgresDatabase(Database):
                 connection.exchange()
             if connection.failure is not None:
                 # The unit swallowed an error; COMMIT would silently roll back.
-                if isinstance(connection.failure, _CONFLICTS):
+                if isinstance(connection.failure, _CONFLICT_ERRORS):
                     raise connection.failure
                 raise InFailedSqlTransaction("a unit of work continued after one of its statements failed")
-            number = self._commit_order.take()
+            commit_number = self._commit_order.take()
             finished_units: list[FinishedUnit] = []
             try:
                 connection.commit()
                 tx.record_forecast()
                 finished_units.append((unit.future, result, None, tx))
             except ConnectionLost as error:
-                raise _LostInCommit(result, tx) from error
+                raise _CommitOutcomeUnknown(result, tx) from error
             finally:
                 # If the outcome is unknown, other commits need not wait for it.
-                self._commit_order.end(number, *finished_units)
+                self._commit_order.end(commit_number, *finished_units)
         except ReadOnlySqlTransaction as error:
             raise StoreUnavailable(f"the database is read-only: {error}") from error
         finally:
             tx.end()
             connection.end()
         if self.metrics is not None:
-            self.metrics.db_seconds.observe(time.monotonic() - started)
+            self.metrics.db_seconds.observe(time.monotonic() - started_at)
 
     def _count_retry(self) -> None:
         if self.metrics is not None:
             self.metrics.db_retries.inc()
 
 
-def _run_tasks(tasks: _Tasks) -> None:
+def _run_tasks(task_queue: _TaskQueue) -> None:
     """Run queued tasks until the store is closed; this is the main function of the threads for writes and reads."""
-    while (task := tasks.get()) is not None:
+    while (task := task_queue.get()) is not None:
         task()
 
 

@@ -15,27 +15,27 @@ class CommitOrder:
     def __init__(self, delivery: CommitDelivery) -> None:
         self._delivery = delivery
         self._lock = threading.Lock()
-        self._next = 0
+        self._next_number = 0
         """The number of the next commit."""
-        self._next_delivered = 0
+        self._next_delivered_number = 0
         """The number of the next commit to deliver."""
-        self._finished_units: dict[int, list[FinishedUnit]] = {}
+        self._units_by_number: dict[int, list[FinishedUnit]] = {}
 
     def take(self) -> int:
         """Return the number of the next commit; call it right before the commit, and `end` with the number after it."""
         with self._lock:
-            self._next += 1
-            return self._next - 1
+            self._next_number += 1
+            return self._next_number - 1
 
     def end(self, number: int, *finished_units: FinishedUnit) -> None:
         """Record the end of the commit with this number, and deliver all commits that wait for no earlier one.
 
         `finished_units` are the units that the commit stored; a failed commit has none."""
         with self._lock:
-            self._finished_units[number] = list(finished_units)
-            ready: list[FinishedUnit] = []
-            while self._next_delivered in self._finished_units:
-                ready += self._finished_units.pop(self._next_delivered)
-                self._next_delivered += 1
-            if ready:
-                self._delivery.add(ready)
+            self._units_by_number[number] = list(finished_units)
+            deliverable_units: list[FinishedUnit] = []
+            while self._next_delivered_number in self._units_by_number:
+                deliverable_units += self._units_by_number.pop(self._next_delivered_number)
+                self._next_delivered_number += 1
+            if deliverable_units:
+                self._delivery.add(deliverable_units)

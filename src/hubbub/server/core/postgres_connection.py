@@ -48,8 +48,8 @@ LOCK_TIMEOUT_MS: Final = 500
 """Time in milliseconds for which a statement waits for a lock; then the unit of work is repeated as after a conflict.
 
 It is less than the deadlock timeout of PostgreSQL, whose default is one second, so that no deadlock lasts longer."""
-_SESSION: Final = f"SET lock_timeout = {LOCK_TIMEOUT_MS}"
-_READ_SESSION: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+_WRITE_SESSION_SQL: Final = f"SET lock_timeout = {LOCK_TIMEOUT_MS}"
+_READ_SESSION_SQL: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 """Statement that makes all transactions of a connection reads, which need no BEGIN and end at the synchronization point."""
 
 _TUPLES_OK: Final = ExecStatus.TUPLES_OK
@@ -100,9 +100,9 @@ class PostgresConnection(ABC):
         self._round_trips = round_trips
         self._transformer = Transformer(connection)
         self._statements = StatementCache()
-        self._expected: deque[Reply | None] = deque()
+        self._expected_replies: deque[Reply | None] = deque()
         """Replies that were not received yet, in order; None for a synchronization point."""
-        self._begin: Statement | None = None
+        self._begin_statement: Statement | None = None
         """The statement that begins the transaction, until it is sent."""
         self._in_transaction = False
         """Whether BEGIN was sent, but no COMMIT or ROLLBACK after it."""
@@ -125,7 +125,7 @@ class PostgresConnection(ABC):
 
     def begin(self, statement: Statement | None) -> None:
         """Begin a transaction with this statement, or a read without any; nothing is sent yet."""
-        self._begin = statement
+        self._begin_statement = statement
         self.failure = None
 
     def send(self, statement: Statement, parameters: Sequence[Any] = ()) -> Reply:
@@ -134,49 +134,49 @@ class PostgresConnection(ABC):
         Raise InFailedSqlTransaction if the transaction is aborted."""
         if self.failure is not None:
             raise InFailedSqlTransaction("current transaction is aborted") from self.failure
-        if self._begin is not None:
-            begin, self._begin = self._begin, None
+        if self._begin_statement is not None:
+            begin_statement, self._begin_statement = self._begin_statement, None
             self._in_transaction = True
-            self._send(begin, ())
+            self._send(begin_statement, ())
         if statement.may_wait:
             self._may_wait = True
         return self._send(statement, parameters)
 
     def _send(self, statement: Statement, parameters: Sequence[Any]) -> Reply:
-        values: Sequence[Any] = ()
+        encoded_parameters: Sequence[Any] = ()
         types: tuple[int, ...] = ()
         transformer, pgconn = self._transformer, self._pgconn
         formats = None
         if parameters:
             count = len(parameters)
-            auto = _AUTO_FORMATS[count] if count < len(_AUTO_FORMATS) else [PyFormat.AUTO] * count
-            values = transformer.dump_sequence(parameters, auto)
+            auto_formats = _AUTO_FORMATS[count] if count < len(_AUTO_FORMATS) else [PyFormat.AUTO] * count
+            encoded_parameters = transformer.dump_sequence(parameters, auto_formats)
             types = transformer.types or ()
             formats = transformer.formats
         prepared = self._statements.find(statement, types, parameters)
         reply = Reply()
         try:
-            if prepared is None and statement.uses >= PREPARE_USES_MIN:
+            if prepared is None and statement.unprepared_use_count >= PREPARE_USES_MIN:
                 prepared = self._prepare(statement, types, parameters)
             if prepared is not None:
-                pgconn.send_query_prepared(prepared.name, values, formats)
+                pgconn.send_query_prepared(prepared.name, encoded_parameters, formats)
             else:
-                statement.uses += 1
-                pgconn.send_query_params(statement.text, values, types, formats)
+                statement.unprepared_use_count += 1
+                pgconn.send_query_params(statement.text, encoded_parameters, types, formats)
         except psycopg.OperationalError as error:
             self._lose(error)
-        self._expected.append(reply)
+        self._expected_replies.append(reply)
         self._needs_sync = self._has_unanswered = True
         return reply
 
     def _prepare(self, statement: Statement, types: tuple[int, ...], parameters: Sequence[Any]) -> PreparedStatement:
-        oldest = self._statements.remove_oldest()
-        if oldest is not None:
-            self._pgconn.send_query_params(b"DEALLOCATE " + oldest.name, ())
-            self._expected.append(Reply())
+        evicted_statement = self._statements.remove_oldest()
+        if evicted_statement is not None:
+            self._pgconn.send_query_params(b"DEALLOCATE " + evicted_statement.name, ())
+            self._expected_replies.append(Reply())
         prepared = self._statements.add(statement, types, parameters)
         self._pgconn.send_prepare(prepared.name, statement.text, prepared.types)
-        self._expected.append(Reply(prepared))
+        self._expected_replies.append(Reply(prepared))
         return prepared
 
     def execute(self, statement: Statement, parameters: Sequence[Any] = ()) -> PGresult:
@@ -228,7 +228,7 @@ class PostgresConnection(ABC):
 
     def end(self) -> None:
         """End the transaction, unless it is committed, without waiting for the outcome."""
-        self._begin = None
+        self._begin_statement = None
         if self.is_lost:
             return
         try:
@@ -238,7 +238,7 @@ class PostgresConnection(ABC):
                 self._in_transaction = False
                 self._send(ROLLBACK, ())
                 self._sync()
-            for reply in self._expected:
+            for reply in self._expected_replies:
                 if reply is not None:
                     reply.is_abandoned = True
             self._has_unanswered = self._may_wait = False
@@ -252,7 +252,7 @@ class PostgresConnection(ABC):
         """Receive replies that no unit awaits, without blocking, and detect that the server closed the connection."""
         try:
             self._pgconn.consume_input()
-            while self._expected and not self._pgconn.is_busy():
+            while self._expected_replies and not self._pgconn.is_busy():
                 self._take_reply()
         except psycopg.OperationalError as error:
             log.info("A database connection was closed: %s", error)
@@ -274,7 +274,7 @@ class PostgresConnection(ABC):
             self._pgconn.pipeline_sync()
         except psycopg.OperationalError as error:
             self._lose(error)
-        self._expected.append(None)
+        self._expected_replies.append(None)
 
     def _flush(self) -> None:
         """Write all queued data to the socket; wait only if its buffer is full."""
@@ -289,7 +289,7 @@ class PostgresConnection(ABC):
         self._has_unanswered = self._may_wait = False
         try:
             self._flush()
-            while self._expected:
+            while self._expected_replies:
                 while pgconn.is_busy():
                     self._wait()
                     pgconn.consume_input()
@@ -308,7 +308,7 @@ class PostgresConnection(ABC):
 
     def _take_reply(self) -> Reply | None:
         """Take and return the next reply, which has arrived; None for a synchronization point."""
-        reply = self._expected.popleft()
+        reply = self._expected_replies.popleft()
         result = self._pgconn.get_result()
         if result is None or (reply is None) != (result.status == _PIPELINE_SYNC):
             # libpq discards the list of sent statements when it loses the connection.
@@ -371,7 +371,7 @@ def connect_with_retries(url: str, *, only_reads: bool = False) -> psycopg.Conne
     while True:
         try:
             connection = connect(url)
-            connection.execute(_READ_SESSION if only_reads else _SESSION)
+            connection.execute(_READ_SESSION_SQL if only_reads else _WRITE_SESSION_SQL)
             return connection
         except psycopg.OperationalError:
             if time.monotonic() > deadline:

@@ -24,8 +24,8 @@ LOCKS_MAX: Final = (1 << 31) - 1
 """Number of different locks; a prime, so that all bits of an object ID affect the lock."""
 
 _BEGIN: Final = intern_statement("BEGIN")
-_ACQUIRE: Final = intern_statement(f"SELECT pg_advisory_lock({_LOCK_NAMESPACE}, CAST(? AS integer))")
-_RELEASE: Final = intern_statement(f"SELECT pg_advisory_unlock({_LOCK_NAMESPACE}, CAST(? AS integer))")
+_ACQUIRE_LOCK: Final = intern_statement(f"SELECT pg_advisory_lock({_LOCK_NAMESPACE}, CAST(? AS integer))")
+_RELEASE_LOCK: Final = intern_statement(f"SELECT pg_advisory_unlock({_LOCK_NAMESPACE}, CAST(? AS integer))")
 
 
 class ContendedTasks:
@@ -33,17 +33,17 @@ class ContendedTasks:
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
-        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
+        self._waiting_tasks: deque[tuple[int, Callable[[], None]]] = deque()
         self._running_keys: set[int] = set()
         self._is_closed = False
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting_tasks)
 
     def put(self, key: int, task: Callable[[], None]) -> None:
         """Add a function at the end."""
         with self._condition:
-            self._waiting.append((key, task))
+            self._waiting_tasks.append((key, task))
             self._condition.notify()
 
     def close(self) -> None:
@@ -54,8 +54,8 @@ class ContendedTasks:
 
     def run(self) -> None:
         """Run functions until the queue is closed and empty; this is the main function of each thread."""
-        while (taken := self._take()) is not None:
-            key, task = taken
+        while (key_and_task := self._take()) is not None:
+            key, task = key_and_task
             try:
                 task()
             finally:
@@ -67,12 +67,12 @@ class ContendedTasks:
         """Wait for the first function whose key is not running and return it; return None if the queue is closed and empty."""
         with self._condition:
             while True:
-                for index, (key, task) in enumerate(self._waiting):
+                for index, (key, task) in enumerate(self._waiting_tasks):
                     if key not in self._running_keys:
-                        del self._waiting[index]
+                        del self._waiting_tasks[index]
                         self._running_keys.add(key)
                         return key, task
-                if self._is_closed and not self._waiting:
+                if self._is_closed and not self._waiting_tasks:
                     return None
                 self._condition.wait()
 
@@ -84,23 +84,23 @@ def contention_lock(connection: PostgresConnection, key: int) -> Iterator[None]:
     If another process does not release the lock in time, continue without it: the lock reduces conflicts, and isolation
     does not depend on it."""
     lock_key = key % LOCKS_MAX
-    has_lock = _acquire(connection, lock_key)
+    has_lock = _acquire_lock(connection, lock_key)
     try:
         yield
     finally:
         if has_lock and not connection.is_lost:
             connection.begin(None)
-            connection.send(_RELEASE, (lock_key,))
+            connection.send(_RELEASE_LOCK, (lock_key,))
             connection.end()
 
 
-def _acquire(connection: PostgresConnection, lock_key: int) -> bool:
+def _acquire_lock(connection: PostgresConnection, lock_key: int) -> bool:
     """Acquire a lock within the connection's lock timeout. Return False if another process still holds it."""
     # The lock belongs to the database session and is acquired before the transaction of the unit, whose snapshot must not be
     # older than the lock.
     connection.begin(_BEGIN)
     try:
-        connection.execute(_ACQUIRE, (lock_key,))
+        connection.execute(_ACQUIRE_LOCK, (lock_key,))
         connection.commit()
     except (LockNotAvailable, DeadlockDetected):
         log.info("Another process did not release the lock of contended writes in time; continuing without it")

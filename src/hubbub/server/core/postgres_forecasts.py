@@ -18,15 +18,15 @@ class Forecasts:
 
     def __init__(self, forecasts_max: int = FORECASTS_MAX) -> None:
         self._forecasts_max = forecasts_max
-        self._keys_by_first_key: dict[QueryKey, tuple[QueryKey, ...]] = {}
+        self._queries_by_first_key: dict[QueryKey, tuple[QueryKey, ...]] = {}
 
     def find(self, first_key: QueryKey) -> tuple[QueryKey, ...] | None:
         """Return the queries of the last committed unit with this first statement, or None if there was none."""
-        return self._keys_by_first_key.get(first_key)
+        return self._queries_by_first_key.get(first_key)
 
-    def record(self, first_key: QueryKey, keys: tuple[QueryKey, ...]) -> None:
+    def record(self, first_key: QueryKey, query_keys: tuple[QueryKey, ...]) -> None:
         """Record the queries that a committed unit ran after its first round trip."""
-        known = self._keys_by_first_key
-        if first_key not in known and len(known) >= self._forecasts_max:
-            del known[next(iter(known))]
-        known[first_key] = keys
+        forecasts = self._queries_by_first_key
+        if first_key not in forecasts and len(forecasts) >= self._forecasts_max:
+            del forecasts[next(iter(forecasts))]
+        forecasts[first_key] = query_keys

@@ -49,29 +49,29 @@ class LoopConnection(PostgresConnection):
         super().__init__(connection, round_trips)
         self._loop = loop
         self._on_idle_loss = on_idle_loss
-        self._suspended: greenlet | None = None
+        self._suspended_greenlet: greenlet | None = None
         # libpq closes its own descriptor on an error while the loop still watches it, so the loop watches a duplicate.
         self._descriptor = os.dup(self._pgconn.socket)
         loop.add_reader(self._descriptor, self._resume)
 
     def _wait(self, *, writable: bool = False) -> None:
-        current = getcurrent()
-        parent = current.parent
-        assert parent is not None, "a unit of work waits outside of its greenlet"
-        self._suspended = current
+        unit_greenlet = getcurrent()
+        loop_greenlet = unit_greenlet.parent
+        assert loop_greenlet is not None, "a unit of work waits outside of its greenlet"
+        self._suspended_greenlet = unit_greenlet
         if not writable:
-            parent.switch()
+            loop_greenlet.switch()
             return
         self._loop.add_writer(self._descriptor, self._resume)
         try:
-            parent.switch()
+            loop_greenlet.switch()
         finally:
             self._loop.remove_writer(self._descriptor)
 
     def _resume(self) -> None:
-        suspended, self._suspended = self._suspended, None
-        if suspended is not None:
-            suspended.switch()
+        suspended_greenlet, self._suspended_greenlet = self._suspended_greenlet, None
+        if suspended_greenlet is not None:
+            suspended_greenlet.switch()
             return
         self.skip_replies()
         if self.is_lost:
@@ -107,56 +107,58 @@ class LoopConnections:
         self._run_unit = run
         self._fail = fail
         self._loop = asyncio.get_running_loop()
-        self._idle: list[LoopConnection] = []
-        self._busy: set[LoopConnection] = set()
-        self._opening: set[asyncio.Task[None]] = set()
-        self._waiting: deque[Unit] = deque()
-        self._changed: asyncio.Future[None] | None = None
+        self._idle_connections: list[LoopConnection] = []
+        self._busy_connections: set[LoopConnection] = set()
+        self._opening_tasks: set[asyncio.Task[None]] = set()
+        self._waiting_units: deque[Unit] = deque()
+        self._connection_change: asyncio.Future[None] | None = None
         """The future that `close` waits for, resolved by the next change of a connection; None before `close`."""
 
     @property
     def idle_count(self) -> int:
         """The number of open connections that run no unit."""
-        return len(self._idle)
+        return len(self._idle_connections)
 
     @property
     def busy_count(self) -> int:
         """The number of connections that run a unit."""
-        return len(self._busy)
+        return len(self._busy_connections)
 
     @property
     def waiting_count(self) -> int:
         """The number of units that wait for a connection."""
-        return len(self._waiting)
+        return len(self._waiting_units)
 
     def submit(self, unit: Unit) -> None:
         """Run a unit on a free connection now, or as soon as a connection is free."""
-        if self._idle:
-            self._start(self._idle.pop(), unit)
+        if self._idle_connections:
+            self._start(self._idle_connections.pop(), unit)
             return
-        self._waiting.append(unit)
+        self._waiting_units.append(unit)
         self._open_more()
 
     async def close(self) -> None:
         """Finish all units, then close all connections."""
-        while self._busy or self._waiting or self._opening:
-            self._changed = self._loop.create_future()
-            await self._changed
-        while self._idle:
-            self._idle.pop().close()
+        while self._busy_connections or self._waiting_units or self._opening_tasks:
+            self._connection_change = self._loop.create_future()
+            await self._connection_change
+        while self._idle_connections:
+            self._idle_connections.pop().close()
 
     def abort(self) -> None:
         """Drop all waiting units, whose callers got an error, and break all connections."""
-        self._waiting.clear()
-        for connection in [*self._busy, *self._idle]:
+        self._waiting_units.clear()
+        for connection in [*self._busy_connections, *self._idle_connections]:
             connection.abort()
 
     def _open_more(self) -> None:
         """Open connections for waiting units, up to the maximum."""
-        count = len(self._busy) + len(self._idle) + len(self._opening)
-        for _ in range(min(len(self._waiting) - len(self._opening), self._connections_max - count)):
+        connection_count = len(self._busy_connections) + len(self._idle_connections) + len(self._opening_tasks)
+        for _ in range(
+            min(len(self._waiting_units) - len(self._opening_tasks), self._connections_max - connection_count)
+        ):
             task = self._loop.create_task(self._open())
-            self._opening.add(task)
+            self._opening_tasks.add(task)
             task.add_done_callback(self._end_opening)
 
     async def _open(self) -> None:
@@ -164,18 +166,18 @@ class LoopConnections:
             connection = await asyncio.to_thread(self._open_connection)
         except Exception as error:
             log.warning("A database connection could not be opened: %s", error)
-            if not self._busy and not self._idle:
-                while self._waiting:
-                    self._fail(self._waiting.popleft(), error)
+            if not self._busy_connections and not self._idle_connections:
+                while self._waiting_units:
+                    self._fail(self._waiting_units.popleft(), error)
             return
         self._reuse(LoopConnection(connection, self._round_trips, self._loop, self._remove_lost_idle))
 
     def _end_opening(self, task: "asyncio.Task[None]") -> None:
-        self._opening.discard(task)
+        self._opening_tasks.discard(task)
         self._report_change()
 
     def _start(self, connection: LoopConnection, unit: Unit) -> None:
-        self._busy.add(connection)
+        self._busy_connections.add(connection)
         greenlet(self._run).switch(connection, unit)
 
     def _run(self, connection: LoopConnection, unit: Unit) -> None:
@@ -186,7 +188,7 @@ class LoopConnections:
         except BaseException:
             log.exception("A unit of work failed outside of its transaction")
         finally:
-            self._busy.discard(connection)
+            self._busy_connections.discard(connection)
         if connection.is_lost:
             connection.close()
             self._open_more()
@@ -195,20 +197,20 @@ class LoopConnections:
             self._reuse(connection)
 
     def _reuse(self, connection: LoopConnection) -> None:
-        if self._waiting:
-            self._busy.add(connection)
+        if self._waiting_units:
+            self._busy_connections.add(connection)
             # The loop starts the unit instead of this greenlet, so that greenlets do not nest and the loop serves other sockets
             # in between.
-            self._loop.call_soon(self._start, connection, self._waiting.popleft())
+            self._loop.call_soon(self._start, connection, self._waiting_units.popleft())
         else:
-            self._idle.append(connection)
+            self._idle_connections.append(connection)
             self._report_change()
 
     def _remove_lost_idle(self, connection: LoopConnection) -> None:
-        if connection in self._idle:
-            self._idle.remove(connection)
+        if connection in self._idle_connections:
+            self._idle_connections.remove(connection)
         connection.close()
 
     def _report_change(self) -> None:
-        if self._changed is not None and not self._changed.done():
-            self._changed.set_result(None)
+        if self._connection_change is not None and not self._connection_change.done():
+            self._connection_change.set_result(None)

@@ -47,7 +47,7 @@ class ConnectionMonitor:
         self._round_trips = round_trips
         self._on_unreachable = on_unreachable
         self._on_reachable = on_reachable
-        self._stop = threading.Event()
+        self._stop_event = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hubbub-store-monitor", daemon=True)
 
     def start(self) -> None:
@@ -56,14 +56,14 @@ class ConnectionMonitor:
 
     def stop(self) -> None:
         """Stop and wait for the end of a running check."""
-        self._stop.set()
+        self._stop_event.set()
         self._thread.join()
 
     def _run(self) -> None:
         connection: psycopg.Connection | None = None
         responded_at = time.monotonic()
         is_reachable = True
-        while not self._stop.wait(CHECK_SECONDS if is_reachable and connection is not None else RETRY_SECONDS):
+        while not self._stop_event.wait(CHECK_SECONDS if is_reachable and connection is not None else RETRY_SECONDS):
             try:
                 if connection is None:
                     if is_reachable and time.monotonic() - responded_at < CHECK_SECONDS:

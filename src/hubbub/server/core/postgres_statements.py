@@ -15,7 +15,7 @@ PREPARE_USES_MIN: Final = 2
 PREPARED_MAX: Final = 512
 """Maximum number of prepared statements of a connection."""
 
-_TOKEN = re.compile(
+_TOKEN_PATTERN = re.compile(
     r"""
     (?P<verbatim> '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ )
     | (?P<placeholder> \? )
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_WRITE: Final = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\b")
+_WRITE_PATTERN: Final = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\b")
 
 
 def translate_placeholders(sql: str) -> bytes:
@@ -37,22 +37,24 @@ def translate_placeholders(sql: str) -> bytes:
         number += 1
         return f"${number}"
 
-    return _TOKEN.sub(translate, sql).encode()
+    return _TOKEN_PATTERN.sub(translate, sql).encode()
 
 
 class Statement:
     """A statement of the platform in the syntax of PostgreSQL, shared by all connections."""
 
-    __slots__ = ("is_write", "may_wait", "text", "uses")
+    __slots__ = ("is_write", "may_wait", "text", "unprepared_use_count")
 
     def __init__(self, sql: str) -> None:
         self.text = translate_placeholders(sql)
-        self.is_write = not sql.startswith("SELECT") and (not sql.startswith("WITH") or _WRITE.search(sql) is not None)
+        self.is_write = not sql.startswith("SELECT") and (
+            not sql.startswith("WITH") or _WRITE_PATTERN.search(sql) is not None
+        )
         """Whether the statement may assign a transaction ID."""
         self.may_wait = self.is_write and (not sql.startswith("INSERT ") or " ON CONFLICT" in sql)
         """Whether the statement may wait for a row that another transaction locks."""
-        self.uses = 0
-        """Number of uses so far, until the statement is prepared."""
+        self.unprepared_use_count = 0
+        """Number of uses before the statement was prepared."""
 
 
 @lru_cache(maxsize=4096)
@@ -75,8 +77,8 @@ class PreparedStatement:
     def accepts(self, types: tuple[int, ...], parameters: Sequence[Any]) -> bool:
         """Return whether parameters of these types can be used: NULL has any type."""
         return all(
-            own == given or parameter is None
-            for own, given, parameter in zip(self.types, types, parameters, strict=True)
+            prepared_type == parameter_type or parameter is None
+            for prepared_type, parameter_type, parameter in zip(self.types, types, parameters, strict=True)
         )
 
 
@@ -103,10 +105,10 @@ class StatementCache:
         """Return a new prepared statement, which the caller prepares on the server.
 
         A parameter that is NULL gets the type it had before, so that few combinations of types are prepared."""
-        for known in self._by_statement.get(statement, ()):
+        for earlier in self._by_statement.get(statement, ()):
             types = tuple(
-                own if parameter is None else given
-                for own, given, parameter in zip(known.types, types, parameters, strict=True)
+                prepared_type if parameter is None else parameter_type
+                for prepared_type, parameter_type, parameter in zip(earlier.types, types, parameters, strict=True)
             )
         self._last_number += 1
         prepared = PreparedStatement(b"s%d" % self._last_number, statement, types)
@@ -117,13 +119,13 @@ class StatementCache:
 
     def remove(self, prepared: PreparedStatement) -> None:
         """Remove a prepared statement; do nothing if it was already removed."""
-        known = self._by_statement.get(prepared.statement, [])
-        if prepared not in known:
+        same_statement = self._by_statement.get(prepared.statement, [])
+        if prepared not in same_statement:
             return
-        known.remove(prepared)
-        if not known:
+        same_statement.remove(prepared)
+        if not same_statement:
             del self._by_statement[prepared.statement]
-        for key in [key for key, value in self._by_types.items() if value is prepared]:
+        for key in [key for key, cached in self._by_types.items() if cached is prepared]:
             del self._by_types[key]
         self._count -= 1
 

@@ -17,12 +17,12 @@ def sort_by_key(sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[An
     with the primary key. Other statements lock no existing rows, so their order stays unchanged."""
     _, has_condition, condition = sql.rpartition(" WHERE ")
     if sql.startswith(("UPDATE ", "DELETE ")) and has_condition:
-        start = -condition.count("?") or None
+        first_key_index = -condition.count("?") or None
     elif " ON CONFLICT" in sql:
-        start = None
+        first_key_index = None
     else:
         return rows
-    return sorted(rows, key=lambda row: [(value is not None, value) for value in row[start:]])
+    return sorted(rows, key=lambda row: [(value is not None, value) for value in row[first_key_index:]])
 
 
 class PostgresSnapshot:
@@ -54,7 +54,7 @@ class PostgresTx(Tx):
         self._transaction_id_reply: Reply | None = None
         """The reply with the transaction ID, or None until it is requested."""
         self._snapshot: PostgresSnapshot | None = None
-        self._prefetched: dict[QueryKey, Reply] = {}
+        self._prefetched_replies: dict[QueryKey, Reply] = {}
         """The replies of prefetched queries, by statement and parameters."""
         self._surviving_keys: set[QueryKey] = set()
         """Keys of prefetched queries whose result the writes of the transaction do not change."""
@@ -70,8 +70,8 @@ class PostgresTx(Tx):
         reply = self._transaction_id_reply
         if reply is None or reply.result is None or not reply.result.ntuples:
             return None
-        value = reply.result.get_value(0, 0)
-        return None if value is None else int(value)
+        id_text = reply.result.get_value(0, 0)
+        return None if id_text is None else int(id_text)
 
     @property
     def stamp(self) -> int:
@@ -97,7 +97,7 @@ class PostgresTx(Tx):
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return every row."""
         connection = self._open_connection()
-        reply = self._prefetched.pop((sql, *parameters), None) if self._prefetched else None
+        reply = self._prefetched_replies.pop((sql, *parameters), None) if self._prefetched_replies else None
         if self._later_keys is not None and isinstance(sql, CachedQuery):
             self._later_keys.append((sql, *parameters))
         if reply is None:
@@ -133,7 +133,7 @@ class PostgresTx(Tx):
     def prefetch(self, sql: str, *parameters: Any, survives_writes: bool = False) -> None:
         """Send a query with the next round trip; `all` with the same arguments returns its rows."""
         key = (sql, *parameters)
-        self._prefetched[key] = self._send(self._open_connection(), sql, parameters)
+        self._prefetched_replies[key] = self._send(self._open_connection(), sql, parameters)
         if survives_writes:
             self._surviving_keys.add(key)
 
@@ -151,8 +151,8 @@ class PostgresTx(Tx):
             keys = None if self._first_key is None else self._forecasts.find(self._first_key)
             if keys is not None:
                 for key in keys:
-                    if key not in self._prefetched:
-                        self._prefetched[key] = self._send(connection, key[0], key[1:])
+                    if key not in self._prefetched_replies:
+                        self._prefetched_replies[key] = self._send(connection, key[0], key[1:])
                 if self._transaction_id_reply is None:
                     self._transaction_id_reply = connection.send(SELECT_TRANSACTION_ID)
         connection.exchange()
@@ -168,7 +168,7 @@ class PostgresTx(Tx):
         statement = intern_statement(sql)
         reply = connection.send(statement, parameters)
         if statement.is_write:
-            if self._prefetched:
+            if self._prefetched_replies:
                 self._remove_outdated(find_written_table(sql))
             if self._writes and self._transaction_id_reply is None:
                 # Request the transaction ID in the same round trip: it is the stamp of events and identifies a lost commit.
@@ -177,9 +177,9 @@ class PostgresTx(Tx):
 
     def _remove_outdated(self, table: str | None) -> None:
         """Remove prefetched results that may lack a write to a table (None: any table); their queries are sent again."""
-        self._prefetched = {
+        self._prefetched_replies = {
             key: reply
-            for key, reply in self._prefetched.items()
+            for key, reply in self._prefetched_replies.items()
             if key in self._surviving_keys
             or (table is not None and isinstance(key[0], CachedQuery) and table not in key[0].tables)
         }

@@ -73,15 +73,15 @@ class Presences:
 
     def __init__(self) -> None:
         self._by_user: dict[int, Presence] = {}
-        self._in_games: dict[tuple[int, int], Presence] = {}
+        self._by_user_and_family: dict[tuple[int, int], Presence] = {}
         """Presences by user ID and family ID."""
-        self._by_session: dict[int, dict[str, SessionPresence]] = {}
+        self._sessions_by_user: dict[int, dict[str, SessionPresence]] = {}
         """Session presences by user ID and session ID, in the order of their last updates."""
 
     def find(self, user_id: int, *, family_id: int = PLATFORM_VIEW) -> Presence | None:
         """Return a user's presence, in general or in a family's games; None if offline or invisible."""
         if family_id:
-            return self._in_games.get((user_id, family_id))
+            return self._by_user_and_family.get((user_id, family_id))
         return self._by_user.get(user_id)
 
     def __iter__(self) -> Iterator[Presence]:
@@ -93,36 +93,39 @@ class Presences:
 
     def has(self, user_id: int, session_id: str) -> bool:
         """Return whether a user has this session, on any node."""
-        return session_id in self._by_session.get(user_id, ())
+        return session_id in self._sessions_by_user.get(user_id, ())
 
     def is_connected(self, user_id: int, *, excluding: str = "") -> bool:
         """Return whether a user has any session, visible or not, other than `excluding`."""
-        return any(session_id != excluding for session_id in list(self._by_session.get(user_id, ())))
+        return any(session_id != excluding for session_id in list(self._sessions_by_user.get(user_id, ())))
 
     def is_active(self, user_id: int) -> bool:
         """Return whether a user is at a client that shows messages, on any device, visible or not."""
         return any(
             session.is_showing_chat or (session.is_active and session.family_id is None)
-            for session in list(self._by_session.get(user_id, {}).values())
+            for session in list(self._sessions_by_user.get(user_id, {}).values())
         )
 
     def is_playing(self, user_id: int, family_id: int) -> bool:
         """Return whether a user has a session, visible or not, in a game of a family."""
-        return any(session.family_id == family_id for session in list(self._by_session.get(user_id, {}).values()))
+        return any(session.family_id == family_id for session in list(self._sessions_by_user.get(user_id, {}).values()))
 
     def sessions(self, node: str = LOCAL_NODE) -> list[SessionPresence]:
         """Return the presences reported by the sessions of a node."""
         return [
-            session for sessions in self._by_session.values() for session in sessions.values() if session.node == node
+            session
+            for sessions in self._sessions_by_user.values()
+            for session in sessions.values()
+            if session.node == node
         ]
 
     def sessions_of(self, user_id: int) -> list[SessionPresence]:
         """Return the presences reported by a user's sessions, the latest last."""
-        return list(self._by_session.get(user_id, {}).values())
+        return list(self._sessions_by_user.get(user_id, {}).values())
 
     def find_session(self, user_id: int, session_id: str) -> SessionPresence | None:
         """Return the presence reported by one session, or None."""
-        return self._by_session.get(user_id, {}).get(session_id)
+        return self._sessions_by_user.get(user_id, {}).get(session_id)
 
     def find_activity(self, user_id: int, session_id: str, application_id: int) -> dict[str, Any] | None:
         """Return a session's activity in an application in the form that other users receive, or None."""
@@ -153,61 +156,65 @@ class Presences:
 
     def update(self, session: SessionPresence) -> frozenset[int]:
         """Store a session's presence. Return the views that changed: `PLATFORM_VIEW` and family IDs."""
-        sessions = self._by_session.setdefault(session.user_id, {})
+        sessions = self._sessions_by_user.setdefault(session.user_id, {})
         # The latest update is last.
-        previous = sessions.pop(session.session_id, None)
+        previous_session = sessions.pop(session.session_id, None)
         sessions[session.session_id] = session
-        return self._merge(session.user_id, (session.family_id, previous.family_id if previous is not None else None))
+        return self._merge(
+            session.user_id, (session.family_id, previous_session.family_id if previous_session is not None else None)
+        )
 
     def remove(self, user_id: int, session_id: str) -> frozenset[int]:
         """Remove a session. Return the views that changed."""
-        sessions = self._by_session.get(user_id)
-        removed = sessions.pop(session_id, None) if sessions else None
-        if sessions is None or removed is None:
+        sessions = self._sessions_by_user.get(user_id)
+        removed_session = sessions.pop(session_id, None) if sessions else None
+        if sessions is None or removed_session is None:
             return frozenset()
         if not sessions:
-            del self._by_session[user_id]
-        return self._merge(user_id, (removed.family_id,))
+            del self._sessions_by_user[user_id]
+        return self._merge(user_id, (removed_session.family_id,))
 
     def remove_node(self, node: str) -> dict[int, frozenset[int]]:
         """Remove all sessions of a node. Return the users whose presence changed, with the views that changed."""
-        changed: dict[int, frozenset[int]] = {}
+        views_by_user: dict[int, frozenset[int]] = {}
         for session in self.sessions(node):
-            changed[session.user_id] = changed.get(session.user_id, frozenset()) | self.remove(
+            views_by_user[session.user_id] = views_by_user.get(session.user_id, frozenset()) | self.remove(
                 session.user_id, session.session_id
             )
-        return {user_id: views for user_id, views in changed.items() if views}
+        return {user_id: views for user_id, views in views_by_user.items() if views}
 
-    def _merge(self, user_id: int, families: Iterable[int | None]) -> frozenset[int]:
-        """Merge a user's sessions, also for `families` that a session left. Return the views that changed."""
-        sessions = list(self._by_session.get(user_id, {}).values())
+    def _merge(self, user_id: int, family_ids: Iterable[int | None]) -> frozenset[int]:
+        """Merge a user's sessions, also for `family_ids` that a session left. Return the views that changed."""
+        sessions = list(self._sessions_by_user.get(user_id, {}).values())
         own_sessions = [session for session in sessions if session.family_id is None]
         # A user who is invisible in the chat client is not shown by a game either (decisions/0040).
-        visible = (
+        visible_sessions = (
             []
             if own_sessions and not any(session.is_visible for session in own_sessions)
             else [session for session in sessions if session.is_visible]
         )
-        changed = set()
-        if _replace(self._by_user, user_id, _merge_sessions(user_id, visible)):
-            changed.add(PLATFORM_VIEW)
+        changed_views = set()
+        if _replace_presence(self._by_user, user_id, _merge_sessions(user_id, visible_sessions)):
+            changed_views.add(PLATFORM_VIEW)
         # A client that becomes visible or invisible changes the presence in every family.
-        for family_id in {*families, *(session.family_id for session in sessions)} - {None}:
+        for family_id in {*family_ids, *(session.family_id for session in sessions)} - {None}:
             assert family_id is not None
-            in_family = [session for session in visible if session.family_id == family_id]
-            if _replace(self._in_games, (user_id, family_id), _merge_sessions(user_id, in_family)):
-                changed.add(family_id)
-        return frozenset(changed)
+            family_sessions = [session for session in visible_sessions if session.family_id == family_id]
+            if _replace_presence(
+                self._by_user_and_family, (user_id, family_id), _merge_sessions(user_id, family_sessions)
+            ):
+                changed_views.add(family_id)
+        return frozenset(changed_views)
 
 
-def _replace(presences: dict[Any, Presence], key: Any, presence: Presence | None) -> bool:
+def _replace_presence(presences: dict[Any, Presence], key: Any, presence: Presence | None) -> bool:
     """Store or remove a presence and return whether it changed."""
-    previous = presences.get(key)
+    previous_presence = presences.get(key)
     if presence is None:
         presences.pop(key, None)
     else:
         presences[key] = presence
-    return presence != previous
+    return presence != previous_presence
 
 
 def _merge_sessions(user_id: int, sessions: list[SessionPresence]) -> Presence | None:
@@ -215,12 +222,12 @@ def _merge_sessions(user_id: int, sessions: list[SessionPresence]) -> Presence |
     if not sessions:
         return None
     # A game only reports that its player is online; the chat client's status takes precedence.
-    latest = next((session for session in reversed(sessions) if session.family_id is None), sessions[-1])
+    latest_session = next((session for session in reversed(sessions) if session.family_id is None), sessions[-1])
     return Presence(
         user_id=user_id,
-        status=latest.status,
+        status=latest_session.status,
         # All shards of a bot report the same presence, so the latest wins (spec/gateway.md#8).
-        activities=latest.activities if latest.is_bot else _merge_activities(reversed(sessions)),
+        activities=latest_session.activities if latest_session.is_bot else _merge_activities(reversed(sessions)),
         client_status={session.device: session.status for session in sessions},
     )
 
@@ -261,8 +268,8 @@ def oauth2_presence_updates(
     """Build the payloads of PRESENCE_UPDATE for OAuth2 sessions by family ID; key 0 is the default.
 
     In the payloads of `families`, whose games the user plays, `has_played_game` is true (spec/sdk.md#9.6)."""
-    played = presence_update(user_id, presence, has_played_game=True)
-    return {0: presence_update(user_id, presence, has_played_game=False), **dict.fromkeys(families, played)}
+    played_payload = presence_update(user_id, presence, has_played_game=True)
+    return {0: presence_update(user_id, presence, has_played_game=False), **dict.fromkeys(families, played_payload)}
 
 
 def session_list(sessions: Iterable[SessionPresence]) -> list[dict[str, Any]]:

@@ -47,7 +47,7 @@ class LeaseRow(NamedTuple):
     @property
     def is_dead(self) -> bool:
         """Whether the process certainly ended: it ran on this machine, and its process ID is not in use."""
-        if not self.machine or self.machine != _read_machine():
+        if not self.machine or self.machine != _read_machine_id():
             return False
         try:
             os.kill(self.pid, 0)
@@ -100,38 +100,38 @@ class ProcessLease:
         If the process of an existing lease may still run, wait until the lease is renewed, released or expired. Raise
         ProcessNumberInUse if the lease is renewed."""
         loop = asyncio.get_running_loop()
-        previous = await self._database.write(self._claim)
-        if previous is not None and previous.is_dead:
-            await self._database.write(self._delete_unchanged(previous))
-            self.replaced_owner = previous.owner
-            previous = await self._database.write(self._claim)
-        if previous is not None:
+        other_lease = await self._database.write(self._claim)
+        if other_lease is not None and other_lease.is_dead:
+            await self._database.write(self._delete_unchanged(other_lease))
+            self.replaced_owner = other_lease.owner
+            other_lease = await self._database.write(self._claim)
+        if other_lease is not None:
             log.warning(
                 "Waiting up to %.0f s for process number %d, which %s has not released",
                 self._lease_seconds,
                 self._process_number,
-                previous.holder,
+                other_lease.holder,
             )
         expires_at = loop.time() + self._lease_seconds
-        while previous is not None:
+        while other_lease is not None:
             await asyncio.sleep(self._renew_seconds / 4)
-            current = await self._database.write(self._claim)
-            if current is None:
+            current_lease = await self._database.write(self._claim)
+            if current_lease is None:
                 break
-            if current != previous:
+            if current_lease != other_lease:
                 raise ProcessNumberInUse(
-                    f"process number {self._process_number} is in use by {current.holder}; "
+                    f"process number {self._process_number} is in use by {current_lease.holder}; "
                     "start every process with its own --worker, from 0 to 31"
                 )
             deleted_count = (
-                await self._database.write(self._delete_unchanged(previous)) if loop.time() >= expires_at else 0
+                await self._database.write(self._delete_unchanged(other_lease)) if loop.time() >= expires_at else 0
             )
             if deleted_count:
-                self.replaced_owner = previous.owner
+                self.replaced_owner = other_lease.owner
                 log.info(
                     "Took over process number %d from %s, which stopped responding",
                     self._process_number,
-                    previous.holder,
+                    other_lease.holder,
                 )
         self._renewed_at = time.monotonic()
         self._task = loop.create_task(self._renew())
@@ -158,25 +158,25 @@ class ProcessLease:
 
     def _claim(self, tx: Tx) -> LeaseRow | None:
         """Insert the lease and return None, or return the existing lease of another process."""
-        row = find_lease(tx, self._process_number)
-        if row is None:
+        lease = find_lease(tx, self._process_number)
+        if lease is None:
             tx.run(
                 "INSERT INTO process_leases (worker, owner, beat, holder, machine, pid) VALUES (?, ?, 0, ?, ?, ?)",
                 self._process_number,
                 self.owner,
                 f"{socket.gethostname()} (process {os.getpid()})",
-                _read_machine(),
+                _read_machine_id(),
                 os.getpid(),
             )
-        return row
+        return lease
 
-    def _delete_unchanged(self, row: LeaseRow) -> Callable[[Tx], int]:
+    def _delete_unchanged(self, lease: LeaseRow) -> Callable[[Tx], int]:
         """Return a unit of work that deletes a lease unless it was renewed, and returns the number of deleted rows."""
         return lambda tx: tx.run(
             "DELETE FROM process_leases WHERE worker = ? AND owner = ? AND beat = ?",
             self._process_number,
-            row.owner,
-            row.beat,
+            lease.owner,
+            lease.beat,
         )
 
     async def _renew(self) -> None:
@@ -185,7 +185,7 @@ class ProcessLease:
         while True:
             await asyncio.sleep(delay_seconds)
             delay_seconds = self._renew_seconds
-            started = time.monotonic()
+            started_at = time.monotonic()
             try:
                 renewed_count = await self._database.write(
                     lambda tx: tx.run(
@@ -199,7 +199,7 @@ class ProcessLease:
                 delay_seconds = min(RETRY_SECONDS, self._renew_seconds)
                 continue
             if renewed_count:
-                self._renewed_at = started
+                self._renewed_at = started_at
             else:
                 log.error(
                     "Another process took over process number %d while this one did not respond; IDs could collide",
@@ -209,7 +209,7 @@ class ProcessLease:
                 return
 
 
-def _read_machine() -> str:
+def _read_machine_id() -> str:
     """Return the identity of the running system and of its namespace of process IDs, or an empty string if it is unknown."""
     try:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

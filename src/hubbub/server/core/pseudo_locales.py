@@ -14,10 +14,10 @@ ACCENTED: Final = "en-XA"
 RIGHT_TO_LEFT: Final = "ar-XB"
 
 _DIRECTIONS: Final[dict[str, Direction]] = {ACCENTED: "ltr", RIGHT_TO_LEFT: "rtl"}
-_KEPT: Final = re.compile(r"(\{\w+\}|%\(\w+\)s|%%|</?\w+[^>]*>|&\w+;)")
+_UNTRANSLATED_PATTERN: Final = re.compile(r"(\{\w+\}|%\(\w+\)s|%%|</?\w+[^>]*>|&\w+;)")
 """Parts of a message that a translation contains unchanged."""
 _ACCENTS: Final = str.maketrans("AEIOUYCDGNSTaeiouycdgnst", "ÅÉÎÖÛÝÇÐĜÑŠŢåéîöûýçðĝñšţ")
-_EXTRA_LENGTH: Final = 0.3
+_EXTRA_LENGTH_FRACTION: Final = 0.3
 """Length that is added to a text, as a fraction of its length."""
 
 
@@ -33,15 +33,15 @@ def find_language(accept_language: str) -> Language | None:
 
 def transform(tag: str, text: str) -> str:
     """Return the text of a pseudo-locale for an English text."""
-    parts = _KEPT.split(text)
+    parts = _UNTRANSLATED_PATTERN.split(text)
     if tag == RIGHT_TO_LEFT:
         # The first mark sets the direction of the text to right to left; each word is between the marks of an override.
-        words = (
+        marked_parts = (
             re.sub(r"\S+", "\u202e\\g<0>\u202c", part) if index % 2 == 0 else part for index, part in enumerate(parts)
         )
-        return "\u200f" + "".join(words)
+        return "\u200f" + "".join(marked_parts)
     accented = "".join(part.translate(_ACCENTS) if index % 2 == 0 else part for index, part in enumerate(parts))
-    return f"[{accented}{'·' * round(len(text) * _EXTRA_LENGTH)}]"
+    return f"[{accented}{'·' * round(len(text) * _EXTRA_LENGTH_FRACTION)}]"
 
 
 def _new_translations(tag: str) -> Translations:
@@ -54,13 +54,13 @@ def _new_translations(tag: str) -> Translations:
     with translation.TEMPLATE.open("rb") as file:
         for message in read_po(file):
             if isinstance(message.id, str):
-                text: str | tuple[str, ...] = transform(tag, message.id)
+                translated: str | tuple[str, ...] = transform(tag, message.id)
             else:
-                one, other = (transform(tag, form) for form in message.id)
-                forms = [other] * catalog.num_plurals
+                singular, plural = (transform(tag, form) for form in message.id)
+                forms = [plural] * catalog.num_plurals
                 # The form for the number one is the second in Arabic and the first in English.
-                forms[1 if tag == RIGHT_TO_LEFT else 0] = one
-                text = tuple(forms)
+                forms[1 if tag == RIGHT_TO_LEFT else 0] = singular
+                translated = tuple(forms)
             if message.id:
-                catalog.add(message.id, text, message.locations)
+                catalog.add(message.id, translated, message.locations)
     return Translations(catalog, locale, _DIRECTIONS[tag])

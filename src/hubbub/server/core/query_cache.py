@@ -45,8 +45,8 @@ class QueryCache:
 
     def find(self, query: CachedQuery, parameters: tuple[Any, ...]) -> Rows | None:
         """Return the rows of a query, or None if they are not cached."""
-        results = self._results_by_query.get(query)
-        rows = None if results is None else results.get(parameters)
+        rows_by_parameters = self._results_by_query.get(query)
+        rows = None if rows_by_parameters is None else rows_by_parameters.get(parameters)
         # Return a copy, because the caller may change the list.
         return None if rows is None else rows.copy()
 
@@ -62,10 +62,10 @@ class QueryCache:
     def record_write(self, sql: str) -> None:
         """Remove the results that a statement may change."""
         table = find_written_table(sql)
-        for query, results in self._results_by_query.items():
-            if results and (table is None or table in query.tables):
-                self._row_count -= sum(len(rows) + 1 for rows in results.values())
-                results.clear()
+        for query, rows_by_parameters in self._results_by_query.items():
+            if rows_by_parameters and (table is None or table in query.tables):
+                self._row_count -= sum(len(rows) + 1 for rows in rows_by_parameters.values())
+                rows_by_parameters.clear()
 
     def clear(self) -> None:
         """Remove all results: the cache is full, or a rollback or a restore changed the data."""

@@ -66,10 +66,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     """The error message of a rejection; empty for the default message."""
 
-    def choose_bucket(self, values: Sequence[str], now_ms: int) -> str:
+    def choose_bucket(self, path_values: Sequence[str], now_ms: int) -> str:
         """Return the bucket of a request to this path; malformed IDs are rejected later by validation."""
-        if self.age_buckets and values[-1].isascii() and values[-1].isdecimal():
-            age_ms = now_ms - Snowflake(values[-1]).created_ms
+        if self.age_buckets and path_values[-1].isascii() and path_values[-1].isdecimal():
+            age_ms = now_ms - Snowflake(path_values[-1]).created_ms
             for age_min_ms, bucket in self.age_buckets:
                 if age_ms >= age_min_ms:
                     return bucket
@@ -121,23 +121,23 @@ def build_rule(operation: Operation[Any, Any], name: str) -> Rule | None:
     if limit.per is not None:
         if limit.per not in parameters:
             raise ValueError(f"{name} is limited per {limit.per}, which its path {operation.path} does not have")
-        major: tuple[str, ...] = (limit.per,)
+        major_parameters: tuple[str, ...] = (limit.per,)
     else:
-        major = tuple(parameter for parameter in MAJOR_PARAMETERS if parameter in parameters)[:1]
-    if major == ("webhook_id",):
+        major_parameters = tuple(parameter for parameter in MAJOR_PARAMETERS if parameter in parameters)[:1]
+    if major_parameters == ("webhook_id",):
         # The token of a webhook belongs to its major parameter.
-        major += tuple(parameter for parameter in parameters if parameter.endswith("token"))
-    key = limit.bucket or f"{operation.method} {operation.path}"
+        major_parameters += tuple(parameter for parameter in parameters if parameter.endswith("token"))
+    bucket_key = limit.bucket or f"{operation.method} {operation.path}"
     return Rule(
-        bucket=_bucket_id(key),
+        bucket=_bucket_id(bucket_key),
         age_buckets=tuple(
-            (round(age * 1000), _bucket_id(f"{key} {age}"))
-            for age in sorted(limit.age_thresholds_seconds, reverse=True)
+            (round(age_seconds * 1000), _bucket_id(f"{bucket_key} {age_seconds}"))
+            for age_seconds in sorted(limit.age_thresholds_seconds, reverse=True)
         ),
         calls=limit.calls,
         window_ms=max(1, round(limit.seconds * 1000)),
         name=limit.bucket or name,
-        major_positions=tuple(parameters.index(parameter) for parameter in major),
+        major_positions=tuple(parameters.index(parameter) for parameter in major_parameters),
         code=limit.code.code if limit.code else 0,
         message=limit.code.message if limit.code else "",
     )
@@ -164,11 +164,11 @@ class _Window:
 class FixedWindows:
     """Fixed time windows by key, with bounded memory."""
 
-    __slots__ = ("_sweep_at", "_windows", "_windows_max")
+    __slots__ = ("_sweep_windows_min", "_windows", "_windows_max")
 
     def __init__(self, windows_max: int = BUCKETS_MAX) -> None:
         self._windows_max = windows_max
-        self._sweep_at = min(SWEEP_WINDOWS_MIN, windows_max)
+        self._sweep_windows_min = min(SWEEP_WINDOWS_MIN, windows_max)
         self._windows: dict[Key, _Window] = {}
 
     def __len__(self) -> int:
@@ -183,7 +183,7 @@ class FixedWindows:
         if window is not None and now_ms < window.end_ms <= now_ms + window_ms:
             window.count += 1
             return window.count, window.end_ms
-        if window is None and len(self._windows) >= self._sweep_at:
+        if window is None and len(self._windows) >= self._sweep_windows_min:
             self._sweep(now_ms)
         self._windows[key] = _Window(now_ms + window_ms)
         return 1, now_ms + window_ms
@@ -209,7 +209,7 @@ class FixedWindows:
             # Too many active windows: remove a tenth of them, those with the oldest keys.
             for key in list(self._windows)[: self._windows_max // 10 or 1]:
                 del self._windows[key]
-        self._sweep_at = min(self._windows_max, max(SWEEP_WINDOWS_MIN, 2 * len(self._windows)))
+        self._sweep_windows_min = min(self._windows_max, max(SWEEP_WINDOWS_MIN, 2 * len(self._windows)))
 
 
 class RateLimits:
@@ -237,11 +237,11 @@ class RateLimits:
 
         The public platform uses 10,000."""
         self.invalid_window_ms = invalid_window_ms
-        self._buckets = FixedWindows(buckets_max)
-        self._global = FixedWindows(buckets_max)
-        self._invalid = FixedWindows(buckets_max)
-        self._unapproved = FixedWindows(buckets_max)
-        self._failed_lookups = FixedWindows(buckets_max)
+        self._bucket_windows = FixedWindows(buckets_max)
+        self._global_windows = FixedWindows(buckets_max)
+        self._invalid_windows = FixedWindows(buckets_max)
+        self._unapproved_windows = FixedWindows(buckets_max)
+        self._failed_lookup_windows = FixedWindows(buckets_max)
         self._hits: dict[Key, RateLimitHit] = {}
 
     def check_global(self, caller: str | int) -> Verdict | None:
@@ -250,39 +250,39 @@ class RateLimits:
             return None
         now_ms = self._now_ms()
         key = (caller,)
-        used, end_ms = self._global.count(key, GLOBAL_WINDOW_MS, now_ms)
-        if used <= self.global_calls:
+        request_count, end_ms = self._global_windows.count(key, GLOBAL_WINDOW_MS, now_ms)
+        if request_count <= self.global_calls:
             return None
-        self._global.refund(key)
-        rejected = self.mode is RateLimitMode.REAL
-        self._record_hit("global", "", str(caller), (), "global", now_ms, rejected)
-        if not rejected:
+        self._global_windows.refund(key)
+        is_rejected = self.mode is RateLimitMode.REAL
+        self._record_hit("global", "", str(caller), (), "global", now_ms, is_rejected)
+        if not is_rejected:
             return None
         return Verdict(
             is_allowed=False, limit=self.global_calls, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="global"
         )
 
-    def check(self, rule: Rule, caller: str | int, values: Sequence[str] = ()) -> Verdict | None:
-        """Count a request in its bucket; `values` are the path parameters in order.
+    def check(self, rule: Rule, caller: str | int, path_values: Sequence[str] = ()) -> Verdict | None:
+        """Count a request in its bucket; `path_values` are the path parameters in order.
 
         Return None if limits are off."""
         if self.mode is RateLimitMode.OFF:
             return None
         now_ms = self._now_ms()
-        major = tuple([values[position] for position in rule.major_positions])
-        bucket = rule.choose_bucket(values, now_ms) if rule.age_buckets else rule.bucket
-        key = (bucket, caller, *major)
-        used, end_ms = self._buckets.count(key, rule.window_ms, now_ms)
-        allowed = used <= rule.calls
-        if not allowed:
-            self._buckets.refund(key)
-            rejected = self.mode is RateLimitMode.REAL
-            self._record_hit(rule.name, bucket, str(caller), major, "user", now_ms, rejected)
-            allowed = not rejected
+        major_values = tuple([path_values[position] for position in rule.major_positions])
+        bucket = rule.choose_bucket(path_values, now_ms) if rule.age_buckets else rule.bucket
+        key = (bucket, caller, *major_values)
+        request_count, end_ms = self._bucket_windows.count(key, rule.window_ms, now_ms)
+        is_allowed = request_count <= rule.calls
+        if not is_allowed:
+            self._bucket_windows.refund(key)
+            is_rejected = self.mode is RateLimitMode.REAL
+            self._record_hit(rule.name, bucket, str(caller), major_values, "user", now_ms, is_rejected)
+            is_allowed = not is_rejected
         return Verdict(
-            is_allowed=allowed,
+            is_allowed=is_allowed,
             limit=rule.calls,
-            remaining=max(0, rule.calls - used),
+            remaining=max(0, rule.calls - request_count),
             reset_ms=end_ms,
             reset_after_ms=end_ms - now_ms,
             bucket=bucket,
@@ -296,57 +296,57 @@ class RateLimits:
             return None
         now_ms = self._now_ms()
         key = (name, application_id)
-        used, end_ms = self._unapproved.count(key, APPROVAL_WINDOW_SECONDS * 1000, now_ms)
-        if used <= calls:
+        action_count, end_ms = self._unapproved_windows.count(key, APPROVAL_WINDOW_SECONDS * 1000, now_ms)
+        if action_count <= calls:
             return None
-        self._unapproved.refund(key)
-        rejected = self.approval_mode is RateLimitMode.REAL
-        self._record_hit(name, "", str(application_id), (), "approval", now_ms, rejected)
-        if not rejected:
+        self._unapproved_windows.refund(key)
+        is_rejected = self.approval_mode is RateLimitMode.REAL
+        self._record_hit(name, "", str(application_id), (), "approval", now_ms, is_rejected)
+        if not is_rejected:
             return None
         return Verdict(is_allowed=False, limit=calls, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="shared")
 
-    def report_excess(self, name: str, caller: str | int, *major: str | int) -> bool:
+    def report_excess(self, name: str, caller: str | int, *major_values: str | int) -> bool:
         """Record requests over a limit that a transport counts itself, and return whether to reject them."""
         if self.mode is RateLimitMode.OFF:
             return False
-        rejected = self.mode is RateLimitMode.REAL
-        self._record_hit(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), rejected)
-        return rejected
+        is_rejected = self.mode is RateLimitMode.REAL
+        self._record_hit(name, "", str(caller), tuple(map(str, major_values)), "gateway", self._now_ms(), is_rejected)
+        return is_rejected
 
     def record_status(self, ip: str, status: int, *, is_shared: bool = False) -> None:
         """Count an invalid request by its status; a 429 with shared scope is not the caller's fault."""
         if self.invalid_calls and status in INVALID_STATUSES and not is_shared and self.mode is not RateLimitMode.OFF:
-            self._invalid.count((ip,), self.invalid_window_ms, self._now_ms())
+            self._invalid_windows.count((ip,), self.invalid_window_ms, self._now_ms())
 
     def compute_remaining_block_ms(self, ip: str) -> int:
         """Return the number of milliseconds for which an IP address is still blocked for invalid requests; 0 if it is not."""
         if not self.invalid_calls or self.mode is RateLimitMode.OFF:
             return 0
         now_ms = self._now_ms()
-        used, end_ms = self._invalid.peek((ip,), self.invalid_window_ms, now_ms)
-        if used < self.invalid_calls:
+        request_count, end_ms = self._invalid_windows.peek((ip,), self.invalid_window_ms, now_ms)
+        if request_count < self.invalid_calls:
             return 0
-        rejected = self.mode is RateLimitMode.REAL
-        self._record_hit("invalid requests", "", ip, (), "invalid", now_ms, rejected)
-        return end_ms - now_ms if rejected else 0
+        is_rejected = self.mode is RateLimitMode.REAL
+        self._record_hit("invalid requests", "", ip, (), "invalid", now_ms, is_rejected)
+        return end_ms - now_ms if is_rejected else 0
 
     def record_failed_lookup(self, ip: str) -> None:
         """Count a request without a caller for an object that does not exist, such as an unknown webhook token."""
         if self.mode is not RateLimitMode.OFF:
-            self._failed_lookups.count((ip,), FAILED_LOOKUPS_WINDOW_MS, self._now_ms())
+            self._failed_lookup_windows.count((ip,), FAILED_LOOKUPS_WINDOW_MS, self._now_ms())
 
     def check_lookups(self, ip: str) -> Verdict | None:
         """Return a verdict only if an IP address is rejected for its failed lookups, to prevent guessing of secrets."""
         if self.mode is RateLimitMode.OFF:
             return None
         now_ms = self._now_ms()
-        failures, end_ms = self._failed_lookups.peek((ip,), FAILED_LOOKUPS_WINDOW_MS, now_ms)
-        if failures < FAILED_LOOKUPS_MAX:
+        failure_count, end_ms = self._failed_lookup_windows.peek((ip,), FAILED_LOOKUPS_WINDOW_MS, now_ms)
+        if failure_count < FAILED_LOOKUPS_MAX:
             return None
-        rejected = self.mode is RateLimitMode.REAL
-        self._record_hit("failed lookups", "", ip, (), "invalid", now_ms, rejected)
-        if not rejected:
+        is_rejected = self.mode is RateLimitMode.REAL
+        self._record_hit("failed lookups", "", ip, (), "invalid", now_ms, is_rejected)
+        if not is_rejected:
             return None
         return Verdict(
             is_allowed=False, limit=FAILED_LOOKUPS_MAX, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="global"
@@ -358,18 +358,25 @@ class RateLimits:
 
     def clear(self) -> None:
         """Reset all counters and the report."""
-        self._buckets.clear()
-        self._global.clear()
-        self._invalid.clear()
-        self._unapproved.clear()
-        self._failed_lookups.clear()
+        self._bucket_windows.clear()
+        self._global_windows.clear()
+        self._invalid_windows.clear()
+        self._unapproved_windows.clear()
+        self._failed_lookup_windows.clear()
         self._hits.clear()
 
     def _record_hit(
-        self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now_ms: int, is_rejected: bool
+        self,
+        name: str,
+        bucket: str,
+        caller: str,
+        major_values: tuple[str, ...],
+        scope: str,
+        now_ms: int,
+        is_rejected: bool,
     ) -> None:
         """Add a request over a limit to the report."""
-        key = (bucket or name, caller, scope, is_rejected, *major)
+        key = (bucket or name, caller, scope, is_rejected, *major_values)
         hit = self._hits.get(key)
         if hit is not None:
             hit.times += 1
@@ -381,7 +388,7 @@ class RateLimits:
             name=name,
             bucket=bucket,
             caller=caller,
-            major=list(major),
+            major=list(major_values),
             scope=scope,
             times=1,
             first_ms=now_ms,

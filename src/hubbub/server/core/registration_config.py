@@ -27,4 +27,7 @@ class RegistrationConfig(msgspec.Struct, frozen=True, kw_only=True):
         domain = email.rpartition("@")[2]
         if self.allowed_email_domains and domain not in self.allowed_email_domains:
             return False
-        return not any(domain == denied or domain.endswith(f".{denied}") for denied in self.denied_email_domains)
+        return not any(
+            domain == denied_domain or domain.endswith(f".{denied_domain}")
+            for denied_domain in self.denied_email_domains
+        )

@@ -19,8 +19,8 @@ class RejectedWithSideEffects(ApiError):
     The callback `side_effects` runs after the rollback, with a call of the same actor and time. The state may have changed
     by then, so the callback must load the rows that it needs. Like any unit of work it may run more than once."""
 
-    def __init__(self, kind: ErrorCode, side_effects: Callable[[Call], None], **extra: Any) -> None:
-        super().__init__(kind, extra=extra)
+    def __init__(self, error_code: ErrorCode, side_effects: Callable[[Call], None], **extra: Any) -> None:
+        super().__init__(error_code, extra=extra)
         self.side_effects = side_effects
 
 

@@ -127,10 +127,10 @@ class Slice:
     def handlers(self) -> Iterator[tuple[Operation[Any, Any], Callable[..., Any]]]:
         """Yield every operation that this slice handles, with its function."""
         for module in self.modules:
-            for value in vars(module).values():
-                operation = getattr(value, "__operation__", None)
-                if operation is not None and value.__module__ == module.__name__:
-                    yield operation, value
+            for member in vars(module).values():
+                operation = getattr(member, "__operation__", None)
+                if operation is not None and member.__module__ == module.__name__:
+                    yield operation, member
 
     def commands(self) -> Iterator[tuple[Command[Any], Callable[..., Any]]]:
         """Yield every gateway command that this slice handles, with its function."""
@@ -142,16 +142,16 @@ class Slice:
 def _find_commands(module: ModuleType) -> tuple[tuple[Command[Any], Callable[..., Any]], ...]:
     """Return the gateway commands that a module handles; cached, because each App reads the same modules."""
     return tuple(
-        (value.__command__, value)
-        for value in vars(module).values()
-        if hasattr(value, "__command__") and value.__module__ == module.__name__
+        (member.__command__, member)
+        for member in vars(module).values()
+        if hasattr(member, "__command__") and member.__module__ == module.__name__
     )
 
 
 def collect_listeners(slices: Iterable[Slice]) -> dict[type, list[Callable[[Call, Any], None]]]:
     """Return the listeners of all slices by type of signal."""
     listeners: dict[type, list[Callable[[Call, Any], None]]] = {}
-    for slice_ in slices:
-        for signal, listener in slice_.listeners.items():
-            listeners.setdefault(signal, []).append(listener)
+    for resource_slice in slices:
+        for signal_type, listener in resource_slice.listeners.items():
+            listeners.setdefault(signal_type, []).append(listener)
     return listeners

@@ -51,7 +51,7 @@ class SnowflakeFactory:
         self._counters_max = counters_max
         self._counters: dict[int, int] = {}
         """Next free counter by millisecond since EPOCH_MS, in order of first use."""
-        self._merged: _MergedRange | None = None
+        self._merged_range: _MergedRange | None = None
         """The milliseconds that were removed from `_counters`."""
         self._backward_set_count = clock.backward_set_count
         self._last_ms = -1
@@ -82,7 +82,7 @@ class SnowflakeFactory:
                 ms = max(current_ms, self._last_ms)
             while (counter := self._next_counter(ms)) >= IDS_PER_MS_MAX:
                 # All milliseconds of the merged range share one counter.
-                ms = ms + 1 if ms in self._counters or self._merged is None else self._merged.last_ms + 1
+                ms = ms + 1 if ms in self._counters or self._merged_range is None else self._merged_range.last_ms + 1
             self._counters[ms] = counter + 1
             self._last_ms = ms
             if len(self._counters) > self._counters_max:
@@ -95,21 +95,25 @@ class SnowflakeFactory:
         Used for a fork of a world, whose clock may start before the clock of the original."""
         with other._lock:
             self._counters = dict(other._counters)
-            self._merged = other._merged
+            self._merged_range = other._merged_range
 
     def _next_counter(self, ms: int) -> int:
         """Return the next free counter of a millisecond."""
         counter = self._counters.get(ms)
         if counter is not None:
             return counter
-        if self._merged is not None and self._merged.first_ms <= ms <= self._merged.last_ms:
-            return self._merged.next_counter
+        if self._merged_range is not None and self._merged_range.first_ms <= ms <= self._merged_range.last_ms:
+            return self._merged_range.next_counter
         return 0
 
     def _merge_oldest(self) -> None:
         """Merge the older half of the counters into one range with the highest of them."""
-        first, last, highest = self._merged or (1 << 63, -1, 0)
+        first_ms, last_ms, next_counter = self._merged_range or (1 << 63, -1, 0)
         for ms in list(self._counters)[: self._counters_max // 2 or 1]:
             if ms != self._last_ms:
-                first, last, highest = min(first, ms), max(last, ms), max(highest, self._counters.pop(ms))
-        self._merged = _MergedRange(first, last, highest)
+                first_ms, last_ms, next_counter = (
+                    min(first_ms, ms),
+                    max(last_ms, ms),
+                    max(next_counter, self._counters.pop(ms)),
+                )
+        self._merged_range = _MergedRange(first_ms, last_ms, next_counter)

@@ -46,7 +46,7 @@ CLOSE_TIMEOUT_SECONDS: Final = 2.0
 FAILURE_LOG_EXPORTS: Final = 60
 """Number of successive failed exports after which the failure is logged again."""
 
-_KINDS: Final = {
+_SPAN_KINDS: Final = {
     "server": SpanKind.SERVER,
     "client": SpanKind.CLIENT,
     "producer": SpanKind.PRODUCER,
@@ -64,7 +64,7 @@ class SpanExport(SpanProcessor):
         self._exporter = exporter
         self._metrics = metrics
         self._queue: deque[ReadableSpan] = deque()
-        self._wake = threading.Event()
+        self._export_needed = threading.Event()
         self._closed = threading.Event()
         self._failure_count = 0
         """Number of exports that failed since the last one that succeeded."""
@@ -79,12 +79,12 @@ class SpanExport(SpanProcessor):
             return
         self._queue.append(span)
         if len(self._queue) >= BATCH_SPANS_MAX:
-            self._wake.set()
+            self._export_needed.set()
 
     def stop(self) -> None:
         """Export the queued spans for a limited time and drop the rest; this blocks."""
         self._closed.set()
-        self._wake.set()
+        self._export_needed.set()
         self._thread.join(CLOSE_TIMEOUT_SECONDS)
         # This ends the retries of a running export; a request that waits for its response ends by its timeout.
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
@@ -93,8 +93,8 @@ class SpanExport(SpanProcessor):
 
     def _run(self) -> None:
         while not self._closed.is_set():
-            self._wake.wait(EXPORT_INTERVAL_SECONDS)
-            self._wake.clear()
+            self._export_needed.wait(EXPORT_INTERVAL_SECONDS)
+            self._export_needed.clear()
             while self._queue:
                 self._export()
                 if self._closed.is_set() and self._failure_count:
@@ -148,7 +148,7 @@ class OpenTelemetrySpan(observation.Span):
     ) -> "OpenTelemetrySpan":
         """Start a span below this one."""
         context = trace.set_span_in_context(self._span, _NO_PARENT)
-        return OpenTelemetrySpan(self._tracer, self._tracer.start_span(name, context, _KINDS[kind], attributes))
+        return OpenTelemetrySpan(self._tracer, self._tracer.start_span(name, context, _SPAN_KINDS[kind], attributes))
 
     def add_event(self, name: str) -> None:
         """Add an event with the current time."""
@@ -177,7 +177,7 @@ class OpenTelemetryTracer:
         assert config.endpoint is not None
         # The exporter logs every failed attempt; the export logs the first one and counts all of them.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-        self._ratio = config.sample_ratio
+        self._sample_ratio = config.sample_ratio
         self._random = random.Random()
         self._export = SpanExport(
             OTLPSpanExporter(
@@ -211,10 +211,10 @@ class OpenTelemetryTracer:
         parent = _parse_traceparent(traceparent) if traceparent else None
         if parent is not None and not parent.trace_flags.sampled:
             return None
-        if not (is_trusted and parent is not None) and self._random.random() >= self._ratio:
+        if not (is_trusted and parent is not None) and self._random.random() >= self._sample_ratio:
             return None
         context = _NO_PARENT if parent is None else trace.set_span_in_context(NonRecordingSpan(parent), _NO_PARENT)
-        return OpenTelemetrySpan(self._tracer, self._tracer.start_span(name, context, _KINDS[kind]))
+        return OpenTelemetrySpan(self._tracer, self._tracer.start_span(name, context, _SPAN_KINDS[kind]))
 
     async def close(self) -> None:
         """Export the spans that ended, for a limited time."""
@@ -233,9 +233,9 @@ def parse_headers(text: str) -> dict[str, str]:
     return {name.strip().lower(): unquote(value.strip()) for name, _, value in pairs}
 
 
-def _parse_traceparent(text: str) -> SpanContext | None:
+def _parse_traceparent(traceparent: str) -> SpanContext | None:
     """Return the remote span of a traceparent; None if it is invalid."""
-    span = trace.get_current_span(_PROPAGATOR.extract({"traceparent": text}, _NO_PARENT))
+    span = trace.get_current_span(_PROPAGATOR.extract({"traceparent": traceparent}, _NO_PARENT))
     context = span.get_span_context()
     if not context.is_valid:
         return None

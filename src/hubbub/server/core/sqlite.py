@@ -72,18 +72,18 @@ class SqliteDatabase(Database):
         self._image = image
         self._queued_units_max = queued_units_max
         self._cache_bytes = cache_bytes
-        self._writes: SimpleQueue[Task | None] = SimpleQueue()
-        self._submitted = 0
-        """Number of entries put into the writer's queue; if equal to `_completed`, the connection is free."""
-        self._completed = 0
+        self._write_queue: SimpleQueue[Task | None] = SimpleQueue()
+        self._submitted_count = 0
+        """Number of entries put into the writer's queue; if equal to `_completed_count`, the connection is free."""
+        self._completed_count = 0
         """Number of entries of the writer's queue that are done."""
-        self._quick: deque[Unit] = deque()
+        self._quick_units: deque[Unit] = deque()
         """Quick units that wait for the connection."""
         self._is_quick_active = False
         """Whether a batch of quick units waits for the connection or its commit; later quick units are collected."""
-        self._reads: SimpleQueue[Unit | None] = SimpleQueue()
+        self._read_queue: SimpleQueue[Unit | None] = SimpleQueue()
         self._pending_reads: deque[Unit] = deque()
-        self._read_started = 0.0
+        self._read_started_at = 0.0
         """Monotonic time at which the latest read of a reader thread started."""
         self._queued_read_count = 0
         self._watchdog: asyncio.TimerHandle | None = None
@@ -92,7 +92,7 @@ class SqliteDatabase(Database):
         self._helper_count = helper_count
         self._threads: list[threading.Thread] = []
         self._is_open = False
-        self._sequence = 0
+        self._last_stamp = 0
         """The stamp of the latest write: its number in commit order."""
         self._has_stamp = False
         """Whether a unit of the open transaction requested its stamp, so that the number must be stored."""
@@ -136,10 +136,10 @@ class SqliteDatabase(Database):
         if not self._is_open:
             return
         self._is_open = False
-        while self._quick:
-            self._submit(self._quick.popleft())
-        self._writes.put(None)
-        self._reads.put(None)
+        while self._quick_units:
+            self._submit(self._quick_units.popleft())
+        self._write_queue.put(None)
+        self._read_queue.put(None)
         for _ in range(self._helper_count):
             self._helper_signals.put(False)
         for thread in self._threads:
@@ -156,35 +156,35 @@ class SqliteDatabase(Database):
 
     async def _run_write(self, work: Callable[[Tx], T], quick: bool, key: int) -> T:
         # A quick unit runs on the event loop, and only its commit on the writer thread (decisions/0034).
-        if not self._is_open or self._writes.qsize() + len(self._quick) >= self._queued_units_max:
+        if not self._is_open or self._write_queue.qsize() + len(self._quick_units) >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()
         unit = (work, future, True)
         if not quick:
             self._submit(unit)
         else:
-            if not self._quick:
+            if not self._quick_units:
                 self._loop.call_soon(self._run_quick)
-            self._quick.append(unit)
+            self._quick_units.append(unit)
         result: T = await future
         return result
 
     @property
     def queued_units(self) -> int:
         """The number of units of work that wait for a thread or for the connection that writes."""
-        return self._writes.qsize() + len(self._quick) + self._reads.qsize() + len(self._pending_reads)
+        return self._write_queue.qsize() + len(self._quick_units) + self._read_queue.qsize() + len(self._pending_reads)
 
     def _submit(self, task: Task) -> None:
         """Put an entry into the writer's queue; the writer owns the connection until it is done."""
-        self._submitted += 1
-        self._writes.put(task)
+        self._submitted_count += 1
+        self._write_queue.put(task)
 
     def _run_quick(self) -> None:
         """Run the waiting quick units now if the writer is idle, otherwise when it hands the connection over."""
-        if self._is_quick_active or not self._quick:
+        if self._is_quick_active or not self._quick_units:
             return
         self._is_quick_active = True
-        if self._submitted == self._completed:
+        if self._submitted_count == self._completed_count:
             batch = self._quick_batch()
             if batch is not None:
                 self._submit(batch)
@@ -208,7 +208,7 @@ class SqliteDatabase(Database):
             self._cursor.execute("BEGIN IMMEDIATE")
             self._run_units(batch, self._take_quick)
         except BaseException as error:
-            units = batch.units or [self._quick.popleft()]
+            units = batch.units or [self._quick_units.popleft()]
             self._delivery.add(self._fail_batch(units, batch.finished_units, error))
             self._loop.call_soon(self._end_quick)
             return None
@@ -217,7 +217,7 @@ class SqliteDatabase(Database):
         return batch
 
     def _take_quick(self) -> Unit | None:
-        return self._quick.popleft() if self._quick else None
+        return self._quick_units.popleft() if self._quick_units else None
 
     def _end_quick(self, _: "asyncio.Future[None] | None" = None) -> None:
         self._is_quick_active = False
@@ -230,14 +230,14 @@ class SqliteDatabase(Database):
             if not self._is_open:
                 raise self._unavailable()
             return self._read_on_loop(work)
-        queue: SimpleQueue[Any] = self._writes if self._path is None else self._reads
+        queue: SimpleQueue[Any] = self._write_queue if self._path is None else self._read_queue
         if not self._is_open or queue.qsize() >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()
         if self._path is None:
             self._submit((work, future, False))
         else:
-            self._reads.put((work, future, False))
+            self._read_queue.put((work, future, False))
         self._queued_read_count += 1
         if self._queued_read_count > 1 and self._watchdog is None:
             self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
@@ -310,7 +310,7 @@ class SqliteDatabase(Database):
             before_upgrade = functools.partial(copy_before_upgrade, self._connection, self._path)
             migrations.migrate_sqlite(self._connection, before_upgrade=before_upgrade)
         self._cursor = self._connection.cursor()
-        self._sequence = int(self._cursor.execute(GET_SEQUENCE).fetchone()[0])
+        self._last_stamp = int(self._cursor.execute(GET_SEQUENCE).fetchone()[0])
 
     def _write_loop(self, opened: "asyncio.Future[Any]") -> None:
         """Open the database and run the entries of the writer's queue; the writer thread runs this."""
@@ -324,70 +324,70 @@ class SqliteDatabase(Database):
             self._delivery.add([(opened, None, error, None)])
             return
         self._delivery.add([(opened, None, None, None)])
-        entry: Task | None
-        while (entry := self._writes.get()) is not None:
-            if isinstance(entry, Batch):
-                self._commit(entry, entry_count=1)
-            elif isinstance(entry, ExclusiveTask):
-                self._run_exclusive(entry)
-            elif isinstance(entry, Handover):
-                self._hand_over(entry)
-            elif not self._run_batch(entry):
+        task: Task | None
+        while (task := self._write_queue.get()) is not None:
+            if isinstance(task, Batch):
+                self._commit(task, entry_count=1)
+            elif isinstance(task, ExclusiveTask):
+                self._run_exclusive(task)
+            elif isinstance(task, Handover):
+                self._hand_over(task)
+            elif not self._run_batch(task):
                 break
         self._connection.close()
 
     def _run_exclusive(self, task: ExclusiveTask) -> None:
-        finished: FinishedUnit
+        finished_unit: FinishedUnit
         try:
-            finished = (task.future, task.work(), None, None)
+            finished_unit = (task.future, task.work(), None, None)
         except BaseException as error:
-            finished = (task.future, None, error, None)
-        self._completed += 1
-        self._delivery.add([finished])
+            finished_unit = (task.future, None, error, None)
+        self._completed_count += 1
+        self._delivery.add([finished_unit])
 
     def _hand_over(self, handover: Handover) -> None:
         """Let the event loop use the connection, and commit its batch."""
         self._delivery.add([(handover.reached, None, None, None)])
         batch = handover.ended.get()
         if batch is None:
-            self._completed += 1
+            self._completed_count += 1
         else:
             self._commit(batch, entry_count=1)
 
-    def _run_batch(self, first: Unit) -> bool:
+    def _run_batch(self, first_unit: Unit) -> bool:
         """Run and commit all waiting units. Return False once the end of the queue was reached."""
         batch = Batch([], [], time.monotonic())
-        entry: Task | None = first
+        task: Task | None = first_unit
 
-        def take() -> Unit | None:
-            nonlocal entry
+        def take_unit() -> Unit | None:
+            nonlocal task
             if batch.units:
-                if not self._writes.qsize():
+                if not self._write_queue.qsize():
                     return None
-                entry = self._writes.get_nowait()
-            return entry if isinstance(entry, tuple) else None
+                task = self._write_queue.get_nowait()
+            return task if isinstance(task, tuple) else None
 
         try:
             self._cursor.execute("BEGIN IMMEDIATE")
-            self._run_units(batch, take)
+            self._run_units(batch, take_unit)
         except BaseException as error:
-            units = batch.units or [first]
-            self._completed += len(units)
+            units = batch.units or [first_unit]
+            self._completed_count += len(units)
             self._delivery.add(self._fail_batch(units, batch.finished_units, error))
         else:
             self._commit(batch, entry_count=len(batch.units))
-        if isinstance(entry, ExclusiveTask):
-            self._run_exclusive(entry)
-        elif isinstance(entry, Handover):
-            self._hand_over(entry)
-        return entry is not None
+        if isinstance(task, ExclusiveTask):
+            self._run_exclusive(task)
+        elif isinstance(task, Handover):
+            self._hand_over(task)
+        return task is not None
 
-    def _run_units(self, batch: Batch, take: Callable[[], Unit | None]) -> None:
+    def _run_units(self, batch: Batch, take_unit: Callable[[], Unit | None]) -> None:
         """Run units in the open transaction until none is left or the batch is full."""
         units, finished_units = batch.units, batch.finished_units
         self._has_stamp = False
         try:
-            while len(units) < BATCH_UNITS_MAX and (unit := take()) is not None:
+            while len(units) < BATCH_UNITS_MAX and (unit := take_unit()) is not None:
                 units.append(unit)
                 finished_units.append(self._run_unit(unit, with_savepoint=False, is_first=not finished_units))
                 if time.monotonic() > batch.started + BATCH_SECONDS_MAX:
@@ -400,14 +400,14 @@ class SqliteDatabase(Database):
         finished_units = batch.finished_units
         try:
             if self._has_stamp:
-                self._cursor.execute(SET_SEQUENCE, (str(self._sequence),))
+                self._cursor.execute(SET_SEQUENCE, (str(self._last_stamp),))
             self._cursor.execute("COMMIT")
             if self.metrics is not None:
                 self.metrics.db_batch.observe(len(batch.units))
                 self.metrics.db_seconds.observe(time.monotonic() - batch.started)
         except BaseException as error:
             finished_units = self._fail_batch(batch.units, finished_units, error)
-        self._completed += entry_count
+        self._completed_count += entry_count
         if batch.committed is not None:
             finished_units.append((batch.committed, None, None, None))
         self._delivery.add(finished_units)
@@ -428,8 +428,8 @@ class SqliteDatabase(Database):
         work, future, writes = unit
         if not writes:
             return self._read_in_batch(work, future)
-        self._sequence += 1
-        tx = SqliteTx(self._cursor, self._sequence, with_savepoint, self._cache)
+        self._last_stamp += 1
+        tx = SqliteTx(self._cursor, self._last_stamp, with_savepoint, self._cache)
         try:
             result = work(tx)
             if tx.failure is not None:
@@ -460,7 +460,7 @@ class SqliteDatabase(Database):
 
     def _read_in_batch(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> FinishedUnit:
         """Run a read of an in-memory database; it sees the units before it, whose events are published first."""
-        tx = SqliteReadTx(self._cursor, self._sequence)
+        tx = SqliteReadTx(self._cursor, self._last_stamp)
         self._cursor.execute("PRAGMA query_only = ON")
         try:
             return (future, work(tx), None, None)
@@ -481,9 +481,9 @@ class SqliteDatabase(Database):
                 self._roll_back("ROLLBACK")
         except sqlite3.Error:
             log.exception("A failed batch could not be rolled back")
-        failed = {id(future): error for future, _, error, _ in finished_units if error is not None}
+        errors = {id(future): error for future, _, error, _ in finished_units if error is not None}
         message = f"the store could not commit: {error}"
-        return [(future, None, failed.get(id(future)) or StoreUnavailable(message), None) for _, future, _ in units]
+        return [(future, None, errors.get(id(future)) or StoreUnavailable(message), None) for _, future, _ in units]
 
     def _open_reader(self, opened: "asyncio.Future[Any]") -> sqlite3.Connection | None:
         connection: sqlite3.Connection | None = None
@@ -504,7 +504,7 @@ class SqliteDatabase(Database):
         if connection is None:
             return
         cursor = connection.cursor()
-        while self._collect_reads(self._reads.get()):
+        while self._collect_reads(self._read_queue.get()):
             self._read_batch(connection, cursor, self._pending_reads)
         connection.close()
 
@@ -512,11 +512,11 @@ class SqliteDatabase(Database):
         """Wake a helper when reads wait and none has been started for a while."""
         self._watchdog = None
         if self._queued_read_count > 1:
-            has_waiting = bool(self._pending_reads) or self._reads.qsize() > 0
+            has_waiting = bool(self._pending_reads) or self._read_queue.qsize() > 0
             if (
                 has_waiting
                 and not self._helper_signals.qsize()
-                and time.monotonic() - self._read_started > LONG_READ_SECONDS
+                and time.monotonic() - self._read_started_at > LONG_READ_SECONDS
             ):
                 self._helper_signals.put(True)
             self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
@@ -525,14 +525,14 @@ class SqliteDatabase(Database):
         """Collect the waiting reads, which share the next snapshot. Return False once the end of the queue was reached."""
         while unit is not None:
             self._pending_reads.append(unit)
-            if len(self._pending_reads) >= READ_BATCH_UNITS_MAX or not self._reads.qsize():
+            if len(self._pending_reads) >= READ_BATCH_UNITS_MAX or not self._read_queue.qsize():
                 return True
             try:
-                unit = self._reads.get_nowait()
+                unit = self._read_queue.get_nowait()
             except Empty:  # A helper took it first.
                 return True
         if self._pending_reads:
-            self._reads.put(None)
+            self._read_queue.put(None)
         return bool(self._pending_reads)
 
     def _help_loop(self, opened: "asyncio.Future[Any]") -> None:
@@ -544,17 +544,17 @@ class SqliteDatabase(Database):
             return
         cursor = connection.cursor()
         while self._helper_signals.get():
-            while self._pending_reads or self._reads.qsize():
+            while self._pending_reads or self._read_queue.qsize():
                 reads: deque[Unit] = deque()
                 try:
                     reads.append(self._pending_reads.popleft())
                 except IndexError:
                     try:
-                        unit = self._reads.get_nowait()
+                        unit = self._read_queue.get_nowait()
                     except Empty:
                         break
                     if unit is None:
-                        self._reads.put(None)
+                        self._read_queue.put(None)
                         break
                     reads.append(unit)
                 self._read_batch(connection, cursor, reads)
@@ -563,29 +563,29 @@ class SqliteDatabase(Database):
     def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, reads: "deque[Unit]") -> None:
         """Run the given reads over one snapshot."""
         finished_units: list[FinishedUnit] = []
-        last_delivery = time.monotonic()
-        sequence: int | None = None
+        last_delivery_at = time.monotonic()
+        last_stamp: int | None = None
         try:
             while reads:
                 try:
                     work, future, _ = reads.popleft()
                 except IndexError:  # A helper took it first.
                     break
-                self._read_started = time.monotonic()
+                self._read_started_at = time.monotonic()
                 in_snapshot = connection.in_transaction
-                tx = SqliteReadTx(cursor, sequence if in_snapshot else None)
+                tx = SqliteReadTx(cursor, last_stamp if in_snapshot else None)
                 try:
                     if not in_snapshot:  # The first read, or an I/O error ended the transaction of the previous one.
                         cursor.execute("BEGIN")
                     finished_units.append((future, work(tx), None, None))
                 except BaseException as error:
                     finished_units.append((future, None, error, None))
-                sequence = tx.sequence
+                last_stamp = tx.sequence
                 tx.end()
-                if time.monotonic() - last_delivery > READ_DELIVERY_SECONDS:
+                if time.monotonic() - last_delivery_at > READ_DELIVERY_SECONDS:
                     self._delivery.add(finished_units)
                     finished_units = []
-                    last_delivery = time.monotonic()
+                    last_delivery_at = time.monotonic()
         finally:
             try:
                 if connection.in_transaction:
@@ -597,4 +597,4 @@ class SqliteDatabase(Database):
 
     def _restore(self, image: bytes) -> None:
         self._cache.clear()
-        self._sequence = restore(self._connection, image, self._sequence)
+        self._last_stamp = restore(self._connection, image, self._last_stamp)

@@ -143,12 +143,12 @@ def restore(connection: sqlite3.Connection, image: bytes, last_stamp: int) -> in
     try:
         source.deserialize(image)
         migrate_sqlite(source)
-        sequence = max(last_stamp, int(source.execute(GET_SEQUENCE).fetchone()[0]))
-        source.execute(SET_SEQUENCE, (str(sequence),))
+        restored_stamp = max(last_stamp, int(source.execute(GET_SEQUENCE).fetchone()[0]))
+        source.execute(SET_SEQUENCE, (str(restored_stamp),))
         source.backup(connection)
     finally:
         source.close()
-    return sequence
+    return restored_stamp
 
 
 def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema: int) -> None:

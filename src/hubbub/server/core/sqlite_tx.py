@@ -14,10 +14,10 @@ GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
 SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
 """Statement that stores the last stamp."""
 
-_decode: Final = msgspec.json.Decoder(list[Any]).decode
+_decode_row: Final = msgspec.json.Decoder(list[Any]).decode
 
 # Primary error codes that concern the disk, the file, its locks or memory, not the statement.
-_UNAVAILABLE: Final = frozenset(
+_UNAVAILABLE_CODES: Final = frozenset(
     {
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_CANTOPEN,
@@ -32,7 +32,7 @@ _UNAVAILABLE: Final = frozenset(
     }
 )
 
-_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_DAMAGED_CODES: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 """Primary error codes of a damaged file."""
 
 
@@ -40,7 +40,7 @@ def is_unavailable(error: sqlite3.Error) -> bool:
     """Return whether an error concerns the disk, the file, its locks or memory rather than the statement."""
     code = getattr(error, "sqlite_errorcode", None)
     # The lowest byte of an extended error code is the primary code.
-    return code is not None and (code & 0xFF) in _UNAVAILABLE
+    return code is not None and (code & 0xFF) in _UNAVAILABLE_CODES
 
 
 class SqliteSnapshot:
@@ -116,7 +116,7 @@ class SqliteTx(Tx):
     def wide(self, query: WideQuery, *parameters: Any) -> Sequence[Any] | None:
         """Return the first row of a wide query, or None."""
         rows = self.all(query.packed, *parameters)
-        row: list[Any] | None = _decode(rows[0][0]) if rows else None
+        row: list[Any] | None = _decode_row(rows[0][0]) if rows else None
         return row
 
     def run(self, sql: str, *parameters: Any) -> int:
@@ -153,7 +153,7 @@ class SqliteTx(Tx):
 
     def end(self) -> None:
         """End the transaction for the unit of work; later statements raise RuntimeError."""
-        self._execute = _reject_ended
+        self._execute = _raise_ended
         self._cache = None
 
     def _fail(self, error: sqlite3.Error) -> NoReturn:
@@ -164,7 +164,7 @@ class SqliteTx(Tx):
         if self._cache is not None:
             self._cache.clear()
             self._cache = None
-        if (error.sqlite_errorcode & 0xFF) in _DAMAGED:
+        if (error.sqlite_errorcode & 0xFF) in _DAMAGED_CODES:
             failure: StoreUnavailable = StoreDamaged(f"the database file is damaged: {error}")
         else:
             failure = StoreUnavailable(f"the database file is not usable: {error}")
@@ -177,7 +177,7 @@ class SqliteTx(Tx):
         raise failure from error
 
 
-def _reject_ended(*_: object) -> NoReturn:
+def _raise_ended(*_: object) -> NoReturn:
     raise RuntimeError("the transaction is over")
 
 

@@ -54,10 +54,10 @@ class WideQuery:
 
     __slots__ = ("packed", "plain")
 
-    def __init__(self, columns: str, rest: str) -> None:
+    def __init__(self, columns: str, from_clause: str) -> None:
         """Create a query from the column list and the rest of the statement, which starts with FROM."""
-        self.plain = f"SELECT {columns} {rest}"
-        self.packed = f"SELECT json_array({columns}) {rest}"
+        self.plain = f"SELECT {columns} {from_clause}"
+        self.packed = f"SELECT json_array({columns}) {from_clause}"
 
 
 class Tx(ABC):

@@ -71,9 +71,9 @@ class Trace:
         self.traffic = Traffic(now_ms)
         """The timeline of the console; it receives events only while the trace is enabled."""
         self._events: deque[TracedEvent] = deque(maxlen=entries_max)
-        self._rejected: deque[RejectedRequest] = deque(maxlen=entries_max)
-        self._closed: deque[ClosedConnection] = deque(maxlen=entries_max)
-        self._number = 0
+        self._rejected_requests: deque[RejectedRequest] = deque(maxlen=entries_max)
+        self._closed_connections: deque[ClosedConnection] = deque(maxlen=entries_max)
+        self._last_number = 0
         self.events: Counter[str] = Counter()
         """Number of events by name, not limited to the latest entries."""
         self.requests: Counter[tuple[str, str, int | None]] = Counter()
@@ -115,14 +115,14 @@ class Trace:
         outcomes: Iterable[Outcome],
     ) -> None:
         """Record an event."""
-        self._number += 1
+        self._last_number += 1
         self.events[dispatch.event] += 1
         outcomes = list(outcomes)
         if self.traffic.is_enabled:
             self.traffic.add_event(dispatch, guild_id, channel_id, outcomes)
         self._events.append(
             TracedEvent(
-                number=self._number,
+                number=self._last_number,
                 at=at,
                 event=dispatch.event,
                 guild_id=None if guild_id is None else GuildId(guild_id),
@@ -142,10 +142,10 @@ class Trace:
         body: bytes | None,
     ) -> None:
         """Record a rejected request."""
-        self._number += 1
-        self._rejected.append(
+        self._last_number += 1
+        self._rejected_requests.append(
             RejectedRequest(
-                number=self._number,
+                number=self._last_number,
                 at=at,
                 method=method,
                 route=route,
@@ -158,15 +158,15 @@ class Trace:
 
     def add_closed(self, at: Timestamp, user_id: int | None, code: int, reason: str, cause: str | None) -> None:
         """Record a closed connection."""
-        self._number += 1
+        self._last_number += 1
         user = None if user_id is None else UserId(user_id)
-        self._closed.append(
-            ClosedConnection(number=self._number, at=at, user_id=user, code=code, reason=reason, cause=cause)
+        self._closed_connections.append(
+            ClosedConnection(number=self._last_number, at=at, user_id=user, code=code, reason=reason, cause=cause)
         )
 
     def clear(self) -> None:
         """Remove all entries and reset all counters; the traffic is kept."""
-        for entries in (self._events, self._rejected, self._closed):
+        for entries in (self._events, self._rejected_requests, self._closed_connections):
             entries.clear()
         for counts in (self.events, self.requests, self.requested_intents, self.used_intents):
             counts.clear()
@@ -175,20 +175,32 @@ class Trace:
 
     def find_closed(self, *, user_id: int | None = None, after: int = 0) -> list[ClosedConnection]:
         """Return closed connections, oldest first, optionally only of one user and after a number."""
-        return [entry for entry in self._closed if entry.number > after and user_id in (None, entry.user_id)]
+        return [
+            connection
+            for connection in self._closed_connections
+            if connection.number > after and user_id in (None, connection.user_id)
+        ]
 
     def find_rejected(self, *, user_id: int | None = None, after: int = 0) -> list[RejectedRequest]:
         """Return rejected requests, oldest first, optionally only of one user and after a number."""
-        return [entry for entry in self._rejected if entry.number > after and user_id in (None, entry.user_id)]
+        return [
+            request
+            for request in self._rejected_requests
+            if request.number > after and user_id in (None, request.user_id)
+        ]
 
     def find(self, *, event: str | None = None, user_id: int | None = None, after: int = 0) -> list[TracedEvent]:
         """Return events after a number, oldest first, optionally only of one name and with the outcomes of one user."""
-        entries = [entry for entry in self._events if entry.number > after and (event is None or entry.event == event)]
+        traced_events = [
+            traced_event
+            for traced_event in self._events
+            if traced_event.number > after and (event is None or traced_event.event == event)
+        ]
         if user_id is None:
-            return entries
+            return traced_events
         return [
             msgspec.structs.replace(
-                entry, outcomes=[outcome for outcome in entry.outcomes if outcome.user_id == user_id]
+                traced_event, outcomes=[outcome for outcome in traced_event.outcomes if outcome.user_id == user_id]
             )
-            for entry in entries
+            for traced_event in traced_events
         ]

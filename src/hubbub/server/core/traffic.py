@@ -140,8 +140,8 @@ class Traffic:
         self._stored_bytes_max = stored_bytes_max
         self._stored_bytes = 0
         self._last_id = 0
-        self._causes: OrderedDict[int, tuple[Dispatch, str]] = OrderedDict()
-        self._waiting: set[asyncio.Event] = set()
+        self._causes_by_dispatch_id: OrderedDict[int, tuple[Dispatch, str]] = OrderedDict()
+        self._follower_wakeups: set[asyncio.Event] = set()
         self.listeners: list[Callable[[TrafficRecord], None]] = []
         """Functions that are called with each new record and its complete bodies, such as the one that writes a recording."""
 
@@ -157,35 +157,37 @@ class Traffic:
     def add(self, content: TrafficContent, **fields: Any) -> TrafficEntry:
         """Add an entry; `fields` are those of `TrafficEntry` except the ID, the time and the size."""
         self._last_id += 1
-        size = len(content.body) + len(content.response_body)
-        entry = TrafficEntry(id=self._last_id, at=codec.timestamp(self._now_ms()), bytes=size, **fields)
+        payload_bytes = len(content.body) + len(content.response_body)
+        entry = TrafficEntry(id=self._last_id, at=codec.timestamp(self._now_ms()), bytes=payload_bytes, **fields)
         record = TrafficRecord(entry, _shorten(content))
         for listener in self.listeners:
             listener(TrafficRecord(entry, content))
         self._records.append(record)
-        self._stored_bytes += _stored_size(record)
+        self._stored_bytes += _stored_bytes_of(record)
         while len(self._records) > self._entries_max or self._stored_bytes > self._stored_bytes_max:
-            self._stored_bytes -= _stored_size(self._records.popleft())
-        for event in self._waiting:
-            event.set()
+            self._stored_bytes -= _stored_bytes_of(self._records.popleft())
+        for wakeup in self._follower_wakeups:
+            wakeup.set()
         return entry
 
     def add_event(
         self, dispatch: Dispatch, guild_id: int | None, channel_id: int | None, outcomes: list[Outcome]
     ) -> None:
         """Add an event with its outcomes."""
-        known = self._causes.get(id(dispatch))
-        delivered = sum(outcome.delivered for outcome in outcomes)
+        dispatch_and_request_id = self._causes_by_dispatch_id.get(id(dispatch))
+        delivered_count = sum(outcome.delivered for outcome in outcomes)
         self.add(
             TrafficContent(body=dispatch.body, outcomes=tuple(outcomes), dispatch=dispatch),
             kind=_event_kind(dispatch.event),
             direction="out",
             summary=dispatch.event,
-            cause=known[1] if known is not None and known[0] is dispatch else None,
+            cause=dispatch_and_request_id[1]
+            if dispatch_and_request_id is not None and dispatch_and_request_id[0] is dispatch
+            else None,
             guild_id=None if guild_id is None else GuildId(guild_id),
             channel_id=None if channel_id is None else ChannelId(channel_id),
-            delivered=delivered,
-            missed=len(outcomes) - delivered,
+            delivered=delivered_count,
+            missed=len(outcomes) - delivered_count,
         )
 
     def add_frame(
@@ -236,14 +238,14 @@ class Traffic:
         """Record the request that caused events, before they are published."""
         for dispatch in dispatches:
             # The dispatch is stored too, so that no other object gets its identity.
-            self._causes[id(dispatch)] = (dispatch, request_id)
-        while len(self._causes) > CAUSES_MAX:
-            self._causes.popitem(last=False)
+            self._causes_by_dispatch_id[id(dispatch)] = (dispatch, request_id)
+        while len(self._causes_by_dispatch_id) > CAUSES_MAX:
+            self._causes_by_dispatch_id.popitem(last=False)
 
     def clear(self) -> None:
         """Remove all entries. Their IDs are not used again."""
         self._records.clear()
-        self._causes.clear()
+        self._causes_by_dispatch_id.clear()
         self._stored_bytes = 0
 
     def find(self, entry_id: int) -> TrafficRecord | None:
@@ -257,13 +259,13 @@ class Traffic:
         """Return the stored records after an entry, oldest first."""
         if not self._records:
             return []
-        start = max(entry_id + 1 - self._records[0].entry.id, 0)
-        return list(itertools.islice(self._records, start, None))
+        first_index = max(entry_id + 1 - self._records[0].entry.id, 0)
+        return list(itertools.islice(self._records, first_index, None))
 
     async def follow(self, entry_id: int) -> AsyncGenerator[list[TrafficRecord]]:
         """Yield the records after an entry: first the stored ones, possibly none, then new ones as they are added. Never end."""
         wakeup = asyncio.Event()
-        self._waiting.add(wakeup)
+        self._follower_wakeups.add(wakeup)
         try:
             while True:
                 wakeup.clear()
@@ -273,7 +275,7 @@ class Traffic:
                 yield records
                 await wakeup.wait()
         finally:
-            self._waiting.discard(wakeup)
+            self._follower_wakeups.discard(wakeup)
 
 
 def request_kind(route: str) -> Kind:
@@ -298,5 +300,5 @@ def _shorten(content: TrafficContent) -> TrafficContent:
     )
 
 
-def _stored_size(record: TrafficRecord) -> int:
+def _stored_bytes_of(record: TrafficRecord) -> int:
     return len(record.content.body) + len(record.content.response_body)

@@ -83,21 +83,24 @@ class Translations:
         """Return the translation of a text, or the text itself."""
         return self._texts.get(text, text)
 
-    def ngettext(self, one: str, other: str, count: int) -> str:
+    def ngettext(self, singular: str, plural: str, count: int) -> str:
         """Return the translation of a text for a count, or the English text."""
-        forms = self._plurals.get(one)
+        forms = self._plurals.get(singular)
         if forms is None:
-            return one if count == 1 else other
+            return singular if count == 1 else plural
         return forms[self._plural_index(count)]
 
     def client_messages(self) -> dict[str, str | dict[str, str]]:
         """Return the messages that the chat client uses; messages with a count as texts by plural category of CLDR."""
         # The first count of each category selects the form of the catalogue. The category `many` of Spanish needs a million.
-        examples: dict[str, int] = {}
+        counts_by_category: dict[str, int] = {}
         for count in (*range(200), 1_000_000):
-            examples.setdefault(self.locale.plural_form(count), count)
+            counts_by_category.setdefault(self.locale.plural_form(count), count)
         return {
-            key: {category: self._plurals[key][self._plural_index(count)] for category, count in examples.items()}
+            key: {
+                category: self._plurals[key][self._plural_index(count)]
+                for category, count in counts_by_category.items()
+            }
             if key in self._plurals
             else self._texts[key]
             for key in sorted(self._client_ids)
@@ -113,17 +116,17 @@ def list_translations() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{DOMAIN}.po")))
 
 
-_loaded: Final[dict[str, Translations]] = {}
+_translations_by_name: Final[dict[str, Translations]] = {}
 
 
 def is_loaded(language: Language) -> bool:
     """Return whether the catalogue of a language is in memory."""
-    return language.catalog is None or language.catalog in _loaded
+    return language.catalog is None or language.catalog in _translations_by_name
 
 
 def has_translations(name: str) -> bool:
     """Return whether there is a catalogue of this name."""
-    return name in list_translations() or name in _loaded
+    return name in list_translations() or name in _translations_by_name
 
 
 def load(language: Language) -> None:
@@ -134,21 +137,23 @@ def load(language: Language) -> None:
 
 def register(name: str, translations: Translations) -> None:
     """Add a catalogue that is not read from a file."""
-    _loaded[name] = translations
+    _translations_by_name[name] = translations
 
 
 def load_translations(name: str) -> Translations:
     """Return the catalogue of this name, read on first use."""
-    found = _loaded.get(name)
-    if found is None:
+    translations = _translations_by_name.get(name)
+    if translations is None:
         from babel import Locale
         from babel.messages.pofile import read_po
 
         locale = Locale.parse(name, sep="-")
         with (FOLDER / name / f"{DOMAIN}.po").open("rb") as file:
             catalog = read_po(file, locale=locale)
-        found = _loaded[name] = Translations(catalog, locale, "rtl" if locale.text_direction == "rtl" else "ltr")
-    return found
+        translations = _translations_by_name[name] = Translations(
+            catalog, locale, "rtl" if locale.text_direction == "rtl" else "ltr"
+        )
+    return translations
 
 
 # Selection
@@ -167,14 +172,14 @@ def find_language(tag: str) -> Language | None:
 
 def negotiate_language(accept_language: str) -> Language | None:
     """Return the language for the value of an Accept-Language header; None if it contains no language of the interface."""
-    preferred = _parse_accept_language(accept_language)
-    if not preferred:
+    preferred_tags = _parse_accept_language(accept_language)
+    if not preferred_tags:
         return None
-    if preferred[0].partition("-")[0].lower() == SOURCE_LANGUAGE:
+    if preferred_tags[0].partition("-")[0].lower() == SOURCE_LANGUAGE:
         return ENGLISH
     from babel import negotiate_locale
 
-    name = negotiate_locale(preferred, [SOURCE_LANGUAGE, *list_translations()], sep="-")
+    name = negotiate_locale(preferred_tags, [SOURCE_LANGUAGE, *list_translations()], sep="-")
     if name is None or name == SOURCE_LANGUAGE:
         return ENGLISH if name else None
     return _new_language(name, name)
@@ -196,63 +201,65 @@ def _new_language(tag: str, name: str) -> Language:
     return Language(tag, name, "rtl" if Locale.parse(name, sep="-").text_direction == "rtl" else "ltr")
 
 
-def _parse_accept_language(value: str) -> list[str]:
+def _parse_accept_language(accept_language: str) -> list[str]:
     """Return the language tags of an Accept-Language header, the preferred ones first."""
-    weighted: list[tuple[float, str]] = []
-    for entry in value[:1000].split(","):
-        tag, _, parameter = entry.strip().partition(";")
+    weighted_tags: list[tuple[float, str]] = []
+    for language_range in accept_language[:1000].split(","):
+        tag, _, parameter = language_range.strip().partition(";")
         try:
             weight = float(parameter.strip().removeprefix("q=") or 1)
         except ValueError:
             weight = 0.0
         if weight > 0 and tag.strip().replace("-", "").isalnum():
-            weighted.append((weight, tag.strip()))
-    return [tag for _, tag in sorted(weighted, key=lambda pair: -pair[0])]
+            weighted_tags.append((weight, tag.strip()))
+    return [tag for _, tag in sorted(weighted_tags, key=lambda pair: -pair[0])]
 
 
 # The language of the current context
 
-_current: Final[ContextVar[Language]] = ContextVar("language", default=ENGLISH)
+_current_language: Final[ContextVar[Language]] = ContextVar("language", default=ENGLISH)
 
 
 def current_language() -> Language:
     """Return the language of the current context; by default it is English."""
-    return _current.get()
+    return _current_language.get()
 
 
 def set_language(language: Language) -> None:
     """Set the language of the current context, such as the task of a request."""
-    _current.set(language)
+    _current_language.set(language)
 
 
 @contextlib.contextmanager
 def use_language(language: Language) -> Iterator[None]:
     """Set the language of a block."""
-    token = _current.set(language)
+    token = _current_language.set(language)
     try:
         yield
     finally:
-        _current.reset(token)
+        _current_language.reset(token)
 
 
 def gettext(text: str, /, **values: str | int) -> str:
     """Return the translation of a text. `values` replace placeholders in braces, as in the texts of the chat client."""
-    name = _current.get().catalog
+    name = _current_language.get().catalog
     translated = text if name is None else load_translations(name).gettext(text)
-    return _fill(translated, values) if values else translated
+    return _fill_placeholders(translated, values) if values else translated
 
 
-def ngettext(one: str, other: str, count: int, /, **values: str | int) -> str:
+def ngettext(singular: str, plural: str, count: int, /, **values: str | int) -> str:
     """Return the translation of a text for a count, which replaces the placeholder `{count}`."""
-    name = _current.get().catalog
+    name = _current_language.get().catalog
     if name is None:
-        translated = one if count == 1 else other
+        translated = singular if count == 1 else plural
     else:
-        translated = load_translations(name).ngettext(one, other, count)
-    return _fill(translated, {"count": format_number(count), **values}) if "{" in translated else translated
+        translated = load_translations(name).ngettext(singular, plural, count)
+    return (
+        _fill_placeholders(translated, {"count": format_number(count), **values}) if "{" in translated else translated
+    )
 
 
-def _fill(text: str, values: Mapping[str, str | int]) -> str:
+def _fill_placeholders(text: str, values: Mapping[str, str | int]) -> str:
     return _PLACEHOLDER.sub(lambda match: str(values.get(match[1], match[0])), text)
 
 
@@ -266,7 +273,7 @@ def gettext_noop(text: str) -> str:
 
 def format_time(time: datetime) -> str:
     """Format a time in UTC with the date; pages and mail do not know the time zone of the user."""
-    language = _current.get()
+    language = _current_language.get()
     if language.catalog is None:
         return f"{time.day} {_ENGLISH_MONTHS[time.month - 1]} {time.year}, {time:%H:%M} UTC"
     from babel import dates
@@ -277,7 +284,7 @@ def format_time(time: datetime) -> str:
 
 def format_number(value: float) -> str:
     """Format a number with the separators of the language."""
-    language = _current.get()
+    language = _current_language.get()
     if language.catalog is None:
         return f"{value:,}"
     from babel import numbers
@@ -287,7 +294,7 @@ def format_number(value: float) -> str:
 
 def format_decimal(amount: int, digits: int) -> str:
     """Format an amount that is given in units of the last of `digits` decimal places, such as a price in cents."""
-    language = _current.get()
+    language = _current_language.get()
     value = Decimal(amount).scaleb(-digits)
     if language.catalog is None:
         return f"{value:,.{digits}f}"

@@ -27,7 +27,7 @@ CLAMD_CHUNK_BYTES: Final = 256 * 1024
 CLAMD_RESPONSE_BYTES_MAX: Final = 4096
 """Maximum size of a response of clamd."""
 
-_HASH_LINE: Final = re.compile(r"([0-9a-fA-F]{64})(?:\s.*)?")
+_HASH_LINE_PATTERN: Final = re.compile(r"([0-9a-fA-F]{64})(?:\s.*)?")
 
 
 class UploadedContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class HashList:
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
-        self._stamp: tuple[int, int, int] | None = None
+        self._file_version: tuple[int, int, int] | None = None
         self._hashes: frozenset[str] = frozenset()
 
     async def scan(self, content: UploadedContent) -> str | None:
@@ -100,20 +100,20 @@ class HashList:
 
     def load(self) -> None:
         """Read the file if it changed. Raise OSError or ValueError if it cannot be read."""
-        status = os.stat(self._path)
-        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-        if stamp == self._stamp:
+        file_status = os.stat(self._path)
+        file_version = (file_status.st_mtime_ns, file_status.st_size, file_status.st_ino)
+        if file_version == self._file_version:
             return
         hashes = set()
-        for number, line in enumerate(self._path.read_text(encoding="utf-8").splitlines(), start=1):
+        for line_number, line in enumerate(self._path.read_text(encoding="utf-8").splitlines(), start=1):
             line = line.strip()
             if not line or line.startswith("#"):
                 continue
-            match = _HASH_LINE.fullmatch(line)
+            match = _HASH_LINE_PATTERN.fullmatch(line)
             if match is None:
-                raise ValueError(f"line {number} does not start with a SHA-256 in hexadecimal")
+                raise ValueError(f"line {line_number} does not start with a SHA-256 in hexadecimal")
             hashes.add(match[1].lower())
-        self._hashes, self._stamp = frozenset(hashes), stamp
+        self._hashes, self._file_version = frozenset(hashes), file_version
 
     def _find(self, data: bytes) -> str | None:
         self.load()
@@ -229,8 +229,8 @@ def _load_scanner(name: str) -> UploadScanner:
     if not module or not attribute:
         raise ConfigError("scanning.scanner", name, "must be module:name, such as mycompany.scanning:Scanner")
     try:
-        loaded: Any = getattr(importlib.import_module(module), attribute)
-        scanner: UploadScanner = loaded() if isinstance(loaded, type) else loaded
+        scanner_or_class: Any = getattr(importlib.import_module(module), attribute)
+        scanner: UploadScanner = scanner_or_class() if isinstance(scanner_or_class, type) else scanner_or_class
     except Exception as error:
         # The module is third-party code: report any error together with the setting that named it.
         raise ConfigError("scanning.scanner", name, f"cannot be loaded: {type(error).__name__}: {error}") from error

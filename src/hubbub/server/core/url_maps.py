@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
-_WORD: Final = r"[A-Za-z0-9_-]+"
+_PLACEHOLDER_VALUE: Final = r"[A-Za-z0-9_-]+"
 """The pattern of the value of a placeholder. It excludes dots and slashes, so a value cannot change other parts of the target."""
 
 
@@ -37,10 +37,12 @@ def find(url_map: Iterable[tuple[str, str]], path: str) -> MappedPath | None:
     for prefix, target in url_map:
         match = _prefix_pattern(prefix).match(path)
         if match is not None:
-            filled = PLACEHOLDER.sub(lambda placeholder, match=match: match[placeholder[1]], target)  # type: ignore[misc]
-            authority, _, directory = filled.partition("/")
-            matched = match[0]
-            return MappedPath(matched, authority, f"/{directory}" if directory else "", path[len(matched) :])
+            filled_target = PLACEHOLDER.sub(lambda placeholder, match=match: match[placeholder[1]], target)  # type: ignore[misc]
+            authority, _, directory = filled_target.partition("/")
+            matched_prefix = match[0]
+            return MappedPath(
+                matched_prefix, authority, f"/{directory}" if directory else "", path[len(matched_prefix) :]
+            )
     return None
 
 
@@ -48,8 +50,10 @@ def find(url_map: Iterable[tuple[str, str]], path: str) -> MappedPath | None:
 def _prefix_pattern(prefix: str) -> re.Pattern[str]:
     # A segment has at most one placeholder, so no path makes the pattern slow.
     parts = PLACEHOLDER.split(prefix.rstrip("/"))
-    text = "".join(f"(?P<{part}>{_WORD})" if position % 2 else re.escape(part) for position, part in enumerate(parts))
-    return re.compile(rf"{text}(?=/|$)")
+    pattern_text = "".join(
+        f"(?P<{part}>{_PLACEHOLDER_VALUE})" if position % 2 else re.escape(part) for position, part in enumerate(parts)
+    )
+    return re.compile(rf"{pattern_text}(?=/|$)")
 
 
 class ActivityTicket(NamedTuple):

@@ -66,8 +66,8 @@ LOCK_RETRY_SECONDS: Final = 0.2
 LOCK_SECONDS_MAX: Final = 60
 """Time in seconds for which a migration that cannot lock its tables is repeated before it fails."""
 
-_FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
-_TOKEN = re.compile(
+_FILE_NAME_PATTERN = re.compile(r"(\d{4})_(\w+)\.sql")
+_TOKEN_PATTERN = re.compile(
     r"""
     (?P<comment> --[^\n]* | /\*.*?\*/ )
   | (?P<quoted> '(?:[^']|'')*' | "(?:[^"]|"")*" | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ )
@@ -76,9 +76,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_ONLY = re.compile(r"^--\s*only:\s*(\w+)\s*$", re.MULTILINE)
-_CONTRACT = re.compile(r"^--\s*contract:\s*schema (\d+), release (\S+)\s*$", re.MULTILINE)
-_TRIGGER = re.compile(r"\s*CREATE\s+(TEMP(ORARY)?\s+)?TRIGGER\b", re.IGNORECASE)
+_ONLY_PATTERN = re.compile(r"^--\s*only:\s*(\w+)\s*$", re.MULTILINE)
+_CONTRACT_PATTERN = re.compile(r"^--\s*contract:\s*schema (\d+), release (\S+)\s*$", re.MULTILINE)
+_TRIGGER_PATTERN = re.compile(r"\s*CREATE\s+(TEMP(ORARY)?\s+)?TRIGGER\b", re.IGNORECASE)
 
 
 class MigrationError(Exception):
@@ -101,13 +101,13 @@ class Migration:
     @property
     def oldest_schema(self) -> int:
         """The oldest schema whose programs can use the database after this migration; 0 if it only adds to the schema."""
-        match = _CONTRACT.search(self.text)
+        match = _CONTRACT_PATTERN.search(self.text)
         return 0 if match is None else int(match[1])
 
     @property
     def contract_release(self) -> str | None:
         """The release that stopped using what this migration removes; None if it only adds to the schema."""
-        match = _CONTRACT.search(self.text)
+        match = _CONTRACT_PATTERN.search(self.text)
         return None if match is None else match[2]
 
     def statements(self, dialect: Dialect) -> list[str]:
@@ -134,7 +134,7 @@ def load(directory: Path = DIRECTORY) -> list[Migration]:
     """Return the migrations of a directory, in order. Raise MigrationError if a name is invalid or a number missing."""
     migrations = []
     for path in sorted(directory.glob("*.sql")):
-        match = _FILE_NAME.fullmatch(path.name)
+        match = _FILE_NAME_PATTERN.fullmatch(path.name)
         if match is None:
             raise MigrationError(f"{path.name} must be named like 0001_word.sql")
         migrations.append(Migration(int(match[1]), match[2], path.read_text(encoding="utf-8")))
@@ -200,37 +200,37 @@ def _store_empty_image(path: Path, image: bytes) -> None:
             partial_path.unlink(missing_ok=True)
 
 
-def statements(text: str, dialect: Dialect) -> Iterator[str]:
+def statements(script: str, dialect: Dialect) -> Iterator[str]:
     """Split a script into statements, keep those for the dialect, and expand the macros."""
-    parts: list[str] = []
+    fragments: list[str] = []
     comments: list[str] = []
 
     def take_statement() -> str | None:
         """Return the collected statement with expanded macros, or None if it is empty or for another dialect."""
-        statement, leading_comments = "".join(parts).strip(), "\n".join(comments)
-        parts.clear()
+        statement, leading_comments = "".join(fragments).strip(), "\n".join(comments)
+        fragments.clear()
         comments.clear()
-        only = _ONLY.search(leading_comments)
-        if not statement or (only is not None and only[1] != dialect):
+        dialect_match = _ONLY_PATTERN.search(leading_comments)
+        if not statement or (dialect_match is not None and dialect_match[1] != dialect):
             return None
         for macro, expansion in MACROS[dialect].items():
             statement = statement.replace(macro, expansion)
         return statement
 
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN_PATTERN.finditer(script):
         if token.lastgroup == "comment":
             # Only a comment before a statement can restrict it to a dialect.
-            if not "".join(parts).strip():
+            if not "".join(fragments).strip():
                 comments.append(token[0])
-            parts.append(" ")
+            fragments.append(" ")
         elif token["end"]:
-            if _TRIGGER.match("".join(parts)) and not sqlite3.complete_statement("".join(parts) + ";"):
-                parts.append(";")
+            if _TRIGGER_PATTERN.match("".join(fragments)) and not sqlite3.complete_statement("".join(fragments) + ";"):
+                fragments.append(";")
                 continue
             if (statement := take_statement()) is not None:
                 yield statement
         else:
-            parts.append(token[0])
+            fragments.append(token[0])
     if (statement := take_statement()) is not None:
         yield statement
 
@@ -239,16 +239,18 @@ def check_newer(applied: Mapping[int, AppliedMigration], schema: int) -> bool:
     """Return whether a database is newer than a program of this schema, which can use it nevertheless.
 
     Raise MigrationError if the program cannot use it."""
-    newest = max(applied, default=0)
-    for number in range(schema + 1, newest + 1):
+    newest_schema = max(applied, default=0)
+    for number in range(schema + 1, newest_schema + 1):
         migration = applied.get(number)
         if migration is None or migration.oldest_schema is None or migration.oldest_schema > schema:
-            changed = f"; migration {number:04d}_{migration.name} changed what it uses" if migration is not None else ""
-            raise MigrationError(
-                f"the database has schema {newest} ({applied[newest].name}), but this version of Hubbub supports only "
-                f"{schema}{changed}. It was used by a newer version: run that version, or restore a backup"
+            change_note = (
+                f"; migration {number:04d}_{migration.name} changed what it uses" if migration is not None else ""
             )
-    return newest > schema
+            raise MigrationError(
+                f"the database has schema {newest_schema} ({applied[newest_schema].name}), but this version of Hubbub supports "
+                f"only {schema}{change_note}. It was used by a newer version: run that version, or restore a backup"
+            )
+    return newest_schema > schema
 
 
 def pending(applied: Mapping[int, AppliedMigration], migrations: Sequence[Migration]) -> list[Migration]:
@@ -278,37 +280,37 @@ def migrate_sqlite(
     `before_upgrade` is called with the current schema number before an existing database is migrated."""
     migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
     applied = _applied_sqlite(connection)
-    if applied and (todo := pending(applied, migrations)):
-        _log_upgrade(applied, todo)
+    if applied and (pending_migrations := pending(applied, migrations)):
+        _log_upgrade(applied, pending_migrations)
         if before_upgrade is not None:
             before_upgrade(max(applied))
     is_upgrade = bool(applied)
     _log_newer(applied, migrations)
-    newly_applied: list[Migration] = []
+    applied_now: list[Migration] = []
     while True:
-        started = time.monotonic()
+        started_at = time.monotonic()
         connection.execute("BEGIN IMMEDIATE")
         try:
             applied = _applied_sqlite(connection)
-            todo = pending(applied, migrations)
-            if todo:
-                for statement in todo[0].statements("sqlite"):
+            pending_migrations = pending(applied, migrations)
+            if pending_migrations:
+                for statement in pending_migrations[0].statements("sqlite"):
                     connection.execute(statement)
                 connection.execute(
                     "INSERT INTO schema_migrations (number, name, checksum) VALUES (?, ?, ?)",
-                    (todo[0].number, todo[0].name, todo[0].checksum),
+                    (pending_migrations[0].number, pending_migrations[0].name, pending_migrations[0].checksum),
                 )
-                connection.execute("INSERT INTO meta (name, value) VALUES (?, ?)", _meta_row(todo[0]))
+                connection.execute("INSERT INTO meta (name, value) VALUES (?, ?)", _meta_row(pending_migrations[0]))
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-        if not todo:
-            return newly_applied
-        newly_applied.append(todo[0])
+        if not pending_migrations:
+            return applied_now
+        applied_now.append(pending_migrations[0])
         if is_upgrade:
-            _log_applied(todo[0], started)
+            _log_applied(pending_migrations[0], started_at)
 
 
 def _applied_sqlite(connection: sqlite3.Connection) -> dict[int, AppliedMigration]:
@@ -333,12 +335,12 @@ def _log_newer(applied: Mapping[int, AppliedMigration], migrations: Sequence[Mig
         )
 
 
-def _log_upgrade(applied: Mapping[int, AppliedMigration], todo: Sequence[Migration]) -> None:
-    log.info("Migrating the database from schema %d to schema %d", max(applied), todo[-1].number)
+def _log_upgrade(applied: Mapping[int, AppliedMigration], pending_migrations: Sequence[Migration]) -> None:
+    log.info("Migrating the database from schema %d to schema %d", max(applied), pending_migrations[-1].number)
 
 
-def _log_applied(migration: Migration, started: float) -> None:
-    seconds = time.monotonic() - started
+def _log_applied(migration: Migration, started_at: float) -> None:
+    seconds = time.monotonic() - started_at
     log.info("Applied migration %04d_%s in %.1f s", migration.number, migration.name, seconds)
 
 
@@ -355,15 +357,16 @@ def _require_current_processes(connection: "psycopg.Connection", migration: Migr
         "SELECT DISTINCT application_name, COALESCE(host(client_addr), 'this machine') FROM pg_stat_activity"
         " WHERE datname = current_database() AND application_name LIKE 'hubbub % schema %'"
     ).fetchall()
-    outdated = [
+    outdated_processes = [
         f"{name} from {address}"
         for name, address in sorted(rows)
         if int(name.rpartition(" ")[2]) < migration.oldest_schema
     ]
-    if outdated:
+    if outdated_processes:
         raise MigrationError(
-            f"migration {migration.number:04d}_{migration.name} removes what connected processes use ({', '.join(outdated)}). "
-            f"It was not applied: upgrade these processes to release {migration.contract_release} or later first"
+            f"migration {migration.number:04d}_{migration.name} removes what connected processes use "
+            f"({', '.join(outdated_processes)}). It was not applied: "
+            f"upgrade these processes to release {migration.contract_release} or later first"
         )
 
 
@@ -406,15 +409,15 @@ def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTO
         row = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone()
         if row is not None and row[0]:
             applied = {row[0]: AppliedMigration.from_row(*row) for row in connection.execute(APPLIED_SQL).fetchall()}
-        todo = pending(applied, migrations)
+        pending_migrations = pending(applied, migrations)
         _log_newer(applied, migrations)
-        if applied and todo:
-            _log_upgrade(applied, todo)
-        for migration in todo:
-            started = time.monotonic()
+        if applied and pending_migrations:
+            _log_upgrade(applied, pending_migrations)
+        for migration in pending_migrations:
+            started_at = time.monotonic()
             _apply_postgres(connection, migration)
             if applied:
-                _log_applied(migration, started)
-        return todo
+                _log_applied(migration, started_at)
+        return pending_migrations
     finally:
         connection.execute("SELECT pg_advisory_unlock(%s)", (ADVISORY_LOCK,))
