@@ -35,8 +35,8 @@ def test_session_starts_older_than_a_day_are_removed(monkeypatch: pytest.MonkeyP
     for bot in range(1000):
         clock.advance(DAY_MS // 5)
         assert starts.take(bot, 0, bot * 100.0)
-    assert len(starts._days) <= 10
-    assert len(starts._windows) <= 10
+    assert len(starts._daily_usage) <= 10
+    assert len(starts._last_starts) <= 10
     # Entries of the last day are still counted.
     assert [starts.remaining(bot).remaining for bot in (999, 998, 997, 990)] == [1, 1, 1, 2]
 

@@ -40,12 +40,12 @@ def visible_activities(
     session_id: str,
     application_name: str,
     now_ms: int,
-    previous: SessionPresence | None,
+    previous_presence: SessionPresence | None,
 ) -> tuple[list[dict[str, Any]], list[ActivitySecrets]]:
     """Return the activities that other users see, and their hidden parts (join secrets and button URLs).
 
-    `requested` are the activities that the session set, and `previous` is its previous presence, or None. An activity that is
-    unchanged since `previous` keeps its `created_at`.
+    `requested` are the activities that the session set, and `previous_presence` is its previous presence, or None. An activity
+    that is unchanged since then keeps its `created_at`.
     """
     if actor.kind == "bearer":
         # An OAuth2 session may set one activity, and only of its own application.
@@ -54,32 +54,32 @@ def visible_activities(
             for activity in requested[:1]
             if activity.type in OAUTH2_ACTIVITY_TYPES
         ]
-    visible_list: list[dict[str, Any]] = []
-    hidden: list[ActivitySecrets] = []
-    previous_activities = [] if previous is None else previous.activities
+    visible_activity_list: list[dict[str, Any]] = []
+    secrets_list: list[ActivitySecrets] = []
+    previous_activities = [] if previous_presence is None else previous_presence.activities
     for activity in requested[:ACTIVITIES_MAX]:
         if not 1 <= len(activity.name) <= activity_limits.ACTIVITY_NAME_MAX:
             continue
         if activity.type not in range(ActivityType.COMPETING + 1):
             continue
-        visible = _bot_fields(activity) if actor.is_bot else _user_fields(activity, session_id)
+        fields = _bot_fields(activity) if actor.is_bot else _user_fields(activity, session_id)
         if actor.kind == "bearer" and actor.family_id != actor.application_id:
             # With this key other applications of the family recognize the activity (spec/sdk.md#8.7).
-            visible["parent_application_id"] = actor.family_id
+            fields["parent_application_id"] = actor.family_id
         if not changes.ACTIVITY_URLS.is_active(now_ms):
-            _remove_urls(visible)
+            _remove_urls(fields)
         created_at = next(
             (
                 old_activity["created_at"]
                 for old_activity in previous_activities
-                if old_activity == visible | {"created_at": old_activity["created_at"]}
+                if old_activity == fields | {"created_at": old_activity["created_at"]}
             ),
             now_ms,
         )
-        visible_list.append(visible | {"created_at": created_at})
+        visible_activity_list.append(fields | {"created_at": created_at})
         if not actor.is_bot and (secret := _activity_secrets(activity)) is not None:
-            hidden.append(secret)
-    return visible_list, hidden
+            secrets_list.append(secret)
+    return visible_activity_list, secrets_list
 
 
 def _remove_urls(activity: dict[str, Any]) -> None:
@@ -152,7 +152,7 @@ def _simple_fields(activity: SetActivity) -> dict[str, Any]:
         fields["status_display_type"] = activity.status_display_type
     if activity.timestamps:
         times = {key: getattr(activity.timestamps, key) for key in ("start", "end")}
-        if times := {key: value for key, value in times.items() if isinstance(value, int) and value >= 0}:
+        if times := {key: time_ms for key, time_ms in times.items() if isinstance(time_ms, int) and time_ms >= 0}:
             fields["timestamps"] = times
     if activity.emoji and len(activity.emoji.name) <= activity_limits.ACTIVITY_TEXT_MAX:
         fields["emoji"] = msgspec.to_builtins(activity.emoji, builtin_types=(), enc_hook=str)
@@ -163,14 +163,16 @@ def _simple_fields(activity: SetActivity) -> dict[str, Any]:
 
 def _text_fields(source: object, names: Iterable[str], length_min: int, length_max: int) -> dict[str, str]:
     """Return the named fields of an object that are texts of an allowed length."""
-    values = ((name, getattr(source, name)) for name in names)
-    return {name: value for name, value in values if isinstance(value, str) and length_min <= len(value) <= length_max}
+    named_values = ((name, getattr(source, name)) for name in names)
+    return {
+        name: value for name, value in named_values if isinstance(value, str) and length_min <= len(value) <= length_max
+    }
 
 
 def _link_fields(source: object, names: Iterable[str]) -> dict[str, str]:
     """Return the links that other users may click: only http and https URLs."""
-    texts = _text_fields(source, names, 1, activity_limits.ACTIVITY_URL_MAX)
-    return {name: value for name, value in texts.items() if _is_web_url(value)}
+    links = _text_fields(source, names, 1, activity_limits.ACTIVITY_URL_MAX)
+    return {name: url for name, url in links.items() if _is_web_url(url)}
 
 
 def _asset_fields(assets: wire.ActivityAssets) -> dict[str, str]:
@@ -190,15 +192,15 @@ def _party_fields(party: wire.ActivityParty) -> dict[str, Any]:
     fields: dict[str, Any] = _text_fields(
         party, ("id",), activity_limits.ACTIVITY_TEXT_MIN, activity_limits.ACTIVITY_TEXT_MAX
     )
-    size = party.size
+    party_size = party.size
     if (
-        isinstance(size, list)
-        and len(size) == 2
-        and size[0] >= 1
-        and size[1] >= 0
-        and (not size[1] or size[0] <= size[1])
+        isinstance(party_size, list)
+        and len(party_size) == 2
+        and party_size[0] >= 1
+        and party_size[1] >= 0
+        and (not party_size[1] or party_size[0] <= party_size[1])
     ):
-        fields["size"] = size
+        fields["size"] = party_size
     return fields
 
 
@@ -251,10 +253,10 @@ def _activity_secrets(activity: SetActivity) -> ActivitySecrets | None:
     """Return the join secret and button URLs of an activity, or None if it has neither or no application."""
     if not activity.application_id:
         return None
-    join, urls = _join_secret(activity), [url for _, url in _buttons(activity)]
-    if join is None and not any(urls):
+    join_secret, urls = _join_secret(activity), [url for _, url in _buttons(activity)]
+    if join_secret is None and not any(urls):
         return None
-    return ActivitySecrets(application_id=int(activity.application_id), join=join, button_urls=urls)
+    return ActivitySecrets(application_id=int(activity.application_id), join=join_secret, button_urls=urls)
 
 
 def _is_web_url(url: str) -> bool:

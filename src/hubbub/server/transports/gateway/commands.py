@@ -69,24 +69,24 @@ class Commands:
     ) -> None:
         self._context = context
         self._sessions = sessions
-        self._counts = metrics.commands
+        self._command_counters = metrics.commands
         self._member_requests = MemberRequests(context.clock, rate_limits)
         self._rate_limits = rate_limits
-        self._table: dict[int, tuple[Command[Any], Callable[..., Any]]] = {}
+        self._handlers_by_opcode: dict[int, tuple[Command[Any], Callable[..., Any]]] = {}
         for resource_slice in context.slices:
             for command, function in resource_slice.commands():
-                self._table[command.opcode] = (command, function)
+                self._handlers_by_opcode[command.opcode] = (command, function)
 
     async def execute(
-        self, connection: GatewayConnection, session: GatewaySession, opcode: int, data: msgspec.Raw, now: float
+        self, connection: GatewayConnection, session: GatewaySession, opcode: int, raw_payload: msgspec.Raw, now: float
     ) -> None:
         """Execute a command; raise `CloseConnection` if its opcode is unknown or its payload invalid.
 
         `now` is the time in seconds of the event loop's clock.
         """
         if opcode == SET_PRESENCE.opcode:
-            self._counts(SET_PRESENCE.name).inc()
-            presence = _decode_payload(SET_PRESENCE, data)
+            self._command_counters(SET_PRESENCE.name).inc()
+            presence = _decode_payload(SET_PRESENCE, raw_payload)
             if session.presence_limit.take(now) or not self._rate_limits.report_excess(
                 "presence updates", session.user_id
             ):
@@ -98,17 +98,17 @@ class Commands:
             and GUILD_OPCODE_SCOPES[GatewayOpcode(opcode)] not in session.actor.scopes
         ):
             return
-        command, function = self._table.get(opcode, (None, None))
+        command, function = self._handlers_by_opcode.get(opcode, (None, None))
         if command is None or function is None or (session.actor.is_bot and not command.allows_bots):
             if opcode in IGNORED_OPCODES and not session.actor.is_bot:
                 return
             raise CloseConnection(CloseCode.UNKNOWN_OPCODE, "Unknown opcode")
-        self._counts(command.name).inc()
-        payload = _decode_payload(command, data)
+        self._command_counters(command.name).inc()
+        payload = _decode_payload(command, raw_payload)
         if command is REQUEST_GUILD_MEMBERS and self._is_rate_limited(session, payload):
             return
 
-        def work(tx: Tx) -> list[tuple[str, bytes]]:
+        def run_command(tx: Tx) -> list[tuple[str, bytes]]:
             call = self._context.call(tx, session)
             function(call, payload)
             return [(event.name, codec.encode(reply)) for event, reply in call.replies]
@@ -118,7 +118,7 @@ class Commands:
         observation = None if observer is None else observer.start("gateway", command.name)
         try:
             try:
-                replies = await run_transaction(work)
+                replies = await run_transaction(run_command)
             except RejectedWithSideEffects as rejection:
                 await run_side_effects(rejection, self._context.db, lambda tx: self._context.call(tx, session))
                 raise
@@ -167,10 +167,10 @@ class Commands:
         return is_rejected
 
 
-def _decode_payload(command: Command[Any], data: msgspec.Raw) -> Any:
+def _decode_payload(command: Command[Any], raw_payload: msgspec.Raw) -> Any:
     try:
         # Payloads are decoded like HTTP request bodies, because a store cannot hold some values: NUL is removed from text, and
         # integers over 64 bits are rejected.
-        return decoding.decode(bytes(data), command.payload)
+        return decoding.decode(bytes(raw_payload), command.payload)
     except (ApiError, ValueError) as error:
         raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

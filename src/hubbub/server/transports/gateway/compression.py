@@ -41,9 +41,9 @@ PAYLOAD_COMPRESSION_MIN: Final = 1024
 
 ZLIB_HEADER: Final = b"\x78\x9c"
 """The first two bytes of a zlib stream (RFC 1950)."""
-_ZLIB_SYNC: Final = b"\x00\x00\x00\xff\xff"
+_ZLIB_SYNC_BLOCK: Final = b"\x00\x00\x00\xff\xff"
 """An empty stored block: the suffix of Z_SYNC_FLUSH, by which clients detect the end of a message."""
-_ZLIB_FINAL: Final = b"\x01\x00\x00\xff\xff"
+_ZLIB_FINAL_BLOCK: Final = b"\x01\x00\x00\xff\xff"
 """An empty stored block that ends the stream."""
 _STORED_BLOCK_MAX: Final = 65_535
 """Maximum size of a stored deflate block in bytes."""
@@ -58,14 +58,14 @@ ZSTD_HEADER: Final = b"\x28\xb5\x2f\xfd\x00" + bytes(((_WINDOW_LOG - 10) << 3,))
 # A zstd sequence may refer to one of the last three match distances instead of a new one. Blocks made without history
 # assume that these are 1, 4 and 8, as at the start of a frame. Two tiny blocks restore that state: they produce 17
 # spaces by matches at distance 8, then 4, then 1. Spaces between JSON tokens are insignificant.
-_ZSTD_DISTANCES: Final = bytes.fromhex("44 00 00 41 20 01 54 08 03 00 0b3c 00 00 00 02 54 00 02 00 1c")
+_ZSTD_DISTANCE_RESET: Final = bytes.fromhex("44 00 00 41 20 01 54 08 03 00 0b3c 00 00 00 02 54 00 02 00 1c")
 
 
 def _stored_blocks(data: bytes) -> bytes:
     """Return the data in stored (uncompressed) deflate blocks (RFC 1951, 3.2.4)."""
     return b"".join(
-        stored_block_header(len(part)) + part
-        for part in (data[i : i + _STORED_BLOCK_MAX] for i in range(0, len(data), _STORED_BLOCK_MAX))
+        stored_block_header(len(block)) + block
+        for block in (data[start : start + _STORED_BLOCK_MAX] for start in range(0, len(data), _STORED_BLOCK_MAX))
     )
 
 
@@ -89,7 +89,7 @@ class BlockCompressor:
     def zlib_blocks(self, tail: bytes) -> bytes:
         """Compress a tail into deflate blocks that end with 00 00 ff ff and do not refer to earlier blocks."""
         if len(tail) <= UNCOMPRESSED_BYTES_MAX:
-            return _stored_blocks(tail) + _ZLIB_SYNC
+            return _stored_blocks(tail) + _ZLIB_SYNC_BLOCK
         # A full flush resets the history, so that the next tail does not refer to this one.
         return self._deflate.compress(tail) + self._deflate.flush(zlib.Z_FULL_FLUSH)
 
@@ -109,7 +109,7 @@ class BlockCompressor:
             )
         blocks = self._zstd.compress(tail, zstd.ZstdCompressor.FLUSH_BLOCK)
         self._zstd.compress(b"", zstd.ZstdCompressor.FLUSH_FRAME)
-        return _ZSTD_DISTANCES + bytes(blocks[len(ZSTD_HEADER) :])
+        return _ZSTD_DISTANCE_RESET + bytes(blocks[len(ZSTD_HEADER) :])
 
 
 def has_zstd() -> bool:
@@ -125,8 +125,8 @@ def template_index(compression: Compression, encoding: Encoding) -> int:
 def raw_blocks(data: bytes) -> bytes:
     """Return the data in raw (uncompressed) zstd blocks."""
     return b"".join(
-        raw_block_header(len(part)) + part
-        for part in (data[i : i + _RAW_BLOCK_MAX] for i in range(0, len(data), _RAW_BLOCK_MAX))
+        raw_block_header(len(block)) + block
+        for block in (data[start : start + _RAW_BLOCK_MAX] for start in range(0, len(data), _RAW_BLOCK_MAX))
     )
 
 
@@ -135,7 +135,7 @@ def encode_message(
 ) -> bytes:
     """Return a frame with a message for a single connection. `starts_stream` starts the connection's compressed stream."""
     if kind is Compression.ZLIB_STREAM:
-        return frame(BINARY, (ZLIB_HEADER if starts_stream else b"") + _stored_blocks(payload) + _ZLIB_SYNC)
+        return frame(BINARY, (ZLIB_HEADER if starts_stream else b"") + _stored_blocks(payload) + _ZLIB_SYNC_BLOCK)
     if kind is Compression.ZSTD_STREAM:
         return frame(BINARY, (ZSTD_HEADER if starts_stream else b"") + raw_blocks(payload))
     return frame(TEXT if encoding is Encoding.JSON else BINARY, payload)
@@ -175,20 +175,20 @@ class FrameTemplate:
 class PayloadFrameTemplate(FrameTemplate):
     """A large message for payload compression: each frame is a complete zlib stream."""
 
-    __slots__ = ("_plain",)
+    __slots__ = ("_uncompressed_tail",)
 
     def __init__(self, head: bytes, tail: bytes, blocks: bytes) -> None:
         """Create a template; `blocks` are the deflate blocks of `tail`."""
         super().__init__(Compression.PAYLOAD, head, blocks)
-        self._plain = tail
+        self._uncompressed_tail = tail
 
     def frame(self, seq: int) -> bytes:
         """Return the frame with a sequence number, which the checksum at the end of the zlib stream covers."""
         return self._build_frame(self._head + b"%d" % seq)
 
     def _build_frame(self, head: bytes) -> bytes:
-        checksum = zlib.adler32(self._plain, zlib.adler32(head))
-        stream = ZLIB_HEADER + stored_block_header(len(head)) + head + self.tail + _ZLIB_FINAL
+        checksum = zlib.adler32(self._uncompressed_tail, zlib.adler32(head))
+        stream = ZLIB_HEADER + stored_block_header(len(head)) + head + self.tail + _ZLIB_FINAL_BLOCK
         return frame(BINARY, stream + checksum.to_bytes(4, "big"))
 
 

@@ -31,24 +31,24 @@ class DelayedTransport:
     def __init__(self, transport: WritableTransport, delay_seconds: float) -> None:
         self._transport = transport
         self._delay_seconds = delay_seconds
-        self._waiting: deque[bytes] = deque()
-        self._size = 0
+        self._delayed_writes: deque[bytes] = deque()
+        self._delayed_bytes = 0
 
     def write(self, data: bytes) -> None:
         """Queue data to be written after the delay."""
-        self._waiting.append(data)
-        self._size += len(data)
+        self._delayed_writes.append(data)
+        self._delayed_bytes += len(data)
         asyncio.get_running_loop().call_later(self._delay_seconds, self._write)
 
     def _write(self) -> None:
-        data = self._waiting.popleft()
-        self._size -= len(data)
+        data = self._delayed_writes.popleft()
+        self._delayed_bytes -= len(data)
         if not self._transport.is_closing():
             self._transport.write(data)
 
     def get_write_buffer_size(self) -> int:
         """Return the number of bytes that are delayed or not sent yet."""
-        return self._size + self._transport.get_write_buffer_size()
+        return self._delayed_bytes + self._transport.get_write_buffer_size()
 
     def is_closing(self) -> bool:
         """Return whether the transport no longer accepts writes."""
@@ -121,7 +121,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         with IGNORE_DISCONNECT:
             self.transport.write(packet.template(self.template_index).frame(seq))
 
-    def send_payload(self, opcode: GatewayOpcode, data: object = None, *, starts_stream: bool = False) -> None:
+    def send_payload(self, opcode: GatewayOpcode, payload_data: object = None, *, starts_stream: bool = False) -> None:
         """Write a payload other than a dispatch, or close the connection if its write buffer is over the limit.
 
         All four keys are present: client libraries require them (spec/gateway.md#1).
@@ -130,7 +130,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
             # This also catches a client that sends heartbeats but does not read the acknowledgments.
             self.close(CloseCode.UNKNOWN_ERROR, "Too slow")
         elif self.close_task is None:
-            payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, codec.encode(data))
+            payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, codec.encode(payload_data))
             if self.encoding is Encoding.ETF:
                 payload = etf.encode(codec.decode_any(payload))
             message = encode_message(self.compression, payload, encoding=self.encoding, starts_stream=starts_stream)

@@ -183,15 +183,15 @@ class GatewayContext:
         Without `with_friends`, `friends` and `families` are empty.
         """
 
-        def work(tx: Tx) -> PresenceAudience:
-            friend_ids = self._guild_reader.friends(tx, user_id) if with_friends else []
+        def read_audience(tx: Tx) -> PresenceAudience:
+            friends = self._guild_reader.friends(tx, user_id) if with_friends else []
             return PresenceAudience(
                 guilds=self._guild_reader.guild_ids(tx, user_id),
-                friends=friend_ids,
-                families=self._guild_reader.families(tx, user_id) if friend_ids else set(),
+                friends=friends,
+                families=self._guild_reader.families(tx, user_id) if friends else set(),
             )
 
-        return await self.db.read(work)
+        return await self.db.read(read_audience)
 
     async def guild_name(self, guild_id: int) -> str | None:
         """Return a guild's name, or None if the guild does not exist."""
@@ -206,30 +206,35 @@ class GatewayContext:
         `guilds` it gets the names of its user's guilds (spec/sdk.md#5.4).
         """
 
-        def work(tx: Tx) -> SessionOpening:
+        def read_opening(tx: Tx) -> SessionOpening:
             call = self.call(tx, session)
             guilds = [guild for guild in self._guild_reader.guild_ids(tx, session.user_id) if session.owns_guild(guild)]
             guild_entries: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
             if session.is_oauth2:
                 names = self._guild_reader.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
-                guild_entries, guilds = [{"id": GuildId(guild), "name": name} for guild, name in names.items()], []
-            parts = _READY_DEFAULTS | build_own_fields(guild_entries)
+                guild_entries, guilds = (
+                    [{"id": GuildId(guild), "name": application_name} for guild, application_name in names.items()],
+                    [],
+                )
+            ready_fields = _READY_DEFAULTS | build_own_fields(guild_entries)
             for resource_slice in self.slices:
                 if resource_slice.ready is not None:
-                    provided = resource_slice.ready(call)
-                    if USER_PROFILES_KEY in provided:
+                    slice_fields = resource_slice.ready(call)
+                    if USER_PROFILES_KEY in slice_fields:
                         # Several slices provide profiles; they are merged.
-                        provided[USER_PROFILES_KEY] = parts[USER_PROFILES_KEY] | provided[USER_PROFILES_KEY]
-                    parts |= provided
-            name = getattr(parts.get("application"), "name", "")
+                        slice_fields[USER_PROFILES_KEY] = (
+                            ready_fields[USER_PROFILES_KEY] | slice_fields[USER_PROFILES_KEY]
+                        )
+                    ready_fields |= slice_fields
+            application_name = getattr(ready_fields.get("application"), "name", "")
             return SessionOpening(
-                packets=ready_events(parts, session),
+                packets=ready_events(ready_fields, session),
                 guilds=guilds,
                 snapshot=tx.snapshot,
-                application_name=name if isinstance(name, str) else "",
+                application_name=application_name if isinstance(application_name, str) else "",
             )
 
-        return await self.db.read(work, long=True)
+        return await self.db.read(read_opening, long=True)
 
     async def guild_count(self, actor: Actor) -> int:
         """Return the number of guilds of a user over all shards."""
@@ -245,7 +250,7 @@ class GatewayContext:
         `sessions` are pairs of a session and whether its user is joining the guild now.
         """
 
-        def work(tx: Tx) -> list[GuildArrival | None]:
+        def read_arrivals(tx: Tx) -> list[GuildArrival | None]:
             state = self._guild_reader.guild_state(tx, guild_id)
             if state is None:
                 return [None] * len(sessions)
@@ -283,12 +288,12 @@ class GatewayContext:
                 )
             return arrivals
 
-        return await self.db.read(work, long=True)
+        return await self.db.read(read_arrivals, long=True)
 
     async def refresh(self, guild_id: int, *, includes_whole_guild: bool, user_ids: Collection[int]) -> GuildRefresh:
         """Re-read the members of a guild among `user_ids`, and with `includes_whole_guild` also the guild itself."""
 
-        def work(tx: Tx) -> GuildRefresh:
+        def read_refresh(tx: Tx) -> GuildRefresh:
             members = self._guild_reader.member_states(tx, guild_id, user_ids) if user_ids else {}
             state = self._guild_reader.guild_state(tx, guild_id) if includes_whole_guild else None
             snapshot = tx.snapshot
@@ -296,14 +301,14 @@ class GatewayContext:
                 state.snapshot = state.snapshot or snapshot
             return GuildRefresh(snapshot=snapshot, state=state, members=members)
 
-        return await self.db.read(work, long=True)
+        return await self.db.read(read_refresh, long=True)
 
     async def visibility_events(
         self, state: GuildState, gains: Sequence[VisibilityGain]
     ) -> list[list[tuple[str, bytes]]]:
         """Return, for each session, the events that describe channels which became visible to it."""
 
-        def work(tx: Tx) -> list[list[tuple[str, bytes]]]:
+        def read_events(tx: Tx) -> list[list[tuple[str, bytes]]]:
             events_by_gain = []
             for gain in gains:
                 packets = self._voice_channel_events(tx, state, gain)
@@ -312,30 +317,36 @@ class GatewayContext:
                 events_by_gain.append(packets)
             return events_by_gain
 
-        return await self.db.read(work)
+        return await self.db.read(read_events)
 
     def _voice_channel_events(self, tx: Tx, state: GuildState, gain: VisibilityGain) -> list[tuple[str, bytes]]:
         """Return the events with the current state of voice channels that became visible."""
         if not gain.voice_channels:
             return []
         call = self.call(tx, gain.session)
-        view = guild_view(state, gain.session, gain.member, gain.standing, visible=frozenset(gain.voice_channels))
+        view = guild_view(
+            state, gain.session, gain.member, gain.standing, visible_channel_ids=frozenset(gain.voice_channels)
+        )
         events: list[tuple[str, bytes]] = []
         for guild_part in self._voice_channel_parts:
-            for key, values in guild_part(call, view).items():
+            for key, channel_objects in guild_part(call, view).items():
                 event, intent = VOICE_CHANNEL_EVENTS.get(key, ("", 0))
                 # The session has already received entries without a channel, such as external scheduled events.
-                revealed = [entry for entry in values if entry.channel_id in view.visible] if event else []
+                revealed_objects = (
+                    [channel_object for channel_object in channel_objects if channel_object.channel_id in view.visible]
+                    if event
+                    else []
+                )
                 if gain.session.intents & intent:
-                    for entry in msgspec.json.decode(codec.encode(revealed)):
-                        events.append((event, codec.encode({"guild_id": GuildId(state.id), **entry})))
+                    for channel_object in msgspec.json.decode(codec.encode(revealed_objects)):
+                        events.append((event, codec.encode({"guild_id": GuildId(state.id), **channel_object})))
         return events
 
     def _thread_list(self, tx: Tx, state: GuildState, gain: VisibilityGain) -> bytes:
         """Return the payload of THREAD_LIST_SYNC for channels that became visible."""
         session, channel_ids = gain.session, gain.thread_channels
         call = self.call(tx, session)
-        view = guild_view(state, session, gain.member, gain.standing, visible=frozenset(channel_ids))
+        view = guild_view(state, session, gain.member, gain.standing, visible_channel_ids=frozenset(channel_ids))
         threads: list[Any] = []
         for guild_part in self._thread_parts:
             threads += msgspec.json.decode(codec.encode(guild_part(call, view).get(THREADS_SLICE, [])))
@@ -397,16 +408,18 @@ class _GuildCreateBuilder:
         view = guild_view(state, session, member, standing)
         for guild_part in self._parts:
             fields |= guild_part(call, view)
-        return self._shared(frozenset(fields)) + codec.encode(fields)[1:]
+        return self._shared_body(frozenset(fields)) + codec.encode(fields)[1:]
 
-    def _shared(self, field_names: frozenset[str]) -> bytes:
+    def _shared_body(self, field_names: frozenset[str]) -> bytes:
         """Return the start of an encoded object, with the fields that all sessions with these own fields share."""
-        shared = self._shared_bodies.get(field_names)
-        if shared is None:
-            everything = _GUILD_CREATE_DEFAULTS | self._state.shared_fields
-            remaining = {key: value for key, value in everything.items() if key not in field_names}
-            shared = self._shared_bodies[field_names] = codec.encode(remaining)[:-1] + (b"," if remaining else b"")
-        return shared
+        shared_body = self._shared_bodies.get(field_names)
+        if shared_body is None:
+            all_fields = _GUILD_CREATE_DEFAULTS | self._state.shared_fields
+            shared_fields = {key: value for key, value in all_fields.items() if key not in field_names}
+            shared_body = self._shared_bodies[field_names] = codec.encode(shared_fields)[:-1] + (
+                b"," if shared_fields else b""
+            )
+        return shared_body
 
 
 def has_guilds_intent(session: GatewaySession) -> bool:
@@ -419,14 +432,14 @@ def guild_view(
     session: GatewaySession,
     member: MemberState,
     standing: MemberStanding,
-    visible: frozenset[int] | None = None,
+    visible_channel_ids: frozenset[int] | None = None,
 ) -> GuildView:
-    """Return a session's view of a guild, for the slices. `visible` restricts it to some channels."""
+    """Return a session's view of a guild, for the slices. `visible_channel_ids` restricts it to some channels."""
     return GuildView(
         guild=state,
         member=member,
         intents=session.intents,
         large_threshold=session.large_threshold,
-        visible=standing.visible if visible is None else visible,
+        visible=standing.visible if visible_channel_ids is None else visible_channel_ids,
         permissions=standing.permissions,
     )

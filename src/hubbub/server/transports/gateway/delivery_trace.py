@@ -60,12 +60,12 @@ def _delivered_form(session: GatewaySession, dispatch: Dispatch) -> str:
     return DELIVERED if is_full else REDACTED
 
 
-def missing_intents(session: GatewaySession, dispatch: Dispatch) -> str | None:
+def explain_missing_intents(session: GatewaySession, dispatch: Dispatch) -> str | None:
     """Return the reason if the session lacks all of the event's intents, or None."""
     if not dispatch.intents or session.intents & dispatch.intents:
         return None
-    required = [name for name, bit in intents.INTENTS_BY_NAME.items() if dispatch.intents & bit]
-    return f"missing intent: {' or '.join(required)}"
+    intent_names = [name for name, bit in intents.INTENTS_BY_NAME.items() if dispatch.intents & bit]
+    return f"missing intent: {' or '.join(intent_names)}"
 
 
 def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
@@ -76,8 +76,8 @@ def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
         return "no longer a member of the guild"
     if not seat.needs_event(dispatch):
         return "already contained in the session's GUILD_CREATE"
-    if (missing := missing_intents(session, dispatch)) is not None:
-        return missing
+    if (reason := explain_missing_intents(session, dispatch)) is not None:
+        return reason
     if audience.users and session.user_id not in audience.users:
         return "meant for other members only"
     if audience.voice_session_id and voice.derive_session_id(session.id) != audience.voice_session_id:
@@ -119,8 +119,8 @@ def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
             if audience.shard_guild_id is not None
             else "events without a guild go to shard 0"
         )
-    if (missing := missing_intents(session, dispatch)) is not None:
-        return missing
+    if (reason := explain_missing_intents(session, dispatch)) is not None:
+        return reason
     families = audience.game_filter.families_by_user.get(session.user_id) if session.is_oauth2 else None
     if families is not None and session.actor.family_id not in families:
         return "the user unsubscribed from it in this application"

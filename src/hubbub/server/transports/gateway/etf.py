@@ -56,9 +56,9 @@ def encode(value: Any) -> bytes:
 
 def encode_part(value: Any) -> bytes:
     """Return a term without its version byte, as a part of another term."""
-    parts: list[bytes] = []
-    _append(value, parts.append)
-    return b"".join(parts)
+    term_parts: list[bytes] = []
+    _append_term(value, term_parts.append)
+    return b"".join(term_parts)
 
 
 def encode_sequence(number: int) -> bytes:
@@ -71,28 +71,28 @@ def map_header(count: int) -> bytes:
     return _pack_header(MAP, count)
 
 
-def _append(value: Any, add: Callable[[bytes], None]) -> None:
+def _append_term(value: Any, append: Callable[[bytes], None]) -> None:
     if isinstance(value, str):
-        data = value.encode()
-        add(_pack_header(BINARY, len(data)))
-        add(data)
+        encoded_text = value.encode()
+        append(_pack_header(BINARY, len(encoded_text)))
+        append(encoded_text)
     elif value is None or value is True or value is False:
-        add(_ATOMS[value])
+        append(_ATOMS[value])
     elif isinstance(value, int):
-        add(_encode_integer(value))
+        append(_encode_integer(value))
     elif isinstance(value, dict):
-        add(_pack_header(MAP, len(value)))
-        for key, item in value.items():
-            _append(key, add)
-            _append(item, add)
+        append(_pack_header(MAP, len(value)))
+        for key, element in value.items():
+            _append_term(key, append)
+            _append_term(element, append)
     elif isinstance(value, list):
         if value:
-            add(_pack_header(LIST, len(value)))
-            for item in value:
-                _append(item, add)
-        add(bytes((NIL,)))
+            append(_pack_header(LIST, len(value)))
+            for element in value:
+                _append_term(element, append)
+        append(bytes((NIL,)))
     else:
-        add(_pack_float(NEW_FLOAT, value))
+        append(_pack_float(NEW_FLOAT, value))
 
 
 def _encode_integer(value: int) -> bytes:
@@ -100,8 +100,8 @@ def _encode_integer(value: int) -> bytes:
         return bytes((SMALL_INTEGER, value))
     if -(1 << 31) <= value < 1 << 31:
         return _pack_integer(INTEGER, value)
-    size = (abs(value).bit_length() + 7) // 8
-    return bytes((SMALL_BIG, size, value < 0)) + abs(value).to_bytes(size, "little")
+    byte_count = (abs(value).bit_length() + 7) // 8
+    return bytes((SMALL_BIG, byte_count, value < 0)) + abs(value).to_bytes(byte_count, "little")
 
 
 def decode(data: bytes) -> Any:
@@ -122,20 +122,20 @@ class _Reader:
         self._data = data
         self.position = 1
 
-    def _read(self, size: int) -> bytes:
-        end = self.position + size
+    def _read(self, byte_count: int) -> bytes:
+        end = self.position + byte_count
         if end > len(self._data):
             raise EtfError("incomplete term")
-        part = self._data[self.position : end]
+        chunk = self._data[self.position : end]
         self.position = end
-        return part
+        return chunk
 
-    def _read_number(self, size: int) -> int:
-        return int.from_bytes(self._read(size), "big")
+    def _read_number(self, byte_count: int) -> int:
+        return int.from_bytes(self._read(byte_count), "big")
 
-    def _read_text(self, size: int) -> str:
+    def _read_text(self, byte_count: int) -> str:
         try:
-            return self._read(size).decode()
+            return self._read(byte_count).decode()
         except UnicodeDecodeError:
             raise EtfError("text that is not UTF-8") from None
 
@@ -178,34 +178,34 @@ class _Reader:
             return self._read_float(tag)
         raise EtfError(f"unsupported tag {tag}")
 
-    def _read_atom(self, size_bytes: int, tag: int) -> Any:
-        data = self._read(self._read_number(size_bytes))
+    def _read_atom(self, length_bytes: int, tag: int) -> Any:
+        encoded_name = self._read(self._read_number(length_bytes))
         try:
-            name = data.decode("utf-8" if tag in (UTF8_ATOM, SMALL_UTF8_ATOM) else "latin-1")
+            name = encoded_name.decode("utf-8" if tag in (UTF8_ATOM, SMALL_UTF8_ATOM) else "latin-1")
         except UnicodeDecodeError:
             raise EtfError("text that is not UTF-8") from None
         return _ATOM_VALUES.get(name, name)
 
     def _read_list(self, depth: int) -> list[Any]:
-        values = [self.read_term(depth + 1) for _ in range(self._read_count())]
+        elements = [self.read_term(depth + 1) for _ in range(self._read_count())]
         if self._read_number(1) != NIL:
             raise EtfError("improper list")
-        return values
+        return elements
 
     def _read_map(self, depth: int) -> dict[str, Any]:
-        values: dict[str, Any] = {}
+        pairs: dict[str, Any] = {}
         for _ in range(self._read_count()):
             key = self.read_term(depth + 1)
             if not isinstance(key, str):
                 raise EtfError("a key is not a string")
-            values[key] = self.read_term(depth + 1)
-        return values
+            pairs[key] = self.read_term(depth + 1)
+        return pairs
 
     def _read_big(self) -> int:
-        size, sign = self._read_number(1), self._read_number(1)
-        if size > BIG_BYTES_MAX or sign > 1:
+        byte_count, sign = self._read_number(1), self._read_number(1)
+        if byte_count > BIG_BYTES_MAX or sign > 1:
             raise EtfError("integer out of range")
-        value = int.from_bytes(self._read(size), "little")
+        value = int.from_bytes(self._read(byte_count), "little")
         if sign and value > 1 << 63:
             raise EtfError("integer out of range")
         return -value if sign else value

@@ -248,24 +248,24 @@ class GuildHub:
     async def _process_queue(self) -> None:
         try:
             while self._queue:
-                item = self._queue.popleft()
+                seat_or_dispatch = self._queue.popleft()
                 try:
-                    if isinstance(item, Seat):
-                        await self._open_seat(item)
+                    if isinstance(seat_or_dispatch, Seat):
+                        await self._open_seat(seat_or_dispatch)
                     else:
-                        await self._process(item, None)
+                        await self._process(seat_or_dispatch, None)
                 except Exception:
                     log.exception("Failed to deliver a guild event", extra={"guild_id": self.guild_id})
-                    self._invalidate_all(item if isinstance(item, Seat) else None)
+                    self._invalidate_all(seat_or_dispatch if isinstance(seat_or_dispatch, Seat) else None)
         finally:
             self._queue_task = None
 
-    def _invalidate_all(self, opening: Seat | None = None) -> None:
+    def _invalidate_all(self, opening_seat: Seat | None = None) -> None:
         """Invalidate all sessions after a failure: a new session is better than lost events (decisions/0004)."""
         self._queue.clear()
         seats = [*self.seats.values(), *self._arriving_seats]
-        if opening is not None and opening not in seats:
-            seats.append(opening)
+        if opening_seat is not None and opening_seat not in seats:
+            seats.append(opening_seat)
         self._on_missed_events([seat.session for seat in seats])
 
     def _needs_refresh(self, dispatch: Dispatch) -> bool:
@@ -295,21 +295,21 @@ class GuildHub:
 
     async def _refresh(self, dispatch: Dispatch) -> None:
         """Re-read the guild or members that an event changed, and recompute the standings."""
-        whole_guild = dispatch.refresh in WHOLE_GUILD_REFRESHES
-        dispatches = [dispatch, *(item for item in self._queue if isinstance(item, Dispatch))]
+        includes_whole_guild = dispatch.refresh in WHOLE_GUILD_REFRESHES
+        dispatches = [dispatch, *(queued_item for queued_item in self._queue if isinstance(queued_item, Dispatch))]
         user_ids = {
-            queued.subject_id
-            for queued in dispatches
-            if queued.refresh == "member" and queued.subject_id in self._members
+            queued_dispatch.subject_id
+            for queued_dispatch in dispatches
+            if queued_dispatch.refresh == "member" and queued_dispatch.subject_id in self._members
         }
-        refreshed = await self._read_with_retry(
-            lambda: self._context.refresh(self.guild_id, includes_whole_guild=whole_guild, user_ids=user_ids)
+        guild_refresh = await self._read_with_retry(
+            lambda: self._context.refresh(self.guild_id, includes_whole_guild=includes_whole_guild, user_ids=user_ids)
         )
-        if refreshed.state is not None:
-            self._set_state(refreshed.state)
+        if guild_refresh.state is not None:
+            self._set_state(guild_refresh.state)
         for user_id in user_ids:
             if (member := self._members.get(user_id)) is not None:
-                member.state, member.snapshot = refreshed.members.get(user_id), refreshed.snapshot
+                member.state, member.snapshot = guild_refresh.members.get(user_id), guild_refresh.snapshot
         self._update_standings()
 
     async def _read_with_retry(self, read: Callable[[], Awaitable[T]]) -> T:
@@ -417,25 +417,25 @@ class GuildHub:
             if dispatch.redacted is None:
                 send_all(without_content, packet)
             else:
-                exempt = dispatch.unredacted_for
-                send_all([session for session in without_content if session.user_id in exempt], packet)
-                rest = [session for session in without_content if session.user_id not in exempt]
+                unredacted_ids = dispatch.unredacted_for
+                send_all([session for session in without_content if session.user_id in unredacted_ids], packet)
+                remaining = [session for session in without_content if session.user_id not in unredacted_ids]
                 for users, body in dispatch.partial_bodies:
-                    if partial_recipients := [session for session in rest if session.user_id in users]:
+                    if partial_recipients := [session for session in remaining if session.user_id in users]:
                         send_all(partial_recipients, self._create_packet(dispatch.event, body))
-                        rest = [session for session in rest if session.user_id not in users]
-                send_all(rest, self._create_packet(dispatch.event, dispatch.redacted))
+                        remaining = [session for session in remaining if session.user_id not in users]
+                send_all(remaining, self._create_packet(dispatch.event, dispatch.redacted))
 
     def _buffer_for_arriving(self, dispatch: Dispatch) -> None:
         """Buffer an event for sessions that are not admitted yet; invalidate a session whose buffer overflows."""
-        overflowed = []
+        overflowed_sessions = []
         for seat in self._arriving_seats:
             if seat.backlog is not None:
                 seat.backlog.append(dispatch)
                 if len(seat.backlog) > QUEUED_EVENTS_MAX:
-                    overflowed.append(seat.session)
-        if overflowed:
-            self._on_missed_events(overflowed)
+                    overflowed_sessions.append(seat.session)
+        if overflowed_sessions:
+            self._on_missed_events(overflowed_sessions)
 
     def _recipients(
         self, channel_id: int | None, permission: int, intents: int
@@ -454,20 +454,20 @@ class GuildHub:
         self, sessions: list[GatewaySession], dispatch: Dispatch, audience: GuildAudience, only: Seat | None
     ) -> list[GatewaySession]:
         """Return the sessions that meet the conditions which recipient lists do not cover."""
-        users, members, excluded, channel_id = (
+        users, members, excluded_id, channel_id = (
             audience.users,
             audience.members,
             audience.excluded_user_id,
             audience.channel_id,
         )
-        chosen = []
+        matching_sessions = []
         for session in sessions:
             user_id = session.user_id
             if (only is not None and session is not only.session) or (users and user_id not in users):
                 continue
             if audience.voice_session_id and voice.derive_session_id(session.id) != audience.voice_session_id:
                 continue
-            if user_id == excluded or (
+            if user_id == excluded_id or (
                 (recent_seat := self._recent_seats.get(session)) is not None and not recent_seat.needs_event(dispatch)
             ):
                 continue
@@ -481,8 +481,8 @@ class GuildHub:
                     continue
                 if not standing.permissions(channel_id) & Permissions.MANAGE_THREADS:
                     continue
-            chosen.append(session)
-        return chosen
+            matching_sessions.append(session)
+        return matching_sessions
 
     def _intent_exempt_sessions(
         self, member: SeatedMember | None, dispatch: Dispatch, only: Seat | None, recipients: set[GatewaySession]
@@ -542,8 +542,8 @@ class GuildHub:
         """Inform sessions of channels that the event `cause` made visible or hidden to them."""
         state = self.state
         assert state is not None
-        cause_channel_id = cause.subject_id if cause.event in CHANNEL_EVENTS else 0
-        created = {cause_channel_id} if cause.event == "CHANNEL_CREATE" else set()
+        cause_id = cause.subject_id if cause.event in CHANNEL_EVENTS else 0
+        created_ids = {cause_id} if cause.event == "CHANNEL_CREATE" else set()
         packets_by_body: dict[bytes, Packet] = {}
         gains: list[VisibilityGain] = []
         for seat in seats:
@@ -556,35 +556,33 @@ class GuildHub:
                 previously_visible == seat.visible_channels and previously_moderated == seat.moderated_channels
             ) or not has_guilds_intent(session):
                 continue
-            unannounced = self._unannounced_channels | created
-            gained = sorted(seat.visible_channels - previously_visible - unannounced)
-            lost = sorted(
+            unannounced_ids = self._unannounced_channels | created_ids
+            gained_ids = sorted(seat.visible_channels - previously_visible - unannounced_ids)
+            lost_ids = sorted(
                 channel_id for channel_id in previously_visible - seat.visible_channels if channel_id in state.channels
             )
             if self._context.obfuscates(session):
-                for body in [
-                    state.channels[channel_id].body for channel_id in gained if channel_id != cause_channel_id
-                ] + [
-                    state.channels[channel_id].obfuscated_body for channel_id in lost if channel_id != cause_channel_id
+                for body in [state.channels[channel_id].body for channel_id in gained_ids if channel_id != cause_id] + [
+                    state.channels[channel_id].obfuscated_body for channel_id in lost_ids if channel_id != cause_id
                 ]:
                     if (packet := packets_by_body.get(body)) is None:
                         packet = packets_by_body[body] = self._create_packet("CHANNEL_UPDATE", body)
                     session.send(packet)
             # A member who gained MANAGE_THREADS in a channel now sees all of its private threads.
             thread_channels = {
-                channel_id for channel_id in gained if state.channels[channel_id].type in THREAD_PARENT_TYPES
+                channel_id for channel_id in gained_ids if state.channels[channel_id].type in THREAD_PARENT_TYPES
             }
-            thread_channels |= seat.moderated_channels - previously_moderated - unannounced
+            thread_channels |= seat.moderated_channels - previously_moderated - unannounced_ids
             voice_channels = [
-                channel_id for channel_id in gained if state.channels[channel_id].type in VOICE_CHANNEL_TYPES
+                channel_id for channel_id in gained_ids if state.channels[channel_id].type in VOICE_CHANNEL_TYPES
             ]
             member = self._members[session.user_id].state
             if (thread_channels or voice_channels) and member is not None:
                 gains.append(VisibilityGain(session, member, standing, sorted(thread_channels), voice_channels))
         if gains:
-            events = await self._read_with_retry(lambda: self._context.visibility_events(state, gains))
-            for gain, packets in zip(gains, events, strict=True):
-                for event, body in packets:
+            events_by_gain = await self._read_with_retry(lambda: self._context.visibility_events(state, gains))
+            for gain, session_events in zip(gains, events_by_gain, strict=True):
+                for event, body in session_events:
                     gain.session.send(self._create_packet(event, body))
 
 

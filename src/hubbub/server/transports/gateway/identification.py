@@ -52,12 +52,12 @@ def split_token(text: str) -> tuple[str, str | None]:
     return token, kind
 
 
-def may_connect(actor: Actor, kind: str | None) -> bool:
+def may_connect(actor: Actor, claimed_kind: str | None) -> bool:
     """Return whether this actor may start a session.
 
-    `kind` is the actor kind that the token prefix claimed, or None.
+    `claimed_kind` is the actor kind that the token prefix claimed, or None.
     """
-    if kind is not None and kind != actor.kind:
+    if claimed_kind is not None and claimed_kind != actor.kind:
         return False
     if actor.kind == "bearer":
         if actor.application_flags & ApplicationFlags.PARENT:
@@ -124,25 +124,25 @@ def _validated_shard(identify: Identify, shard_multiple: int) -> Shard:
 
 def _validated_intents(identify: Identify, actor: Actor) -> int:
     """Return the intents of the session; raise `CloseConnection` if intents of a bot are missing, unknown or not allowed."""
-    requested = identify.intents
+    requested_intents = identify.intents
     if actor.kind == "user":
         return Intents.ALL
-    if requested is UNSET or not isinstance(requested, int):
+    if requested_intents is UNSET or not isinstance(requested_intents, int):
         if actor.is_bot:
             raise CloseConnection(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
         return 0
     if not actor.is_bot:
         # Intents that are not granted are dropped silently: newer SDKs request intents that this server does not know.
-        return requested & sum(intent for intent, scope in OAUTH2_INTENT_SCOPES if scope in actor.scopes)
-    if requested & ~Intents.BOT_MASK:
+        return requested_intents & sum(intent for intent, scope in OAUTH2_INTENT_SCOPES if scope in actor.scopes)
+    if requested_intents & ~Intents.BOT_MASK:
         raise CloseConnection(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
-    disallowed = [
+    disallowed_intents = [
         intent
         for intent, flags in PRIVILEGED_INTENT_FLAGS
-        if requested & intent and not actor.application_flags & flags
+        if requested_intents & intent and not actor.application_flags & flags
     ]
-    if disallowed:
-        names = [name for name, bit in INTENTS_BY_NAME.items() if bit in disallowed]
+    if disallowed_intents:
+        names = [name for name, bit in INTENTS_BY_NAME.items() if bit in disallowed_intents]
         cause = f"The application does not have the privileged intents that the bot requested: {', '.join(names)}."
         raise CloseConnection(CloseCode.DISALLOWED_INTENTS, "Disallowed intent(s)", cause=cause)
-    return requested
+    return requested_intents

@@ -29,11 +29,11 @@ class ExpiringMap(Generic[K, V]):
     With fewer than `SWEEP_THRESHOLD` entries it removes none.
     """
 
-    __slots__ = ("_entries", "_sweep_at")
+    __slots__ = ("_entries", "_sweep_entries_min")
 
     def __init__(self) -> None:
         self._entries: dict[K, V] = {}
-        self._sweep_at = SWEEP_THRESHOLD
+        self._sweep_entries_min = SWEEP_THRESHOLD
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -44,13 +44,13 @@ class ExpiringMap(Generic[K, V]):
 
     def put(self, key: K, value: V, is_current: Callable[[V], bool]) -> None:
         """Store a value. `is_current` returns False for the value of an expired entry."""
-        if len(self._entries) >= self._sweep_at and key not in self._entries:
+        if len(self._entries) >= self._sweep_entries_min and key not in self._entries:
             self._entries = {
                 stored_key: stored_value
                 for stored_key, stored_value in self._entries.items()
                 if is_current(stored_value)
             }
-            self._sweep_at = max(SWEEP_THRESHOLD, 2 * len(self._entries))
+            self._sweep_entries_min = max(SWEEP_THRESHOLD, 2 * len(self._entries))
         self._entries[key] = value
 
 
@@ -61,9 +61,9 @@ class SessionStarts:
         self._settings = config.gateway
         self._rate_limits = rate_limits
         self._clock = clock
-        self._days: ExpiringMap[int, tuple[int, int]] = ExpiringMap()
+        self._daily_usage: ExpiringMap[int, tuple[int, int]] = ExpiringMap()
         """Start of the 24-hour window as Unix milliseconds and number of session starts since, by bot ID."""
-        self._windows: ExpiringMap[tuple[int, int], float] = ExpiringMap()
+        self._last_starts: ExpiringMap[tuple[int, int], float] = ExpiringMap()
         """Time of the last session start in seconds of the event loop's clock, by bot ID and rate limit key."""
 
     def take(self, user_id: int, shard_index: int, now: float, guild_count: int = 0) -> bool:
@@ -74,38 +74,38 @@ class SessionStarts:
         """
         if self._rate_limits.mode is RateLimitMode.OFF:
             return True
-        total, concurrency = self._settings.session_start_limits(guild_count)
-        began_ms, used = self._day_usage(user_id)
-        if used >= total and self._rate_limits.report_excess("session starts", user_id):
+        daily_max, concurrency = self._settings.session_start_limits(guild_count)
+        day_start_ms, start_count = self._day_usage(user_id)
+        if start_count >= daily_max and self._rate_limits.report_excess("session starts", user_id):
             return False
         rate_limit_key = shard_index % concurrency
         key = (user_id, rate_limit_key)
-        if now - self._windows.get(key, -math.inf) < IDENTIFY_WINDOW_SECONDS:
+        if now - self._last_starts.get(key, -math.inf) < IDENTIFY_WINDOW_SECONDS:
             if self._rate_limits.report_excess("identify", user_id, rate_limit_key):
                 return False
-        self._windows.put(key, now, lambda at: now - at < IDENTIFY_WINDOW_SECONDS)
-        self._days.put(user_id, (began_ms, used + 1), lambda day: self._is_current_day(day[0]))
+        self._last_starts.put(key, now, lambda last_start_at: now - last_start_at < IDENTIFY_WINDOW_SECONDS)
+        self._daily_usage.put(user_id, (day_start_ms, start_count + 1), lambda usage: self._is_current_day(usage[0]))
         return True
 
     def remaining(self, user_id: int, guild_count: int = 0) -> SessionStartLimit:
         """Return the limits that GET /gateway/bot reports to a bot in this number of guilds."""
-        total, concurrency = self._settings.session_start_limits(guild_count)
-        began_ms, used = self._day_usage(user_id)
+        daily_max, concurrency = self._settings.session_start_limits(guild_count)
+        day_start_ms, start_count = self._day_usage(user_id)
         return SessionStartLimit(
-            total=total,
-            remaining=max(0, total - used),
-            reset_after=max(0, began_ms + DAY_MS - self._clock.now_ms()) if used else 0,
+            total=daily_max,
+            remaining=max(0, daily_max - start_count),
+            reset_after=max(0, day_start_ms + DAY_MS - self._clock.now_ms()) if start_count else 0,
             max_concurrency=concurrency,
         )
 
     def _day_usage(self, user_id: int) -> tuple[int, int]:
         """Return the start of a bot's current 24-hour window as Unix milliseconds, and its number of session starts."""
         now_ms = self._clock.now_ms()
-        began_ms, used = self._days.get(user_id, (now_ms, 0))
-        return (began_ms, used) if self._is_current_day(began_ms) else (now_ms, 0)
+        day_start_ms, start_count = self._daily_usage.get(user_id, (now_ms, 0))
+        return (day_start_ms, start_count) if self._is_current_day(day_start_ms) else (now_ms, 0)
 
-    def _is_current_day(self, began_ms: int) -> bool:
-        return began_ms <= self._clock.now_ms() < began_ms + DAY_MS
+    def _is_current_day(self, day_start_ms: int) -> bool:
+        return day_start_ms <= self._clock.now_ms() < day_start_ms + DAY_MS
 
 
 class MemberRequests:
@@ -124,14 +124,18 @@ class MemberRequests:
         next request must wait. In the mode "report" a bot that does not wait receives RATE_LIMITED, too, but its request
         is not rejected.
         """
-        now = self._clock.now_ms()
-        is_large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now)
-        if self._rate_limits.mode is RateLimitMode.OFF or not (is_large or changes.MEMBER_REQUEST_LIMIT.is_active(now)):
+        now_ms = self._clock.now_ms()
+        is_large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now_ms)
+        if self._rate_limits.mode is RateLimitMode.OFF or not (
+            is_large or changes.MEMBER_REQUEST_LIMIT.is_active(now_ms)
+        ):
             return 0, False
         window_ms = ALL_MEMBERS_INTERVAL_SECONDS * 1000
-        passed_ms = now - self._last_requests.get((user_id, guild_id), -window_ms)
+        passed_ms = now_ms - self._last_requests.get((user_id, guild_id), -window_ms)
         # If the clock was set back, `passed_ms` is negative; that must not lock a bot out.
         if 0 <= passed_ms < window_ms:
             return window_ms - passed_ms, self._rate_limits.report_excess("all members", user_id, guild_id)
-        self._last_requests.put((user_id, guild_id), now, lambda at: 0 <= now - at < window_ms)
+        self._last_requests.put(
+            (user_id, guild_id), now_ms, lambda last_request_ms: 0 <= now_ms - last_request_ms < window_ms
+        )
         return 0, False

@@ -25,10 +25,10 @@ class Packet:
     """An encoded event that all receiving sessions share; only `s` differs. Replay buffers hold references to it."""
 
     __slots__ = (
-        "_record",
+        "_count_delivered",
         "_compressor",
         "_head",
-        "_numeric",
+        "_numeric_packet",
         "_tail",
         "created_at",
         "event",
@@ -43,13 +43,13 @@ class Packet:
         body: bytes,
         compressor: BlockCompressor,
         created_at: float = 0.0,
-        record: Callable[[str, int, int], None] | None = None,
+        count_delivered: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self.event = event
         self._head = b'{"t":"' + event.encode() + b'","s":'
         self._tail = _BODY_PREFIX + body + b"}"
         self._compressor = compressor
-        self._record = record
+        self._count_delivered = count_delivered
         """Metrics callback: event name, number of connections, and size in bytes."""
         self.created_at = created_at
         """Creation time, in seconds of the event loop's clock."""
@@ -58,47 +58,47 @@ class Packet:
         """The encoded form for each `template_index`, or None until first use."""
         self.has_numeric_permissions = False
         """Whether the packet is for sessions of API versions 6 and 7."""
-        self._numeric: Packet | None = None
+        self._numeric_packet: Packet | None = None
 
     def record_sent(self, count: int) -> None:
         """Report to the metrics that the packet was written to `count` more connections."""
-        if count and self._record is not None:
-            self._record(self.event, count, self.size)
+        if count and self._count_delivered is not None:
+            self._count_delivered(self.event, count, self.size)
 
     def with_numeric_permissions(self) -> "Packet":
         """Return the packet for sessions of API versions 6 and 7."""
-        if self._numeric is None:
+        if self._numeric_packet is None:
             body = legacy_permissions.add_numbers(self._tail[len(_BODY_PREFIX) : -1])
-            self._numeric = Packet(self.event, body, self._compressor, self.created_at, self._record)
-            self._numeric.has_numeric_permissions = True
-        return self._numeric
+            self._numeric_packet = Packet(self.event, body, self._compressor, self.created_at, self._count_delivered)
+            self._numeric_packet.has_numeric_permissions = True
+        return self._numeric_packet
 
     def template(self, index: int) -> FrameTemplate:
         """Return the encoded form for connections with this `template_index`."""
         template = self.templates[index]
         if template is None:
-            encoding, kind = divmod(index, len(Compression))
+            encoding, compression = divmod(index, len(Compression))
             build = self._build_template if encoding == Encoding.JSON else self._build_etf_template
-            template = self.templates[index] = build(Compression(kind))
+            template = self.templates[index] = build(Compression(compression))
         return template
 
-    def _build_template(self, kind: Compression) -> FrameTemplate:
-        if kind is Compression.ZLIB_STREAM:
-            return FrameTemplate(kind, self._head, self._compressor.zlib_blocks(self._tail))
-        if kind is Compression.ZSTD_STREAM:
-            return FrameTemplate(kind, self._head, self._compressor.zstd_blocks(self._tail))
-        if kind is Compression.PAYLOAD and self.size >= PAYLOAD_COMPRESSION_MIN:
+    def _build_template(self, compression: Compression) -> FrameTemplate:
+        if compression is Compression.ZLIB_STREAM:
+            return FrameTemplate(compression, self._head, self._compressor.zlib_blocks(self._tail))
+        if compression is Compression.ZSTD_STREAM:
+            return FrameTemplate(compression, self._head, self._compressor.zstd_blocks(self._tail))
+        if compression is Compression.PAYLOAD and self.size >= PAYLOAD_COMPRESSION_MIN:
             return PayloadFrameTemplate(self._head, self._tail, self._compressor.zlib_blocks(self._tail))
         return FrameTemplate(Compression.NONE, self._head, self._tail)
 
-    def _build_etf_template(self, kind: Compression) -> FrameTemplate:
+    def _build_etf_template(self, compression: Compression) -> FrameTemplate:
         head, tail = encode_etf_dispatch(self.event, self._tail[len(_BODY_PREFIX) : -1])
-        if kind is Compression.ZLIB_STREAM:
-            return EtfFrameTemplate(kind, head, self._compressor.zlib_blocks(tail))
-        if kind is Compression.ZSTD_STREAM:
+        if compression is Compression.ZLIB_STREAM:
+            return EtfFrameTemplate(compression, head, self._compressor.zlib_blocks(tail))
+        if compression is Compression.ZSTD_STREAM:
             # Shared zstd blocks begin with spaces, which are insignificant in JSON only.
-            return EtfFrameTemplate(kind, head, raw_blocks(tail))
-        if kind is Compression.PAYLOAD and len(tail) >= PAYLOAD_COMPRESSION_MIN:
+            return EtfFrameTemplate(compression, head, raw_blocks(tail))
+        if compression is Compression.PAYLOAD and len(tail) >= PAYLOAD_COMPRESSION_MIN:
             return EtfPayloadFrameTemplate(head, tail, self._compressor.zlib_blocks(tail))
         return EtfFrameTemplate(Compression.NONE, head, tail)
 

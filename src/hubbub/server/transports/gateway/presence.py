@@ -106,7 +106,7 @@ class PresenceFeed:
         self.node = secrets.token_hex(8)
         self._last_message_at: dict[str, float] = {}
         """Time of the last message of each node in seconds of the event loop's clock, by node."""
-        self._changes: deque[_Change] = deque()
+        self._changes: deque[_PendingUpdate] = deque()
         self._merge_at = MERGE_THRESHOLD
         """Number of pending changes above which they are merged next."""
         self.publish_task: asyncio.Task[None] | None = None
@@ -151,7 +151,7 @@ class PresenceFeed:
                 session_id=session.id,
                 application_name=session.application_name,
                 now_ms=self._clock.now_ms(),
-                previous=self._presences.find_session(session.user_id, session.id),
+                previous_presence=self._presences.find_session(session.user_id, session.id),
             )
         presence = SessionPresence(
             user_id=session.user_id,
@@ -194,7 +194,11 @@ class PresenceFeed:
         if not self._bus.is_healthy:
             # While the bus is unhealthy, missing messages do not mean that a node has stopped.
             self._last_message_at = dict.fromkeys(self._last_message_at, now)
-        lost_nodes = [node for node, at in self._last_message_at.items() if now - at >= NODE_TIMEOUT_SECONDS]
+        lost_nodes = [
+            node
+            for node, last_message_at in self._last_message_at.items()
+            if now - last_message_at >= NODE_TIMEOUT_SECONDS
+        ]
         for node in lost_nodes:
             log.warning("A node stopped responding; ending its sessions", extra={"node": node})
             self._on_lost_sessions(self._presences.sessions(node))
@@ -230,24 +234,24 @@ class PresenceFeed:
             self._presences.remove(message.user_id, message.session_id)
             self._send_own_sessions(message.user_id)
 
-    def _replace(self, node: str, reported: list[SessionPresence]) -> None:
+    def _replace(self, node: str, reported_presences: list[SessionPresence]) -> None:
         """Replace the known sessions of a node with its full report, and publish the difference."""
-        previous = {
+        previous_presences = {
             session_presence.session_id: session_presence for session_presence in self._presences.sessions(node)
         }
-        changed: dict[int, frozenset[int]] = {}
-        for session_presence in reported:
-            previous_presence = previous.pop(session_presence.session_id, None)
+        views_by_user: dict[int, frozenset[int]] = {}
+        for session_presence in reported_presences:
+            previous_presence = previous_presences.pop(session_presence.session_id, None)
             # An unchanged presence is not stored again: that would make it the user's most recent one.
             session_presence = msgspec.structs.replace(session_presence, node=node)
             if previous_presence != session_presence:
-                changed[session_presence.user_id] = changed.get(
+                views_by_user[session_presence.user_id] = views_by_user.get(
                     session_presence.user_id, frozenset()
                 ) | self._presences.update(session_presence)
-        for removed in previous.values():
-            views = self._presences.remove(removed.user_id, removed.session_id)
-            changed[removed.user_id] = changed.get(removed.user_id, frozenset()) | views
-        for user_id, views in changed.items():
+        for removed_presence in previous_presences.values():
+            views = self._presences.remove(removed_presence.user_id, removed_presence.session_id)
+            views_by_user[removed_presence.user_id] = views_by_user.get(removed_presence.user_id, frozenset()) | views
+        for user_id, views in views_by_user.items():
             self._send_own_sessions(user_id)
             self._queue_update(user_id, views, to_all_nodes=False)
 
@@ -292,7 +296,7 @@ class PresenceFeed:
         if self._read_audience is None or not views:
             return
         presences_by_view = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
-        self._changes.append(_Change(user_id, presences_by_view, to_all_nodes, is_bot))
+        self._changes.append(_PendingUpdate(user_id, presences_by_view, to_all_nodes, is_bot))
         if len(self._changes) > self._merge_at:
             self._merge_changes()
         if self.publish_task is None:
@@ -300,17 +304,17 @@ class PresenceFeed:
 
     def _merge_changes(self) -> None:
         """Merge pending changes of the same user, so that the queue is bounded by the number of users."""
-        merged: dict[tuple[int, bool], _Change] = {}
+        merged_changes: dict[tuple[int, bool], _PendingUpdate] = {}
         for change in self._changes:
-            earlier = merged.pop((change.user_id, change.to_all_nodes), None)
-            if earlier is not None:
+            earlier_change = merged_changes.pop((change.user_id, change.to_all_nodes), None)
+            if earlier_change is not None:
                 change = change._replace(
-                    presences_by_view=earlier.presences_by_view | change.presences_by_view,
-                    is_bot=earlier.is_bot or change.is_bot,
+                    presences_by_view=earlier_change.presences_by_view | change.presences_by_view,
+                    is_bot=earlier_change.is_bot or change.is_bot,
                 )
-            merged[change.user_id, change.to_all_nodes] = change
-        self._changes = deque(merged.values())
-        self._merge_at = max(MERGE_THRESHOLD, 2 * len(merged))
+            merged_changes[change.user_id, change.to_all_nodes] = change
+        self._changes = deque(merged_changes.values())
+        self._merge_at = max(MERGE_THRESHOLD, 2 * len(merged_changes))
 
     async def _publish_updates(self) -> None:
         """Publish the pending changes in order."""
@@ -323,7 +327,7 @@ class PresenceFeed:
                 except Exception:
                     log.exception("Failed to publish a presence")
                     continue
-                for dispatch in _updates(change, audience):
+                for dispatch in _iter_updates(change, audience):
                     if not change.to_all_nodes:
                         self._deliver_local(dispatch)
                     elif isinstance(dispatch.audience, UserAudience):
@@ -334,7 +338,7 @@ class PresenceFeed:
             self.publish_task = None
 
 
-class _Change(NamedTuple):
+class _PendingUpdate(NamedTuple):
     """A pending presence update of a user."""
 
     user_id: int
@@ -345,9 +349,9 @@ class _Change(NamedTuple):
     is_bot: bool
 
 
-def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:
+def _iter_updates(change: _PendingUpdate, audience: PresenceAudience) -> Iterator[Dispatch]:
     """Yield the updates for a user's guilds, friends, and friends in a family of applications (spec/sdk.md#9.3)."""
-    user_id, friends = (
+    user_id, friend_ids = (
         change.user_id,
         {friend_id for family_id, friend_id in audience.friends if family_id == PLATFORM_VIEW},
     )
@@ -355,10 +359,15 @@ def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:
         if view == PLATFORM_VIEW:
             for guild_id in audience.guilds:
                 yield presence_update(user_id, guild_id, presence)
-            if friends:
-                yield friends_update(user_id, presence, UserAudience.of(*friends), audience.families)
-        elif family_friends := {friend_id for family_id, friend_id in audience.friends if family_id == view} - friends:
-            family_audience = UserAudience.of(*family_friends, game_filter=GameFilter(family_id=view, oauth2_only=True))
+            if friend_ids:
+                yield friends_update(user_id, presence, UserAudience.of(*friend_ids), audience.families)
+        elif (
+            family_friend_ids := {friend_id for family_id, friend_id in audience.friends if family_id == view}
+            - friend_ids
+        ):
+            family_audience = UserAudience.of(
+                *family_friend_ids, game_filter=GameFilter(family_id=view, oauth2_only=True)
+            )
             yield friends_update(user_id, presence, family_audience, audience.families)
 
 
@@ -389,8 +398,16 @@ def device_of(actor: Actor, properties: dict[str, Any]) -> str:
     """Return the device kind of a session: web, mobile, desktop or vr; always web for bots (spec/gateway.md#8)."""
     if actor.is_bot:
         return "web"
-    text = " ".join(str(properties.get(key) or properties.get("$" + key) or "") for key in ("os", "browser", "device"))
-    text = text.lower()
-    if any(keyword in text for keyword in ("android", "ios", "mobile")):
+    client_text = " ".join(
+        str(properties.get(key) or properties.get("$" + key) or "") for key in ("os", "browser", "device")
+    )
+    client_text = client_text.lower()
+    if any(keyword in client_text for keyword in ("android", "ios", "mobile")):
         return "mobile"
-    return "vr" if "vr" in text.split() else "desktop" if "client" in text or "console" in text else "web"
+    return (
+        "vr"
+        if "vr" in client_text.split()
+        else "desktop"
+        if "client" in client_text or "console" in client_text
+        else "web"
+    )

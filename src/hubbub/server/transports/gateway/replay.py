@@ -43,10 +43,10 @@ class ReplayBuffer:
 
         Return None if packets after it were discarded, or if no packet with this sequence number was appended yet.
         """
-        oldest = self.last_seq - len(self._packets)
-        if not oldest <= seq <= self.last_seq:
+        discarded_seq = self.last_seq - len(self._packets)
+        if not discarded_seq <= seq <= self.last_seq:
             return None
-        return list(islice(self._packets, seq - oldest, seq - oldest + limit))
+        return list(islice(self._packets, seq - discarded_seq, seq - discarded_seq + limit))
 
     def discard(self, acknowledged_seq: int, created_before: float, now: float) -> None:
         """Discard packets created before `created_before`, and acknowledged ones older than `ACKNOWLEDGED_SECONDS`.

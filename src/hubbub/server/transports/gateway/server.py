@@ -112,15 +112,15 @@ class Gateway:
         self.session_starts = SessionStarts(config, clock, self._rate_limits)
         self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
         self._connections: set[GatewayConnection] = set()
-        self._disconnected = asyncio.Event()
+        self._disconnect_event = asyncio.Event()
         self._is_draining = False
-        self._sweeper: asyncio.Task[None] | None = None
+        self._sweep_task: asyncio.Task[None] | None = None
         metrics.watch(metrics.gateway_connections, lambda: len(self._connections))
 
     async def start(self) -> None:
         """Subscribe to the bus and start the periodic cleanup. Must be called before the first connection."""
         self.sessions.start()
-        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self._sweep_task = asyncio.get_running_loop().create_task(self._sweep())
 
     async def drain(self) -> None:
         """Ask every client to reconnect elsewhere and close the remaining connections after `drain_ms`.
@@ -133,8 +133,8 @@ class Gateway:
         try:
             async with asyncio.timeout(self._config.gateway.drain_ms / 1000):
                 while self._connections:
-                    self._disconnected.clear()
-                    await self._disconnected.wait()
+                    self._disconnect_event.clear()
+                    await self._disconnect_event.wait()
         except TimeoutError:
             await self._close_all()
 
@@ -150,9 +150,9 @@ class Gateway:
     async def close(self) -> None:
         """Close every connection and end every session."""
         self._is_draining = True
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            self._sweeper = None
+        if self._sweep_task is not None:
+            self._sweep_task.cancel()
+            self._sweep_task = None
         await self._close_all()
         await self.sessions.close()
 
@@ -172,7 +172,7 @@ class Gateway:
             return socket
         connection = self._create_connection(request, socket, transport)
         self._connections.add(connection)
-        code: int | None = None
+        client_close_code: int | None = None
         cause: str | None = None
         try:
             self._send_hello(connection, request)
@@ -185,7 +185,7 @@ class Gateway:
                     await sockets.answer_ping(socket, message.data)
                 elif message.type is not WSMsgType.PONG:
                     if message.type is WSMsgType.CLOSE:
-                        code = message.data
+                        client_close_code = message.data
                     break
         except CloseConnection as closing:
             cause = closing.cause
@@ -195,8 +195,8 @@ class Gateway:
             connection.close(CloseCode.UNKNOWN_ERROR, "Unknown error")
         finally:
             self._connections.discard(connection)
-            self._disconnected.set()
-            self.sessions.detach(connection, code)
+            self._disconnect_event.set()
+            self.sessions.detach(connection, client_close_code)
         if connection.close_task is not None:
             self._metrics.gateway_closes(str(connection.code)).inc()
             if self._context.trace.is_enabled:
@@ -238,29 +238,29 @@ class Gateway:
         if self._is_draining:
             connection.send_payload(GatewayOpcode.RECONNECT, starts_stream=True)
             raise CloseConnection(CloseCode.UNKNOWN_ERROR, "Reconnect")
-        interval = self._config.gateway.heartbeat_interval_ms
-        connection.send_payload(GatewayOpcode.HELLO, Hello(heartbeat_interval=interval), starts_stream=True)
+        interval_ms = self._config.gateway.heartbeat_interval_ms
+        connection.send_payload(GatewayOpcode.HELLO, Hello(heartbeat_interval=interval_ms), starts_stream=True)
 
     def _resume_url(self, request: web.Request) -> str:
         """Return the resume URL: the configured one of this node, else the public URL, else the URL of the request."""
         if self._config.gateway.resume_url is not None:
             return self._config.gateway.resume_url
-        public = self._config.public_url
-        if public is not None:
-            return "ws" + public.removeprefix("http").rstrip("/") + "/gateway"
+        public_url = self._config.public_url
+        if public_url is not None:
+            return "ws" + public_url.removeprefix("http").rstrip("/") + "/gateway"
         return f"{'wss' if request.secure else 'ws'}://{request.host}/gateway"
 
     # Client frames
 
     async def _handle_frame(self, connection: GatewayConnection, message: str | bytes) -> None:
-        data = message.encode() if isinstance(message, str) else message
-        if len(data) > self._config.gateway.frame_bytes_max:
+        frame_data = message.encode() if isinstance(message, str) else message
+        if len(frame_data) > self._config.gateway.frame_bytes_max:
             raise CloseConnection(CloseCode.DECODE_ERROR, "Payload too large")
         now = asyncio.get_running_loop().time()
         self._count_frame(connection, now)
         if connection.encoding is Encoding.ETF:
-            data = _etf_to_json(message)
-        envelope = _decode(data, Envelope)
+            frame_data = _etf_to_json(message)
+        envelope = _decode(frame_data, Envelope)
         opcode, session = envelope.op, connection.session
         if self._context.trace.traffic.is_enabled:
             self._record_frame(connection, opcode, envelope.d)
@@ -279,7 +279,7 @@ class Gateway:
         else:
             await self._commands.execute(connection, session, opcode, envelope.d, now)
 
-    def _record_frame(self, connection: GatewayConnection, opcode: int, data: msgspec.Raw) -> None:
+    def _record_frame(self, connection: GatewayConnection, opcode: int, raw_payload: msgspec.Raw) -> None:
         """Record a frame of a client in the traffic, except heartbeats."""
         if opcode in (GatewayOpcode.HEARTBEAT, GatewayOpcode.QOS_HEARTBEAT):
             return
@@ -287,7 +287,7 @@ class Gateway:
             "voice" if opcode == GatewayOpcode.VOICE_STATE_UPDATE else "gateway",
             next((member.name for member in GatewayOpcode if member == opcode), f"OPCODE_{opcode}"),
             None if connection.user_id is None else UserId(connection.user_id),
-            bytes(data),
+            bytes(raw_payload),
             connection=id(connection),
             is_person=connection.is_person,
         )
@@ -310,9 +310,9 @@ class Gateway:
             raise CloseConnection(CloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
 
     async def _require_actor(self, token: str) -> Actor:
-        bare, kind = identification.split_token(token)
-        actor = await self._authenticate(bare)
-        if actor is None or not identification.may_connect(actor, kind):
+        bare_token, claimed_kind = identification.split_token(token)
+        actor = await self._authenticate(bare_token)
+        if actor is None or not identification.may_connect(actor, claimed_kind):
             raise CloseConnection(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
         return actor
 
@@ -362,8 +362,8 @@ class Gateway:
             return
         if self._faults.gateway and self._apply_pending_fault(connection, actor, session.id):
             return
-        resumed = await self.sessions.resume(connection, session, resume.seq or 0)
-        self._metrics.gateway_resumes("ok" if resumed else "overrun").inc()
+        has_resumed = await self.sessions.resume(connection, session, resume.seq or 0)
+        self._metrics.gateway_resumes("ok" if has_resumed else "overrun").inc()
 
     # Fault injection
 
@@ -372,14 +372,14 @@ class Gateway:
 
         A session without a connection is affected only by `invalid_session` without resume.
         """
-        matching = [session for session in self.sessions if fault.matches(session.user_id, session.id)]
-        for session in matching:
+        matching_sessions = [session for session in self.sessions if fault.matches(session.user_id, session.id)]
+        for session in matching_sessions:
             connection = session.connection
             if fault.effect == "invalid_session" and not fault.resumable:
                 self.sessions.invalidate(session)
             elif connection is not None:
                 self._apply_fault(connection, fault)
-        return len(matching)
+        return len(matching_sessions)
 
     def _apply_pending_fault(self, connection: GatewayConnection, actor: Actor, session_id: str | None) -> bool:
         """Apply a pending fault to an Identify or Resume; return whether the Identify or Resume must not continue."""
@@ -431,8 +431,8 @@ def _etf_to_json(message: str | bytes) -> bytes:
         raise CloseConnection(CloseCode.DECODE_ERROR, f"Error while decoding payload: {error}") from error
 
 
-def _decode(data: bytes | msgspec.Raw, kind: Any) -> Any:
+def _decode(data: bytes | msgspec.Raw, payload_type: Any) -> Any:
     try:
-        return codec.decoder(kind).decode(data)
+        return codec.decoder(payload_type).decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

@@ -157,11 +157,13 @@ class GatewaySession:
         assert isinstance(audience, UserAudience)
         game_filter = audience.game_filter
         if not self.is_oauth2:
-            needed = game_filter.own_client_capability
-            return not game_filter.oauth2_only and self.capabilities & needed == needed
+            needed_capability = game_filter.own_client_capability
+            return not game_filter.oauth2_only and self.capabilities & needed_capability == needed_capability
         actor = self.actor
-        addressed = game_filter.application_id or game_filter.family_id or audience.session_id or dispatch.oauth2_bodies
-        if not (dispatch.intents or dispatch.scope or addressed):
+        is_addressed = (
+            game_filter.application_id or game_filter.family_id or audience.session_id or dispatch.oauth2_bodies
+        )
+        if not (dispatch.intents or dispatch.scope or is_addressed):
             # An event declared without an intent or a scope is sent to OAuth2 sessions only if it is addressed to an
             # application, a family or a session, or has a payload for OAuth2 sessions.
             return False
@@ -244,7 +246,7 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
     processor caches cold for the code after it. Metrics are updated once for all sessions. Sessions of API versions 6 and 7
     receive a converted packet.
     """
-    templates, sent, older_sessions = packet.templates, 0, []
+    templates, sent_count, older_sessions = packet.templates, 0, []
     for batch in batches(sessions, WRITE_BATCH_SIZE):
         writes = []
         for session in batch:
@@ -263,13 +265,13 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
             else:
                 template = templates[connection.template_index] or packet.template(connection.template_index)
                 writes.append((transport, template.frame(seq)))
-        sent += len(writes)
+        sent_count += len(writes)
         for transport, frame in writes:
             try:
                 transport.write(frame)
             except RuntimeError:
                 # The peer disconnected (see sockets.IGNORE_DISCONNECT); the other sessions must still receive the event.
                 continue
-    packet.record_sent(sent)
+    packet.record_sent(sent_count)
     if older_sessions:
         send_all(older_sessions, packet.with_numeric_permissions())

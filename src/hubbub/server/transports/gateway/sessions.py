@@ -71,7 +71,7 @@ class GatewaySessions:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gap_subscription: Subscription | None = None
         self._broadcast_subscription: Subscription | None = None
-        self._resumable_ms = context.config.gateway.replay_ms
+        self._resume_window_ms = context.config.gateway.replay_ms
         self._session_ended_hooks = [
             resource_slice.session_ended
             for resource_slice in context.slices
@@ -143,8 +143,12 @@ class GatewaySessions:
 
     def member_count(self, guild_id: int) -> int:
         """Return a guild's member count as of its last read, or 0 if no session of this node is in the guild."""
-        entry = self._hubs.get(guild_id)
-        return entry.hub.state.member_count if entry is not None and entry.hub.state is not None else 0
+        subscribed_hub = self._hubs.get(guild_id)
+        return (
+            subscribed_hub.hub.state.member_count
+            if subscribed_hub is not None and subscribed_hub.hub.state is not None
+            else 0
+        )
 
     # Starting sessions
 
@@ -175,8 +179,12 @@ class GatewaySessions:
             presence_limit=RateWindow(PRESENCE_UPDATES_MAX, PRESENCE_UPDATE_WINDOW_SECONDS),
             now=self._loop.time(),
         )
-        existing = self._user_sessions.get(session.user_id)
-        if not actor.is_bot and existing is not None and len(existing.sessions) >= SESSIONS_PER_USER_MAX:
+        existing_sessions = self._user_sessions.get(session.user_id)
+        if (
+            not actor.is_bot
+            and existing_sessions is not None
+            and len(existing_sessions.sessions) >= SESSIONS_PER_USER_MAX
+        ):
             raise CloseConnection(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
         user_sessions = self._join_user_sessions(session)
         previous_gap_count = self._gap_count
@@ -216,31 +224,31 @@ class GatewaySessions:
         self._spawn(self._admit_to_guilds(session, seats))
 
     def _ready_fields(
-        self, session: GatewaySession, guilds: list[Any], url: str, shard: list[int] | None
+        self, session: GatewaySession, guilds: list[Any], resume_url: str, shard: list[int] | None
     ) -> dict[str, Any]:
         """Return the keys of READY that the gateway provides; slices may replace them."""
-        ready: dict[str, Any] = {
+        ready_fields: dict[str, Any] = {
             "v": session.version,
             "guilds": guilds,
             "session_id": session.id,
-            "resume_gateway_url": url,
+            "resume_gateway_url": resume_url,
         }
         if shard is not None:
             # discord.py's sharded client requires this key (spec/gateway.md#4.2).
-            ready["shard"] = shard
+            ready_fields["shard"] = shard
         actor = session.actor
         if actor.application_id is not None:
             flags, flags_new = wire_flags(actor.application_flags, self._context.clock.now_ms())
-            ready["application"] = ReadyApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
+            ready_fields["application"] = ReadyApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
         if session.is_oauth2:
             settings = self._context.config.gateway
-            ready["user_application_profiles"] = {}
-            ready["feature_flags"] = FeatureFlags(
+            ready_fields["user_application_profiles"] = {}
+            ready_fields["feature_flags"] = FeatureFlags(
                 disabled_functions=list(settings.disabled_functions),
                 disabled_gateway_events=list(settings.disabled_gateway_events),
             )
-            ready["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.is_active(self._context.clock.now_ms()))
-        return ready
+            ready_fields["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.is_active(self._context.clock.now_ms()))
+        return ready_fields
 
     async def _admit_to_guilds(self, session: GatewaySession, seats: list[tuple[GuildHub, Seat]]) -> None:
         """Admit a session to its guilds, a few at a time, at the pace of the client."""
@@ -252,14 +260,14 @@ class GatewaySessions:
 
     def _create_seat(self, session: GatewaySession, guild_id: int, *, is_joining: bool) -> tuple[GuildHub, Seat]:
         """Create a session's seat in a guild, and the guild's hub if there is none."""
-        entry = self._hubs.get(guild_id)
-        if entry is None:
+        subscribed_hub = self._hubs.get(guild_id)
+        if subscribed_hub is None:
             hub = GuildHub(guild_id, self._context, self.create_packet, self._remove_empty_hub, self._invalidate_some)
             subscription = self._bus.subscribe(f"guild.{guild_id}", hub.receive)
-            entry = self._hubs[guild_id] = _SubscribedHub(hub, subscription)
+            subscribed_hub = self._hubs[guild_id] = _SubscribedHub(hub, subscription)
         seat = session.seats[guild_id] = Seat(session, is_joining=is_joining)
-        entry.hub.expect(seat)
-        return entry.hub, seat
+        subscribed_hub.hub.expect(seat)
+        return subscribed_hub.hub, seat
 
     def _join_user_sessions(self, session: GatewaySession) -> UserSessions:
         user_sessions = self._user_sessions.get(session.user_id)
@@ -278,16 +286,16 @@ class GatewaySessions:
             return
         if session.has_ended or not session.owns_guild(guild_id):
             return
-        previous = session.seats.get(guild_id)
-        if previous is not None and not previous.is_removed:
+        previous_seat = session.seats.get(guild_id)
+        if previous_seat is not None and not previous_seat.is_removed:
 
             def join_again(_: "asyncio.Future[None]") -> None:
                 # The running read has a snapshot in which the guild was still unavailable.
-                if previous.is_removed:
+                if previous_seat.is_removed:
                     self.join_guild(session, guild_id, is_joining=is_joining)
 
-            if not previous.opened.done():
-                previous.opened.add_done_callback(join_again)
+            if not previous_seat.opened.done():
+                previous_seat.opened.add_done_callback(join_again)
             return
         hub, seat = self._create_seat(session, guild_id, is_joining=is_joining)
 
@@ -316,10 +324,10 @@ class GatewaySessions:
 
     def _remove_empty_hub(self, hub: GuildHub) -> None:
         """Remove a hub without sessions."""
-        entry = self._hubs.get(hub.guild_id)
-        if entry is not None and entry.hub is hub:
+        subscribed_hub = self._hubs.get(hub.guild_id)
+        if subscribed_hub is not None and subscribed_hub.hub is hub:
             del self._hubs[hub.guild_id]
-            entry.subscription.cancel()
+            subscribed_hub.subscription.cancel()
             hub.close()
 
     def _deliver_local(self, dispatch: Dispatch) -> None:
@@ -328,9 +336,9 @@ class GatewaySessions:
         if isinstance(audience, UserAudience):
             self._deliver_broadcast(dispatch)
             return
-        entry = self._hubs.get(audience.guild_id)
-        if entry is not None:
-            entry.hub.receive(dispatch)
+        subscribed_hub = self._hubs.get(audience.guild_id)
+        if subscribed_hub is not None:
+            subscribed_hub.hub.receive(dispatch)
 
     def _deliver_broadcast(self, dispatch: Dispatch) -> None:
         """Deliver an event to the recipients that are connected to this node; packets are created once for all of them."""
@@ -421,7 +429,7 @@ class GatewaySessions:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
         elif session.connection is None and session.resuming_connection is None and session.expiry_timer is None:
-            session.expiry_timer = self._context.clock.call_later(self._resumable_ms, lambda: self._expire(session))
+            session.expiry_timer = self._context.clock.call_later(self._resume_window_ms, lambda: self._expire(session))
 
     async def _expire(self, session: GatewaySession) -> None:
         self._end(session)
@@ -453,7 +461,7 @@ class GatewaySessions:
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()
             session.expiry_timer = None
-        removed = self._sessions.pop(session.id, None)
+        removed_session = self._sessions.pop(session.id, None)
         for guild_id in list(session.seats):
             self.leave_guild(session, guild_id)
         user_sessions = self._user_sessions.get(session.user_id)
@@ -463,7 +471,7 @@ class GatewaySessions:
                 del self._user_sessions[session.user_id]
                 if user_sessions.subscription is not None:
                     user_sessions.subscription.cancel()
-        if removed is not None:
+        if removed_session is not None:
             self.presence_feed.drop(session.user_id, session.id)
 
     async def _run_began_hooks(self, session: GatewaySession) -> None:
@@ -471,12 +479,12 @@ class GatewaySessions:
         if session.actor.kind != "bearer":
             return
 
-        def work(tx: Tx) -> None:
+        def run_hooks(tx: Tx) -> None:
             call = self._context.hook_call(tx, session.actor, session.id)
             for session_began in self._session_began_hooks:
                 session_began(call, session.user_id, session.id)
 
-        await self._context.db.write(work)
+        await self._context.db.write(run_hooks)
 
     async def _run_ended_hooks(self, sessions: list[GatewaySession]) -> None:
         """Run the slices' `session_ended` hooks for sessions of this node."""
@@ -487,10 +495,10 @@ class GatewaySessions:
 
         All actors have the kind "user" here, which is correct for cleanup: bots need no other cleanup than users.
         """
-        lost = [
+        lost_sessions = [
             (Actor(user_id=UserId(presence.user_id), kind="user"), presence.session_id) for presence in lost_presences
         ]
-        self._spawn(self._clean_up(lost))
+        self._spawn(self._clean_up(lost_sessions))
 
     async def end_orphans(self) -> None:
         """Clean up after stored sessions that no node has, for example because all nodes were killed at the same time.
@@ -498,7 +506,7 @@ class GatewaySessions:
         Every node stores the presence of every session, visible or not.
         """
 
-        def work(tx: Tx) -> set[tuple[int, str]]:
+        def read_stored_sessions(tx: Tx) -> set[tuple[int, str]]:
             before_ms = self._context.clock.now_ms() - ORPHAN_AGE_MS
             return {
                 stored_session
@@ -506,31 +514,31 @@ class GatewaySessions:
                 for stored_session in stored_sessions(tx, before_ms)
             }
 
-        stored = await self._context.db.read(work, long=True)
-        lost = [
+        stored_ids = await self._context.db.read(read_stored_sessions, long=True)
+        orphan_ids = [
             (user_id, session_id)
-            for user_id, session_id in sorted(stored)
+            for user_id, session_id in sorted(stored_ids)
             if not self._presences.has(user_id, session_id) and session_id not in self._sessions
         ]
-        if lost:
-            log.warning("Ending sessions that no node has", extra={"sessions": len(lost)})
+        if orphan_ids:
+            log.warning("Ending sessions that no node has", extra={"sessions": len(orphan_ids)})
             await self._clean_up(
-                [(Actor(user_id=UserId(user_id), kind="user"), session_id) for user_id, session_id in lost]
+                [(Actor(user_id=UserId(user_id), kind="user"), session_id) for user_id, session_id in orphan_ids]
             )
 
-    async def _clean_up(self, ended: list[tuple[Actor, str]]) -> None:
+    async def _clean_up(self, ended_sessions: list[tuple[Actor, str]]) -> None:
         """Run the slices' `session_ended` hooks for pairs of an actor and a session ID."""
-        if not self._session_ended_hooks or not ended:
+        if not self._session_ended_hooks or not ended_sessions:
             return
 
-        def work(tx: Tx) -> None:
-            for actor, session_id in ended:
+        def run_hooks(tx: Tx) -> None:
+            for actor, session_id in ended_sessions:
                 call = self._context.hook_call(tx, actor, session_id)
                 for session_ended in self._session_ended_hooks:
                     session_ended(call, int(actor.user_id), session_id)
 
         try:
-            await self._context.db.write(work)
+            await self._context.db.write(run_hooks)
         except Exception:
             log.exception("Failed to clean up after ended sessions")
 
@@ -539,10 +547,10 @@ class GatewaySessions:
 
         `now` is in seconds of the event loop's clock.
         """
-        oldest = now - self._resumable_ms / 1000
+        created_before = now - self._resume_window_ms / 1000
         for session in self._sessions.values():
             if session.connection is not None:
-                session.replay.discard(session.acknowledged_seq, oldest, now)
+                session.replay.discard(session.acknowledged_seq, created_before, now)
             if session.snapshot is not None and now - session.started_at >= LATE_EVENT_SECONDS:
                 session.snapshot = None
         for hub, _ in self._hubs.values():

@@ -8,7 +8,7 @@ from hubbub.protocol.permissions import Permissions, timed_out_permissions
 from hubbub.server.core import gateway_queries
 from hubbub.server.core.gateway_queries import GuildState, MemberState
 
-VIEW = Permissions.VIEW_CHANNEL
+VIEW_CHANNEL = Permissions.VIEW_CHANNEL
 
 THREAD_PARENT_TYPES: Final = frozenset(
     {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}
@@ -23,7 +23,7 @@ class MemberStanding:
 
     __slots__ = (
         "__weakref__",
-        "_bits",
+        "_permissions_by_channel",
         "_guild",
         "_member",
         "_moderated",
@@ -37,16 +37,16 @@ class MemberStanding:
         self._guild = guild
         self._member = member
         self._is_restricted = is_restricted
-        base = gateway_queries.member_permissions(guild, member)
-        self.guild_permissions = timed_out_permissions(base) if is_restricted else base
+        guild_bits = gateway_queries.member_permissions(guild, member)
+        self.guild_permissions = timed_out_permissions(guild_bits) if is_restricted else guild_bits
         """Permissions in the guild, without the overwrites of a channel."""
-        self._bits: dict[int, int] = {}
+        self._permissions_by_channel: dict[int, int] = {}
         self._moderated: frozenset[int] | None = None
-        self.visible = self._find_visible(base, with_parents=not is_bot)
+        self.visible = self._find_visible(guild_bits, with_parents=not is_bot)
         """IDs of the visible channels; for users, a category is visible if a channel in it is (spec/gateway.md#9)."""
 
-    def _find_visible(self, base: int, *, with_parents: bool) -> frozenset[int]:
-        """Return the IDs of the visible channels; `base` are the permissions in the guild.
+    def _find_visible(self, guild_bits: int, *, with_parents: bool) -> frozenset[int]:
+        """Return the IDs of the visible channels; `guild_bits` are the permissions in the guild.
 
         `with_parents` adds categories that contain a visible channel.
         """
@@ -54,15 +54,17 @@ class MemberStanding:
         visible_ids = {
             channel.id
             for channel in channels
-            if gateway_queries.member_channel_permissions(self._guild, self._member, channel, base) & VIEW
+            if gateway_queries.member_channel_permissions(self._guild, self._member, channel, guild_bits) & VIEW_CHANNEL
         }
         if not with_parents:
             return frozenset(visible_ids)
-        parents = {
+        parent_ids = {
             channel.parent_id for channel in channels if channel.id in visible_ids and channel.parent_id is not None
         }
         visible_ids |= {
-            channel.id for channel in channels if channel.type == ChannelType.GUILD_CATEGORY and channel.id in parents
+            channel.id
+            for channel in channels
+            if channel.type == ChannelType.GUILD_CATEGORY and channel.id in parent_ids
         }
         return frozenset(visible_ids)
 
@@ -84,7 +86,7 @@ class MemberStanding:
 
     def permissions(self, channel_id: int) -> int:
         """Return the permissions in a channel, or 0 if the channel does not exist."""
-        bits = self._bits.get(channel_id)
+        bits = self._permissions_by_channel.get(channel_id)
         if bits is None:
             channel = self._guild.channels.get(channel_id)
             bits = (
@@ -92,7 +94,7 @@ class MemberStanding:
             )
             if self._is_restricted:
                 bits = timed_out_permissions(bits)
-            self._bits[channel_id] = bits
+            self._permissions_by_channel[channel_id] = bits
         return bits
 
 

@@ -23,7 +23,7 @@ MEMBERSHIP_EVENTS: Final = frozenset({GUILD_CREATE.name, GUILD_DELETE.name})
 """Events that, when addressed to a user, mean that the user joined or left a guild, or that its availability changed."""
 
 
-class _GuildId(msgspec.Struct):
+class _GuildReference(msgspec.Struct):
     """The ID and availability of the guild in GUILD_CREATE and GUILD_DELETE."""
 
     id: str
@@ -154,8 +154,8 @@ class UserSessions:
         game_filter = audience.game_filter
         if session.is_oauth2:
             if game_filter.families_by_user:
-                families = game_filter.families_by_user.get(session.user_id)
-                if families is not None and session.actor.family_id not in families:
+                family_ids = game_filter.families_by_user.get(session.user_id)
+                if family_ids is not None and session.actor.family_id not in family_ids:
                     return
             if session.recipient_class not in batch.oauth2_recipients:
                 batch.oauth2_recipients[session.recipient_class] = self._oauth2_recipients(session, dispatch, batch)
@@ -187,7 +187,7 @@ class UserSessions:
 
     def _update_membership(self, session: GatewaySession, dispatch: Dispatch) -> bool:
         """Add the session to a guild or remove it; return whether the event itself is sent to the session now."""
-        guild = codec.decode(dispatch.body, _GuildId)
+        guild = codec.decode(dispatch.body, _GuildReference)
         guild_id = int(guild.id)
         if dispatch.event == GUILD_CREATE.name:
             self._control.join_guild(session, guild_id, is_joining=guild.unavailable is None)
