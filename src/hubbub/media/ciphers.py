@@ -28,9 +28,9 @@ NONCE_BYTES: Final = 4
 """Length in bytes of the nonce at the end of a packet, in the current modes."""
 SERVER_FIRST_NUMBER: Final = 1 << 31
 """Start of the upper half of the packet numbers, which the server uses; clients use the lower half (decisions/0070)."""
-_HALF_MASK: Final = SERVER_FIRST_NUMBER - 1
-_COUNTER: Final = struct.Struct(">I")
-_SEQUENCE: Final = struct.Struct(">H")
+_PACKET_COUNT_MASK: Final = SERVER_FIRST_NUMBER - 1
+_COUNTER_FORMAT: Final = struct.Struct(">I")
+_SEQUENCE_FORMAT: Final = struct.Struct(">H")
 _SEQUENCE_OFFSET: Final = 2
 """Offset in bytes of the sequence number in an RTP header."""
 _GCM_NONCE_PADDING: Final = bytes(12 - NONCE_BYTES)
@@ -81,8 +81,8 @@ class Cipher(ABC):
 
     def _next_nonce(self) -> bytes:
         """Count a sent packet and return its packet number, which is the short nonce."""
-        self._sent_count = (self._sent_count + 1) & _HALF_MASK
-        return _COUNTER.pack(self._first_number | self._sent_count)
+        self._sent_count = (self._sent_count + 1) & _PACKET_COUNT_MASK
+        return _COUNTER_FORMAT.pack(self._first_number | self._sent_count)
 
 
 class AesGcm(Cipher):
@@ -101,7 +101,7 @@ class AesGcm(Cipher):
             )
         except InvalidTag as error:
             raise PacketError from error
-        return body, _COUNTER.unpack(short_nonce)[0]
+        return body, _COUNTER_FORMAT.unpack(short_nonce)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
@@ -125,7 +125,7 @@ class XChaCha20(Cipher):
         super().__init__(key, is_server=is_server)
         # One buffer per key is enough, because one thread uses a cipher.
         self._buffer: Any = ffi.new("unsigned char[]", PACKET_BYTES_MAX + TAG_BYTES)
-        self._length: Any = ffi.new("unsigned long long *")
+        self._length_output: Any = ffi.new("unsigned long long *")
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
@@ -134,7 +134,7 @@ class XChaCha20(Cipher):
             raise PacketError
         status = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
             self._buffer,
-            self._length,
+            self._length_output,
             ffi.NULL,
             ciphertext,
             len(ciphertext),
@@ -145,7 +145,7 @@ class XChaCha20(Cipher):
         )
         if status:
             raise PacketError
-        return bytes(ffi.buffer(self._buffer, self._length[0])), _COUNTER.unpack(short_nonce)[0]
+        return bytes(ffi.buffer(self._buffer, self._length_output[0])), _COUNTER_FORMAT.unpack(short_nonce)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
@@ -154,7 +154,7 @@ class XChaCha20(Cipher):
         short_nonce = self._next_nonce()
         lib.crypto_aead_xchacha20poly1305_ietf_encrypt(
             self._buffer,
-            self._length,
+            self._length_output,
             body,
             len(body),
             header,
@@ -163,7 +163,7 @@ class XChaCha20(Cipher):
             short_nonce + _LONG_NONCE_PADDING,
             self._key,
         )
-        return header + bytes(ffi.buffer(self._buffer, self._length[0])) + short_nonce
+        return header + bytes(ffi.buffer(self._buffer, self._length_output[0])) + short_nonce
 
 
 class XSalsa20Lite(Cipher):
@@ -175,7 +175,7 @@ class XSalsa20Lite(Cipher):
         """Decrypt a packet; see `Cipher.decrypt`."""
         short_nonce = packet[-NONCE_BYTES:]
         body = _open_secretbox(packet[header_bytes:-NONCE_BYTES], short_nonce + _LONG_NONCE_PADDING, self._key)
-        return body, _COUNTER.unpack(short_nonce)[0]
+        return body, _COUNTER_FORMAT.unpack(short_nonce)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
@@ -198,7 +198,7 @@ class XSalsa20Suffix(Cipher):
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
         body = _open_secretbox(packet[header_bytes:-_LONG_NONCE_BYTES], packet[-_LONG_NONCE_BYTES:], self._key)
-        return body, _SEQUENCE.unpack_from(packet, _SEQUENCE_OFFSET)[0]
+        return body, _SEQUENCE_FORMAT.unpack_from(packet, _SEQUENCE_OFFSET)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
@@ -216,7 +216,7 @@ class XSalsa20(Cipher):
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
         body = _open_secretbox(packet[header_bytes:], _header_nonce(packet[:header_bytes]), self._key)
-        return body, _SEQUENCE.unpack_from(packet, _SEQUENCE_OFFSET)[0]
+        return body, _SEQUENCE_FORMAT.unpack_from(packet, _SEQUENCE_OFFSET)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""

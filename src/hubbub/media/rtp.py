@@ -27,11 +27,11 @@ _AUDIO_HEADER_FORMAT: Final = struct.Struct(">BBHII")
 _REPORT_FORMAT: Final = struct.Struct(">BBHIIIIIII")
 _BYE_FORMAT: Final = struct.Struct(">BBHI")
 _FEEDBACK_FORMAT: Final = struct.Struct(">BBHII")
-_RECEIVER_REPORT: Final = 201
+_RECEIVER_REPORT_TYPE: Final = 201
 """RTCP packet type of a receiver report."""
-_BYE: Final = 203
+_BYE_TYPE: Final = 203
 """RTCP packet type of BYE."""
-_PAYLOAD_FEEDBACK: Final = 206
+_PAYLOAD_FEEDBACK_TYPE: Final = 206
 """RTCP packet type of payload-specific feedback (RFC 4585)."""
 _PICTURE_LOSS, _FULL_INTRA_REQUEST, _APPLICATION_FEEDBACK = 1, 4, 15
 """Formats of payload-specific feedback."""
@@ -68,25 +68,25 @@ def receiver_report(ssrc: int, highest_sequence: int, lost_count: int) -> bytes:
 
     `highest_sequence` is the highest sequence number received, `lost_count` the number of packets that did not arrive."""
     return _REPORT_FORMAT.pack(
-        0x81, _RECEIVER_REPORT, 7, SERVER_SSRC, ssrc, min(max(lost_count, 0), 0x7FFFFF), highest_sequence, 0, 0, 0
+        0x81, _RECEIVER_REPORT_TYPE, 7, SERVER_SSRC, ssrc, min(max(lost_count, 0), 0x7FFFFF), highest_sequence, 0, 0, 0
     )
 
 
 def bye() -> bytes:
     """Return an RTCP BYE of the server."""
-    return _BYE_FORMAT.pack(0x81, _BYE, 1, SERVER_SSRC)
+    return _BYE_FORMAT.pack(0x81, _BYE_TYPE, 1, SERVER_SSRC)
 
 
 def picture_loss(ssrc: int) -> bytes:
     """Return an RTCP picture loss indication, which requests a key frame of the stream with this SSRC."""
-    return _FEEDBACK_FORMAT.pack(0x80 | _PICTURE_LOSS, _PAYLOAD_FEEDBACK, 2, SERVER_SSRC, ssrc)
+    return _FEEDBACK_FORMAT.pack(0x80 | _PICTURE_LOSS, _PAYLOAD_FEEDBACK_TYPE, 2, SERVER_SSRC, ssrc)
 
 
 def bitrate_limit(ssrc: int, bits_per_second: int) -> bytes:
     """Return an RTCP REMB message, which limits the bandwidth of the sender of a stream."""
     exponent = max(bits_per_second.bit_length() - _MANTISSA_BITS, 0)
     limit = exponent << _MANTISSA_BITS | bits_per_second >> exponent
-    header = _FEEDBACK_FORMAT.pack(0x80 | _APPLICATION_FEEDBACK, _PAYLOAD_FEEDBACK, 5, SERVER_SSRC, 0)
+    header = _FEEDBACK_FORMAT.pack(0x80 | _APPLICATION_FEEDBACK, _PAYLOAD_FEEDBACK_TYPE, 5, SERVER_SSRC, 0)
     # The highest byte is the number of SSRCs that follow.
     return header + b"REMB" + struct.pack(">II", 1 << 24 | limit, ssrc)
 
@@ -96,10 +96,10 @@ def requested_key_frames(compound: bytes) -> list[int]:
     ssrcs: list[int] = []
     offset = 0
     while offset + _FEEDBACK_FORMAT.size <= len(compound):
-        size = 4 + 4 * int.from_bytes(compound[offset + 2 : offset + 4], "big")
-        packet = compound[offset : offset + size]
-        offset += size
-        if packet[1] != _PAYLOAD_FEEDBACK or len(packet) < _FEEDBACK_FORMAT.size:
+        packet_bytes = 4 + 4 * int.from_bytes(compound[offset + 2 : offset + 4], "big")
+        packet = compound[offset : offset + packet_bytes]
+        offset += packet_bytes
+        if packet[1] != _PAYLOAD_FEEDBACK_TYPE or len(packet) < _FEEDBACK_FORMAT.size:
             continue
         feedback_format = packet[0] & 0x1F
         if feedback_format == _PICTURE_LOSS:

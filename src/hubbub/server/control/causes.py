@@ -53,14 +53,14 @@ class Causes:
         }
         self._name_of = name_of
 
-    def explain_all(self, tx: Tx, now_ms: int, rejected: Iterable[RejectedRequest]) -> list[ExplainedRequest]:
+    def explain_all(self, tx: Tx, now_ms: int, rejected_requests: Iterable[RejectedRequest]) -> list[ExplainedRequest]:
         """Return rejected requests with their causes."""
         return [
             ExplainedRequest(
                 **{name: getattr(request, name) for name in RejectedRequest.__struct_fields__},
                 cause=self._explain(tx, now_ms, request),
             )
-            for request in rejected
+            for request in rejected_requests
         ]
 
     def _explain(self, tx: Tx, now_ms: int, request: RejectedRequest) -> str | None:
@@ -79,10 +79,10 @@ class Causes:
     def _explain_in_channel(
         self, tx: Tx, now_ms: int, request: RejectedRequest, caller_id: int, caller: str
     ) -> str | None:
-        found = access.find_channel_standing(tx, now_ms, request.parameters["channel_id"], caller_id)
-        if found is None:
+        channel_and_standing = access.find_channel_standing(tx, now_ms, request.parameters["channel_id"], caller_id)
+        if channel_and_standing is None:
             return None
-        channel, standing = found
+        channel, standing = channel_and_standing
         if channel.guild_id is None:
             return f"{caller} is not a participant of this private channel."
         if standing is None or standing.guild is None:
@@ -90,8 +90,8 @@ class Causes:
         place = f"#{channel.name}"
         if not standing.permissions & Permissions.VIEW_CHANNEL:
             return f"{caller} lacks the permission VIEW_CHANNEL in {place}."
-        missing = self._needed_permissions(request, channel) & ~standing.allowed
-        return _describe_missing(caller, missing, place, standing.guild)
+        missing_bits = self._needed_permissions(request, channel) & ~standing.allowed
+        return _describe_missing(caller, missing_bits, place, standing.guild)
 
     def _explain_in_guild(
         self, tx: Tx, now_ms: int, request: RejectedRequest, caller_id: int, caller: str
@@ -101,9 +101,9 @@ class Causes:
         standing = access.find_guild_standing(tx, now_ms, guild_id, caller_id)
         if standing is None:
             return f"{caller} is not a member of {place}."
-        missing = self._needed_permissions(request, None) & ~standing.allowed
-        if missing:
-            return _describe_missing(caller, missing, place, standing)
+        missing_bits = self._needed_permissions(request, None) & ~standing.allowed
+        if missing_bits:
+            return _describe_missing(caller, missing_bits, place, standing)
         return self._explain_role(tx, request, standing, caller) or self._explain_target(
             tx, now_ms, request, standing, caller
         )
@@ -114,11 +114,13 @@ class Causes:
         role = None if role_id is None else roles.find(tx, standing.guild_id, role_id)
         if role is None or standing.outranks_role(role.rank):
             return None
-        text = f"The highest role of {caller}, {_describe_top_role(tx, standing)}, is not above the role {role.name}"
+        sentence = (
+            f"The highest role of {caller}, {_describe_top_role(tx, standing)}, is not above the role {role.name}"
+        )
         if "user_id" in request.parameters and request.method in ROLE_ACTIONS:
             target = self._describe_user(tx, request.parameters["user_id"])
-            return f"{text}, which {caller} tried to {ROLE_ACTIONS[request.method]} {target}."
-        return f"{text}, which {caller} tried to change."
+            return f"{sentence}, which {caller} tried to {ROLE_ACTIONS[request.method]} {target}."
+        return f"{sentence}, which {caller} tried to change."
 
     def _explain_target(
         self, tx: Tx, now_ms: int, request: RejectedRequest, standing: GuildAccess, caller: str
@@ -140,10 +142,10 @@ class Causes:
 
     def _needed_permissions(self, request: RejectedRequest, channel: ChannelRef | None) -> int:
         operation = self._operations.get((request.method, request.route))
-        needed = 0 if operation is None else operation.needs
+        needed_bits = 0 if operation is None else operation.needs
         if channel is not None and (request.method, request.route) == ("POST", SEND_MESSAGE_ROUTE):
-            needed |= Permissions.SEND_MESSAGES_IN_THREADS if channel.is_thread else Permissions.SEND_MESSAGES
-        return needed
+            needed_bits |= Permissions.SEND_MESSAGES_IN_THREADS if channel.is_thread else Permissions.SEND_MESSAGES
+        return needed_bits
 
     def _describe_user(self, tx: Tx, user_id: int) -> str:
         name = self._name_of(user_id)
@@ -154,8 +156,8 @@ class Causes:
 
 
 def _error_code(body: msgspec.Raw) -> int:
-    decoded = msgspec.json.decode(body)
-    code = decoded.get("code", 0) if isinstance(decoded, dict) else 0
+    decoded_body = msgspec.json.decode(body)
+    code = decoded_body.get("code", 0) if isinstance(decoded_body, dict) else 0
     return code if isinstance(code, int) else 0
 
 
@@ -169,11 +171,11 @@ def _describe_top_role(tx: Tx, standing: GuildAccess) -> str:
     return "@everyone" if row is None else row.name
 
 
-def _describe_missing(caller: str, missing: int, place: str, standing: GuildAccess) -> str | None:
-    if not missing:
+def _describe_missing(caller: str, missing_bits: int, place: str, standing: GuildAccess) -> str | None:
+    if not missing_bits:
         return None
-    names = permission_names(missing)
-    text = f"{caller} lacks the permission{'s' if len(names) > 1 else ''} {' and '.join(names)} in {place}"
+    names = permission_names(missing_bits)
+    sentence = f"{caller} lacks the permission{'s' if len(names) > 1 else ''} {' and '.join(names)} in {place}"
     if standing.is_read_only:
-        return f"{text}, because it is timed out, pending or quarantined."
-    return f"{text}."
+        return f"{sentence}, because it is timed out, pending or quarantined."
+    return f"{sentence}."

@@ -30,8 +30,8 @@ BROWSERS_MAX: Final = 64
 """Maximum number of browsers with access; the oldest loses it."""
 ENTRY_MODULE: Final = "rehearsal/main.js"
 
-_NOT_IN_HOST: Final = re.compile(r"[^a-z0-9]+")
-_POLICY: Final = (
+_NON_HOST_CHARACTERS: Final = re.compile(r"[^a-z0-9]+")
+_CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
@@ -53,7 +53,7 @@ class Console:
         self._app = control.app
         self._link_keys: dict[str, str | None] = {}
         """Names of users by the keys of links to their windows; None for links to the console."""
-        self._browsers: dict[str, None] = {}
+        self._cookie_values: dict[str, None] = {}
         """Values of the cookies of browsers with access, oldest first."""
 
     def routes(self) -> list[web.RouteDef]:
@@ -80,7 +80,7 @@ class Console:
         if name not in users:
             raise errors.NOT_FOUND(message=f"This world has no user {name!r}")
         parts = urlsplit(self._app.config.web_url)
-        label = _NOT_IN_HOST.sub("-", name.lower()).strip("-")[:40]
+        label = _NON_HOST_CHARACTERS.sub("-", name.lower()).strip("-")[:40]
         if label != name:
             # Different names must not share a host.
             label = f"{label}-{int(users[name].id)}".strip("-")
@@ -105,8 +105,8 @@ class Console:
         )
 
     def _is_known_browser(self, request: web.Request) -> bool:
-        value = request.cookies.get(self._cookie_name, "").encode("utf-8", "replace")
-        return any(hmac.compare_digest(value, known.encode()) for known in self._browsers)
+        cookie_value = request.cookies.get(self._cookie_name, "").encode("utf-8", "replace")
+        return any(hmac.compare_digest(cookie_value, known_value.encode()) for known_value in self._cookie_values)
 
     @property
     def _cookie_name(self) -> str:
@@ -114,12 +114,12 @@ class Console:
         return f"hubbub_console_{urlsplit(self._app.config.web_url).port or 0}"
 
     def _grant_access(self, response: web.Response) -> web.Response:
-        value = secrets.token_urlsafe(32)
-        self._browsers[value] = None
-        while len(self._browsers) > BROWSERS_MAX:
-            del self._browsers[next(iter(self._browsers))]
+        cookie_value = secrets.token_urlsafe(32)
+        self._cookie_values[cookie_value] = None
+        while len(self._cookie_values) > BROWSERS_MAX:
+            del self._cookie_values[next(iter(self._cookie_values))]
         is_secure = self._app.config.web_url.startswith("https://")
-        response.set_cookie(self._cookie_name, value, path="/", httponly=True, samesite="Lax", secure=is_secure)
+        response.set_cookie(self._cookie_name, cookie_value, path="/", httponly=True, samesite="Lax", secure=is_secure)
         return response
 
     # Pages
@@ -166,7 +166,7 @@ class Console:
         from hubbub.server.transports.web.templating import template_environment
 
         assets, client_files, catalogs = load_static_files()
-        text = (
+        page = (
             template_environment(assets, client_files, catalogs)
             .get_template(template)
             .render(
@@ -176,7 +176,7 @@ class Console:
                 **context,
             )
         )
-        return web.Response(status=status, body=text.encode(), headers=page_headers(policy=_POLICY))
+        return web.Response(status=status, body=page.encode(), headers=page_headers(policy=_CONTENT_SECURITY_POLICY))
 
 
 def _redirect(path: str) -> web.Response:

@@ -138,21 +138,23 @@ class EmulatedProviders:
 
     def _create_ticket(self, provider: str, body: CreateCredential) -> Credential:
         ticket = secrets.token_hex(24) if provider == "steam" else f"eg1~{secrets.token_urlsafe(32)}"
-        issued = _IssuedTicket(
+        issued_ticket = _IssuedTicket(
             body.user_id,
             body.name,
             body.client_id or (DEMO_STEAM_APP_ID if provider == "steam" else DEMO_CLIENT_ID),
             self._app.clock.now_ms() + body.expires_in * 1000,
         )
-        self._tickets[f"{provider} {ticket}"] = issued
+        self._tickets[f"{provider} {ticket}"] = issued_ticket
         while len(self._tickets) > TICKETS_MAX:
             self._tickets.pop(next(iter(self._tickets)))
         auth_type = "STEAM_SESSION_TICKET" if provider == "steam" else "EPIC_ONLINE_SERVICES_ACCESS_TOKEN"
         return Credential(external_auth_type=auth_type, external_auth_token=ticket)
 
     def _find_ticket(self, provider: str, ticket: str) -> _IssuedTicket | None:
-        issued = self._tickets.get(f"{provider} {ticket}")
-        return issued if issued is not None and issued.expires_ms > self._app.clock.now_ms() else None
+        issued_ticket = self._tickets.get(f"{provider} {ticket}")
+        return (
+            issued_ticket if issued_ticket is not None and issued_ticket.expires_ms > self._app.clock.now_ms() else None
+        )
 
     def _base_url(self, provider: str) -> str:
         return f"{self._app.config.web_url}/control/issuers/{provider}"
@@ -196,13 +198,13 @@ class EmulatedProviders:
         if ticket is None:
             return _json_response({"active": False})
         remaining_seconds = (ticket.expires_ms - self._app.clock.now_ms()) // 1000
-        info = {
+        token_info = {
             "active": True,
             "account_id": ticket.user_id,
             "client_id": ticket.client_id,
             "expires_in": remaining_seconds,
         }
-        return _json_response(info if ticket.name is None else info | {"display_name": ticket.name})
+        return _json_response(token_info if ticket.name is None else token_info | {"display_name": ticket.name})
 
     async def _serve_steam_ticket(self, request: web.Request) -> web.Response:
         query = request.query

@@ -58,10 +58,10 @@ class LintReport(msgspec.Struct, kw_only=True):
 
 
 class Linter:
-    """Collects the findings of one platform. `names` are the names of applications by the ID of their bot."""
+    """Collects the findings of one platform. `names_by_bot_id` are the names of applications by the ID of their bot."""
 
-    def __init__(self, names: Mapping[int, str], trace: Trace, now_ms: int) -> None:
-        self._names = names
+    def __init__(self, names_by_bot_id: Mapping[int, str], trace: Trace, now_ms: int) -> None:
+        self._names_by_bot_id = names_by_bot_id
         self._trace = trace
         self._now_ms = now_ms
 
@@ -69,27 +69,27 @@ class Linter:
         self,
         endpoints: Iterable[Endpoint],
         hits: Iterable[RateLimitHit],
-        rejected: Iterable[ExplainedRequest],
-        failures: Mapping[tuple[str, str | None], int],
+        rejected_requests: Iterable[ExplainedRequest],
+        failure_counts: Mapping[tuple[str, str | None], int],
     ) -> list[LintFinding]:
         """Return all findings, grouped by rule.
 
-        `failures` are numbers of failed interactions by the names of application and command."""
-        rejected = list(rejected)
+        `failure_counts` are numbers of failed interactions by the names of application and command."""
+        rejected_requests = list(rejected_requests)
         return [
             *self._rate_limits(hits),
             *self._deprecated_routes(endpoints),
-            *self._missing_permissions(rejected),
+            *self._missing_permissions(rejected_requests),
             *self._unused_intents(),
             *self._ignored_events(),
-            *self._late_responses(rejected),
-            *self._missing_responses(failures),
+            *self._late_responses(rejected_requests),
+            *self._missing_responses(failure_counts),
             *self._dated_changes(),
         ]
 
     def _rate_limits(self, hits: Iterable[RateLimitHit]) -> Iterator[LintFinding]:
         for hit in hits:
-            name = self._names.get(int(hit.caller)) if hit.caller.isdigit() else None
+            name = self._names_by_bot_id.get(int(hit.caller)) if hit.caller.isdigit() else None
             if name is None:
                 continue
             verb = "rejected" if hit.refused else "would have rejected"
@@ -97,21 +97,21 @@ class Linter:
             yield LintFinding(rule="rate_limit", application=name, message=message, times=hit.times)
 
     def _deprecated_routes(self, endpoints: Iterable[Endpoint]) -> Iterator[LintFinding]:
-        deprecated = {
+        replacements_by_route = {
             (endpoint.operation.method, endpoint.operation.path): endpoint.operation.replaced_by
             for endpoint in endpoints
             if endpoint.operation.replaced_by
         }
         for (method, route, user_id), times in self._trace.requests.items():
-            replacement, name = deprecated.get((method, route)), self._names.get(user_id or 0)
+            replacement, name = replacements_by_route.get((method, route)), self._names_by_bot_id.get(user_id or 0)
             if replacement is not None and name is not None:
                 message = f"{method} {route} is deprecated; use {replacement}."
                 yield LintFinding(rule="deprecated_route", application=name, message=message, times=times)
 
-    def _missing_permissions(self, rejected: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
+    def _missing_permissions(self, rejected_requests: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
         counts: Counter[tuple[str, str]] = Counter()
-        for request in rejected:
-            name = self._names.get(int(request.user_id or 0))
+        for request in rejected_requests:
+            name = self._names_by_bot_id.get(int(request.user_id or 0))
             if name is not None and _code_of(request) in _PERMISSION_CODES:
                 cause = request.cause or "A permission is missing."
                 counts[name, f"{request.method} {request.route} was rejected: {cause}"] += 1
@@ -119,10 +119,10 @@ class Linter:
             yield LintFinding(rule="missing_permission", application=name, message=message, times=times)
 
     def _unused_intents(self) -> Iterator[LintFinding]:
-        for user_id, requested in self._trace.requested_intents.items():
-            name = self._names.get(user_id)
-            unused = requested & ~self._trace.used_intents.get(user_id, 0) & ~_EXCEPTED_INTENTS
-            unused_names = [intent for intent, bit in intents.INTENTS_BY_NAME.items() if unused & bit]
+        for user_id, requested_bits in self._trace.requested_intents.items():
+            name = self._names_by_bot_id.get(user_id)
+            unused_bits = requested_bits & ~self._trace.used_intents.get(user_id, 0) & ~_EXCEPTED_INTENTS
+            unused_names = [intent for intent, bit in intents.INTENTS_BY_NAME.items() if unused_bits & bit]
             if name is not None and unused_names:
                 message = f"No event was delivered for these requested intents: {', '.join(unused_names)}."
                 yield LintFinding(rule="unused_intent", application=name, message=message, intents=unused_names)
@@ -130,45 +130,49 @@ class Linter:
     def list_used_intents(self) -> dict[str, list[str]]:
         """Return the names of the intents for which an event was delivered, by the name of the application."""
         return {
-            self._names[user_id]: [intent for intent, bit in intents.INTENTS_BY_NAME.items() if used & bit]
-            for user_id, used in self._trace.used_intents.items()
-            if user_id in self._names
+            self._names_by_bot_id[user_id]: [
+                intent for intent, bit in intents.INTENTS_BY_NAME.items() if used_bits & bit
+            ]
+            for user_id, used_bits in self._trace.used_intents.items()
+            if user_id in self._names_by_bot_id
         }
 
     def _ignored_events(self) -> Iterator[LintFinding]:
         """Find events after which an application never sent a request, so it may not need their intents."""
-        for user_id, counts in self._trace.delivered_events.items():
-            answered = self._trace.answered_events.get(user_id, set())
-            ignored = {event: times for event, times in counts.items() if event not in answered}
-            name = self._names.get(user_id)
-            if name is not None and ignored:
-                events = ", ".join(f"{event} ({times})" for event, times in sorted(ignored.items()))
+        for user_id, counts_by_event in self._trace.delivered_events.items():
+            answered_events = self._trace.answered_events.get(user_id, set())
+            ignored_counts = {event: times for event, times in counts_by_event.items() if event not in answered_events}
+            name = self._names_by_bot_id.get(user_id)
+            if name is not None and ignored_counts:
+                events = ", ".join(f"{event} ({times})" for event, times in sorted(ignored_counts.items()))
                 message = f"No request followed these events; if the bot does not use them, do not request their intents: {events}."
-                yield LintFinding(rule="ignored_event", application=name, message=message, times=sum(ignored.values()))
+                yield LintFinding(
+                    rule="ignored_event", application=name, message=message, times=sum(ignored_counts.values())
+                )
 
-    def _late_responses(self, rejected: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
-        late: Counter[str] = Counter()
-        for request in rejected:
+    def _late_responses(self, rejected_requests: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
+        counts_by_name: Counter[str] = Counter()
+        for request in rejected_requests:
             # A callback is authorized by the token in its path, so it has no user.
             if request.route == CALLBACK_ROUTE and _code_of(request) == errors.UNKNOWN_INTERACTION.code:
-                late[self._names.get(int(request.user_id or 0), "")] += 1
-        for name, times in late.items():
+                counts_by_name[self._names_by_bot_id.get(int(request.user_id or 0), "")] += 1
+        for name, times in counts_by_name.items():
             message = "An interaction was answered after three seconds; defer the response, then edit it."
             yield LintFinding(rule="late_response", application=name or None, message=message, times=times)
 
-    def _missing_responses(self, failures: Mapping[tuple[str, str | None], int]) -> Iterator[LintFinding]:
-        for (name, command), times in failures.items():
+    def _missing_responses(self, failure_counts: Mapping[tuple[str, str | None], int]) -> Iterator[LintFinding]:
+        for (name, command), times in failure_counts.items():
             interaction = "A component or modal" if command is None else f"The command {command}"
             message = f"{interaction} was not answered in time, or the answer was invalid."
             yield LintFinding(rule="missing_response", application=name, message=message, times=times)
 
     def _dated_changes(self) -> Iterator[LintFinding]:
-        upcoming = [
+        upcoming_changes = [
             change
             for change in vars(changes).values()
             if isinstance(change, Change) and not change.is_active(self._now_ms)
         ]
-        for change in sorted(upcoming, key=lambda change: change.at_ms):
+        for change in sorted(upcoming_changes, key=lambda change: change.at_ms):
             message = f"From {change.date.isoformat()}: {change.after}"
             yield LintFinding(rule="dated_change", message=message, date=codec.timestamp(change.at_ms))
 

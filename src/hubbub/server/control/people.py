@@ -84,10 +84,10 @@ class People:
 
     async def create_person(self, body: bodies.CreateUser) -> models.Person:
         """Create a person: a user who is not in any guild."""
-        created = await self._create_user(body)
+        created_user = await self._create_user(body)
         # The name may differ from the requested one, because usernames are lowercase.
         users = self._get_built_world().users
-        return self._person(next(name for name, user in users.items() if user.id == created.id))
+        return self._person(next(name for name, user in users.items() if user.id == created_user.id))
 
     async def get_person(self, name: str) -> models.Person:
         """Return a person with the token and the state of the gateway session."""
@@ -139,9 +139,9 @@ class People:
 
     def _current_context(self) -> PlatformContext:
         """Return the context, with the names of all objects built so far."""
-        built = self._get_built_world()
-        if self._context is None or self._known_world is not built:
-            document = build_document(self._app.config, built, self._control_token, tls=self._app.tls)
+        built_world = self._get_built_world()
+        if self._context is None or self._known_world is not built_world:
+            document = build_document(self._app.config, built_world, self._control_token, tls=self._app.tls)
             ready = parse_ready_document(msgspec.json.decode(codec.encode(document)))
             if self._context is None:
                 # The trace explains why a person did not receive an event.
@@ -150,7 +150,7 @@ class People:
                 self._context = PlatformContext(self._http, ready, DEFAULT_TIMEOUT_SECONDS)
             else:
                 self._context.set_ready(ready)
-            self._known_world = built
+            self._known_world = built_world
         return self._context
 
     def _open_http(self) -> aiohttp.ClientSession:
@@ -205,7 +205,7 @@ class People:
         if query.event is not None:
             require_event_name(query.event)
         client = await self._client(name)
-        return _events(event for event in client.received_events if query.event in (None, event.name))
+        return _convert_events(event for event in client.received_events if query.event in (None, event.name))
 
     async def expect(self, name: str, body: models.Expect) -> models.EventOfPerson:
         """Wait until a person receives an event.
@@ -393,9 +393,9 @@ async def run_action(action: Awaitable[T]) -> T:
     try:
         return await action
     except RequestRejected as error:
-        raise _rejection(error) from None
+        raise _convert_rejection(error) from None
     except EventNotReceived as error:
-        received = _events(error.received[-EVENTS_SHOWN_MAX:])
+        received = _convert_events(error.received[-EVENTS_SHOWN_MAX:])
         raise models.ACTION_FAILED(message=str(error), differences=list(error.differences), received=received) from None
     except (InteractionFailed, VoiceFailed) as error:
         raise models.ACTION_FAILED(message=str(error)) from None
@@ -407,7 +407,7 @@ async def run_action(action: Awaitable[T]) -> T:
         raise errors.UNAVAILABLE(message=str(error)) from None
 
 
-def _rejection(error: RequestRejected) -> ApiError:
+def _convert_rejection(error: RequestRejected) -> ApiError:
     """Return the error for a request that the public API rejected: its status and code, and the rejected request."""
     body = error.body if isinstance(error.body, Mapping) else {}
     # 401 would mean that the control token is wrong.
@@ -417,7 +417,7 @@ def _rejection(error: RequestRejected) -> ApiError:
     return ApiError(ErrorCode(error.code, status, str(error)), errors=body.get("errors"), extra=extra)
 
 
-def _events(received: Iterable[ReceivedEvent]) -> list[models.EventOfPerson]:
+def _convert_events(received: Iterable[ReceivedEvent]) -> list[models.EventOfPerson]:
     return [models.EventOfPerson(event=event.name, data=event.data) for event in received]
 
 

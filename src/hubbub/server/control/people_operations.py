@@ -397,72 +397,80 @@ class SendRequest(msgspec.Struct, kw_only=True):
     """JSON body; null for none."""
 
 
-PERSON: Final = "/people/{name}"
-_EXPECTATION: Final[dict[str, Any]] = {"error_model": FailedExpectation}
+PERSON_PATH: Final = "/people/{name}"
+_EXPECTATION_OPTIONS: Final[dict[str, Any]] = {"error_model": FailedExpectation}
 
 LIST_PEOPLE: Final = control_operation("GET", "/people", result=list[Person])
 CREATE_PERSON: Final = control_operation("POST", "/people", body=CreateUser, result=Person)
-GET_PERSON: Final = control_operation("GET", PERSON, errors.NOT_FOUND, result=Person)
-CONNECT: Final = control_operation("POST", f"{PERSON}/connect", errors.NOT_FOUND, result=Person)
-DISCONNECT: Final = control_operation("POST", f"{PERSON}/disconnect", errors.NOT_FOUND, result=Person)
+GET_PERSON: Final = control_operation("GET", PERSON_PATH, errors.NOT_FOUND, result=Person)
+CONNECT: Final = control_operation("POST", f"{PERSON_PATH}/connect", errors.NOT_FOUND, result=Person)
+DISCONNECT: Final = control_operation("POST", f"{PERSON_PATH}/disconnect", errors.NOT_FOUND, result=Person)
 
-SAY: Final = control_operation("POST", f"{PERSON}/say", errors.NOT_FOUND, body=Say, result=Message)
-REPLY: Final = control_operation("POST", f"{PERSON}/reply", errors.NOT_FOUND, body=SendReply, result=Message)
-EDIT: Final = control_operation("POST", f"{PERSON}/edit", errors.NOT_FOUND, body=Edit, result=Message)
-DELETE: Final = control_operation("POST", f"{PERSON}/delete", errors.NOT_FOUND, body=MessageTarget)
-REACT: Final = control_operation("POST", f"{PERSON}/react", errors.NOT_FOUND, body=React)
-READ: Final = control_operation("GET", f"{PERSON}/messages", errors.NOT_FOUND, query=ReadQuery, result=list[Message])
+SAY: Final = control_operation("POST", f"{PERSON_PATH}/say", errors.NOT_FOUND, body=Say, result=Message)
+REPLY: Final = control_operation("POST", f"{PERSON_PATH}/reply", errors.NOT_FOUND, body=SendReply, result=Message)
+EDIT: Final = control_operation("POST", f"{PERSON_PATH}/edit", errors.NOT_FOUND, body=Edit, result=Message)
+DELETE: Final = control_operation("POST", f"{PERSON_PATH}/delete", errors.NOT_FOUND, body=MessageTarget)
+REACT: Final = control_operation("POST", f"{PERSON_PATH}/react", errors.NOT_FOUND, body=React)
+READ: Final = control_operation(
+    "GET", f"{PERSON_PATH}/messages", errors.NOT_FOUND, query=ReadQuery, result=list[Message]
+)
 
 LIST_EVENTS: Final = control_operation(
-    "GET", f"{PERSON}/events", errors.NOT_FOUND, query=EventsQuery, result=list[EventOfPerson]
+    "GET", f"{PERSON_PATH}/events", errors.NOT_FOUND, query=EventsQuery, result=list[EventOfPerson]
 )
 EXPECT: Final = control_operation(
-    "POST", f"{PERSON}/expect", errors.NOT_FOUND, ACTION_FAILED, body=Expect, result=EventOfPerson, **_EXPECTATION
+    "POST",
+    f"{PERSON_PATH}/expect",
+    errors.NOT_FOUND,
+    ACTION_FAILED,
+    body=Expect,
+    result=EventOfPerson,
+    **_EXPECTATION_OPTIONS,
 )
 EXPECT_NONE: Final = control_operation(
-    "POST", f"{PERSON}/expect-none", errors.NOT_FOUND, ACTION_FAILED, body=ExpectNone, **_EXPECTATION
+    "POST", f"{PERSON_PATH}/expect-none", errors.NOT_FOUND, ACTION_FAILED, body=ExpectNone, **_EXPECTATION_OPTIONS
 )
 EXPECT_MESSAGE: Final = control_operation(
     "POST",
-    f"{PERSON}/expect-message",
+    f"{PERSON_PATH}/expect-message",
     errors.NOT_FOUND,
     ACTION_FAILED,
     body=ExpectMessage,
     result=Message,
-    **_EXPECTATION,
+    **_EXPECTATION_OPTIONS,
 )
 
 RUN: Final = control_operation(
-    "POST", f"{PERSON}/run", errors.NOT_FOUND, ACTION_FAILED, body=Run, result=InteractionResult
+    "POST", f"{PERSON_PATH}/run", errors.NOT_FOUND, ACTION_FAILED, body=Run, result=InteractionResult
 )
 COMPLETE: Final = control_operation(
-    "POST", f"{PERSON}/complete", errors.NOT_FOUND, ACTION_FAILED, body=Complete, result=list[CommandChoice]
+    "POST", f"{PERSON_PATH}/complete", errors.NOT_FOUND, ACTION_FAILED, body=Complete, result=list[CommandChoice]
 )
 CLICK: Final = control_operation(
-    "POST", f"{PERSON}/click", errors.NOT_FOUND, ACTION_FAILED, body=Click, result=InteractionResult
+    "POST", f"{PERSON_PATH}/click", errors.NOT_FOUND, ACTION_FAILED, body=Click, result=InteractionResult
 )
 CHOOSE: Final = control_operation(
-    "POST", f"{PERSON}/choose", errors.NOT_FOUND, ACTION_FAILED, body=Choose, result=InteractionResult
+    "POST", f"{PERSON_PATH}/choose", errors.NOT_FOUND, ACTION_FAILED, body=Choose, result=InteractionResult
 )
 SUBMIT: Final = control_operation(
-    "POST", f"{PERSON}/submit", errors.NOT_FOUND, ACTION_FAILED, body=Submit, result=InteractionResult
+    "POST", f"{PERSON_PATH}/submit", errors.NOT_FOUND, ACTION_FAILED, body=Submit, result=InteractionResult
 )
 
-INVITE: Final = control_operation("POST", f"{PERSON}/invite", errors.NOT_FOUND, body=CreateInvite, result=Invite)
-JOIN: Final = control_operation("POST", f"{PERSON}/join", errors.NOT_FOUND, body=AcceptInviteCode, result=Invite)
-BEFRIEND: Final = control_operation("POST", f"{PERSON}/befriend", errors.NOT_FOUND, body=Befriend)
+INVITE: Final = control_operation("POST", f"{PERSON_PATH}/invite", errors.NOT_FOUND, body=CreateInvite, result=Invite)
+JOIN: Final = control_operation("POST", f"{PERSON_PATH}/join", errors.NOT_FOUND, body=AcceptInviteCode, result=Invite)
+BEFRIEND: Final = control_operation("POST", f"{PERSON_PATH}/befriend", errors.NOT_FOUND, body=Befriend)
 AUTHORIZE: Final = control_operation(
-    "POST", f"{PERSON}/authorize", errors.NOT_FOUND, body=Authorize, result=Authorization
+    "POST", f"{PERSON_PATH}/authorize", errors.NOT_FOUND, body=Authorize, result=Authorization
 )
-BUY: Final = control_operation("POST", f"{PERSON}/buy", errors.NOT_FOUND, body=Buy, result=Purchase)
+BUY: Final = control_operation("POST", f"{PERSON_PATH}/buy", errors.NOT_FOUND, body=Buy, result=Purchase)
 JOIN_VOICE: Final = control_operation(
-    "POST", f"{PERSON}/voice/join", errors.NOT_FOUND, ACTION_FAILED, body=JoinVoice, result=VoiceCredentials
+    "POST", f"{PERSON_PATH}/voice/join", errors.NOT_FOUND, ACTION_FAILED, body=JoinVoice, result=VoiceCredentials
 )
-LEAVE_VOICE: Final = control_operation("POST", f"{PERSON}/voice/leave", errors.NOT_FOUND)
+LEAVE_VOICE: Final = control_operation("POST", f"{PERSON_PATH}/voice/leave", errors.NOT_FOUND)
 PLAY: Final = control_operation(
-    "POST", f"{PERSON}/voice/play", errors.NOT_FOUND, ACTION_FAILED, body=Play, result=Played
+    "POST", f"{PERSON_PATH}/voice/play", errors.NOT_FOUND, ACTION_FAILED, body=Play, result=Played
 )
 HEAR: Final = control_operation(
-    "POST", f"{PERSON}/voice/hear", errors.NOT_FOUND, ACTION_FAILED, body=Hear, result=Heard
+    "POST", f"{PERSON_PATH}/voice/hear", errors.NOT_FOUND, ACTION_FAILED, body=Hear, result=Heard
 )
-REQUEST: Final = control_operation("POST", f"{PERSON}/request", errors.NOT_FOUND, body=SendRequest, result=Any)
+REQUEST: Final = control_operation("POST", f"{PERSON_PATH}/request", errors.NOT_FOUND, body=SendRequest, result=Any)

@@ -13,9 +13,9 @@ from hubbub.protocol import codec
 from hubbub.server.core.traffic import TrafficContent, TrafficEntry
 
 _API_PREFIX: Final = re.compile(r"^/api(?:/v\d+)?")
-_NAME_PARTS: Final = re.compile(r"[^a-z0-9]+")
+_NAME_SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
 _TEXT_WIDTH: Final = 100
-_EXPECTED_FIELDS: Final = ("id", "name", "content", "channel_id", "guild_id", "user_id", "custom_id", "type")
+_COMPARABLE_FIELDS: Final = ("id", "name", "content", "channel_id", "guild_id", "user_id", "custom_id", "type")
 """Fields of an event that are useful in a test, most useful first.
 
 `_expected_fields` skips `id`, because it differs in each run."""
@@ -36,43 +36,43 @@ class Sender(msgspec.Struct, frozen=True):
 
 def curl_command(content: TrafficContent, url: str, headers: Mapping[str, str], body: str) -> str:
     """Return a request as a curl command. Masked credentials become the variable TOKEN."""
-    parts = ["curl", "-X", content.method]
+    arguments = ["curl", "-X", content.method]
     for name, value in headers.items():
         if name == "User-Agent":
             continue
         if name == "Authorization" and not value.isascii():
             scheme = value.rpartition(" ")[0]
-            parts += ["-H", f'"Authorization: {scheme + " " if scheme else ""}$TOKEN"']
+            arguments += ["-H", f'"Authorization: {scheme + " " if scheme else ""}$TOKEN"']
         else:
-            parts += ["-H", shlex.quote(f"{name}: {value}")]
+            arguments += ["-H", shlex.quote(f"{name}: {value}")]
     if body:
-        parts += ["--data-raw", shlex.quote(body)]
-    return " ".join([*parts, shlex.quote(url)])
+        arguments += ["--data-raw", shlex.quote(body)]
+    return " ".join([*arguments, shlex.quote(url)])
 
 
 def python_test(entry: TrafficEntry, content: TrafficContent, path: str, body: str, actor: Sender | None) -> str:
     """Return a request or event as a test with the pytest fixture."""
     name = _test_name(entry)
-    subject = 'hubbub.users["alice"]' if actor is None else actor.python
+    actor_expression = 'hubbub.users["alice"]' if actor is None else actor.python
     if content.dispatch is not None:
-        arguments = "".join(f", {key}={value!r}" for key, value in _expected_fields(content).items())
+        arguments = "".join(f", {key}={body_value!r}" for key, body_value in _expected_fields(content).items())
         return (
             f"def test_{name}(hubbub):\n"
-            f"    recipient = {subject}\n"
+            f"    recipient = {actor_expression}\n"
             "    recipient.connect()\n\n"
             "    # Perform the action that causes the event here.\n\n"
             f'    recipient.expect("{entry.summary}"{arguments})\n'
         )
-    value = _decode(body)
-    call = f'caller.request("{content.method}", {_quote(_API_PREFIX.sub("", path))}'
-    call += ")" if value is None else f", json={_python_value(value)})"
+    body_value = _decode(body)
+    call = f'caller.request("{content.method}", {_quote_json(_API_PREFIX.sub("", path))}'
+    call += ")" if body_value is None else f", json={_python_value(body_value)})"
     if (entry.status or 0) < 400:
-        return f"def test_{name}(hubbub):\n    caller = {subject}\n\n    {call}\n"
+        return f"def test_{name}(hubbub):\n    caller = {actor_expression}\n\n    {call}\n"
     return (
         "import pytest\n"
         "from hubbub.testing import RequestRejected\n\n\n"
         f"def test_{name}_is_rejected(hubbub):\n"
-        f"    caller = {subject}\n\n"
+        f"    caller = {actor_expression}\n\n"
         "    with pytest.raises(RequestRejected) as rejection:\n"
         f"        {call}\n\n"
         f"    assert rejection.value.status == {entry.status}\n"
@@ -98,23 +98,27 @@ def javascript_test(entry: TrafficEntry, content: TrafficContent, path: str, bod
             f"  await person.expect({json.dumps(entry.summary)}, {fields});",
         ]
     else:
-        value = _decode(body)
-        argument = "" if value is None else f", {json.dumps(value, ensure_ascii=False)}"
+        body_value = _decode(body)
+        argument = "" if body_value is None else f", {json.dumps(body_value, ensure_ascii=False)}"
         path = json.dumps(_API_PREFIX.sub("", path))
         lines.append(f'  await person.request("{content.method}", {path}{argument});')
     return "\n".join([*lines, "  await platform.close();", "});", ""])
 
 
 def _test_name(entry: TrafficEntry) -> str:
-    return _NAME_PARTS.sub("_", entry.summary.lower()).strip("_") or "entry"
+    return _NAME_SEPARATORS.sub("_", entry.summary.lower()).strip("_") or "entry"
 
 
 def _expected_fields(content: TrafficContent) -> dict[str, Any]:
     """Return at most `_EXPECTED_FIELDS_MAX` fields of an event that a test can compare."""
-    data = _decode(content.body.decode("utf-8", "replace"))
-    if not isinstance(data, dict):
+    event_payload = _decode(content.body.decode("utf-8", "replace"))
+    if not isinstance(event_payload, dict):
         return {}
-    fields = {key: data[key] for key in _EXPECTED_FIELDS if key in data and key != "id" and data[key]}
+    fields = {
+        key: event_payload[key]
+        for key in _COMPARABLE_FIELDS
+        if key in event_payload and key != "id" and event_payload[key]
+    }
     return dict(list(fields.items())[:_EXPECTED_FIELDS_MAX])
 
 
@@ -131,5 +135,5 @@ def _python_value(value: Any) -> str:
     return text.replace("\n", "\n        ")
 
 
-def _quote(text: str) -> str:
+def _quote_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

@@ -29,9 +29,9 @@ SECRET_KEYS: Final = frozenset(
 )
 """Keys of JSON objects and forms whose text is a secret."""
 
-_TOKEN_PATHS: Final = re.compile(r"(/(?:webhooks|interactions)/\d+/)[^/?\"\s]+")
+_TOKEN_PATH_PATTERN: Final = re.compile(r"(/(?:webhooks|interactions)/\d+/)[^/?\"\s]+")
 """Paths that contain the token of a webhook or interaction."""
-_FORM_FIELDS: Final = re.compile(rf"\b({'|'.join(sorted(SECRET_KEYS))})=[^&\s]*")
+_FORM_FIELD_PATTERN: Final = re.compile(rf"\b({'|'.join(sorted(SECRET_KEYS))})=[^&\s]*")
 
 
 class Masker:
@@ -45,15 +45,15 @@ class Masker:
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, MASK)
-        return _FORM_FIELDS.sub(rf"\1={MASK}", _TOKEN_PATHS.sub(rf"\1{MASK}", text))
+        return _FORM_FIELD_PATTERN.sub(rf"\1={MASK}", _TOKEN_PATH_PATTERN.sub(rf"\1{MASK}", text))
 
     def mask_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Mask the credentials in headers; the scheme of an Authorization header stays."""
-        masked = {name: self.mask_text(value) for name, value in headers.items()}
-        if "Authorization" in masked:
+        masked_headers = {name: self.mask_text(value) for name, value in headers.items()}
+        if "Authorization" in masked_headers:
             scheme, separator, _ = headers["Authorization"].rpartition(" ")
-            masked["Authorization"] = f"{scheme}{separator}{MASK}"
-        return masked
+            masked_headers["Authorization"] = f"{scheme}{separator}{MASK}"
+        return masked_headers
 
     def mask_body(self, body: bytes) -> str:
         """Return a body as text without secrets."""

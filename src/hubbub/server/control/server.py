@@ -114,31 +114,33 @@ class ControlApi:
     async def _respond(self, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
         """Authorize a request, run its handler, and return the response."""
         headers: dict[str, str] = {"Via": responses.VIA}
-        read_data, start = bytearray(), self.app.trace.traffic.mark_start()
+        received_body, start = bytearray(), self.app.trace.traffic.mark_start()
         try:
             self._authorize(request)
-            encoded = responses.encode(endpoint.operation, await self._run_handler(endpoint, request, read_data))
+            encoded_response = responses.encode(
+                endpoint.operation, await self._run_handler(endpoint, request, received_body)
+            )
         except ApiError as error:
-            encoded = responses.encode_error(error, headers)
+            encoded_response = responses.encode_error(error, headers)
         except WorldError as error:
-            invalid = errors.invalid(error.path, "WORLD_INVALID", error.problem)
-            encoded = responses.encode_error(invalid, headers)
+            world_error = errors.invalid(error.path, "WORLD_INVALID", error.problem)
+            encoded_response = responses.encode_error(world_error, headers)
         except StoreUnavailable:
-            encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
+            encoded_response = responses.encode_error(errors.UNAVAILABLE(), headers)
         except Exception:
             log.exception("%s failed", request.match_info.route.resource)
-            encoded = responses.encode_error(errors.INTERNAL(), headers)
+            encoded_response = responses.encode_error(errors.INTERNAL(), headers)
         is_change = request.method != "GET" and endpoint.operation is not operations.SETTLE
-        if self.app.trace.traffic.is_enabled and is_change and encoded.status != 401:
-            self._record(endpoint, request, bytes(read_data), encoded, start)
-        return responses.respond(request, encoded, headers)
+        if self.app.trace.traffic.is_enabled and is_change and encoded_response.status != 401:
+            self._record(endpoint, request, bytes(received_body), encoded_response, start)
+        return responses.respond(request, encoded_response, headers)
 
     def _record(
         self,
         endpoint: Endpoint,
         request: web.Request,
         body: bytes,
-        encoded: responses.EncodedResponse,
+        encoded_response: responses.EncodedResponse,
         start: TrafficStart,
     ) -> None:
         """Record a change through the control API in the traffic."""
@@ -150,12 +152,12 @@ class ControlApi:
                 headers={"Content-Type": request.headers.get("Content-Type", "")},
                 body=body,
                 start=start,
-                response_body=encoded.body or b"",
+                response_body=encoded_response.body or b"",
             ),
             kind="control",
             direction="in",
             summary=f"{request.method} /control{endpoint.operation.path}",
-            status=encoded.status,
+            status=encoded_response.status,
         )
 
     def refuse(self, request: web.Request) -> web.StreamResponse | None:
@@ -179,25 +181,25 @@ class ControlApi:
         if scheme.lower() != "bearer" or not hmac.compare_digest(token_bytes, self.token.encode()):
             raise errors.UNAUTHORIZED()
 
-    async def _run_handler(self, endpoint: Endpoint, request: web.Request, read_data: bytearray) -> Any:
-        """Decode path, query and body, and run the handler of an operation. The body is also added to `read_data`."""
+    async def _run_handler(self, endpoint: Endpoint, request: web.Request, received_body: bytearray) -> Any:
+        """Decode path, query and body, and run the handler of an operation. The body is also added to `received_body`."""
         operation = endpoint.operation
-        path = endpoint.read_path([request.match_info[name] for name in operation.parameters])
+        path_arguments = endpoint.read_path([request.match_info[name] for name in operation.parameters])
         query = None
         if operation.query is not NoneType:
             query = decoding.convert_fields(decoding.split_fields(request.rel_url.raw_query_string), operation.query)
-        body = None if operation.body is NoneType else await self._read_body(operation, request, read_data)
-        arguments = endpoint.arguments(path, body, query)
+        body = None if operation.body is NoneType else await self._read_body(operation, request, received_body)
+        arguments = endpoint.arguments(path_arguments, body, query)
         if endpoint.tag == PEOPLE_TAG:
             with cancel_on_disconnect(request):
                 return await run_action(endpoint.function(self.people, *arguments))
         owner = self.traffic_api if endpoint.tag == TRAFFIC_TAG else self
         return await endpoint.function(owner, *arguments)
 
-    async def _read_body(self, operation: Operation[Any, Any], request: web.Request, read_data: bytearray) -> Any:
-        """Decode the body of a request; an empty JSON body counts as `{}`. The body is also added to `read_data`."""
+    async def _read_body(self, operation: Operation[Any, Any], request: web.Request, received_body: bytearray) -> Any:
+        """Decode the body of a request; an empty JSON body counts as `{}`. The body is also added to `received_body`."""
         data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
-        read_data += data
+        received_body += data
         if operation is operations.LOAD_WORLD:
             return _read_world(request.headers.get("Content-Type", ""), data)
         return decoding.decode(data or b"{}", operation.body)
@@ -257,9 +259,9 @@ class ControlApi:
         """
         seed = (self.app.config.seed or 0) if query.seed is UNSET else query.seed
         async with self._lock:
-            built = await worlds.load(self.app, body, seed)
-            self.built_world = self.built_world.merge(built)
-        return build_document(self.app.config, built, self.token, tls=self.app.tls)
+            built_world = await worlds.load(self.app, body, seed)
+            self.built_world = self.built_world.merge(built_world)
+        return build_document(self.app.config, built_world, self.token, tls=self.app.tls)
 
     async def create_user(self, body: bodies.CreateUser) -> BuiltUser:
         """Create a user without guilds."""
@@ -388,8 +390,8 @@ class ControlApi:
         """Add a fault."""
         fault: Fault = body
         if isinstance(fault, GatewayFault) and fault.moment == "now":
-            affected = 0 if self.app.gateway is None else self.app.gateway.apply_fault(fault)
-            return bodies.FaultResult(sessions=affected, waiting=None)
+            affected_count = 0 if self.app.gateway is None else self.app.gateway.apply_fault(fault)
+            return bodies.FaultResult(sessions=affected_count, waiting=None)
         if isinstance(fault, HttpFault):
             self._require_operation(fault)
         if len(self.app.faults) >= ACTIVE_FAULTS_MAX:
@@ -450,22 +452,22 @@ class ControlApi:
     async def get_trace(self, query: operations.TraceQuery) -> bodies.TraceState:
         """Return the delivery trace."""
         trace = self.app.trace
-        rejected = trace.find_rejected(user_id=query.user_id, after=query.after)
+        rejected_requests = trace.find_rejected(user_id=query.user_id, after=query.after)
         return bodies.TraceState(
             on=trace.is_enabled,
             events=trace.find(event=query.event, user_id=query.user_id, after=query.after),
-            refused=await self.explain(rejected),
+            refused=await self.explain(rejected_requests),
             closed=trace.find_closed(user_id=query.user_id, after=query.after),
         )
 
-    async def explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
+    async def explain(self, rejected_requests: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
         """Return rejected requests with their causes."""
-        if not rejected:
+        if not rejected_requests:
             return []
         now_ms = self.clock.now_ms()
         names: dict[int, str] = {user.id: name for name, user in self.built_world.users.items()} | self._bot_names()
         causes = Causes(self.app.table, names.get)
-        return await self.app.database.read(lambda tx: causes.explain_all(tx, now_ms, rejected))
+        return await self.app.database.read(lambda tx: causes.explain_all(tx, now_ms, rejected_requests))
 
     def _bot_names(self) -> dict[int, str]:
         """Return the names of applications by the ID of their bot."""
@@ -481,25 +483,25 @@ class ControlApi:
         They come from the rate limits, from upcoming dated changes, and from requests, sessions and events since the
         delivery trace was turned on.
         """
-        rejected = await self.explain(self.app.trace.find_rejected())
-        failures = await self._count_interaction_failures()
+        explained_requests = await self.explain(self.app.trace.find_rejected())
+        failure_counts = await self._count_interaction_failures()
         linter = Linter(self._bot_names(), self.app.trace, self.clock.now_ms())
         return LintReport(
-            findings=linter.find_all(self.app.table, self.app.rate_limits.report(), rejected, failures),
+            findings=linter.find_all(self.app.table, self.app.rate_limits.report(), explained_requests, failure_counts),
             used_intents=linter.list_used_intents(),
         )
 
     async def _count_interaction_failures(self) -> Counter[tuple[str, str | None]]:
         """Count the failed interactions since the trace was turned on by names of application and command."""
-        limit = self.app.trace.events.get(INTERACTION_FAILURE.name, 0)
-        if not limit:
+        failure_count = self.app.trace.events.get(INTERACTION_FAILURE.name, 0)
+        if not failure_count:
             return Counter()
         names = {application.id: name for name, application in self.built_world.applications.items()}
-        counts = await self.app.database.read(lambda tx: interactions.count_failures(tx, limit))
-        result: Counter[tuple[str, str | None]] = Counter()
+        counts = await self.app.database.read(lambda tx: interactions.count_failures(tx, failure_count))
+        counts_by_name: Counter[tuple[str, str | None]] = Counter()
         for (application_id, command), times in counts.items():
-            result[names.get(ApplicationId(application_id), str(application_id)), command] += times
-        return result
+            counts_by_name[names.get(ApplicationId(application_id), str(application_id)), command] += times
+        return counts_by_name
 
     async def set_trace(self, body: bodies.SetTrace) -> bodies.TraceState:
         """Turn the delivery trace on or off."""

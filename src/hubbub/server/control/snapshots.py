@@ -71,7 +71,7 @@ class Snapshots:
         """The snapshot that each fork descends from."""
         self._current_id: str | None = None
         """The snapshot that was taken or restored last."""
-        self._next_ids = itertools.count(1)
+        self._id_numbers = itertools.count(1)
 
     async def close(self) -> None:
         """Close all forks."""
@@ -84,7 +84,7 @@ class Snapshots:
         Raise BAD_REQUEST if too many are stored, or if the world is not in memory."""
         if len(self._snapshots) >= SNAPSHOTS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MAX} snapshots can be stored; delete one first")
-        snapshot_id = str(next(self._next_ids))
+        snapshot_id = str(next(self._id_numbers))
         self._snapshots[snapshot_id] = await self._capture()
         self._current_id = snapshot_id
         return self._snapshot_state(snapshot_id)
@@ -146,7 +146,7 @@ class Snapshots:
         if app.mailbox is not None:
             app.mailbox.replace(snapshot.mails)
         await app.start()
-        fork_id = str(next(self._next_ids))
+        fork_id = str(next(self._id_numbers))
         self._forks[fork_id] = (app, control)
         self._fork_parents[fork_id] = self._current_id if request.snapshot_id is None else request.snapshot_id
         document = build_document(app.config, snapshot.built_world, control.token, tls=app.tls)
@@ -167,11 +167,11 @@ class Snapshots:
 
     async def close_fork(self, fork_id: str) -> None:
         """Close a fork and the forks created from it. Raise NOT_FOUND if there is none with this ID."""
-        fork = self._forks.pop(fork_id, None)
-        if fork is None:
+        app_and_control = self._forks.pop(fork_id, None)
+        if app_and_control is None:
             raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
         del self._fork_parents[fork_id]
-        app, control = fork
+        app, control = app_and_control
         await control.close()
         await app.stop()
 
@@ -183,11 +183,11 @@ class Snapshots:
 
     def _snapshot_state(self, snapshot_id: str) -> SnapshotState:
         snapshot = self._snapshots[snapshot_id]
-        size = len(snapshot.database_image) + sum(len(data) for data, _ in snapshot.files.values())
+        snapshot_bytes = len(snapshot.database_image) + sum(len(data) for data, _ in snapshot.files.values())
         return SnapshotState(
             id=snapshot_id,
             at=codec.timestamp(snapshot.now_ms),
-            bytes=size,
+            bytes=snapshot_bytes,
             parent_id=snapshot.parent_id,
             current=snapshot_id == self._current_id,
         )

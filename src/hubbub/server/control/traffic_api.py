@@ -66,7 +66,7 @@ class TracedPlatform(Protocol):
     def respond_with_error(self, request: web.Request, error: errors.ApiError) -> web.StreamResponse:
         """Return an error as a response in the format of the API."""
 
-    async def explain(self, rejected: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
+    async def explain(self, rejected_requests: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
         """Return rejected requests with their causes."""
 
     async def list_sessions(self) -> list[bodies.SessionState]:
@@ -80,17 +80,17 @@ class TrafficApi:
         self._control = control
         self._app = control.app
         self._traffic = control.app.trace.traffic
-        self._readers = 0
-        self._is_kept_on = False
+        self._reader_count = 0
+        self._stays_on = False
         """Whether recording was turned on explicitly, so that it does not end with the last reader."""
-        self._linger: asyncio.TimerHandle | None = None
+        self._turn_off_timer: asyncio.TimerHandle | None = None
         self._http: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
         """Stop recording and close connections."""
         self._traffic.is_enabled = False
-        if self._linger is not None:
-            self._linger.cancel()
+        if self._turn_off_timer is not None:
+            self._turn_off_timer.cancel()
         if self._http is not None:
             await self._http.close()
 
@@ -102,7 +102,7 @@ class TrafficApi:
 
     def keep_on(self) -> None:
         """Record the traffic until it is turned off."""
-        self._is_kept_on = True
+        self._stays_on = True
         self._turn_on()
 
     def _turn_on(self) -> None:
@@ -111,26 +111,26 @@ class TrafficApi:
         self._traffic.is_enabled = True
 
     def _add_reader(self) -> None:
-        self._readers += 1
-        if self._linger is not None:
-            self._linger.cancel()
-            self._linger = None
+        self._reader_count += 1
+        if self._turn_off_timer is not None:
+            self._turn_off_timer.cancel()
+            self._turn_off_timer = None
         self._turn_on()
 
     def _remove_reader(self) -> None:
-        self._readers -= 1
-        if not self._readers and not self._is_kept_on:
+        self._reader_count -= 1
+        if not self._reader_count and not self._stays_on:
             loop = asyncio.get_running_loop()
-            self._linger = loop.call_later(LINGER_SECONDS, self._turn_off)
+            self._turn_off_timer = loop.call_later(LINGER_SECONDS, self._turn_off)
 
     def _turn_off(self) -> None:
-        self._linger = None
-        if not self._readers and not self._is_kept_on:
+        self._turn_off_timer = None
+        if not self._reader_count and not self._stays_on:
             self._traffic.is_enabled = False
 
     async def set_traffic(self, body: models.SetTraffic) -> models.TrafficState:
         """Turn the recording of traffic on or off."""
-        self._is_kept_on = body.on
+        self._stays_on = body.on
         if body.on:
             self._turn_on()
         else:
@@ -160,44 +160,44 @@ class TrafficApi:
         except errors.ApiError as error:
             return self._control.respond_with_error(request, error)
         last_event_id = request.headers.get("Last-Event-ID", "")
-        after = int(last_event_id) if last_event_id.isdecimal() else query.after
-        if after > self._traffic.last_id:
+        last_id = int(last_event_id) if last_event_id.isdecimal() else query.after
+        if last_id > self._traffic.last_id:
             # The client has entries of an earlier process.
-            after = 0
+            last_id = 0
         response = web.StreamResponse(headers=_STREAM_HEADERS)
         self._add_reader()
         try:
             await response.prepare(request)
             await response.write(b"retry: 1000\n\n")
-            async for block in self._blocks(after, _matcher(query)):
-                await response.write(block)
+            async for stream_event in self._iter_stream_events(last_id, _matcher(query)):
+                await response.write(stream_event)
         except ConnectionError:
             pass  # The client has left.
         finally:
             self._remove_reader()
         return response
 
-    async def _blocks(self, after: int, matches: Callable[[TrafficRecord], bool]) -> AsyncIterator[bytes]:
+    async def _iter_stream_events(self, last_id: int, matches: Callable[[TrafficRecord], bool]) -> AsyncIterator[bytes]:
         """Yield events of the stream, and a comment after each silence."""
-        async with aclosing(self._traffic.follow(after)) as record_lists:
-            pending: asyncio.Task[list[TrafficRecord]] | None = None
+        async with aclosing(self._traffic.follow(last_id)) as record_lists:
+            next_records: asyncio.Task[list[TrafficRecord]] | None = None
             try:
                 while True:
-                    pending = pending or asyncio.ensure_future(anext(record_lists))
-                    done, _ = await asyncio.wait((pending,), timeout=KEEP_ALIVE_SECONDS)
+                    next_records = next_records or asyncio.ensure_future(anext(record_lists))
+                    done, _ = await asyncio.wait((next_records,), timeout=KEEP_ALIVE_SECONDS)
                     if not done:
                         yield b": keep-alive\n\n"
                         continue
-                    records, pending = pending.result(), None
+                    records, next_records = next_records.result(), None
                     for batch in batches(records, STREAM_BATCH_MAX):
-                        missed = batch[0].entry.id - after - 1
-                        after = batch[-1].entry.id
+                        missed_count = batch[0].entry.id - last_id - 1
+                        last_id = batch[-1].entry.id
                         body = codec.encode([record.entry for record in batch if matches(record)])
-                        yield b'id: %d\ndata: {"missed":%d,"entries":%b}\n\n' % (after, missed, body)
+                        yield b'id: %d\ndata: {"missed":%d,"entries":%b}\n\n' % (last_id, missed_count, body)
             finally:
-                if pending is not None:
-                    pending.cancel()
-                    await asyncio.gather(pending, return_exceptions=True)
+                if next_records is not None:
+                    next_records.cancel()
+                    await asyncio.gather(next_records, return_exceptions=True)
 
     async def get_traffic_entry(self, entry_id: str, query: models.RevealQuery) -> models.TrafficDetails:
         """Return an entry of the traffic with its payload; secrets are masked by default."""
@@ -240,8 +240,8 @@ class TrafficApi:
     def _make_copies(self, record: TrafficRecord, path: str, headers: dict[str, str], body: str) -> models.Copies:
         entry, content = record.entry, record.content
         if content.dispatch is not None:
-            recipient = next((outcome.user_id for outcome in content.outcomes if outcome.delivered), None)
-            actor = None if recipient is None else self._find_sender(recipient)
+            recipient_id = next((outcome.user_id for outcome in content.outcomes if outcome.delivered), None)
+            actor = None if recipient_id is None else self._find_sender(recipient_id)
             return models.Copies(
                 curl=None,
                 python=request_copies.python_test(entry, content, path, body, actor),
@@ -261,21 +261,21 @@ class TrafficApi:
         )
 
     def _find_sender(self, user_id: int) -> Sender | None:
-        built = self._control.built_world
-        for name, user in built.users.items():
+        built_world = self._control.built_world
+        for name, user in built_world.users.items():
             if user.id == user_id:
                 return Sender(name, False)
-        for name, application in built.applications.items():
+        for name, application in built_world.applications.items():
             if application.bot is not None and application.bot.id == user_id:
                 return Sender(name, True)
         return None
 
     def _known_secrets(self) -> list[str]:
-        built = self._control.built_world
+        built_world = self._control.built_world
         secrets = [self._control.token]
-        for user in built.users.values():
+        for user in built_world.users.values():
             secrets += [user.token, user.password]
-        for application in built.applications.values():
+        for application in built_world.applications.values():
             secrets.append(application.client_secret)
             if application.bot is not None:
                 secrets.append(application.bot.token)
@@ -287,7 +287,7 @@ class TrafficApi:
         if entry.direction != "in" or (entry.status or 0) < 400 or not content.route:
             return None
         ids = {"guild_id": entry.guild_id, "channel_id": entry.channel_id}
-        rejected = RejectedRequest(
+        rejected_request = RejectedRequest(
             number=0,
             at=entry.at,
             method=content.method,
@@ -297,8 +297,8 @@ class TrafficApi:
             status=entry.status or 0,
             body=msgspec.Raw(content.response_body or b"null"),
         )
-        [explained] = await self._control.explain([rejected])
-        return explained.cause
+        [explained_request] = await self._control.explain([rejected_request])
+        return explained_request.cause
 
     def _require_record(self, entry_id: str) -> TrafficRecord:
         record = self._traffic.find(int(entry_id)) if entry_id.isdecimal() and len(entry_id) < 16 else None
@@ -366,11 +366,13 @@ class TrafficApi:
 
     async def get_world(self) -> models.WorldSummary:
         """Return the users, bots and guilds of the world, without tokens."""
-        built = self._control.built_world
-        connected = {session.user_id for session in await self._control.list_sessions() if session.connected}
+        built_world = self._control.built_world
+        connected_ids = {session.user_id for session in await self._control.list_sessions() if session.connected}
         users = [
-            models.SummaryUser(id=user.id, name=name, bot=False, application_id=None, connected=user.id in connected)
-            for name, user in built.users.items()
+            models.SummaryUser(
+                id=user.id, name=name, bot=False, application_id=None, connected=user.id in connected_ids
+            )
+            for name, user in built_world.users.items()
         ]
         users += [
             models.SummaryUser(
@@ -378,9 +380,9 @@ class TrafficApi:
                 name=name,
                 bot=True,
                 application_id=application.id,
-                connected=application.bot.id in connected,
+                connected=application.bot.id in connected_ids,
             )
-            for name, application in built.applications.items()
+            for name, application in built_world.applications.items()
             if application.bot is not None
         ]
         return models.WorldSummary(
@@ -438,10 +440,10 @@ def _can_replay(record: TrafficRecord) -> bool:
 
 def _read_guilds(tx: Tx, user_ids: list[UserId]) -> list[models.SummaryGuild]:
     """Return the guilds that any of the users is a member of, ordered by ID."""
-    member_ids: dict[int, list[UserId]] = {}
+    member_ids_by_guild: dict[int, list[UserId]] = {}
     for user_id in user_ids:
         for guild_id, *_ in members.list_memberships(tx, user_id):
-            member_ids.setdefault(guild_id, []).append(user_id)
+            member_ids_by_guild.setdefault(guild_id, []).append(user_id)
     return [
         models.SummaryGuild(
             id=GuildId(guild_id),
@@ -451,7 +453,7 @@ def _read_guilds(tx: Tx, user_ids: list[UserId]) -> list[models.SummaryGuild]:
                 models.SummaryChannel(id=ChannelId(channel.id), name=channel.name or "", type=int(channel.type))
                 for channel in channels.list_guild_channels(tx, guild_id)
             ],
-            member_ids=member_ids[guild_id],
+            member_ids=member_ids_by_guild[guild_id],
         )
-        for guild_id, row in sorted(guilds.find_many(tx, member_ids).items())
+        for guild_id, row in sorted(guilds.find_many(tx, member_ids_by_guild).items())
     ]

@@ -67,21 +67,23 @@ class TryIt:
         return responses.respond(request, responses.EncodedResponse(200, codec.encode(self._demo_values())), headers)
 
     def _demo_values(self) -> DemoValues:
-        built = self._get_built_world()
-        callers = [DemoCaller(name=name, kind="user", authorization=user.token) for name, user in built.users.items()]
+        built_world = self._get_built_world()
+        callers = [
+            DemoCaller(name=name, kind="user", authorization=user.token) for name, user in built_world.users.items()
+        ]
         callers += [
             DemoCaller(name=name, kind="bot", authorization=f"Bot {application.bot.token}")
-            for name, application in built.applications.items()
+            for name, application in built_world.applications.items()
             if application.bot is not None
         ]
-        document = codec.decode(codec.encode(build_document(self._config, built)), dict[str, Any])
+        document = codec.decode(codec.encode(build_document(self._config, built_world)), dict[str, Any])
         # A rehearsal without browsers starts faster without the modules of pages.
         from hubbub.server.transports.web.reference.examples import VARIABLES
 
-        values = {
+        values_by_name = {
             name: _resolve_value(document, path) for name, path in VARIABLES.items() if not name.endswith("_TOKEN")
         }
-        return DemoValues(callers=callers, variables={name: value for name, value in values.items() if value})
+        return DemoValues(callers=callers, variables={name: value for name, value in values_by_name.items() if value})
 
 
 def is_local_page(request: web.Request) -> bool:
@@ -104,8 +106,8 @@ def _resolve_value(document: Any, path: tuple[str, ...]) -> str:
 
     If a mapping does not contain the name in the path, its first value is used instead.
     """
-    for step in path:
+    for key in path:
         if not isinstance(document, Mapping) or not document:
             return ""
-        document = document[step] if step in document else next(iter(document.values()))
+        document = document[key] if key in document else next(iter(document.values()))
     return str(document) if isinstance(document, str | int) else ""
