@@ -195,7 +195,7 @@ def test_a_transition_is_executed_after_two_seconds_without_all_members() -> Non
 
 def test_transition_ids_are_never_zero() -> None:
     call = SimulatedCall()
-    call.group._last_transition = 0xFFFE
+    call.group._last_transition_id = 0xFFFE
     call.join(1, 2)
     call.deliver_all()
     call.join(3)

@@ -150,8 +150,10 @@ class VoiceCall:
 
         It is called after Ready, and again before the client becomes a member.
         """
-        present = {other.user_id: other.peer.ssrc for other in self.others(session)}
-        for user_id in [user_id for user_id, ssrc in session.known_ssrcs.items() if present.get(user_id) != ssrc]:
+        ssrcs_by_user_id = {other.user_id: other.peer.ssrc for other in self.others(session)}
+        for user_id in [
+            user_id for user_id, ssrc in session.known_ssrcs.items() if ssrcs_by_user_id.get(user_id) != ssrc
+        ]:
             session.send_buffered(VoiceOpcode.CLIENT_DISCONNECT, protocol.ClientDisconnect(user_id=UserId(user_id)))
             del session.known_ssrcs[user_id]
         new_members = [other for other in self.others(session) if other.user_id not in session.known_ssrcs]
@@ -208,8 +210,8 @@ class VoiceCall:
     def handle_dave_message(self, session: VoiceSession, op: int, payload: bytes | protocol.TransitionReport) -> None:
         """Handle a DAVE message of a member; ignore it from a session that is not a member."""
         if session.is_member and not session.has_ended:
-            data = payload if isinstance(payload, bytes) else {"transition_id": payload.transition_id}
-            self._send(self._group.handle_message(session.user_id, op, data, _now()))
+            dave_payload = payload if isinstance(payload, bytes) else {"transition_id": payload.transition_id}
+            self._send(self._group.handle_message(session.user_id, op, dave_payload, _now()))
 
     def close(self) -> None:
         """Stop the timer after the last member has left."""
@@ -277,9 +279,9 @@ class VoiceCall:
                     protocol.StreamViewers(any=100 if viewer_ids else 0, viewer_ids=viewer_ids),
                 )
 
-    def _send_client_info(self, other: VoiceSession, recipient: VoiceSession) -> None:
+    def _send_client_info(self, member: VoiceSession, recipient: VoiceSession) -> None:
         """Send the flags and the platform of a member to another."""
-        user_id = UserId(other.user_id)
+        user_id = UserId(member.user_id)
         recipient.send_buffered(VoiceOpcode.CLIENT_FLAGS, protocol.ClientFlags(user_id=user_id))
         recipient.send_buffered(VoiceOpcode.CLIENT_PLATFORM, protocol.ClientPlatform(user_id=user_id))
 

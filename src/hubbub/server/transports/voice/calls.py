@@ -55,7 +55,7 @@ class Calls:
         self._make_call = make_call
         self.forwarder = forwarder
         self._sessions: dict[SessionKey, VoiceSession] = {}
-        self._by_token: dict[bytes, VoiceSession] = {}
+        self._sessions_by_token_hash: dict[bytes, VoiceSession] = {}
         """Sessions by the hash of their ticket's token."""
         self._sender = ExternalSender()
         """Signs MLS proposals for the groups of all calls."""
@@ -93,15 +93,15 @@ class Calls:
         `dave_version` is the highest DAVE version that the client supports; 0 means no end-to-end encryption.
         """
         key = (int(ticket.server_id), int(ticket.user_id))
-        if (previous := self._sessions.get(key)) is not None:
-            self.end(previous, VoiceCloseCode.DISCONNECTED, "Connected elsewhere")
+        if (previous_session := self._sessions.get(key)) is not None:
+            self.end(previous_session, VoiceCloseCode.DISCONNECTED, "Connected elsewhere")
         call = self._calls_by_channel.get(ticket.channel_id)
         if call is None:
             call = self._calls_by_channel[ticket.channel_id] = VoiceCall(ticket.channel_id, self._sender, self.end)
         session = VoiceSession(ticket, connection, self.forwarder.add_peer(), call, dave_version)
         call.session_count += 1
         session.peer.supports_dave = dave_version > 0
-        self._sessions[key] = self._by_token[ticket.token_hash] = session
+        self._sessions[key] = self._sessions_by_token_hash[ticket.token_hash] = session
         session.attach(connection)
         self._apply_ticket(session, ticket)
         # Changes of the ticket since it was read were missed, so it is read again.
@@ -109,7 +109,7 @@ class Calls:
         return session
 
     def find_session(self, token_hash: bytes) -> VoiceSession | None:
-        return self._by_token.get(token_hash)
+        return self._sessions_by_token_hash.get(token_hash)
 
     async def report_connected(self, session: VoiceSession) -> None:
         """Report that a client is connected, which resets its count of failed attempts."""
@@ -168,8 +168,8 @@ class Calls:
             session.resume_timer.cancel()
         if self._sessions.get(session.key) is session:
             del self._sessions[session.key]
-        if self._by_token.get(session.ticket.token_hash) is session:
-            del self._by_token[session.ticket.token_hash]
+        if self._sessions_by_token_hash.get(session.ticket.token_hash) is session:
+            del self._sessions_by_token_hash[session.ticket.token_hash]
         call = session.call
         call.session_count -= 1
         call.remove_member(session)
@@ -186,8 +186,8 @@ class Calls:
 
     def _receive(self, dispatch: Dispatch) -> None:
         if dispatch.event == VOICE_CHANGED.name:
-            changed = codec.decode(dispatch.body, VoiceChanged)
-            self._refresh((int(changed.server_id), int(changed.user_id)), has_voice_call_ended=changed.has_ended)
+            change = codec.decode(dispatch.body, VoiceChanged)
+            self._refresh((int(change.server_id), int(change.user_id)), has_voice_call_ended=change.has_ended)
 
     def refresh_all(self) -> None:
         """Re-read every ticket, because the bus may have lost events."""

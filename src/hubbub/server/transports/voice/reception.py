@@ -6,13 +6,13 @@ _WINDOW_PACKETS: Final = 64
 
 
 class ReplayWindow:
-    """A replay window: the packet numbers seen among the last 64, where each number has `bits` bits."""
+    """A replay window: the packet numbers seen among the last 64, where each number has `number_bits` bits."""
 
     __slots__ = ("_half_range", "_mask", "_seen_bits", "highest")
 
-    def __init__(self, bits: int) -> None:
-        self._mask = (1 << bits) - 1
-        self._half_range = 1 << (bits - 1)
+    def __init__(self, number_bits: int) -> None:
+        self._mask = (1 << number_bits) - 1
+        self._half_range = 1 << (number_bits - 1)
         self._seen_bits = 0
         """Bit n is set if the number `highest` - n was seen."""
         self.highest = -1
@@ -23,28 +23,30 @@ class ReplayWindow:
         if self.highest < 0:
             self.highest, self._seen_bits = number, 1
             return True
-        ahead = (number - self.highest) & self._mask
-        if 0 < ahead < self._half_range:
+        ahead_count = (number - self.highest) & self._mask
+        if 0 < ahead_count < self._half_range:
             self._seen_bits = (
-                ((self._seen_bits << ahead) | 1) & ((1 << _WINDOW_PACKETS) - 1) if ahead < _WINDOW_PACKETS else 1
+                ((self._seen_bits << ahead_count) | 1) & ((1 << _WINDOW_PACKETS) - 1)
+                if ahead_count < _WINDOW_PACKETS
+                else 1
             )
             self.highest = number
             return True
-        behind = (self.highest - number) & self._mask
-        if behind >= _WINDOW_PACKETS or self._seen_bits >> behind & 1:
+        behind_count = (self.highest - number) & self._mask
+        if behind_count >= _WINDOW_PACKETS or self._seen_bits >> behind_count & 1:
             return False
-        self._seen_bits |= 1 << behind
+        self._seen_bits |= 1 << behind_count
         return True
 
 
 class Reception:
     """Reception statistics of the audio stream of one sender."""
 
-    __slots__ = ("_first_sequence", "_wraparounds", "_highest", "received")
+    __slots__ = ("_first_sequence", "_wraparound_count", "_highest", "received")
 
     def __init__(self) -> None:
         self._first_sequence = -1
-        self._wraparounds = 0
+        self._wraparound_count = 0
         self._highest = 0
         self.received = 0
 
@@ -54,14 +56,14 @@ class Reception:
             self._first_sequence = self._highest = sequence
         elif 0 < (sequence - self._highest) & 0xFFFF < 0x8000:
             if sequence < self._highest:
-                self._wraparounds += 1
+                self._wraparound_count += 1
             self._highest = sequence
         self.received += 1
 
     @property
     def highest(self) -> int:
         """The highest sequence number, with the number of wraparounds in the upper 16 bits (RFC 3550)."""
-        return (self._wraparounds & 0xFFFF) << 16 | self._highest
+        return (self._wraparound_count & 0xFFFF) << 16 | self._highest
 
     @property
     def lost(self) -> int:
@@ -69,5 +71,5 @@ class Reception:
         return (
             0
             if self._first_sequence < 0
-            else (self._wraparounds << 16 | self._highest) - self._first_sequence + 1 - self.received
+            else (self._wraparound_count << 16 | self._highest) - self._first_sequence + 1 - self.received
         )

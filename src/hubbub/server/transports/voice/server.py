@@ -86,7 +86,7 @@ class VoiceServer:
         if config.nats_url is not None:
             self._registration = VoiceServerRegistration(db, tickets, make_call, sockets.endpoint)
         self._connections: set[VoiceConnection] = set()
-        self._sweeper: asyncio.Task[None] | None = None
+        self._sweep_task: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
         metrics.watch(metrics.voice_connections, lambda: len(self._connections))
 
@@ -94,7 +94,7 @@ class VoiceServer:
         """Start to accept connections and packets."""
         self.calls.forwarder.start()
         self.calls.start()
-        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self._sweep_task = asyncio.get_running_loop().create_task(self._sweep())
         app = web.Application()
         app.router.add_get("/", self.handle)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
@@ -109,8 +109,8 @@ class VoiceServer:
         if self._registration is not None:
             await self._registration.stop()
             code, reason = VoiceCloseCode.DISCONNECTED, "Moved to another server"
-        if self._sweeper is not None:
-            self._sweeper.cancel()
+        if self._sweep_task is not None:
+            self._sweep_task.cancel()
         await self.calls.close(code, reason)
         connections = list(self._connections)
         for connection in connections:
@@ -139,7 +139,7 @@ class VoiceServer:
             client_ip=sockets.client_address(request, self._trusted_proxies),
         )
         self._connections.add(connection)
-        client_left = False
+        has_client_left = False
         try:
             self._send_hello(connection)
             while connection.close_task is None:
@@ -152,7 +152,7 @@ class VoiceServer:
                     self._check_rate_limit(connection)
                     await sockets.answer_ping(socket, message.data)
                 elif message.type is not WSMsgType.PONG:
-                    client_left = message.type is WSMsgType.CLOSE and message.data == NORMAL_CLOSURE
+                    has_client_left = message.type is WSMsgType.CLOSE and message.data == NORMAL_CLOSURE
                     break
         except CloseConnection as closing:
             connection.close(closing.code, closing.reason)
@@ -166,7 +166,7 @@ class VoiceServer:
             self._connections.discard(connection)
             session, connection.session = connection.session, None
             if session is not None and session.connection is connection and not session.has_ended:
-                self.calls.connection_lost(session, has_client_left=client_left)
+                self.calls.connection_lost(session, has_client_left=has_client_left)
         if connection.close_task is not None:
             self._metrics.voice_closes(str(connection.code)).inc()
             if self._traffic.is_enabled:
@@ -187,13 +187,13 @@ class VoiceServer:
 
     async def _sweep(self) -> None:
         """Periodically close connections without heartbeats or without Identify, and discard expired messages."""
-        interval = self._settings.heartbeat_interval_ms / 1000
+        interval_seconds = self._settings.heartbeat_interval_ms / 1000
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(min(interval / SWEEPS_PER_INTERVAL, self._settings.identify_timeout_ms / 4000))
+            await asyncio.sleep(min(interval_seconds / SWEEPS_PER_INTERVAL, self._settings.identify_timeout_ms / 4000))
             now = loop.time()
             for connection in list(self._connections):
-                if now - connection.last_heartbeat_at > interval * MISSED_HEARTBEATS_MAX:
+                if now - connection.last_heartbeat_at > interval_seconds * MISSED_HEARTBEATS_MAX:
                     connection.close(VoiceCloseCode.SESSION_TIMEOUT, "No heartbeat")
                 elif connection.session is None and not connection.is_identifying:
                     if now - connection.opened_at > self._settings.identify_timeout_ms / 1000:
@@ -229,11 +229,13 @@ class VoiceServer:
         elif op == VoiceOpcode.VIDEO:
             self._set_video(session, _decode(frame.d, protocol.SetVideo))
         elif op == VoiceOpcode.MEDIA_SINK_WANTS:
-            wants = _decode(frame.d, dict[str, Any])
-            unwanted = frozenset(
-                int(ssrc) for ssrc, quality in wants.items() if ssrc.isdecimal() and len(ssrc) <= 10 and quality == 0
+            quality_by_ssrc = _decode(frame.d, dict[str, Any])
+            unwanted_ssrcs = frozenset(
+                int(ssrc)
+                for ssrc, quality in quality_by_ssrc.items()
+                if ssrc.isdecimal() and len(ssrc) <= 10 and quality == 0
             )
-            self.calls.forwarder.set_unwanted(session.peer, unwanted)
+            self.calls.forwarder.set_unwanted(session.peer, unwanted_ssrcs)
             session.call.update_viewers()
         elif op == VoiceOpcode.BACKEND_VERSION:
             version = f"hubbub {hubbub.__version__}"
@@ -259,12 +261,12 @@ class VoiceServer:
         if connection.session is not None:
             raise CloseConnection(VoiceCloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
 
-    def _heartbeat(self, connection: VoiceConnection, data: msgspec.Raw) -> None:
+    def _heartbeat(self, connection: VoiceConnection, raw_payload: msgspec.Raw) -> None:
         connection.last_heartbeat_at = asyncio.get_running_loop().time()
         if not connection.has_sequence_numbers:
-            connection.send_payload(VoiceOpcode.HEARTBEAT_ACK, _decode(data, int | str | None))
+            connection.send_payload(VoiceOpcode.HEARTBEAT_ACK, _decode(raw_payload, int | str | None))
             return
-        heartbeat = _decode(data, protocol.Heartbeat)
+        heartbeat = _decode(raw_payload, protocol.Heartbeat)
         if connection.session is not None and heartbeat.seq_ack is not None and heartbeat.seq_ack > 0:
             connection.session.replay.acknowledge(heartbeat.seq_ack)
         connection.send_payload(VoiceOpcode.HEARTBEAT_ACK, protocol.HeartbeatAck(t=heartbeat.t))
@@ -293,13 +295,13 @@ class VoiceServer:
         _, video_ssrc, retransmission_ssrc = peer.ssrcs
         streams = [
             protocol.Stream(
-                type=requested.type,
-                rid=requested.rid,
-                quality=requested.quality,
+                type=requested_stream.type,
+                rid=requested_stream.rid,
+                quality=requested_stream.quality,
                 ssrc=video_ssrc,
                 rtx_ssrc=retransmission_ssrc,
             )
-            for requested in (identify.streams or [])[:1]
+            for requested_stream in (identify.streams or [])[:1]
         ]
         session.send(
             VoiceOpcode.READY,
@@ -325,12 +327,12 @@ class VoiceServer:
         if ticket.session_id != resume.session_id or resume.channel_id not in (None, ticket.channel_id):
             raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
         if connection.has_sequence_numbers:
-            missed = session.replay.after_seq(-1 if resume.seq_ack is None else resume.seq_ack)
+            missed_messages = session.replay.after_seq(-1 if resume.seq_ack is None else resume.seq_ack)
         else:
-            missed = session.replay.after_number(
+            missed_messages = session.replay.after_number(
                 session.detached_number if session.connection is None else session.replay.last_number
             )
-        if missed is None:
+        if missed_messages is None:
             raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Missed messages are no longer available")
         previous_connection = session.connection
         session.attach(connection)
@@ -339,7 +341,7 @@ class VoiceServer:
             previous_connection.close(VoiceCloseCode.DISCONNECTED, "Resumed elsewhere")
         # spec/voice.md#6: missed messages follow RESUMED, because client libraries drop messages that arrive before it.
         connection.send_payload(VoiceOpcode.RESUMED, None)
-        for message in missed:
+        for message in missed_messages:
             connection.write(message.first_byte, message.payload)
 
     async def _select_protocol(self, session: VoiceSession, select: protocol.SelectProtocol) -> None:
@@ -436,21 +438,25 @@ class VoiceServer:
 
 def _requested_version(request: web.Request) -> int:
     """Return the requested protocol version: 1 if absent, `INVALID_VERSION` if it is not a number from 1 to 999."""
-    text = request.query.get("v", "1")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) else INVALID_VERSION
+    version_text = request.query.get("v", "1")
+    return (
+        int(version_text)
+        if version_text.isascii() and version_text.isdecimal() and len(version_text) < 4 and int(version_text)
+        else INVALID_VERSION
+    )
 
 
 def _decode_offer(select: protocol.SelectProtocol) -> Offer:
-    text = _decode(select.data, str)
+    offer_text = _decode(select.data, str)
     codecs = _decode(select.codecs, list[protocol.Codec] | None)
     try:
-        return Offer.parse(text, codecs)
+        return Offer.parse(offer_text, codecs)
     except OfferError as error:
         raise CloseConnection(VoiceCloseCode.DECODE_ERROR, f"Invalid offer: {error}") from error
 
 
-def _decode(data: Any, kind: Any) -> Any:
+def _decode(data: Any, payload_type: Any) -> Any:
     try:
-        return codec.decoder(kind).decode(data)
+        return codec.decoder(payload_type).decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise CloseConnection(VoiceCloseCode.DECODE_ERROR, "Error while decoding payload") from error

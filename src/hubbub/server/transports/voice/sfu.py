@@ -172,7 +172,7 @@ class Forwarder:
         """Create a forwarder; `public_ip` is the IPv4 address that browsers send to."""
         self._socket = sock
         self._packet_counter = metrics.voice_packets
-        self._peers: dict[int, Peer] = {}
+        self._peers_by_ssrc: dict[int, Peer] = {}
         """Peers by SSRC; each peer has three SSRCs."""
         self._bye_timers: set[asyncio.TimerHandle] = set()
         self._browsers = Browsers(self._send, (public_ip, sock.getsockname()[1]))
@@ -189,10 +189,10 @@ class Forwarder:
         asyncio.get_running_loop().remove_reader(self._socket.fileno())
         for handle in self._bye_timers:
             handle.cancel()
-        for peer in set(self._peers.values()):
+        for peer in set(self._peers_by_ssrc.values()):
             self._cancel_timers(peer)
             self._close_browser(peer)
-        self._peers.clear()
+        self._peers_by_ssrc.clear()
         self._socket.close()
 
     # Peers
@@ -201,10 +201,10 @@ class Forwarder:
         """Create a peer with new SSRCs and without a key."""
         while True:
             ssrc = (secrets.randbits(30) << 2) + 4
-            if ssrc < 1 << 32 and ssrc not in self._peers:
+            if ssrc < 1 << 32 and ssrc not in self._peers_by_ssrc:
                 peer = Peer(ssrc)
                 for own_ssrc in peer.ssrcs:
-                    self._peers[own_ssrc] = peer
+                    self._peers_by_ssrc[own_ssrc] = peer
                 return peer
 
     def create_key(self, peer: Peer, mode: str) -> bytes:
@@ -288,15 +288,15 @@ class Forwarder:
 
     def set_unwanted(self, peer: Peer, ssrcs: frozenset[int]) -> None:
         """Stop forwarding these streams to a peer, and request key frames of the videos that it wants again."""
-        wanted_again = peer.unwanted_ssrcs - ssrcs
+        rewanted_ssrcs = peer.unwanted_ssrcs - ssrcs
         peer.unwanted_ssrcs = ssrcs
-        for ssrc in wanted_again:
+        for ssrc in rewanted_ssrcs:
             self._request_key_frame(peer, ssrc)
 
     def remove_peer(self, peer: Peer) -> None:
         """Remove a peer: close the transport of a browser, or send a native client `BYE_COUNT` RTCP BYE packets."""
         for own_ssrc in peer.ssrcs:
-            self._peers.pop(own_ssrc, None)
+            self._peers_by_ssrc.pop(own_ssrc, None)
         self._cancel_timers(peer)
         if peer.browser is not None:
             self._close_browser(peer)
@@ -331,7 +331,7 @@ class Forwarder:
 
     def _request_key_frame(self, peer: Peer, ssrc: int) -> None:
         """Request a key frame of a video for a peer that receives it."""
-        sender = self._peers.get(ssrc)
+        sender = self._peers_by_ssrc.get(ssrc)
         if sender is None or sender is peer or sender.group is None or sender.group is not peer.group:
             return
         own_ssrc = ssrc if sender.browser is None else sender.browser.video_ssrc
@@ -342,14 +342,14 @@ class Forwarder:
             sender.key_frame_requested_at = now
             self._send_control(sender, rtp.picture_loss(own_ssrc))
 
-    def _send_bye(self, peer: Peer, remaining: int) -> None:
+    def _send_bye(self, peer: Peer, remaining_count: int) -> None:
         self._send_control(peer, rtp.bye())
-        if remaining > 1:
+        if remaining_count > 1:
             loop = asyncio.get_running_loop()
             self._bye_timers = {
                 handle for handle in self._bye_timers if handle.when() > loop.time() and not handle.cancelled()
             }
-            self._bye_timers.add(loop.call_later(BYE_INTERVAL_SECONDS, self._send_bye, peer, remaining - 1))
+            self._bye_timers.add(loop.call_later(BYE_INTERVAL_SECONDS, self._send_bye, peer, remaining_count - 1))
 
     def _send_control(self, peer: Peer, packet: bytes) -> None:
         """Encrypt an RTCP packet and send it to a peer."""
@@ -377,10 +377,10 @@ class Forwarder:
 
     def handle_datagram(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from any address."""
-        size = len(packet)
-        if size == datagrams.DISCOVERY_BYTES and packet.startswith(datagrams.DISCOVERY_REQUEST):
+        packet_bytes = len(packet)
+        if packet_bytes == datagrams.DISCOVERY_BYTES and packet.startswith(datagrams.DISCOVERY_REQUEST):
             self._handle_discovery(packet, address)
-        elif size == datagrams.KEEPALIVE_BYTES:
+        elif packet_bytes == datagrams.KEEPALIVE_BYTES:
             if packet.startswith(datagrams.PING):
                 self._send(datagrams.PONG + packet[4:], address)
             # Other datagrams of this size are keepalives, which need no response.
@@ -389,7 +389,7 @@ class Forwarder:
                 browser.receive(packet, address)
             elif not self._browsers.handle_check(packet, address):
                 self._packet_counter("unknown").inc()
-        elif size < rtp.RTCP_HEADER_BYTES + TAG_BYTES or packet[0] >> 6 != 2:
+        elif packet_bytes < rtp.RTCP_HEADER_BYTES + TAG_BYTES or packet[0] >> 6 != 2:
             if not is_stun(packet) or not self._browsers.handle_check(packet, address):
                 self._packet_counter("malformed").inc()
         elif packet[1] in rtp.RTCP_TYPES:
@@ -403,7 +403,7 @@ class Forwarder:
         The responses have at most the size of the request, unless the IP address is known to belong to the client.
         """
         ssrc = int.from_bytes(packet[4:8], "big")
-        peer = self._peers.get(ssrc)
+        peer = self._peers_by_ssrc.get(ssrc)
         if peer is None or peer.ssrc != ssrc:
             self._packet_counter("unknown").inc()
             return
@@ -411,7 +411,7 @@ class Forwarder:
             peer.discovered_addresses.append(address)
         self._send_discovery_response(peer, address, DISCOVERY_RESPONSES if address[0] == peer.proven_ip else 1)
 
-    def _send_discovery_response(self, peer: Peer, address: Address, remaining: int) -> None:
+    def _send_discovery_response(self, peer: Peer, address: Address, remaining_count: int) -> None:
         """Send a discovery response, and repeat it until the client has selected a mode.
 
         discord.py sends one request, and its packet reader may consume the response before the discovery code waits for
@@ -421,13 +421,13 @@ class Forwarder:
         if peer.discovery_timer is not None:
             peer.discovery_timer.cancel()
             peer.discovery_timer = None
-        if remaining > 1 and peer.cipher is None:
+        if remaining_count > 1 and peer.cipher is None:
             peer.discovery_timer = asyncio.get_running_loop().call_later(
-                DISCOVERY_INTERVAL_SECONDS, self._send_discovery_response, peer, address, remaining - 1
+                DISCOVERY_INTERVAL_SECONDS, self._send_discovery_response, peer, address, remaining_count - 1
             )
 
     def _handle_control(self, packet: bytes, address: Address) -> None:
-        peer = self._peers.get(int.from_bytes(packet[4:8], "big"))
+        peer = self._peers_by_ssrc.get(int.from_bytes(packet[4:8], "big"))
         if peer is None or peer.cipher is None:
             self._packet_counter("unknown").inc()
             return
@@ -437,7 +437,7 @@ class Forwarder:
 
     def _handle_media(self, packet: bytes, address: Address) -> None:
         ssrc = int.from_bytes(packet[8:12], "big")
-        peer = self._peers.get(ssrc)
+        peer = self._peers_by_ssrc.get(ssrc)
         if peer is None or peer.cipher is None:
             self._packet_counter("unknown").inc()
             return
@@ -490,24 +490,26 @@ class Forwarder:
             return
         header, body = packet[:header_length], packet[header_length:]
         sent_count = 0
-        for other in group.peers:
-            address, cipher = other.address, other.cipher
-            if other is peer or address is None or cipher is None or ssrc in other.unwanted_ssrcs:
+        for receiver in group.peers:
+            address, cipher = receiver.address, receiver.cipher
+            if receiver is peer or address is None or cipher is None or ssrc in receiver.unwanted_ssrcs:
                 continue
-            if is_audio and other.is_deaf:
+            if is_audio and receiver.is_deaf:
                 continue
-            if is_encrypted and not other.supports_dave:
+            if is_encrypted and not receiver.supports_dave:
                 continue
             try:
                 if cipher.has_full_clear_header:
-                    encrypted = cipher.encrypt(header, body)
+                    encrypted_packet = cipher.encrypt(header, body)
                 else:
-                    encrypted = cipher.encrypt(packet[: rtp.FIXED_HEADER_BYTES], packet[rtp.FIXED_HEADER_BYTES :])
+                    encrypted_packet = cipher.encrypt(
+                        packet[: rtp.FIXED_HEADER_BYTES], packet[rtp.FIXED_HEADER_BYTES :]
+                    )
             except PacketError:
                 # The packet is too large, or the receiver is a browser that cannot decode it or has received it before.
                 self._packet_counter("unsent").inc()
                 continue
-            self._send(encrypted, address)
+            self._send(encrypted_packet, address)
             sent_count += 1
         self._packet_counter("received").inc()
         if sent_count:

@@ -64,14 +64,16 @@ def validate_key_package(data: bytes, user_id: int) -> ValidatedKeyPackage:
         raise RejectedMessage("key package: signature of the leaf")
     if not verify(key, "KeyPackageTBS", package.unsigned(), package.signature):
         raise RejectedMessage("key package: signature")
-    encoded = package.encode()
-    return ValidatedKeyPackage(user_id, package, encoded, compute_reference("KeyPackage Reference", encoded))
+    encoded_package = package.encode()
+    return ValidatedKeyPackage(
+        user_id, package, encoded_package, compute_reference("KeyPackage Reference", encoded_package)
+    )
 
 
-def require_unique_keys(key_package: ValidatedKeyPackage, taken: Collection[bytes]) -> None:
-    """Reject a key package with a key in `taken`: RFC 9420 (7.3) forbids keys of other members in a commit."""
+def require_unique_keys(key_package: ValidatedKeyPackage, taken_keys: Collection[bytes]) -> None:
+    """Reject a key package with a key in `taken_keys`: RFC 9420 (7.3) forbids keys of other members in a commit."""
     leaf = key_package.package.leaf
-    if {key_package.package.init_key, leaf.encryption_key, leaf.signature_key} & set(taken):
+    if {key_package.package.init_key, leaf.encryption_key, leaf.signature_key} & set(taken_keys):
         raise RejectedMessage("key package: key of another member")
 
 
@@ -97,22 +99,28 @@ def require_commit(
         raise RejectedMessage("commit: leaf index of another member")
     if not proposals or len(commit.references) != len(proposals) or set(commit.references) != proposals.keys():
         raise RejectedMessage("commit: not the pending proposals")
-    added = [proposal.key_package.ref for proposal in proposals.values() if proposal.key_package is not None]
+    added_refs = [proposal.key_package.ref for proposal in proposals.values() if proposal.key_package is not None]
     # RFC 9420, 12.4: only a commit that consists of Adds may omit the path.
-    if commit.path_leaf is None and len(added) < len(proposals):
+    if commit.path_leaf is None and len(added_refs) < len(proposals):
         raise RejectedMessage("commit: no path")
     if commit.path_leaf is not None:
         _require_path_leaf(commit.path_leaf, leaf, group_id, leaf_index)
-    welcomed = [entry.key_package_ref for entry in welcome.secrets] if welcome is not None else []
-    if sorted(welcomed) != sorted(added):
+    welcomed_refs = [secrets.key_package_ref for secrets in welcome.secrets] if welcome is not None else []
+    if sorted(welcomed_refs) != sorted(added_refs):
         raise RejectedMessage("commit: welcome does not match the added members")
 
 
-def _require_path_leaf(new: codec.LeafNode, old: codec.LeafNode, group_id: bytes, leaf_index: int) -> None:
-    if new.source != codec.FROM_COMMIT or new.identity != old.identity or new.signature_key != old.signature_key:
+def _require_path_leaf(new_leaf: codec.LeafNode, old_leaf: codec.LeafNode, group_id: bytes, leaf_index: int) -> None:
+    if (
+        new_leaf.source != codec.FROM_COMMIT
+        or new_leaf.identity != old_leaf.identity
+        or new_leaf.signature_key != old_leaf.signature_key
+    ):
         raise RejectedMessage("commit: another member's leaf")
-    if new.encryption_key == old.encryption_key or parse_public_key(new.encryption_key) is None:
+    if new_leaf.encryption_key == old_leaf.encryption_key or parse_public_key(new_leaf.encryption_key) is None:
         raise RejectedMessage("commit: no new key")
-    key = parse_public_key(new.signature_key)
-    if key is None or not verify(key, "LeafNodeTBS", new.unsigned() + vec(group_id) + u32(leaf_index), new.signature):
+    key = parse_public_key(new_leaf.signature_key)
+    if key is None or not verify(
+        key, "LeafNodeTBS", new_leaf.unsigned() + vec(group_id) + u32(leaf_index), new_leaf.signature
+    ):
         raise RejectedMessage("commit: signature of the leaf")

@@ -79,9 +79,9 @@ class ByteReader:
         end = self._position + count
         if end > len(self._data):
             raise Malformed("too short")
-        data = self._data[self._position : end]
+        taken_bytes = self._data[self._position : end]
         self._position = end
-        return data
+        return taken_bytes
 
     def u8(self) -> int:
         """Decode one byte."""
@@ -101,24 +101,26 @@ class ByteReader:
 
     def vec(self) -> bytes:
         """Decode the content of a vector, whose length must have its shortest form."""
-        first = self.u8()
-        form = first >> 6
+        first_byte = self.u8()
+        form = first_byte >> 6
         if form == 0:
-            return self.take(first)
+            return self.take(first_byte)
         if form == 3:
             raise Malformed("invalid length prefix")
-        extra_bytes = (1 << form) - 1
-        length = int.from_bytes(bytes((first & 0x3F,)) + self.take(extra_bytes), "big")
+        extra_byte_count = (1 << form) - 1
+        length = int.from_bytes(bytes((first_byte & 0x3F,)) + self.take(extra_byte_count), "big")
         if length < (1 << 6 if form == 1 else 1 << 14):
             raise Malformed("length is not in its shortest form")
         return self.take(length)
 
     def u16s(self) -> tuple[int, ...]:
         """Decode a vector of two-byte numbers."""
-        data = self.vec()
-        if len(data) % 2:
+        encoded_numbers = self.vec()
+        if len(encoded_numbers) % 2:
             raise Malformed("odd length of a vector of two-byte numbers")
-        return tuple(int.from_bytes(data[offset : offset + 2], "big") for offset in range(0, len(data), 2))
+        return tuple(
+            int.from_bytes(encoded_numbers[offset : offset + 2], "big") for offset in range(0, len(encoded_numbers), 2)
+        )
 
     def expect(self, value: int, expected: int, name: str) -> None:
         """Raise `Malformed` unless a value is the expected one."""
@@ -229,7 +231,9 @@ class PathNode:
 
     def encode(self) -> bytes:
         """Encode the node as in an update path."""
-        return vec(self.encryption_key) + vec(b"".join(vec(kem) + vec(text) for kem, text in self.ciphertexts))
+        return vec(self.encryption_key) + vec(
+            b"".join(vec(kem_output) + vec(ciphertext) for kem_output, ciphertext in self.ciphertexts)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +255,7 @@ class Commit:
 
     def encode(self) -> bytes:
         """Encode the commit as an MLSMessage."""
-        parts = [
+        encoded_fields = [
             u16(MLS_10),
             u16(PUBLIC_MESSAGE),
             vec(self.group_id),
@@ -263,11 +267,11 @@ class Commit:
             vec(b"".join(bytes((BY_REFERENCE,)) + vec(reference) for reference in self.references)),
         ]
         if self.path_leaf is None:
-            parts.append(b"\x00")
+            encoded_fields.append(b"\x00")
         else:
-            parts += [b"\x01", self.path_leaf.encode(), vec(b"".join(node.encode() for node in self.path))]
-        parts += [vec(self.signature), vec(self.confirmation_tag), vec(self.membership_tag)]
-        return b"".join(parts)
+            encoded_fields += [b"\x01", self.path_leaf.encode(), vec(b"".join(node.encode() for node in self.path))]
+        encoded_fields += [vec(self.signature), vec(self.confirmation_tag), vec(self.membership_tag)]
+        return b"".join(encoded_fields)
 
 
 class EncryptedGroupSecrets(NamedTuple):
@@ -290,12 +294,16 @@ class Welcome:
 
     def encode(self) -> bytes:
         """Encode the Welcome, without the MLSMessage wrapper."""
-        entries = b"".join(vec(reference) + vec(kem) + vec(text) for reference, kem, text in self.secrets)
-        return u16(SUITE) + vec(entries) + vec(self.group_info)
+        encoded_secrets = b"".join(
+            vec(reference) + vec(kem_output) + vec(ciphertext) for reference, kem_output, ciphertext in self.secrets
+        )
+        return u16(SUITE) + vec(encoded_secrets) + vec(self.group_info)
 
     def only(self, key_package_ref: bytes) -> "Welcome":
         """Return a copy with only the entry of the new member with this key package."""
-        secrets = tuple(entry for entry in self.secrets if entry.key_package_ref == key_package_ref)
+        secrets = tuple(
+            member_secrets for member_secrets in self.secrets if member_secrets.key_package_ref == key_package_ref
+        )
         return Welcome(secrets, self.group_info)
 
 
@@ -345,10 +353,10 @@ def read_commit_and_welcome(data: bytes) -> tuple[Commit, bytes, Welcome | None]
     """Decode a commit and the optional Welcome after it; return the commit, its bytes, and the Welcome or None."""
     reader = ByteReader(data)
     commit = _read_commit(reader)
-    message = data[: reader.position]
+    commit_bytes = data[: reader.position]
     welcome = _read_welcome(reader) if reader.has_more else None
     reader.end()
-    return commit, message, welcome
+    return commit, commit_bytes, welcome
 
 
 def _read_commit(reader: ByteReader) -> Commit:
@@ -395,19 +403,19 @@ def _read_references(reader: ByteReader) -> tuple[bytes, ...]:
 def _read_path(reader: ByteReader) -> tuple[PathNode, ...]:
     nodes = []
     while reader.has_more:
-        key = reader.vec()
-        inner = ByteReader(reader.vec())
+        encryption_key = reader.vec()
+        ciphertext_reader = ByteReader(reader.vec())
         ciphertexts = []
-        while inner.has_more:
-            ciphertexts.append((inner.vec(), inner.vec()))
-        nodes.append(PathNode(key, tuple(ciphertexts)))
+        while ciphertext_reader.has_more:
+            ciphertexts.append((ciphertext_reader.vec(), ciphertext_reader.vec()))
+        nodes.append(PathNode(encryption_key, tuple(ciphertexts)))
     return tuple(nodes)
 
 
 def _read_welcome(reader: ByteReader) -> Welcome:
     reader.expect(reader.u16(), SUITE, "suite")
-    inner = ByteReader(reader.vec())
+    secrets_reader = ByteReader(reader.vec())
     secrets = []
-    while inner.has_more:
-        secrets.append(EncryptedGroupSecrets(inner.vec(), inner.vec(), inner.vec()))
+    while secrets_reader.has_more:
+        secrets.append(EncryptedGroupSecrets(secrets_reader.vec(), secrets_reader.vec(), secrets_reader.vec()))
     return Welcome(tuple(secrets), reader.vec())

@@ -64,19 +64,19 @@ class DaveGroup:
         self._tree: Tree | None = None
         """The leaves of the group; None while there is no group."""
         self._initial_group = InitialGroup(sender, self._id)
-        self._batch: dict[bytes, Proposal] = {}
+        self._sent_proposals: dict[bytes, Proposal] = {}
         """The proposals sent in this epoch, by reference; empty while there is no group.
 
         There is one batch per epoch: if Adds and Removes arrive in two messages, davey makes a commit without a
         Welcome.
         """
-        self._commit_due: float | None = None
+        self._commit_due_at: float | None = None
         """Time at which the group restarts if no commit has arrived; None while none is expected."""
-        self._restarts = 0
+        self._restart_count = 0
         """Number of restarts since the last commit."""
         self._transitions: dict[int, Transition] = {}
-        self._last_transition = 0
-        self._settle_due: float | None = None
+        self._last_transition_id = 0
+        self._settle_due_at: float | None = None
         """Time from which the next proposals may be sent; None if they may be sent now."""
         self._plain_until: float | None = None
         """Time until which plain frames are forwarded after an upgrade, or None."""
@@ -107,14 +107,14 @@ class DaveGroup:
     @property
     def deadline(self) -> float | None:
         """Time in seconds at which `tick` must be called, or None. Every call of a method may change it."""
-        times = [transition.due for transition in self._transitions.values()]
-        times += [time for time in (self._commit_due, self._settle_due) if time is not None]
-        times += [
+        due_times = [transition.due for transition in self._transitions.values()]
+        due_times += [time for time in (self._commit_due_at, self._settle_due_at) if time is not None]
+        due_times += [
             participant.missing_since + KEY_PACKAGE_SECONDS
             for participant in self._participants.values()
             if participant.missing_since is not None and not participant.is_overdue
         ]
-        return min(times, default=None)
+        return min(due_times, default=None)
 
     # Events from the voice server.
 
@@ -190,20 +190,20 @@ class DaveGroup:
             participant.is_overdue = (
                 participant.missing_since is not None and participant.missing_since + KEY_PACKAGE_SECONDS <= now
             )
-        if self._settle_due is not None and self._settle_due <= now:
-            self._settle_due = None
-        if self._commit_due is not None and self._commit_due <= now:
-            self._restarts += 1
+        if self._settle_due_at is not None and self._settle_due_at <= now:
+            self._settle_due_at = None
+        if self._commit_due_at is not None and self._commit_due_at <= now:
+            self._restart_count += 1
             messages += self._restart(now)
         return messages + self._advance(now)
 
     # Key packages.
 
-    def _handle_package(self, participant: Participant, data: bytes, now: float) -> list[OutgoingMessage]:
+    def _handle_package(self, participant: Participant, encoded_package: bytes, now: float) -> list[OutgoingMessage]:
         """Handle KEY_PACKAGE: the client wants to be added to the group with this key package."""
         if not participant.consume_package_allowance(now):
             raise RejectedMessage("key package: too many")
-        key_package = checks.validate_key_package(data, participant.user_id)
+        key_package = checks.validate_key_package(encoded_package, participant.user_id)
         checks.require_unique_keys(key_package, self._keys_of_others(participant.user_id))
         if len(self._initial_group) > 1 and participant.user_id in self._initial_group:
             # The client may have restarted before or after the last proposals arrived, so its proposals are unknown.
@@ -267,12 +267,16 @@ class DaveGroup:
         members = self._group_members()
         if len(self._participants) == 1 or all(participant.penalty >= _PENALTY_MAX for participant in members):
             # No member is left that could commit, or only one participant is left in the call.
-            to = self._with_package(self._participants.values())
+            recipient_ids = self._with_package(self._participants.values())
             return [
                 *self._restart(now),
-                *([build_message(to, DaveOpcode.PREPARE_TRANSITION, PrepareTransition(DAVE_VERSION, 0))] if to else []),
+                *(
+                    [build_message(recipient_ids, DaveOpcode.PREPARE_TRANSITION, PrepareTransition(DAVE_VERSION, 0))]
+                    if recipient_ids
+                    else []
+                ),
             ]
-        if self._batch or self._settle_due is not None:
+        if self._sent_proposals or self._settle_due_at is not None:
             return []
         return self._open_batch(self._tree, members, now)
 
@@ -282,12 +286,12 @@ class DaveGroup:
         If the commits of all founders are rejected because of penalties, reset the penalties.
         """
         messages: list[OutgoingMessage] = []
-        limit = FOUNDERS_MAX << min(self._restarts, _FOUNDER_DOUBLINGS_MAX)
+        founders_max = FOUNDERS_MAX << min(self._restart_count, _FOUNDER_DOUBLINGS_MAX)
         for participant in self._participants.values():
             if (
                 participant.key_package is not None
                 and participant.user_id not in self._initial_group
-                and len(self._initial_group) < limit
+                and len(self._initial_group) < founders_max
             ):
                 messages += self._initial_group.propose(participant.key_package)
         if messages:
@@ -301,7 +305,7 @@ class DaveGroup:
     def _remove_founder(self, user_id: int, now: float) -> list[OutgoingMessage]:
         """Remove a founder from the group that does not exist yet."""
         messages = self._initial_group.remove(user_id)
-        self._commit_due = None
+        self._commit_due_at = None
         if len(self._initial_group) > 1:
             self._await_commit(now)
         return messages
@@ -312,7 +316,7 @@ class DaveGroup:
         `members` are the participants who are in the group.
         """
         used_indexes = {participant.leaf_index for participant in members}
-        batch = [
+        new_proposals = [
             proposals.sign_remove(self._sender, self._id, tree.epoch, index)
             for index, _ in tree
             if index not in used_indexes
@@ -322,76 +326,78 @@ class DaveGroup:
             for participant in self._participants.values()
             if participant.leaf_index is None and participant.key_package
         ]
-        batch += [
+        new_proposals += [
             proposals.sign_add(self._sender, self._id, tree.epoch, key_package)
             for key_package in key_packages[:ADDS_PER_COMMIT_MAX]
         ]
-        if not batch:
+        if not new_proposals:
             return []
-        self._batch = {proposal.ref: proposal for proposal in batch}
+        self._sent_proposals = {proposal.ref: proposal for proposal in new_proposals}
         self._await_commit(now)
         return [
             build_message(
-                (participant.user_id for participant in members), DaveOpcode.PROPOSALS, proposals.encode_append(batch)
+                (participant.user_id for participant in members),
+                DaveOpcode.PROPOSALS,
+                proposals.encode_append(new_proposals),
             )
         ]
 
     def _await_commit(self, now: float) -> None:
-        self._commit_due = now + COMMIT_SECONDS * 2 ** min(self._restarts, _COMMIT_DOUBLINGS_MAX)
+        self._commit_due_at = now + COMMIT_SECONDS * 2 ** min(self._restart_count, _COMMIT_DOUBLINGS_MAX)
 
     # Commits.
 
-    def _handle_commit(self, participant: Participant, data: bytes, now: float) -> list[OutgoingMessage]:
+    def _handle_commit(self, participant: Participant, encoded_commit: bytes, now: float) -> list[OutgoingMessage]:
         """Handle COMMIT_WELCOME: validate a commit with its Welcome, and accept it."""
-        if len(data) > checks.COMMIT_BASE_BYTES_MAX + checks.COMMIT_BYTES_PER_MEMBER * (
-            len(self._participants) + len(self._batch)
+        if len(encoded_commit) > checks.COMMIT_BASE_BYTES_MAX + checks.COMMIT_BYTES_PER_MEMBER * (
+            len(self._participants) + len(self._sent_proposals)
         ):
             raise RejectedMessage("commit: too long")
         if participant.penalty >= _PENALTY_MAX:
             raise RejectedMessage("commit: earlier commits failed")
-        commit, message, welcome = codec.read_commit_and_welcome(data)
-        tree, index = self._tree, participant.leaf_index
+        commit, commit_bytes, welcome = codec.read_commit_and_welcome(encoded_commit)
+        tree, leaf_index = self._tree, participant.leaf_index
         if tree is None:
             if participant.user_id not in self._initial_group or participant.key_package is None:
                 raise RejectedMessage("commit: not a member")
-            tree, index = Tree(participant.key_package.package.leaf), 0
-            batch = self._initial_group.proposals_for(participant.user_id)
-        elif index is None:
+            tree, leaf_index = Tree(participant.key_package.package.leaf), 0
+            pending_proposals = self._initial_group.proposals_for(participant.user_id)
+        elif leaf_index is None:
             raise RejectedMessage("commit: not a member")
         else:
-            batch = self._batch
+            pending_proposals = self._sent_proposals
         checks.require_commit(
             commit,
             welcome,
             group_id=self._id,
             epoch=tree.epoch,
-            leaf_index=index,
-            leaf=tree.leaf(index),
-            proposals=batch,
+            leaf_index=leaf_index,
+            leaf=tree.leaf(leaf_index),
+            proposals=pending_proposals,
         )
-        participant.leaf_index = index
+        participant.leaf_index = leaf_index
         self._tree = tree
-        return self._accept_commit(participant, tree, batch, commit, message, welcome, now)
+        return self._accept_commit(participant, tree, pending_proposals, commit, commit_bytes, welcome, now)
 
     def _accept_commit(
         self,
         committer: Participant,
         tree: Tree,
-        batch: dict[bytes, Proposal],
+        applied_proposals: dict[bytes, Proposal],
         commit: codec.Commit,
-        message: bytes,
+        commit_bytes: bytes,
         welcome: codec.Welcome | None,
         now: float,
     ) -> list[OutgoingMessage]:
         """Apply a valid commit, and send it to the members and the Welcome to new members."""
-        leaf_indexes = tree.apply(commit, batch)
-        members = [participant.user_id for participant in self._group_members()]
+        leaf_indexes = tree.apply(commit, applied_proposals)
+        member_ids = [participant.user_id for participant in self._group_members()]
         transition = self._new_transition(now, DAVE_VERSION)
         transition.committer = committer.user_id
-        prefix = codec.u16(transition.id)
-        messages = [build_message(members, DaveOpcode.ANNOUNCE_COMMIT, prefix + message)]
-        newcomers: list[int] = []
-        for proposal in batch.values():
+        transition_prefix = codec.u16(transition.id)
+        messages = [build_message(member_ids, DaveOpcode.ANNOUNCE_COMMIT, transition_prefix + commit_bytes)]
+        new_member_ids: list[int] = []
+        for proposal in applied_proposals.values():
             key_package = proposal.key_package
             participant = self._participants.get(key_package.user_id) if key_package is not None else None
             # A client that left or restarted meanwhile cannot use the Welcome; the next batch corrects the group.
@@ -404,29 +410,31 @@ class DaveGroup:
                 continue
             participant.leaf_index = leaf_indexes[key_package.ref]
             participant.entry_transition = transition.id
-            newcomers.append(participant.user_id)
+            new_member_ids.append(participant.user_id)
             messages.append(
                 build_message(
-                    [participant.user_id], DaveOpcode.WELCOME, prefix + welcome.only(key_package.ref).encode()
+                    [participant.user_id],
+                    DaveOpcode.WELCOME,
+                    transition_prefix + welcome.only(key_package.ref).encode(),
                 )
             )
         if tree.epoch == 1:
             committer.entry_transition = transition.id
-        transition.recipients.update(members, newcomers)
+        transition.recipients.update(member_ids, new_member_ids)
         transition.waiting.update(transition.recipients)
-        transition.validators = set(members) - {committer.user_id} or set(newcomers)
+        transition.validators = set(member_ids) - {committer.user_id} or set(new_member_ids)
         self._initial_group.clear()
-        self._batch = {}
-        self._commit_due = None
-        self._restarts = 0
-        self._settle_due = now + SETTLE_SECONDS
+        self._sent_proposals = {}
+        self._commit_due_at = None
+        self._restart_count = 0
+        self._settle_due_at = now + SETTLE_SECONDS
         return messages
 
     # Transitions.
 
     def _new_transition(self, now: float, version: int) -> Transition:
-        self._last_transition = self._last_transition % 0xFFFF + 1
-        transition = Transition(self._last_transition, version, now + TRANSITION_SECONDS, set(), set())
+        self._last_transition_id = self._last_transition_id % 0xFFFF + 1
+        transition = Transition(self._last_transition_id, version, now + TRANSITION_SECONDS, set(), set())
         self._transitions[transition.id] = transition
         return transition
 
@@ -449,12 +457,16 @@ class DaveGroup:
 
     def _execute_transition(self, transition: Transition) -> list[OutgoingMessage]:
         del self._transitions[transition.id]
-        if transition.id == self._last_transition:
-            self._settle_due = None
+        if transition.id == self._last_transition_id:
+            self._settle_due_at = None
         if transition.version:
             self._plain_until = None
-        to = transition.recipients - transition.failed
-        return [build_message(to, DaveOpcode.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
+        recipient_ids = transition.recipients - transition.failed
+        return (
+            [build_message(recipient_ids, DaveOpcode.EXECUTE_TRANSITION, ExecuteTransition(transition.id))]
+            if recipient_ids
+            else []
+        )
 
     def _drop_from_transitions(self, user_id: int) -> list[OutgoingMessage]:
         """Remove a member from all transitions, and execute the transitions that waited only for this member."""
@@ -479,17 +491,21 @@ class DaveGroup:
     def _clear_group(self) -> None:
         self._tree = None
         self._initial_group.clear()
-        self._batch = {}
-        self._commit_due = self._settle_due = None
+        self._sent_proposals = {}
+        self._commit_due_at = self._settle_due_at = None
         self._transitions.clear()
 
     def _restart(self, now: float) -> list[OutgoingMessage]:
         """Discard the group and request new key packages."""
         self._clear_group()
-        to = self._with_package(self._participants.values())
-        for user_id in to:
+        recipient_ids = self._with_package(self._participants.values())
+        for user_id in recipient_ids:
             self._participants[user_id].reset(now)
-        return [build_message(to, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))] if to else []
+        return (
+            [build_message(recipient_ids, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))]
+            if recipient_ids
+            else []
+        )
 
     # Clients without end-to-end encryption (`allows_plain_clients` only).
 
@@ -541,7 +557,7 @@ def _require_bytes(payload: object) -> bytes:
 def _require_transition_id(payload: object) -> int:
     if not isinstance(payload, Mapping):
         raise RejectedMessage("no transition ID")
-    value = payload.get("transition_id")
-    if type(value) is not int:
+    transition_id = payload.get("transition_id")
+    if type(transition_id) is not int:
         raise RejectedMessage("no transition ID")
-    return value
+    return transition_id

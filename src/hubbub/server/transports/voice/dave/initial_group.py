@@ -14,38 +14,38 @@ class InitialGroup:
     def __init__(self, sender: ExternalSender, group_id: bytes) -> None:
         self._sender = sender
         self._group_id = group_id
-        self._adds: dict[int, Proposal] = {}
+        self._adds_by_user_id: dict[int, Proposal] = {}
         """The Add proposal of each founder by user ID."""
 
     def __len__(self) -> int:
         """Return the number of founders."""
-        return len(self._adds)
+        return len(self._adds_by_user_id)
 
     def __iter__(self) -> Iterator[int]:
         """Iterate over the user IDs of the founders."""
-        return iter(self._adds)
+        return iter(self._adds_by_user_id)
 
     def __contains__(self, user_id: int) -> bool:
         """Return whether a user is a founder."""
-        return user_id in self._adds
+        return user_id in self._adds_by_user_id
 
     def clear(self) -> None:
         """Remove all founders."""
-        self._adds = {}
+        self._adds_by_user_id = {}
 
     def propose(self, key_package: ValidatedKeyPackage) -> list[OutgoingMessage]:
         """Add a founder, and propose it to the others and the others to it."""
         proposal = self._create_add(key_package)
         messages: list[OutgoingMessage] = []
-        if self._adds:
+        if self._adds_by_user_id:
             # A client must not receive its own Add: davey treats that as an error.
             messages = [
-                build_message(self._adds, DaveOpcode.PROPOSALS, proposals.encode_append([proposal])),
+                build_message(self._adds_by_user_id, DaveOpcode.PROPOSALS, proposals.encode_append([proposal])),
                 build_message(
-                    [key_package.user_id], DaveOpcode.PROPOSALS, proposals.encode_append(self._adds.values())
+                    [key_package.user_id], DaveOpcode.PROPOSALS, proposals.encode_append(self._adds_by_user_id.values())
                 ),
             ]
-        self._adds[key_package.user_id] = proposal
+        self._adds_by_user_id[key_package.user_id] = proposal
         return messages
 
     def remove(self, user_id: int) -> list[OutgoingMessage]:
@@ -53,15 +53,15 @@ class InitialGroup:
 
         All Adds are revoked and proposed again: davey cannot build a Welcome from a partly revoked set.
         """
-        old_adds = self._adds
+        old_adds = self._adds_by_user_id
         key_packages = [proposal.key_package for founder_id, proposal in old_adds.items() if founder_id != user_id]
-        self._adds = {
+        self._adds_by_user_id = {
             key_package.user_id: self._create_add(key_package)
             for key_package in key_packages
             if key_package is not None
         }
         messages: list[OutgoingMessage] = []
-        for founder_id in self._adds:
+        for founder_id in self._adds_by_user_id:
             old_proposals = [proposal for other_id, proposal in old_adds.items() if other_id != founder_id]
             messages.append(build_message([founder_id], DaveOpcode.PROPOSALS, proposals.encode_revoke(old_proposals)))
             new_proposals = self.proposals_for(founder_id)
@@ -73,7 +73,9 @@ class InitialGroup:
 
     def proposals_for(self, user_id: int) -> dict[bytes, Proposal]:
         """Return the proposals that this founder may commit, by reference."""
-        return {proposal.ref: proposal for founder_id, proposal in self._adds.items() if founder_id != user_id}
+        return {
+            proposal.ref: proposal for founder_id, proposal in self._adds_by_user_id.items() if founder_id != user_id
+        }
 
     def _create_add(self, key_package: ValidatedKeyPackage) -> Proposal:
         return proposals.sign_add(self._sender, self._group_id, 0, key_package)

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hubbub.server.transports.voice.dave.codec import BASIC, u16, vec
 
 _CURVE = ec.SECP256R1()
-_ALGORITHM = ec.ECDSA(hashes.SHA256())
+_SIGNATURE_ALGORITHM = ec.ECDSA(hashes.SHA256())
 _POINT_BYTES = 65
 """Size of an uncompressed point of P-256 in bytes."""
 
@@ -26,13 +26,13 @@ class ExternalSender:
     def __init__(self, key: ec.EllipticCurvePrivateKey | None = None) -> None:
         """Create a sender with this private key, or with a new key."""
         self._key = key or ec.generate_private_key(_CURVE)
-        point = self._key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        public_point = self._key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
         # Clients ignore the identity; public servers use one zero byte.
-        self.package = vec(point) + u16(BASIC) + vec(b"\x00")
+        self.package = vec(public_point) + u16(BASIC) + vec(b"\x00")
 
     def sign(self, label: str, content: bytes) -> bytes:
         """Return the DER signature of labeled content."""
-        return self._key.sign(labeled_content(label, content), _ALGORITHM)
+        return self._key.sign(labeled_content(label, content), _SIGNATURE_ALGORITHM)
 
 
 def labeled_content(label: str, content: bytes) -> bytes:
@@ -45,12 +45,12 @@ def compute_reference(label: str, content: bytes) -> bytes:
     return hashlib.sha256(labeled_content(label, content)).digest()
 
 
-def parse_public_key(data: bytes) -> ec.EllipticCurvePublicKey | None:
+def parse_public_key(encoded_point: bytes) -> ec.EllipticCurvePublicKey | None:
     """Return the public key, or None if the bytes are not an uncompressed point of P-256."""
-    if len(data) != _POINT_BYTES or data[0] != 4:
+    if len(encoded_point) != _POINT_BYTES or encoded_point[0] != 4:
         return None
     try:
-        return ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, data)
+        return ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, encoded_point)
     except ValueError:
         return None
 
@@ -58,7 +58,7 @@ def parse_public_key(data: bytes) -> ec.EllipticCurvePublicKey | None:
 def verify(key: ec.EllipticCurvePublicKey, label: str, content: bytes, signature: bytes) -> bool:
     """Return whether a signature of labeled content is valid."""
     try:
-        key.verify(signature, labeled_content(label, content), _ALGORITHM)
+        key.verify(signature, labeled_content(label, content), _SIGNATURE_ALGORITHM)
     except InvalidSignature:
         return False
     return True

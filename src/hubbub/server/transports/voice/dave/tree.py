@@ -11,10 +11,10 @@ class Tree:
 
     __slots__ = ("epoch", "_leaves")
 
-    def __init__(self, founder: LeafNode) -> None:
+    def __init__(self, founder_leaf: LeafNode) -> None:
         """Create the tree of a group at epoch 0, which has only the founder's leaf."""
         self.epoch = 0
-        self._leaves: list[LeafNode | None] = [founder]
+        self._leaves: list[LeafNode | None] = [founder_leaf]
 
     def __iter__(self) -> Iterator[tuple[int, LeafNode]]:
         """Iterate over index and leaf of each member."""

@@ -69,8 +69,8 @@ class BrowserTransport:
         self._session: SrtpSession | None = None
         self._dtls_timer: asyncio.TimerHandle | None = None
         self._consent_timer: asyncio.TimerHandle | None = None
-        self._checked_at = 0.0
-        self._sources: dict[int, int] = {}
+        self._last_check_at = 0.0
+        self._ssrcs_by_kind: dict[int, int] = {}
         """SSRCs that the browser chose, by kind of stream; other SSRCs of the kind are rejected."""
         self._used_ssrcs: set[int] = set()
         """All SSRCs of the browser, each of which has a state in libsrtp."""
@@ -92,17 +92,17 @@ class BrowserTransport:
     @property
     def audio_ssrc(self) -> int | None:
         """The SSRC that the browser chose for its audio; None if no audio arrived yet."""
-        return self._sources.get(AUDIO)
+        return self._ssrcs_by_kind.get(AUDIO)
 
     @property
     def video_ssrc(self) -> int | None:
         """The SSRC that the browser chose for its video; None if no video arrived yet."""
-        return self._sources.get(VIDEO)
+        return self._ssrcs_by_kind.get(VIDEO)
 
     def restart_video(self) -> None:
         """Accept video with another SSRC, because the browser starts another video."""
-        self._sources.pop(VIDEO, None)
-        self._sources.pop(RETRANSMISSION, None)
+        self._ssrcs_by_kind.pop(VIDEO, None)
+        self._ssrcs_by_kind.pop(RETRANSMISSION, None)
 
     def can_restart(self, offer: Offer) -> bool:
         """Return whether an offer is an ICE restart of the same peer connection, which keeps the DTLS association."""
@@ -115,7 +115,7 @@ class BrowserTransport:
     def handle_check(self, request: stun.BindingRequest, address: Address) -> None:
         """Answer an authentic connectivity check, which renews the browser's consent and may select its address."""
         loop = asyncio.get_running_loop()
-        self._checked_at = loop.time()
+        self._last_check_at = loop.time()
         if self._consent_timer is None:
             self._consent_timer = loop.call_later(CONSENT_SECONDS, self._check_consent)
         self._browsers.add_address(self, address)
@@ -125,10 +125,10 @@ class BrowserTransport:
 
     def receive(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from an address of the browser that is not STUN."""
-        first = packet[0] if packet else 0
-        if first in DTLS_FIRST_BYTES:
+        first_byte = packet[0] if packet else 0
+        if first_byte in DTLS_FIRST_BYTES:
             self._receive_dtls(packet, address)
-        elif first >> 6 != 2 or len(packet) < rtp.FIXED_HEADER_BYTES:
+        elif first_byte >> 6 != 2 or len(packet) < rtp.FIXED_HEADER_BYTES:
             self._events.dropped("malformed")
         elif self._session is None:
             self._events.dropped("unknown")
@@ -161,9 +161,9 @@ class BrowserTransport:
 
     def _check_consent(self) -> None:
         loop = asyncio.get_running_loop()
-        remaining = self._checked_at + CONSENT_SECONDS - loop.time()
-        if remaining > 0:
-            self._consent_timer = loop.call_later(remaining, self._check_consent)
+        remaining_seconds = self._last_check_at + CONSENT_SECONDS - loop.time()
+        if remaining_seconds > 0:
+            self._consent_timer = loop.call_later(remaining_seconds, self._check_consent)
         else:
             self._consent_timer = None
             self._browsers.remove_addresses(self)
@@ -195,9 +195,9 @@ class BrowserTransport:
         if self._dtls_timer is not None:
             self._dtls_timer.cancel()
             self._dtls_timer = None
-        delay = self._association.find_timeout_seconds()
-        if delay is not None:
-            self._dtls_timer = asyncio.get_running_loop().call_later(delay, self._retransmit)
+        delay_seconds = self._association.find_timeout_seconds()
+        if delay_seconds is not None:
+            self._dtls_timer = asyncio.get_running_loop().call_later(delay_seconds, self._retransmit)
 
     def _retransmit(self) -> None:
         self._dtls_timer = None
@@ -214,11 +214,11 @@ class BrowserTransport:
 
     def _receive_control(self, packet: bytes, session: SrtpSession) -> None:
         try:
-            plain = session.unprotect_control(packet)
+            plain_packet = session.unprotect_control(packet)
         except PacketError:
             self._events.dropped("forged")
             return
-        self._events.control(plain)
+        self._events.control(plain_packet)
 
     def _receive_media(self, packet: bytes, session: SrtpSession) -> None:
         kind_and_type = self._payload_types.get(packet[1] & 0x7F)
@@ -227,27 +227,27 @@ class BrowserTransport:
             return
         kind, native_type = kind_and_type
         ssrc = int.from_bytes(packet[8:12], "big")
-        if self._sources.get(kind, ssrc) != ssrc:
+        if self._ssrcs_by_kind.get(kind, ssrc) != ssrc:
             self._events.dropped("unknown")
             return
         if ssrc not in self._used_ssrcs and len(self._used_ssrcs) == STREAMS_MAX:
             self._events.dropped("unknown")
             return
         try:
-            plain = session.unprotect(packet)
+            plain_packet = session.unprotect(packet)
         except PacketError as error:
             self._events.dropped("replayed" if isinstance(error, ReplayError) else "forged")
             return
-        if kind not in self._sources:
-            self._sources[kind] = ssrc
+        if kind not in self._ssrcs_by_kind:
+            self._ssrcs_by_kind[kind] = ssrc
             self._used_ssrcs.add(ssrc)
-        header_length = rtp.header_length(plain)
-        frame = rtp.extract_frame(plain, header_length) if header_length <= len(plain) else None
+        header_length = rtp.header_length(plain_packet)
+        frame = rtp.extract_frame(plain_packet, header_length) if header_length <= len(plain_packet) else None
         if frame is None:
             self._events.dropped("malformed")
             return
         first_bytes = bytes((0x80, packet[1] & 0x80 | native_type))
-        self._events.media(kind, first_bytes + plain[2:8] + (self._ssrc + kind).to_bytes(4, "big") + frame)
+        self._events.media(kind, first_bytes + plain_packet[2:8] + (self._ssrc + kind).to_bytes(4, "big") + frame)
 
 
 class Browsers:

@@ -70,7 +70,7 @@ class DtlsAssociation:
         self._connection.set_accept_state()
         self._connection.set_ciphertext_mtu(DATAGRAM_BYTES_MAX)
         self._cookie_secret = secrets.token_bytes(32)
-        self._source: Address | None = None
+        self._source_address: Address | None = None
         """Address that the current datagram came from."""
         self._cookie_addresses: deque[Address] = deque(maxlen=COOKIE_ADDRESSES_MAX)
         """The latest addresses that a cookie was sent to."""
@@ -85,29 +85,29 @@ class DtlsAssociation:
 
         If the browser switches to another address during the handshake, it still receives at the proven one.
         """
-        return self._proven_address or self._source
+        return self._proven_address or self._source_address
 
     def create_cookie(self) -> bytes:
         """Return the cookie of the address that the current datagram came from."""
-        assert self._source is not None
-        if self._source not in self._cookie_addresses:
-            self._cookie_addresses.append(self._source)
-        return self._cookie(self._source)
+        assert self._source_address is not None
+        if self._source_address not in self._cookie_addresses:
+            self._cookie_addresses.append(self._source_address)
+        return self._compute_cookie(self._source_address)
 
     def verify_cookie(self, cookie: bytes) -> bool:
         """Return whether a cookie was sent to an address of the browser, and record this address as proven."""
         for address in self._cookie_addresses:
-            if hmac.compare_digest(self._cookie(address), cookie):
+            if hmac.compare_digest(self._compute_cookie(address), cookie):
                 self._proven_address = address
                 return True
         return False
 
-    def _cookie(self, address: Address) -> bytes:
+    def _compute_cookie(self, address: Address) -> bytes:
         return hmac.digest(self._cookie_secret, f"{address[0]} {address[1]}".encode(), "sha256")
 
     def receive(self, datagram: bytes, address: Address) -> list[bytes]:
         """Handle a datagram of the browser; raise DtlsError if the association ends."""
-        self._source = address
+        self._source_address = address
         self._connection.bio_write(datagram)
         return self._advance()
 
@@ -156,8 +156,8 @@ class DtlsAssociation:
             raise DtlsError
         if not hmac.compare_digest(compute_fingerprint(certificate), self._remote_fingerprint):
             raise DtlsError
-        keying = self._connection.export_keying_material(_EXPORTER_LABEL, profile.keying_bytes)
-        self.session = SrtpSession(profile, keying, is_server=True)
+        keying_material = self._connection.export_keying_material(_EXPORTER_LABEL, profile.keying_bytes)
+        self.session = SrtpSession(profile, keying_material, is_server=True)
 
     def _flush(self) -> list[bytes]:
         try:
@@ -176,18 +176,18 @@ def _verify_cookie(connection: SSL.Connection, cookie: bytes) -> bool:
     return association.verify_cookie(cookie)
 
 
-def pack_records(data: bytes) -> list[bytes]:
+def pack_records(records: bytes) -> list[bytes]:
     """Split DTLS records into datagrams; OpenSSL's memory buffer does not retain the boundaries of datagrams."""
     datagrams: list[bytes] = []
-    current = b""
-    while data:
-        size = _RECORD_HEADER_BYTES + int.from_bytes(data[11:_RECORD_HEADER_BYTES], "big")
-        record, data = data[:size], data[size:]
-        if current and len(current) + len(record) > DATAGRAM_BYTES_MAX:
-            datagrams.append(current)
-            current = b""
-        current += record
-    return [*datagrams, current] if current else datagrams
+    datagram = b""
+    while records:
+        record_bytes = _RECORD_HEADER_BYTES + int.from_bytes(records[11:_RECORD_HEADER_BYTES], "big")
+        record, records = records[:record_bytes], records[record_bytes:]
+        if datagram and len(datagram) + len(record) > DATAGRAM_BYTES_MAX:
+            datagrams.append(datagram)
+            datagram = b""
+        datagram += record
+    return [*datagrams, datagram] if datagram else datagrams
 
 
 def create_self_signed_certificate(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:

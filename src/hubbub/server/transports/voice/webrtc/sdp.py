@@ -17,10 +17,10 @@ NATIVE_PAYLOAD_TYPES: Final = {"opus": rtp.OPUS_PAYLOAD_TYPE, "H264": 101, "VP8"
 """Payload types of native clients by codec; the next number is the payload type of retransmitted video."""
 AUDIO_CODEC: Final = "opus"
 
-_FINGERPRINT: Final = re.compile(r"[0-9A-F]{2}(?::[0-9A-F]{2}){31}", re.ASCII)
-_UFRAG: Final = re.compile(r"[A-Za-z0-9+/]{4,256}", re.ASCII)
-_RTPMAP: Final = re.compile(r"([0-9]{1,3}) ([A-Za-z0-9-]{1,32})/[0-9]{1,6}(?:/[0-9]{1,2})?", re.ASCII)
-_RETRANSMISSION: Final = re.compile(r"([0-9]{1,3}) apt=([0-9]{1,3})", re.ASCII)
+_FINGERPRINT_PATTERN: Final = re.compile(r"[0-9A-F]{2}(?::[0-9A-F]{2}){31}", re.ASCII)
+_UFRAG_PATTERN: Final = re.compile(r"[A-Za-z0-9+/]{4,256}", re.ASCII)
+_RTPMAP_PATTERN: Final = re.compile(r"([0-9]{1,3}) ([A-Za-z0-9-]{1,32})/[0-9]{1,6}(?:/[0-9]{1,2})?", re.ASCII)
+_RETRANSMISSION_PATTERN: Final = re.compile(r"([0-9]{1,3}) apt=([0-9]{1,3})", re.ASCII)
 _DYNAMIC_PAYLOAD_TYPES: Final = frozenset((*range(35, 64), *range(96, 128)))
 """Payload types that SDP may assign; other payload types are static or look like RTCP (RFC 5761)."""
 
@@ -45,9 +45,11 @@ class PayloadTypes:
 
     def by_native(self) -> dict[int, int]:
         """Return the payload types of the browser by those of native clients."""
-        mapping = {NATIVE_PAYLOAD_TYPES[codec]: number for codec, number in self.codecs.items()}
-        mapping |= {NATIVE_PAYLOAD_TYPES[codec] + 1: number for codec, number in self.retransmissions.items()}
-        return mapping
+        browser_types = {NATIVE_PAYLOAD_TYPES[codec]: browser_type for codec, browser_type in self.codecs.items()}
+        browser_types |= {
+            NATIVE_PAYLOAD_TYPES[codec] + 1: browser_type for codec, browser_type in self.retransmissions.items()
+        }
+        return browser_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,8 @@ class Offer:
         if len(lines) > LINES_MAX:
             raise OfferError("the offer has too many lines")
         fingerprints, ufrags, session_id = set(), set(), ""
-        rtpmap: dict[int, str] = {}
-        retransmitted: dict[int, int] = {}
+        codecs_by_type: dict[int, str] = {}
+        retransmission_types: dict[int, int] = {}
         for line in lines:
             name, _, value = line.strip().partition(":")
             if name == "a=fingerprint":
@@ -84,47 +86,49 @@ class Offer:
                     fingerprints.add(digest.strip().upper())
             elif name == "a=ice-ufrag":
                 ufrags.add(value)
-            elif name == "a=rtpmap" and (match := _RTPMAP.fullmatch(value)):
-                rtpmap.setdefault(int(match[1]), match[2])
-            elif name == "a=fmtp" and (match := _RETRANSMISSION.fullmatch(value)):
-                retransmitted[int(match[2])] = int(match[1])
+            elif name == "a=rtpmap" and (match := _RTPMAP_PATTERN.fullmatch(value)):
+                codecs_by_type.setdefault(int(match[1]), match[2])
+            elif name == "a=fmtp" and (match := _RETRANSMISSION_PATTERN.fullmatch(value)):
+                retransmission_types[int(match[2])] = int(match[1])
             elif name.startswith("o=") and len(fields := line.split()) > 1:
                 session_id = fields[1][:64]
-        if len(fingerprints) != 1 or not _FINGERPRINT.fullmatch(digest := fingerprints.pop()):
+        if len(fingerprints) != 1 or not _FINGERPRINT_PATTERN.fullmatch(digest := fingerprints.pop()):
             raise OfferError("the offer needs one SHA-256 fingerprint")
-        if len(ufrags) != 1 or not _UFRAG.fullmatch(ufrag := ufrags.pop()):
+        if len(ufrags) != 1 or not _UFRAG_PATTERN.fullmatch(ufrag := ufrags.pop()):
             raise OfferError("the offer needs one ICE user fragment")
-        types = _offered_types(rtpmap, retransmitted) if codecs is None else _selected_types(codecs)
-        return cls(session_id, digest, ufrag, types)
+        payload_types = (
+            _offered_types(codecs_by_type, retransmission_types) if codecs is None else _selected_types(codecs)
+        )
+        return cls(session_id, digest, ufrag, payload_types)
 
 
-def _offered_types(rtpmap: dict[int, str], retransmitted: dict[int, int]) -> PayloadTypes:
+def _offered_types(codecs_by_type: dict[int, str], retransmission_types: dict[int, int]) -> PayloadTypes:
     """Return the first payload type of each codec in an offer."""
     codecs: dict[str, int] = {}
     retransmissions: dict[str, int] = {}
-    for number, name in rtpmap.items():
+    for payload_type, name in codecs_by_type.items():
         codec = _known_codec(name)
         if codec is not None and codec not in codecs:
-            codecs[codec] = number
-            if number in retransmitted:
-                retransmissions[codec] = retransmitted[number]
+            codecs[codec] = payload_type
+            if payload_type in retransmission_types:
+                retransmissions[codec] = retransmission_types[payload_type]
     return _checked_types(codecs, retransmissions)
 
 
 def _selected_types(codecs: Iterable[protocol.Codec]) -> PayloadTypes:
     """Return the payload types that a client lists, in order of preference."""
-    listed = list(codecs)
-    if len(listed) > CODECS_MAX:
+    codec_list = list(codecs)
+    if len(codec_list) > CODECS_MAX:
         raise OfferError("too many codecs")
-    selected: dict[str, int] = {}
+    selected_types: dict[str, int] = {}
     retransmissions: dict[str, int] = {}
-    for codec in sorted(listed, key=lambda codec: codec.priority):
+    for codec in sorted(codec_list, key=lambda codec: codec.priority):
         name = _known_codec(codec.name)
-        if name is not None and name not in selected:
-            selected[name] = codec.payload_type
+        if name is not None and name not in selected_types:
+            selected_types[name] = codec.payload_type
             if codec.rtx_payload_type is not None and name != AUDIO_CODEC:
                 retransmissions[name] = codec.rtx_payload_type
-    return _checked_types(selected, retransmissions)
+    return _checked_types(selected_types, retransmissions)
 
 
 def _known_codec(name: str) -> str | None:
@@ -132,10 +136,10 @@ def _known_codec(name: str) -> str | None:
 
 
 def _checked_types(codecs: dict[str, int], retransmissions: dict[str, int]) -> PayloadTypes:
-    numbers = [*codecs.values(), *retransmissions.values()]
+    payload_types = [*codecs.values(), *retransmissions.values()]
     if AUDIO_CODEC not in codecs:
         raise OfferError("the offer needs opus")
-    if len(set(numbers)) != len(numbers) or not _DYNAMIC_PAYLOAD_TYPES.issuperset(numbers):
+    if len(set(payload_types)) != len(payload_types) or not _DYNAMIC_PAYLOAD_TYPES.issuperset(payload_types):
         raise OfferError("a payload type is invalid or used twice")
     return PayloadTypes(codecs, retransmissions)
 

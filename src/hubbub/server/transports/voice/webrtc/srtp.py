@@ -38,17 +38,28 @@ class ReplayError(PacketError):
 class SrtpSession:
     """The SRTP keys of both directions, seen from one side."""
 
-    def __init__(self, profile: SrtpProfile, keying: bytes, *, is_server: bool) -> None:
+    def __init__(self, profile: SrtpProfile, keying_material: bytes, *, is_server: bool) -> None:
         """Create a session from exported keying material; `is_server` is the role in DTLS."""
-        client_key, server_key = keying[:_KEY_BYTES], keying[_KEY_BYTES : 2 * _KEY_BYTES]
-        salts = keying[2 * _KEY_BYTES :]
-        client, server = client_key + salts[: profile.salt_bytes], server_key + salts[profile.salt_bytes :]
+        client_key, server_key = keying_material[:_KEY_BYTES], keying_material[_KEY_BYTES : 2 * _KEY_BYTES]
+        salts = keying_material[2 * _KEY_BYTES :]
+        client_key_and_salt, server_key_and_salt = (
+            client_key + salts[: profile.salt_bytes],
+            server_key + salts[profile.salt_bytes :],
+        )
         policy = pylibsrtp.Policy
         self._sender = pylibsrtp.Session(
-            policy(server if is_server else client, policy.SSRC_ANY_OUTBOUND, srtp_profile=profile.id)
+            policy(
+                server_key_and_salt if is_server else client_key_and_salt,
+                policy.SSRC_ANY_OUTBOUND,
+                srtp_profile=profile.id,
+            )
         )
         self._receiver = pylibsrtp.Session(
-            policy(client if is_server else server, policy.SSRC_ANY_INBOUND, srtp_profile=profile.id)
+            policy(
+                client_key_and_salt if is_server else server_key_and_salt,
+                policy.SSRC_ANY_INBOUND,
+                srtp_profile=profile.id,
+            )
         )
 
     def protect(self, packet: bytes) -> bytes:

@@ -21,7 +21,7 @@ _PRIORITY: Final = 0x0024
 _USE_CANDIDATE: Final = 0x0025
 _FINGERPRINT: Final = 0x8028
 _KNOWN_ATTRIBUTES: Final = frozenset({_USERNAME, _MESSAGE_INTEGRITY, _PRIORITY, _USE_CANDIDATE})
-_OPTIONAL_ATTRIBUTES: Final = 0x8000
+_OPTIONAL_ATTRIBUTE_MIN: Final = 0x8000
 """Lowest type of the attributes that a receiver may ignore."""
 _FINGERPRINT_MASK: Final = 0x5354554E
 _INTEGRITY_BYTES: Final = 20
@@ -45,8 +45,8 @@ class BindingRequest:
     def is_authentic(self, password: str) -> bool:
         """Return whether MESSAGE-INTEGRITY was computed with this password."""
         offset = self.integrity_offset
-        expected = _integrity(self.packet[:offset], password)
-        return hmac.compare_digest(expected, self.packet[offset + 4 : offset + 4 + _INTEGRITY_BYTES])
+        expected_integrity = _compute_integrity(self.packet[:offset], password)
+        return hmac.compare_digest(expected_integrity, self.packet[offset + 4 : offset + 4 + _INTEGRITY_BYTES])
 
 
 def is_stun(packet: bytes) -> bool:
@@ -56,35 +56,39 @@ def is_stun(packet: bytes) -> bool:
 
 def parse_binding_request(packet: bytes) -> BindingRequest | None:
     """Return a binding request with username and integrity, or None for any other or malformed message."""
-    kind, length, cookie, transaction_id = _HEADER_FORMAT.unpack_from(packet)
-    if kind != _BINDING_REQUEST or cookie != MAGIC_COOKIE or length % 4 or length != len(packet) - HEADER_BYTES:
+    message_type, length, cookie, transaction_id = _HEADER_FORMAT.unpack_from(packet)
+    if message_type != _BINDING_REQUEST or cookie != MAGIC_COOKIE or length % 4 or length != len(packet) - HEADER_BYTES:
         return None
     username: bytes | None = None
     integrity_offset = 0
     has_use_candidate = False
     offset = HEADER_BYTES
     while offset < len(packet):
-        attribute, size = _ATTRIBUTE_FORMAT.unpack_from(packet, offset)
-        end = offset + 4 + size
+        attribute_type, value_bytes = _ATTRIBUTE_FORMAT.unpack_from(packet, offset)
+        end = offset + 4 + value_bytes
         if end > len(packet):
             return None
-        if attribute == _FINGERPRINT:
-            if size != 4 or end != len(packet) or packet[offset + 4 : end] != _fingerprint(packet[:offset]):
+        if attribute_type == _FINGERPRINT:
+            if (
+                value_bytes != 4
+                or end != len(packet)
+                or packet[offset + 4 : end] != _compute_fingerprint(packet[:offset])
+            ):
                 return None
         elif integrity_offset:
             # Attributes after MESSAGE-INTEGRITY are not authenticated.
             pass
-        elif attribute == _USERNAME:
+        elif attribute_type == _USERNAME:
             username = packet[offset + 4 : end]
-        elif attribute == _MESSAGE_INTEGRITY:
-            if size != _INTEGRITY_BYTES:
+        elif attribute_type == _MESSAGE_INTEGRITY:
+            if value_bytes != _INTEGRITY_BYTES:
                 return None
             integrity_offset = offset
-        elif attribute == _USE_CANDIDATE:
+        elif attribute_type == _USE_CANDIDATE:
             has_use_candidate = True
-        elif attribute < _OPTIONAL_ATTRIBUTES and attribute not in _KNOWN_ATTRIBUTES:
+        elif attribute_type < _OPTIONAL_ATTRIBUTE_MIN and attribute_type not in _KNOWN_ATTRIBUTES:
             return None
-        offset = end + -size % 4
+        offset = end + -value_bytes % 4
     if username is None or not integrity_offset:
         return None
     local_ufrag, separator, _ = username.partition(b":")
@@ -96,19 +100,22 @@ def parse_binding_request(packet: bytes) -> BindingRequest | None:
 def build_binding_response(request: BindingRequest, address: tuple[str, int], password: str) -> bytes:
     """Return the success response to a request; `address` is the IPv4 address and port that the request came from."""
     port = address[1] ^ int.from_bytes(MAGIC_COOKIE[:2], "big")
-    ip = bytes(left ^ right for left, right in zip(socket.inet_aton(address[0]), MAGIC_COOKIE, strict=True))
+    ip = bytes(
+        address_byte ^ cookie_byte
+        for address_byte, cookie_byte in zip(socket.inet_aton(address[0]), MAGIC_COOKIE, strict=True)
+    )
     attributes = _ATTRIBUTE_FORMAT.pack(_XOR_MAPPED_ADDRESS, 8) + struct.pack(">BBH4s", 0, 1, port, ip)
     message = _HEADER_FORMAT.pack(_BINDING_RESPONSE, len(attributes), MAGIC_COOKIE, request.transaction_id) + attributes
-    message += _ATTRIBUTE_FORMAT.pack(_MESSAGE_INTEGRITY, _INTEGRITY_BYTES) + _integrity(message, password)
-    return _with_length(message, 8) + _ATTRIBUTE_FORMAT.pack(_FINGERPRINT, 4) + _fingerprint(message)
+    message += _ATTRIBUTE_FORMAT.pack(_MESSAGE_INTEGRITY, _INTEGRITY_BYTES) + _compute_integrity(message, password)
+    return _with_length(message, 8) + _ATTRIBUTE_FORMAT.pack(_FINGERPRINT, 4) + _compute_fingerprint(message)
 
 
-def _integrity(message: bytes, password: str) -> bytes:
+def _compute_integrity(message: bytes, password: str) -> bytes:
     """Return the MESSAGE-INTEGRITY value of a message that ends before that attribute."""
     return hmac.digest(password.encode(), _with_length(message, 4 + _INTEGRITY_BYTES), hashlib.sha1)
 
 
-def _fingerprint(message: bytes) -> bytes:
+def _compute_fingerprint(message: bytes) -> bytes:
     """Return the FINGERPRINT value of a message that ends before that attribute."""
     return (binascii.crc32(_with_length(message, 8)) ^ _FINGERPRINT_MASK).to_bytes(4, "big")
 
