@@ -55,7 +55,7 @@ SIZES: Final = frozenset(
 )
 """Allowed values of the query parameter `size` (spec/http.md#1.12)."""
 
-_TYPES: Final = {
+_TYPES_BY_EXTENSION: Final = {
     "png": "image/png",
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",
@@ -204,7 +204,7 @@ class Cdn:
         if asset is None or (extension is None) is not (request.match_info["dot"] == ""):
             return not_found()
         if isinstance(asset, bytes):
-            return _bundled_file(asset, _TYPES.get(extension or ""))
+            return _bundled_file(asset, _TYPES_BY_EXTENSION.get(extension or ""))
         name = asset.rpartition("/")[2]
         # spec/http.md#1.12: a sticker has one size.
         has_sizes = request.match_info["kind"] != "stickers"
@@ -241,17 +241,19 @@ class Cdn:
 
         `cache` is the Cache-Control header. With `has_sizes` the query parameter `size` selects the size.
         """
-        size = request.query.get("size") if has_sizes else None
-        if size is not None and not (size.isascii() and size.isdecimal() and int(size[:5]) in SIZES):
+        size_text = request.query.get("size") if has_sizes else None
+        if size_text is not None and not (
+            size_text.isascii() and size_text.isdecimal() and int(size_text[:5]) in SIZES
+        ):
             return error_response(400)
-        animated = request.query.get("animated", "false")
-        if animated not in ("true", "false"):
+        animated_text = request.query.get("animated", "false")
+        if animated_text not in ("true", "false"):
             return error_response(400)
         image_request = _ImageRequest(
-            type=_TYPES[extension] if extension else None,
-            side=int(size) if size is not None else None,
+            type=_TYPES_BY_EXTENSION[extension] if extension else None,
+            side=int(size_text) if size_text is not None else None,
             # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
-            is_animated=extension in (None, "gif") or (extension == "webp" and animated == "true"),
+            is_animated=extension in (None, "gif") or (extension == "webp" and animated_text == "true"),
         )
         if extension == "gif" and not name.startswith(ANIMATED_PREFIX):
             return error_response(415)
@@ -263,7 +265,7 @@ class Cdn:
             return error_response(415)
         etag = f'"{served_key.partition("/")[2]}"'
         # A Lottie sticker is the only file here that is not an image; it was validated before it was stored.
-        lottie_type = image_request.type if image_request.type == _TYPES["json"] else None
+        lottie_type = image_request.type if image_request.type == _TYPES_BY_EXTENSION["json"] else None
         return await self._serve(request, served_key, etag=etag, cache=cache, filename=name, content_type=lottie_type)
 
     async def _find_or_convert(self, key: str, name: str, image_request: "_ImageRequest") -> str | None:
@@ -275,26 +277,28 @@ class Cdn:
             return key
         if image_request.side is None and image_request.type is not None:
             head = await self._read_head(key)
-            stored_type = media.displayable_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
+            stored_type = media.displayable_type(head) or (
+                _TYPES_BY_EXTENSION["json"] if head.lstrip()[:1] == b"{" else None
+            )
             if stored_type == image_request.type and (
                 image_request.is_animated or not name.startswith(ANIMATED_PREFIX) or image_request.type == "image/png"
             ):
                 return key
         # The key of a converted file holds every parameter of the conversion.
-        kind = (image_request.type or "").rpartition("/")[2] or "same"
-        derived_key = (
-            f"derived/{name}/{image_request.side or 'full'}-{'moving' if image_request.is_animated else 'still'}-{kind}"
-        )
+        type_name = (image_request.type or "").rpartition("/")[2] or "same"
+        side_text = image_request.side or "full"
+        motion_text = "moving" if image_request.is_animated else "still"
+        derived_key = f"derived/{name}/{side_text}-{motion_text}-{type_name}"
         if await self._files.exists(derived_key):
             return derived_key
-        data = await self._files.get(key)
-        stored_type = detect_image_type(data)
-        if stored_type is None or image_request.type == _TYPES["json"]:
+        image_bytes = await self._files.get(key)
+        stored_type = detect_image_type(image_bytes)
+        if stored_type is None or image_request.type == _TYPES_BY_EXTENSION["json"]:
             return None
-        side = image_request.side or IMAGE_SIDE_PIXELS_MAX
+        side_max = image_request.side or IMAGE_SIDE_PIXELS_MAX
         try:
             converted = await self._images.convert(
-                data, to=image_request.type or stored_type, side=side, is_animated=image_request.is_animated
+                image_bytes, to=image_request.type or stored_type, side=side_max, is_animated=image_request.is_animated
             )
         except InvalidImageError:
             return None
@@ -377,7 +381,7 @@ class Cdn:
         return response
 
 
-def byte_range(header: str, size: int) -> tuple[int, int] | None:
+def byte_range(header: str, file_size: int) -> tuple[int, int] | None:
     """Parse a Range header with one range into start and end (exclusive).
 
     An empty range (start >= end) cannot be satisfied. None means that the header is ignored and the whole file is sent.
@@ -385,13 +389,13 @@ def byte_range(header: str, size: int) -> tuple[int, int] | None:
     match = re.fullmatch(r"bytes=(\d*)-(\d*)", header.strip(), re.ASCII)
     if match is None or match[0] == "bytes=-" or len(header) > 64:
         return None
-    first, last = match.groups()
-    if not first:
-        return max(0, size - int(last)), size
-    end = min(int(last) + 1, size) if last else size
-    if last and int(last) < int(first):
+    first_text, last_text = match.groups()
+    if not first_text:
+        return max(0, file_size - int(last_text)), file_size
+    end = min(int(last_text) + 1, file_size) if last_text else file_size
+    if last_text and int(last_text) < int(first_text):
         return None
-    return int(first), end
+    return int(first_text), end
 
 
 def has_current_version(request: web.Request, etag: str) -> bool:
@@ -425,16 +429,16 @@ def _bundled_file(data: bytes, requested_type: str | None) -> web.Response:
 @lru_cache(maxsize=DEFAULT_AVATAR_COUNT)
 def default_avatar(index: int) -> bytes:
     """Return a two-color PNG of a figure on one of six background colors."""
-    size = AVATAR_PIXELS
+    side_pixels = AVATAR_PIXELS
     rows = bytearray()
-    for y in range(size):
+    for y in range(side_pixels):
         rows.append(0)
-        rows += bytes(_is_in_figure(x / size, y / size) for x in range(size))
+        rows += bytes(_is_in_figure(x / side_pixels, y / side_pixels) for x in range(side_pixels))
     palette = bytes.fromhex(_AVATAR_COLORS[index] + "ffffff")
     return b"".join(
         (
             b"\x89PNG\r\n\x1a\n",
-            _png_chunk(b"IHDR", size.to_bytes(4, "big") * 2 + bytes((8, 3, 0, 0, 0))),
+            _png_chunk(b"IHDR", side_pixels.to_bytes(4, "big") * 2 + bytes((8, 3, 0, 0, 0))),
             _png_chunk(b"PLTE", palette),
             _png_chunk(b"IDAT", zlib.compress(bytes(rows), 9)),
             _png_chunk(b"IEND", b""),
@@ -444,9 +448,9 @@ def default_avatar(index: int) -> bytes:
 
 def _is_in_figure(x: float, y: float) -> bool:
     """Return whether a point is inside the head or the shoulders."""
-    head = (x - 0.5) ** 2 + (y - 0.38) ** 2 < 0.03
-    shoulders = (x - 0.5) ** 2 + (y - 1.0) ** 2 < 0.12 and y < 0.9
-    return head or shoulders
+    is_in_head = (x - 0.5) ** 2 + (y - 0.38) ** 2 < 0.03
+    is_in_shoulders = (x - 0.5) ** 2 + (y - 1.0) ** 2 < 0.12 and y < 0.9
+    return is_in_head or is_in_shoulders
 
 
 def _png_chunk(kind: bytes, data: bytes) -> bytes:

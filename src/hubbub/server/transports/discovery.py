@@ -21,16 +21,16 @@ _HEADERS: Final = {
 
 def document(config: Config) -> dict[str, Any]:
     """Return the server metadata defined by OpenID Connect Discovery 1.0 and RFC 8414."""
-    root = config.web_url
-    api = f"{root}/api/oauth2"
+    base_url = config.web_url
+    oauth2_url = f"{base_url}/api/oauth2"
     return {
-        "issuer": root,
-        "authorization_endpoint": f"{root}/oauth2/authorize",
-        "token_endpoint": f"{api}/token",
-        "userinfo_endpoint": f"{api}/userinfo",
-        "jwks_uri": f"{api}/keys",
-        "revocation_endpoint": f"{api}/token/revoke",
-        "device_authorization_endpoint": f"{api}/device/authorize",
+        "issuer": base_url,
+        "authorization_endpoint": f"{base_url}/oauth2/authorize",
+        "token_endpoint": f"{oauth2_url}/token",
+        "userinfo_endpoint": f"{oauth2_url}/userinfo",
+        "jwks_uri": f"{oauth2_url}/keys",
+        "revocation_endpoint": f"{oauth2_url}/token/revoke",
+        "device_authorization_endpoint": f"{oauth2_url}/device/authorize",
         "response_types_supported": ["code", "token"],
         "response_modes_supported": ["query", "fragment"],
         "grant_types_supported": [

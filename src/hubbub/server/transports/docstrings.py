@@ -34,27 +34,27 @@ _MARKUP_PATTERN: Final = re.compile(
 )
 
 
-def parse_docstring(text: str | None, constants: Mapping[str, Any] | None = None) -> Spans:
+def parse_docstring(docstring: str | None, constants: Mapping[str, Any] | None = None) -> Spans:
     """Split a docstring into spans.
 
     Replace the names of numeric constants in `constants` by their values, link dated changes and drop citations.
     """
-    joined = " ".join(_CITATION_PATTERN.sub("", text or "").split())
+    docstring_text = " ".join(_CITATION_PATTERN.sub("", docstring or "").split())
     spans: list[TextSpan] = []
     position = 0
-    for match in _MARKUP_PATTERN.finditer(joined):
+    for match in _MARKUP_PATTERN.finditer(docstring_text):
         if match.start() > position:
-            spans.append(TextSpan(joined[position : match.start()]))
+            spans.append(TextSpan(docstring_text[position : match.start()]))
         position = match.end()
         if match["code"]:
             spans.append(TextSpan(match["code"], is_code=True))
         elif match["change"]:
             spans.append(TextSpan(match["change"].lower(), f"{CHANGES_PATH}#{match['change'].lower()}", is_code=True))
         else:
-            value = _format_value((constants or {}).get(match["constant"]))
-            spans.append(TextSpan(value) if value else TextSpan(match["constant"], is_code=True))
-    if position < len(joined):
-        spans.append(TextSpan(joined[position:]))
+            constant_text = _format_value((constants or {}).get(match["constant"]))
+            spans.append(TextSpan(constant_text) if constant_text else TextSpan(match["constant"], is_code=True))
+    if position < len(docstring_text):
+        spans.append(TextSpan(docstring_text[position:]))
     return tuple(spans)
 
 
@@ -111,9 +111,11 @@ def _parse_attribute_docstrings(path: str) -> dict[str, dict[str, str]]:
     """Return the docstrings that follow assignments in the classes of a source file, by class and name."""
     return {
         node.name: {
-            target: text.value.value
-            for assignment, text in zip(node.body, node.body[1:], strict=False)
-            if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+            target: docstring_node.value.value
+            for assignment, docstring_node in zip(node.body, node.body[1:], strict=False)
+            if isinstance(docstring_node, ast.Expr)
+            and isinstance(docstring_node.value, ast.Constant)
+            and isinstance(docstring_node.value.value, str)
             for target in _assigned_names(assignment)
         }
         for node in ast.parse(Path(path).read_text("utf-8")).body

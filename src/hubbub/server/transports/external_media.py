@@ -50,10 +50,10 @@ class ExternalMedia:
         self._images = images
         self._config = config
         self._find_key = find_key
-        self._cached: OrderedDict[str, bytes] = OrderedDict()
+        self._images_by_url: OrderedDict[str, bytes] = OrderedDict()
         """Images by URL, the most recently used last."""
         self._cached_bytes = 0
-        self._fetching: dict[str, asyncio.Task[bytes]] = {}
+        self._fetch_tasks: dict[str, asyncio.Task[bytes]] = {}
         self._slots = asyncio.Semaphore(CONCURRENT_FETCHES_MAX)
 
     def routes(self) -> list[web.RouteDef]:
@@ -73,56 +73,56 @@ class ExternalMedia:
         if url is None:
             return not_found()
         try:
-            data = await self._get(url)
-            content_type = detect_image_type(data)
+            image_bytes = await self._get(url)
+            content_type = detect_image_type(image_bytes)
             if content_type is None:
                 return error_response(415)
             if image_request is not None:
                 converted = await self._images.convert(
-                    data,
+                    image_bytes,
                     to=content_type if image_request.format is None else media_proxy.FORMATS[image_request.format],
                     side=media_proxy.SIDE_MAX,
                     box=(image_request.width or media_proxy.SIDE_MAX, image_request.height or media_proxy.SIDE_MAX),
                     is_animated=image_request.is_animated,
                 )
-                data, content_type = converted.data, converted.content_type
+                image_bytes, content_type = converted.data, converted.content_type
         except UnreachableError:
             return not_found()
         except InvalidImageError:
             return error_response(415)
         except errors.ApiError as error:
             return error_response(error.status)
-        etag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+        etag = f'"{hashlib.sha256(image_bytes).hexdigest()[:32]}"'
         headers = {**SECURITY_HEADERS, "ETag": etag, "Cache-Control": _CACHE_CONTROL}
         if has_current_version(request, etag):
             return web.Response(status=304, headers=headers)
-        return web.Response(body=data, headers={**headers, "Content-Type": content_type})
+        return web.Response(body=image_bytes, headers={**headers, "Content-Type": content_type})
 
     async def _get(self, url: str) -> bytes:
         """Return an image from memory or from its server; concurrent requests for an image share one fetch."""
-        if url in self._cached:
-            self._cached.move_to_end(url)
-            return self._cached[url]
-        task = self._fetching.get(url)
+        if url in self._images_by_url:
+            self._images_by_url.move_to_end(url)
+            return self._images_by_url[url]
+        task = self._fetch_tasks.get(url)
         if task is None:
-            if len(self._fetching) >= WAITING_FETCHES_MAX:
+            if len(self._fetch_tasks) >= WAITING_FETCHES_MAX:
                 raise errors.RESOURCE_OVERLOADED()
             task = asyncio.get_running_loop().create_task(self._fetch(url))
-            self._fetching[url] = task
+            self._fetch_tasks[url] = task
             task.add_done_callback(lambda finished_task: self._on_fetched(url, finished_task))
         # The task is shielded, because other requests still wait for it if the first client disconnects.
         return await asyncio.shield(task)
 
     def _on_fetched(self, url: str, task: "asyncio.Task[bytes]") -> None:
-        self._fetching.pop(url, None)
+        self._fetch_tasks.pop(url, None)
         if task.cancelled() or task.exception() is not None:
             return
-        data = task.result()
-        self._cached[url] = data
-        self._cached_bytes += len(data)
+        image_bytes = task.result()
+        self._images_by_url[url] = image_bytes
+        self._cached_bytes += len(image_bytes)
         while self._cached_bytes > CACHE_BYTES_MAX:
-            _, oldest = self._cached.popitem(last=False)
-            self._cached_bytes -= len(oldest)
+            _, removed_image = self._images_by_url.popitem(last=False)
+            self._cached_bytes -= len(removed_image)
 
     async def _fetch(self, url: str) -> bytes:
         async with self._slots:

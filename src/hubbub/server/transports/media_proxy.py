@@ -55,13 +55,13 @@ def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
     Return None if it requests the unchanged file; raise ValueError if it is invalid.
     """
     width, height, format_name = (query.get(name) for name in ("width", "height", "format"))
-    animated = query.get("animated", "false")
-    if animated not in ("true", "false") or not (format_name is None or format_name in FORMATS):
+    animated_text = query.get("animated", "false")
+    if animated_text not in ("true", "false") or not (format_name is None or format_name in FORMATS):
         raise ValueError
     if width is None and height is None and format_name is None:
         return None
     # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
-    is_animated = format_name in (None, "gif") or (format_name == "webp" and animated == "true")
+    is_animated = format_name in (None, "gif") or (format_name == "webp" and animated_text == "true")
     return ImageRequest(_parse_side(width), _parse_side(height), format_name, is_animated)
 
 
@@ -79,8 +79,8 @@ class MediaProxy:
     def __init__(self, files: Files, images: ImageConverter) -> None:
         self._files = files
         self._images = images
-        self._lock = asyncio.Semaphore(1)
-        self._waiting = 0
+        self._conversion_slot = asyncio.Semaphore(1)
+        self._waiting_count = 0
 
     async def convert(self, key: str, info: FileInfo, image_request: ImageRequest) -> EncodedImage:
         """Convert the attachment with this key in the file store, scaled down to the requested width and height.
@@ -89,11 +89,11 @@ class MediaProxy:
         """
         if info.size > SOURCE_BYTES_MAX:
             raise InvalidImageError("too large")
-        if self._waiting >= WAITING_REQUESTS_MAX:
+        if self._waiting_count >= WAITING_REQUESTS_MAX:
             raise errors.RESOURCE_OVERLOADED()
-        self._waiting += 1
+        self._waiting_count += 1
         try:
-            async with self._lock:
+            async with self._conversion_slot:
                 data = await self._files.get(key)
                 stored_type = detect_image_type(data)
                 if stored_type is None:
@@ -106,4 +106,4 @@ class MediaProxy:
                     is_animated=image_request.is_animated,
                 )
         finally:
-            self._waiting -= 1
+            self._waiting_count -= 1

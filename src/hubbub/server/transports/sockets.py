@@ -10,7 +10,7 @@ CLOSE_TIMEOUT_SECONDS: Final = 3.0
 """Time in seconds that a client has to respond to a close frame before the connection is aborted."""
 IGNORE_DISCONNECT: Final = contextlib.suppress(RuntimeError)
 """Ignores the RuntimeError of uvloop transports on a write after a disconnect; the read loop ends the connection."""
-UPGRADE_REQUIRED: Final = (
+UPGRADE_REQUIRED_TEXT: Final = (
     "This is a WebSocket server, and the request has no `Upgrade: websocket` header. "
     "Connect with a WebSocket client to the wss:// form of this URL. "
     "If your client is one, a proxy removed the header: configure the proxy to use HTTP/1.1 and to pass the headers "
@@ -60,7 +60,7 @@ async def accept(
     """
     if request.headers.get(hdrs.UPGRADE, "").strip().lower() != "websocket":
         raise web.HTTPUpgradeRequired(
-            text=UPGRADE_REQUIRED, headers={hdrs.UPGRADE: "websocket", hdrs.CONNECTION: "Upgrade"}
+            text=UPGRADE_REQUIRED_TEXT, headers={hdrs.UPGRADE: "websocket", hdrs.CONNECTION: "Upgrade"}
         )
     socket = web.WebSocketResponse(autoping=autoping, compress=False, max_msg_size=frame_bytes_max)
     try:
@@ -76,9 +76,9 @@ def client_address(request: web.Request, trusted_proxies: int) -> str:
     peer = request.remote or ""
     if not trusted_proxies:
         return peer
-    forwarded = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
+    forwarded_addresses = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
     # Each proxy appends an address, so the last `trusted_proxies` entries were written by trusted proxies.
-    return forwarded[-min(trusted_proxies, len(forwarded))].strip()[:64] or peer
+    return forwarded_addresses[-min(trusted_proxies, len(forwarded_addresses))].strip()[:64] or peer
 
 
 async def answer_ping(socket: web.WebSocketResponse, data: bytes) -> None:

@@ -77,7 +77,7 @@ _REMOVED_RESPONSE_HEADERS: Final = _HOP_BY_HOP_HEADERS | {
 }
 _CACHING_HEADERS: Final = frozenset({"age", "cache-control", "etag", "expires", "last-modified", "pragma"})
 
-_PLATFORM_COOKIE: Final = re.compile(r"(?:__Host-|__Secure-)?hubbub_", re.IGNORECASE)
+_PLATFORM_COOKIE_PATTERN: Final = re.compile(r"(?:__Host-|__Secure-)?hubbub_", re.IGNORECASE)
 _ALLOWED_COOKIE_ATTRIBUTES: Final = frozenset({"expires", "httponly", "max-age"})
 
 
@@ -89,14 +89,14 @@ def forwarded_headers(
     `request_headers` are the headers of the client's request, `authority` is the target's host and port, and
     `added_headers` are the headers that the platform adds.
     """
-    connection_options = _named_by_connection(request_headers)
+    connection_names = _connection_header_names(request_headers)
     headers: CIMultiDict[str] = CIMultiDict({"Host": authority})
     for name, value in request_headers.items():
-        lower = name.lower()
+        lower_name = name.lower()
         if (
-            lower in _REMOVED_REQUEST_HEADERS
-            or lower in connection_options
-            or lower.startswith(_CLIENT_ADDRESS_PREFIXES)
+            lower_name in _REMOVED_REQUEST_HEADERS
+            or lower_name in connection_names
+            or lower_name.startswith(_CLIENT_ADDRESS_PREFIXES)
             or not _is_text(value)
         ):
             continue
@@ -109,27 +109,27 @@ def forwarded_headers(
 
 
 def returned_headers(
-    response_headers: Mapping[str, str], mapped: MappedPath, origin: str, *, has_prefix: bool
+    response_headers: Mapping[str, str], mapped_path: MappedPath, origin: str, *, has_prefix: bool
 ) -> CIMultiDict[str]:
     """Return the headers to return to the client, without the platform's own Content-Security-Policy.
 
-    `response_headers` are the headers of the target's response, `mapped` is the mapping of the request, `origin` is the
+    `response_headers` are the headers of the target's response, `mapped_path` is the mapping of the request, `origin` is the
     target's origin, and `has_prefix` is whether the requested path had PROXY_PREFIX.
     """
-    connection_options = _named_by_connection(response_headers)
+    connection_names = _connection_header_names(response_headers)
     is_page = response_headers.get("Content-Type", "").partition(";")[0].strip().lower() == "text/html"
     headers: CIMultiDict[str] = CIMultiDict()
     for name, value in response_headers.items():
-        lower = name.lower()
-        if not _is_text(value) or lower in connection_options:
+        lower_name = name.lower()
+        if not _is_text(value) or lower_name in connection_names:
             continue
-        if lower == "set-cookie":
+        if lower_name == "set-cookie":
             cookie = _rewrite_cookie(value)
             if cookie is not None:
                 headers.add(name, cookie)
-        elif lower == "location":
-            headers.add(name, _rewrite_location(value, mapped, origin, has_prefix=has_prefix))
-        elif lower not in _REMOVED_RESPONSE_HEADERS and not (is_page and lower in _CACHING_HEADERS):
+        elif lower_name == "location":
+            headers.add(name, _rewrite_location(value, mapped_path, origin, has_prefix=has_prefix))
+        elif lower_name not in _REMOVED_RESPONSE_HEADERS and not (is_page and lower_name in _CACHING_HEADERS):
             headers.add(name, value)
     return headers
 
@@ -137,19 +137,23 @@ def returned_headers(
 def content_security_policy(config: Config, application_id: int, *, is_prefix_required: bool) -> str:
     """Return an activity's Content-Security-Policy, which allows its own host, inline content, and the platform's API and files."""
     origin = config.activity_origin(application_id) or ""
-    socket = f"ws{origin.removeprefix('http')}"
-    embedded = "data: blob:"
+    websocket_origin = f"ws{origin.removeprefix('http')}"
+    embedded_sources = "data: blob:"
     cdn_paths = " ".join(f"{config.cdn_url}/{folder}/" for folder in ("attachments", "avatars", "icons"))
-    connections = f"{origin}{PROXY_PREFIX}/ {socket}{PROXY_PREFIX}/" if is_prefix_required else f"'self' {socket}"
+    connect_sources = (
+        f"{origin}{PROXY_PREFIX}/ {websocket_origin}{PROXY_PREFIX}/"
+        if is_prefix_required
+        else f"'self' {websocket_origin}"
+    )
     return "; ".join(
         (
-            f"default-src 'self' {embedded}",
+            f"default-src 'self' {embedded_sources}",
             # spec/activities.md#8: games use WebAssembly and generate scripts at run time.
-            f"script-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' {embedded}",
-            f"style-src 'self' 'unsafe-inline' {embedded}",
-            f"img-src 'self' {embedded} {cdn_paths}",
-            f"media-src 'self' {embedded} {cdn_paths}",
-            f"connect-src {connections} {embedded} {config.web_url}/api/ {cdn_paths}",
+            f"script-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' {embedded_sources}",
+            f"style-src 'self' 'unsafe-inline' {embedded_sources}",
+            f"img-src 'self' {embedded_sources} {cdn_paths}",
+            f"media-src 'self' {embedded_sources} {cdn_paths}",
+            f"connect-src {connect_sources} {embedded_sources} {config.web_url}/api/ {cdn_paths}",
             "object-src 'none'",
             "base-uri 'self'",
             "form-action 'self'",
@@ -180,14 +184,14 @@ def ticket_cookie(name: str, ticket: str, max_age_seconds: int) -> str:
 def find_cookie(cookie_headers: Iterable[str], name: str) -> str | None:
     """Return the value of the cookie with this name from the Cookie headers of a request, or None."""
     for header in cookie_headers:
-        for part in header.split(";"):
-            cookie_name, _, value = part.strip().partition("=")
+        for cookie in header.split(";"):
+            cookie_name, _, value = cookie.strip().partition("=")
             if cookie_name == name:
                 return value
     return None
 
 
-def _named_by_connection(headers: Mapping[str, str]) -> set[str]:
+def _connection_header_names(headers: Mapping[str, str]) -> set[str]:
     """Return the lowercase names of the headers that belong to the connection, from the Connection header (RFC 9110, 7.6.1)."""
     return {
         option.strip().lower()
@@ -208,28 +212,28 @@ def _is_text(value: str) -> bool:
 
 def _application_cookies(cookie_headers: Iterable[str]) -> str:
     """Return the cookies of a request without the platform's, which browsers may send for the whole domain."""
-    parts = [part.strip() for header in cookie_headers if _is_text(header) for part in header.split(";")]
-    return "; ".join(part for part in parts if part and not _PLATFORM_COOKIE.match(part))
+    cookies = [cookie.strip() for header in cookie_headers if _is_text(header) for cookie in header.split(";")]
+    return "; ".join(cookie for cookie in cookies if cookie and not _PLATFORM_COOKIE_PATTERN.match(cookie))
 
 
-def _rewrite_cookie(value: str) -> str | None:
+def _rewrite_cookie(set_cookie: str) -> str | None:
     """Rewrite a target's cookie for the activity's host in a cross-site frame.
 
     Return None if the cookie is empty or has one of the platform's names. The path becomes `/`, because the paths of the
     target differ from the paths of the proxy, which exist with and without `/.proxy/`.
     """
-    pair, *attributes = (part.strip() for part in value.split(";"))
-    if not pair or _PLATFORM_COOKIE.match(pair):
+    name_and_value, *attributes = (part.strip() for part in set_cookie.split(";"))
+    if not name_and_value or _PLATFORM_COOKIE_PATTERN.match(name_and_value):
         return None
-    allowed = [
+    allowed_attributes = [
         attribute
         for attribute in attributes
         if attribute.partition("=")[0].strip().lower() in _ALLOWED_COOKIE_ATTRIBUTES
     ]
-    return "; ".join([pair, *allowed, "Path=/", "Secure", "SameSite=None", "Partitioned"])
+    return "; ".join([name_and_value, *allowed_attributes, "Path=/", "Secure", "SameSite=None", "Partitioned"])
 
 
-def _rewrite_location(location: str, mapped: MappedPath, origin: str, *, has_prefix: bool) -> str:
+def _rewrite_location(location: str, mapped_path: MappedPath, origin: str, *, has_prefix: bool) -> str:
     """Rewrite a redirect below the mapping's target (at `origin`) to a path on the activity's host.
 
     A redirect to another path of the target becomes absolute. Other redirects are unchanged.
@@ -240,8 +244,12 @@ def _rewrite_location(location: str, mapped: MappedPath, origin: str, *, has_pre
         path = path if path.startswith("/") else f"/{path}"
     if not path.startswith("/") or path.startswith("//"):
         return location
-    subpath = path.removeprefix(mapped.directory)
-    rewritten = f"{PROXY_PREFIX if has_prefix else ''}{mapped.prefix}{subpath}" or "/"
-    if not path.startswith(mapped.directory) or (subpath and subpath[0] not in "/?#") or rewritten.startswith("//"):
+    subpath = path.removeprefix(mapped_path.directory)
+    rewritten = f"{PROXY_PREFIX if has_prefix else ''}{mapped_path.prefix}{subpath}" or "/"
+    if (
+        not path.startswith(mapped_path.directory)
+        or (subpath and subpath[0] not in "/?#")
+        or rewritten.startswith("//")
+    ):
         return f"{origin}{path}"
     return rewritten if rewritten.startswith("/") else f"/{rewritten}"

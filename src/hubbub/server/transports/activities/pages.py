@@ -21,7 +21,7 @@ ERROR_TEXTS: Final = {
     504: ("Activity timed out", "The application's server did not respond in time. Try again later."),
 }
 
-_PAGE: Final = """<!doctype html>
+_PAGE_TEMPLATE: Final = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>{title}</title>
@@ -46,7 +46,7 @@ class ClientDisconnected(Exception):
 def error_page(error: ProxyError, frame_ancestors: str) -> web.Response:
     """Return an error page without scripts or styles. `frame_ancestors` are the sources that may embed it."""
     status = error.status
-    html = _PAGE.format(title=escape(ERROR_TEXTS[status][0]), text=escape(str(error)))
+    html = _PAGE_TEMPLATE.format(title=escape(ERROR_TEXTS[status][0]), text=escape(str(error)))
     headers = {
         "Cache-Control": "no-store",
         "Content-Security-Policy": f"default-src 'none'; frame-ancestors {frame_ancestors}",

@@ -45,19 +45,19 @@ class _IdleTimeout:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._deadline = asyncio.timeout(seconds)
+        self._timeout = asyncio.timeout(seconds)
 
     async def __aenter__(self) -> "_IdleTimeout":
-        await self._deadline.__aenter__()
+        await self._timeout.__aenter__()
         return self
 
     async def __aexit__(self, *exc_info: Any) -> None:
-        await self._deadline.__aexit__(*exc_info)
+        await self._timeout.__aexit__(*exc_info)
 
     def restart(self) -> None:
         """Restart the timeout, unless the block has ended: request bodies are sent by another task."""
         with contextlib.suppress(RuntimeError):
-            self._deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
+            self._timeout.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 class _RequestBody:
@@ -118,11 +118,11 @@ async def forward(
         with cancel_on_disconnect(request):
             async with idle_timeout:
                 chunks = aiter(body) if request.can_read_body else None
-                async with streams.request(request.method, url, headers=headers, body=chunks) as upstream:
-                    if (upstream.content_length or 0) > limits.response_bytes_max:
+                async with streams.request(request.method, url, headers=headers, body=chunks) as target_response:
+                    if (target_response.content_length or 0) > limits.response_bytes_max:
                         raise UnreachableError("the response is too large")
-                    response = web.StreamResponse(status=upstream.status, headers=make_headers(upstream))
-                    await _send_response(request, response, upstream, limits.response_bytes_max, idle_timeout)
+                    response = web.StreamResponse(status=target_response.status, headers=make_headers(target_response))
+                    await _send_response(request, response, target_response, limits.response_bytes_max, idle_timeout)
         return response
     except ClientDisconnected:
         raise
@@ -146,13 +146,13 @@ async def forward(
 async def _send_response(
     request: web.Request,
     response: web.StreamResponse,
-    upstream: aiohttp.ClientResponse,
+    target_response: aiohttp.ClientResponse,
     bytes_max: int,
     idle_timeout: _IdleTimeout,
 ) -> None:
     received_bytes = 0
     await _await_client_write(response.prepare(request))
-    async for chunk in upstream.content.iter_any():
+    async for chunk in target_response.content.iter_any():
         received_bytes += len(chunk)
         if received_bytes > bytes_max:
             raise UnreachableError("the response is too large")

@@ -14,7 +14,7 @@ from aiohttp import web
 PAGE_PATH: Final = "/.platform/frame.html"
 SCRIPT_PATH: Final = "/.platform/frame.js"
 
-ALLOW: Final = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad"
+FRAME_PERMISSIONS: Final = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad"
 """Permissions policy of the activity's frame (spec/activities.md#4)."""
 
 _PAGE_TEMPLATE: Final = """<!doctype html>
@@ -43,9 +43,9 @@ document.body.append(frame);
 
 def page(web_origin: str) -> web.Response:
     """Return the relay page, which only pages at the origin `web_origin` may embed."""
-    text = _PAGE_TEMPLATE.format(script=SCRIPT_PATH, host_origin=escape(web_origin), allow=ALLOW)
+    html = _PAGE_TEMPLATE.format(script=SCRIPT_PATH, host_origin=escape(web_origin), allow=FRAME_PERMISSIONS)
     policy = f"default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; frame-ancestors {web_origin}"
-    return web.Response(text=text, content_type="text/html", headers=_response_headers(policy))
+    return web.Response(text=html, content_type="text/html", headers=_response_headers(policy))
 
 
 def script() -> web.Response:

@@ -47,8 +47,8 @@ METRICS_ROUTE: Final = "activity"
 _METRICS_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _METRICS_STATUSES: Final = frozenset(int(status) for status in HTTPStatus)
 _REJECTED_METHODS: Final = frozenset({"CONNECT", "TRACE"})
-_PRINTABLE: Final = re.compile(r"[!-~]*")
-_DOT_SEGMENT: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
+_PRINTABLE_PATTERN: Final = re.compile(r"[!-~]*")
+_DOT_SEGMENT_PATTERN: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
 
 
 class ActivityServer:
@@ -72,7 +72,7 @@ class ActivityServer:
         self._count_running = count_running
         """Function that returns a context manager for a running request, which draining waits for."""
         self._sockets = ActivitySockets(streams)
-        self._running_requests: Counter[int] = Counter()
+        self._running_counts: Counter[int] = Counter()
         self._host_suffix = f".{config.activities.proxy_host}"
         parts = urlsplit(config.web_url)
         self._web_host = parts.hostname
@@ -91,7 +91,7 @@ class ActivityServer:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         loop = asyncio.get_running_loop()
-        started = loop.time()
+        started_at = loop.time()
         try:
             response = await self._respond(request)
         except ProxyError as error:
@@ -110,7 +110,7 @@ class ActivityServer:
         # A target may return statuses that do not exist; they share one metrics label.
         status = str(response.status) if response.status in _METRICS_STATUSES else "other"
         self._metrics.http_requests(method, METRICS_ROUTE, status).inc()
-        self._metrics.http_seconds(method, METRICS_ROUTE).observe(loop.time() - started)
+        self._metrics.http_seconds(method, METRICS_ROUTE).observe(loop.time() - started_at)
         return response
 
     async def drain(self) -> None:
@@ -125,37 +125,43 @@ class ActivityServer:
         site = await self._find_site(application_id, self._request_tickets(request, application_id))
         if site is not None and (path == RESERVED_PREFIX or path.startswith(f"{RESERVED_PREFIX}/")):
             return self._platform_page(request, path)
-        mapped = None if site is None else url_maps.find(site.url_map, path)
-        if site is None or mapped is None:
+        mapped_path = None if site is None else url_maps.find(site.url_map, path)
+        if site is None or mapped_path is None:
             raise ProxyError(404)
         is_websocket = is_websocket_request(request)
         is_prefix_required = requires_prefix(self._clock.now_ms())
         if (
             is_prefix_required
             and not has_prefix
-            and (mapped.prefix or is_websocket or request.method not in READ_METHODS)
+            and (mapped_path.prefix or is_websocket or request.method not in READ_METHODS)
         ):
             raise ProxyError(404)
         with self._count_request(application_id):
-            url, origin = await self._target_url(mapped, request.rel_url.raw_query_string, is_websocket=is_websocket)
-            forwarded = headers.forwarded_headers(
-                request.headers, mapped.authority, site.ticket.headers if site.ticket else {}
+            url, origin = await self._target_url(
+                mapped_path, request.rel_url.raw_query_string, is_websocket=is_websocket
+            )
+            forwarded_headers = headers.forwarded_headers(
+                request.headers, mapped_path.authority, site.ticket.headers if site.ticket else {}
             )
             if is_websocket:
-                return await self._sockets.bridge(request, url, forwarded)
+                return await self._sockets.bridge(request, url, forwarded_headers)
 
             def response_headers(response: aiohttp.ClientResponse) -> CIMultiDict[str]:
-                returned = headers.returned_headers(response.headers, mapped, origin, has_prefix=has_prefix)
-                returned["Content-Security-Policy"] = headers.content_security_policy(
+                returned_headers = headers.returned_headers(
+                    response.headers, mapped_path, origin, has_prefix=has_prefix
+                )
+                returned_headers["Content-Security-Policy"] = headers.content_security_policy(
                     self._config, application_id, is_prefix_required=is_prefix_required
                 )
                 if site.ticket is not None and self._cookie_ticket(request) != site.ticket.text:
                     cookie = headers.ticket_cookie(self._ticket_cookie_name, site.ticket.text, site.ticket.seconds)
-                    returned.add("Set-Cookie", cookie)
-                return returned
+                    returned_headers.add("Set-Cookie", cookie)
+                return returned_headers
 
             with self._count_running():
-                return await forward(request, self._streams, url, forwarded, response_headers, self._forward_limits)
+                return await forward(
+                    request, self._streams, url, forwarded_headers, response_headers, self._forward_limits
+                )
 
     def _platform_page(self, request: web.Request, path: str) -> web.Response:
         """Return the relay page or its script; raise 404 for other paths and 405 for methods that do not read."""
@@ -192,30 +198,30 @@ class ActivityServer:
     @contextlib.contextmanager
     def _count_request(self, application_id: int) -> Iterator[None]:
         """Count a running request of an application; raise 503 if the application has too many."""
-        if self._running_requests[application_id] >= self._config.activities.connections_max:
+        if self._running_counts[application_id] >= self._config.activities.connections_max:
             raise ProxyError(503)
-        self._running_requests[application_id] += 1
+        self._running_counts[application_id] += 1
         try:
             yield
         finally:
-            self._running_requests[application_id] -= 1
-            if not self._running_requests[application_id]:
-                del self._running_requests[application_id]
+            self._running_counts[application_id] -= 1
+            if not self._running_counts[application_id]:
+                del self._running_counts[application_id]
 
-    async def _target_url(self, mapped: MappedPath, query: str, *, is_websocket: bool) -> tuple[URL, str]:
+    async def _target_url(self, mapped_path: MappedPath, query: str, *, is_websocket: bool) -> tuple[URL, str]:
         """Return the target URL, and the target's origin with the scheme http or https; raise 502 if the host is unknown.
 
         The connection uses TLS, except to private hosts where the configuration allows them.
         """
         try:
-            host = URL(f"https://{mapped.authority}", encoded=True).host or ""
+            host = URL(f"https://{mapped_path.authority}", encoded=True).host or ""
             is_private = await self._streams.is_allowed_private_host(host)
         except (UnreachableError, ValueError) as error:
             log.info("Cannot resolve the target of an activity: %r", error)
             raise ProxyError(502) from error
-        origin = f"{'http' if is_private else 'https'}://{mapped.authority}"
-        base = f"ws{origin.removeprefix('http')}" if is_websocket else origin
-        return URL(f"{base}{mapped.path}{'?' if query else ''}{query}", encoded=True), origin
+        origin = f"{'http' if is_private else 'https'}://{mapped_path.authority}"
+        base_url = f"ws{origin.removeprefix('http')}" if is_websocket else origin
+        return URL(f"{base_url}{mapped_path.path}{'?' if query else ''}{query}", encoded=True), origin
 
 
 def requires_prefix(now_ms: int) -> bool:
@@ -237,8 +243,8 @@ def _lookup_path(request: web.Request) -> tuple[str, bool]:
     # Dot segments could escape from the directory of a target.
     if (
         not path.startswith("/")
-        or _PRINTABLE.fullmatch(path_and_query) is None
-        or _DOT_SEGMENT.search(path) is not None
+        or _PRINTABLE_PATTERN.fullmatch(path_and_query) is None
+        or _DOT_SEGMENT_PATTERN.search(path) is not None
     ):
         raise ProxyError(400)
     has_prefix = path == headers.PROXY_PREFIX or path.startswith(f"{headers.PROXY_PREFIX}/")

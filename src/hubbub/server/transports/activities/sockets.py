@@ -48,7 +48,7 @@ class ActivitySockets:
 
     def __init__(self, streams: OutboundStreams) -> None:
         self._streams = streams
-        self._open: set[web.WebSocketResponse] = set()
+        self._open_sockets: set[web.WebSocketResponse] = set()
 
     async def bridge(self, request: web.Request, url: URL, headers: CIMultiDict[str]) -> web.StreamResponse:
         """Relay messages between a client and a target; raise `ProxyError` if either handshake fails."""
@@ -61,9 +61,11 @@ class ActivitySockets:
         for name in [name for name in headers if name.lower().startswith("sec-websocket-")]:
             headers.popall(name, None)
         # Remove the protocol header, because aiohttp logs a warning when the target selects none of the protocols.
-        remaining = [pair for pair in request.headers.items() if pair[0].lower() != "sec-websocket-protocol"]
-        without_protocols = request.clone(headers=CIMultiDict(remaining))
-        if not web.WebSocketResponse().can_prepare(without_protocols):
+        remaining_headers = [
+            (name, value) for name, value in request.headers.items() if name.lower() != "sec-websocket-protocol"
+        ]
+        request_without_protocols = request.clone(headers=CIMultiDict(remaining_headers))
+        if not web.WebSocketResponse().can_prepare(request_without_protocols):
             raise ProxyError(400)
         async with AsyncExitStack() as stack:
             target = await self._connect_target(stack, url, headers, protocols)
@@ -74,17 +76,19 @@ class ActivitySockets:
                 compress=False,
                 max_msg_size=MESSAGE_BYTES_MAX,
             )
-            await client.prepare(request if target.protocol else without_protocols)
-            self._open.add(client)
+            await client.prepare(request if target.protocol else request_without_protocols)
+            self._open_sockets.add(client)
             try:
                 await _relay_both(client, target)
             finally:
-                self._open.discard(client)
+                self._open_sockets.discard(client)
         return client
 
     async def drain(self) -> None:
         """Close all WebSockets because the server is shutting down."""
-        await asyncio.gather(*(socket.close(code=GOING_AWAY) for socket in list(self._open)), return_exceptions=True)
+        await asyncio.gather(
+            *(socket.close(code=GOING_AWAY) for socket in list(self._open_sockets)), return_exceptions=True
+        )
 
     async def _connect_target(
         self, stack: AsyncExitStack, url: URL, headers: CIMultiDict[str], protocols: list[str]
@@ -116,15 +120,15 @@ async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSo
         asyncio.create_task(_relay_messages(target, client), name="activity socket, to client"),
     )
     try:
-        finished, _ = await asyncio.wait((to_target, to_client), return_when=asyncio.FIRST_COMPLETED)
+        finished_tasks, _ = await asyncio.wait((to_target, to_client), return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in (to_target, to_client):
             task.cancel()
         await asyncio.gather(to_target, to_client, return_exceptions=True)
-    first = to_target if to_target in finished else to_client
-    code, reason = first.result() if first.exception() is None else (CONNECTION_FAILED, "")
-    other = target if first is to_target else client
-    await other.close(code=code, message=reason.encode()[:CLOSE_REASON_BYTES_MAX])
+    finished_task = to_target if to_target in finished_tasks else to_client
+    code, reason = finished_task.result() if finished_task.exception() is None else (CONNECTION_FAILED, "")
+    other_socket = target if finished_task is to_target else client
+    await other_socket.close(code=code, message=reason.encode()[:CLOSE_REASON_BYTES_MAX])
 
 
 async def _relay_messages(source: Socket, sink: Socket) -> CloseInfo:

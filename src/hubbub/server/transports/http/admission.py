@@ -34,7 +34,7 @@ class PendingRequest:
 
     If the time to wait is over before the operation starts, the context manager raises UNAVAILABLE."""
 
-    __slots__ = ("_admission", "_claims", "_is_expired", "_is_started", "_task", "deadline")
+    __slots__ = ("_admission", "_claim_tokens", "_is_expired", "_is_started", "_task", "deadline")
 
     def __init__(self, admission: "Admission", task: "asyncio.Task[Any]", deadline: float) -> None:
         self._admission = admission
@@ -43,7 +43,7 @@ class PendingRequest:
         """Time of the event loop at which the wait ends."""
         # The store may start the operation in a thread while the event loop ends the wait. Only the first of them gets the
         # entry.
-        self._claims = [None]
+        self._claim_tokens = [None]
         self._is_started = False
         self._is_expired = False
 
@@ -72,7 +72,7 @@ class PendingRequest:
 
     def _claim(self) -> bool:
         try:
-            self._claims.pop()
+            self._claim_tokens.pop()
         except IndexError:
             return False
         return True
@@ -90,10 +90,10 @@ class Admission:
         """Requests that wait for the store, in the order of their deadlines."""
         self._is_watching = False
         """Whether a timer looks for pending requests whose deadline has passed."""
-        self._rejections = metrics.http_overload
+        self._rejection_counters = metrics.http_overload
         self._rejected_count = 0
         """Number of rejected requests that are not logged yet."""
-        self._last_log = -LOG_INTERVAL_SECONDS
+        self._last_log_at = -LOG_INTERVAL_SECONDS
         """Time of the event loop at which rejected requests were logged."""
         metrics.watch(metrics.http_pending, lambda: len(self.pending))
 
@@ -112,34 +112,34 @@ class Admission:
         task = asyncio.current_task()
         assert task is not None, "an operation runs outside of a task"
         loop = task.get_loop()
-        pending = PendingRequest(self, task, loop.time() + self._timeout_seconds)
-        self.pending[pending] = None
+        pending_request = PendingRequest(self, task, loop.time() + self._timeout_seconds)
+        self.pending[pending_request] = None
         if not self._is_watching:
             self._is_watching = True
             loop.call_later(WATCH_SECONDS, self._watch, loop)
-        return pending
+        return pending_request
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """End the wait of requests whose deadline has passed. One timer for all requests costs less than one for each."""
         now = loop.time()
-        for pending in self.pending:
-            if pending.deadline > now:
+        for pending_request in self.pending:
+            if pending_request.deadline > now:
                 break
-            pending.expire()
+            pending_request.expire()
         self._is_watching = bool(self.pending)
         if self._is_watching:
             loop.call_later(WATCH_SECONDS, self._watch, loop)
 
     def reject(self, cause: str) -> ApiError:
         """Count and log a rejected request, and return the error of its response."""
-        self._rejections(cause).inc()
+        self._rejection_counters(cause).inc()
         self._rejected_count += 1
         now = asyncio.get_running_loop().time()
-        if now - self._last_log >= LOG_INTERVAL_SECONDS:
+        if now - self._last_log_at >= LOG_INTERVAL_SECONDS:
             log.warning(
                 "The server is overloaded: %d requests rejected with status 503 (latest cause: %s)",
                 self._rejected_count,
                 CAUSES[cause],
             )
-            self._last_log, self._rejected_count = now, 0
+            self._last_log_at, self._rejected_count = now, 0
         return errors.UNAVAILABLE(retry_after=RETRY_AFTER_SECONDS)

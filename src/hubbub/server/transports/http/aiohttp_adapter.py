@@ -172,13 +172,13 @@ class ServerRunner(web.AppRunner):
     # aiohttp offers no public way to choose the connection class of an application.
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
-        prefix, handler, handle_other = self._prefix, self._handler, server.request_handler
+        prefix, handler, handle_by_application = self._prefix, self._handler, server.request_handler
 
         def handle(request: Any) -> Awaitable[web.StreamResponse]:
             # Requests with `Expect` go through the application, which handles it before the handler runs.
             if request.raw_path.startswith(prefix) and hdrs.EXPECT not in request.headers:
                 return handler(request)
-            return handle_other(request)
+            return handle_by_application(request)
 
         serve, host_handler, policy = handle, self._host_handler, self._policy
         if policy is not None:

@@ -34,17 +34,17 @@ ERRORS_MAX: Final = 100
 TRUE_TEXTS: Final = frozenset(("True", "true", "1"))
 FALSE_TEXTS: Final = frozenset(("False", "false", "0"))
 
-_INTEGER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?", re.ASCII)
-_MESSAGE_AND_PATH: Final = re.compile(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
-_PATH_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
+_INTEGER_PATTERN: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_DECIMAL_PATTERN: Final = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?", re.ASCII)
+_MESSAGE_AND_PATH_PATTERN: Final = re.compile(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
+_PATH_STEP_PATTERN: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
 _NUL: Final = "\x00"
 
 # Values that msgspec accepts but a store may not: NUL in text, integers over 64 bits, times outside the years 1 to
 # 9999.
-_POSSIBLY_UNSTORABLE: Final = re.compile(rb'\\u0000|[^"0-9.][0-9]{19}|"(?:0000|0001|9999)-')
+_UNSTORABLE_PATTERN: Final = re.compile(rb'\\u0000|[^"0-9.][0-9]{19}|"(?:0000|0001|9999)-')
 
-Steps = tuple[str | int, ...]
+ErrorPath = tuple[str | int, ...]
 
 
 def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
@@ -52,7 +52,7 @@ def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
     if codec.exceeds_depth(data, depth_max):
         raise errors.INVALID_JSON()
     try:
-        if _POSSIBLY_UNSTORABLE.search(data if len(data) < DATA_URI_SCAN_MIN else _without_data_uris(data)) is None:
+        if _UNSTORABLE_PATTERN.search(data if len(data) < DATA_URI_SCAN_MIN else _without_data_uris(data)) is None:
             return codec.decoder(kind).decode(data)
         return _decode_carefully(data, kind)
     except msgspec.ValidationError as error:
@@ -63,15 +63,15 @@ def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
 
 def _without_data_uris(data: bytes) -> bytes:
     """Return the text without data URIs, which a regular expression would take most of a second to search."""
-    pieces: list[bytes] = []
-    rest = 0
-    while (start := data.find(b'"data:', rest)) >= 0:
+    kept_parts: list[bytes] = []
+    position = 0
+    while (start := data.find(b'"data:', position)) >= 0:
         end = data.find(b'"', start + 1)
         if end < 0 or data.find(b"\\", start, end) >= 0:
             break
-        pieces.append(data[rest:start])
-        rest = end + 1
-    return b"".join(pieces) + data[rest:]
+        kept_parts.append(data[position:start])
+        position = end + 1
+    return b"".join(kept_parts) + data[position:]
 
 
 def _decode_carefully(data: bytes, kind: Any) -> Any:
@@ -159,9 +159,9 @@ def _form_error(value: Any, kind: Any, error: msgspec.ValidationError) -> ApiErr
 
 def _msgspec_error(error: msgspec.ValidationError) -> ApiError:
     """Convert a msgspec error, which a model's __post_init__ may also raise, using its own message and path."""
-    match = _MESSAGE_AND_PATH.match(str(error))
-    message, where = match.groups() if match else (str(error), None)
-    steps = tuple(name or int(index) for name, index in _PATH_STEP.findall(where or ""))
+    match = _MESSAGE_AND_PATH_PATTERN.match(str(error))
+    message, path_text = match.groups() if match else (str(error), None)
+    steps = tuple(name or int(index) for name, index in _PATH_STEP_PATTERN.findall(path_text or ""))
     if message.endswith("out of range"):
         return errors.invalid(steps, "NUMBER_TYPE_COERCE", f"{message}.")
     return errors.invalid(steps, "BASE_TYPE_BAD_VALUE", message)
@@ -184,32 +184,32 @@ def _type_info(kind: Any) -> inspect.Type:
 
 def _unwrap(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
     """Return the type without annotations and an optional None, and the extra metadata of the annotations."""
-    extra: dict[str, Any] = {}
+    extra_metadata: dict[str, Any] = {}
     while True:
         if isinstance(node, inspect.Metadata):
-            extra |= node.extra or {}
+            extra_metadata |= node.extra or {}
             node = node.type
         elif isinstance(node, inspect.UnionType):
-            inner = [part for part in node.types if not isinstance(part, inspect.NoneType)]
-            if len(inner) != 1:
-                return node, extra
-            node = inner[0]
+            member_types = [part for part in node.types if not isinstance(part, inspect.NoneType)]
+            if len(member_types) != 1:
+                return node, extra_metadata
+            node = member_types[0]
         else:
-            return node, extra
+            return node, extra_metadata
 
 
 @lru_cache(maxsize=1024)
 def _parameter_plan(kind: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
     """Return a tuple for each parameter: name, type of one value, whether it repeats, whether commas separate values."""
-    info = _type_info(kind)
-    if not isinstance(info, inspect.StructType):
+    struct_info = _type_info(kind)
+    if not isinstance(struct_info, inspect.StructType):
         raise TypeError(f"{kind!r} cannot be read from flat fields")
     parameters = []
-    for field in info.fields:
-        node, extra = _unwrap(field.type)
-        if isinstance(node, _ARRAYS):
-            inner, _ = _unwrap(node.item_type)
-            parameters.append((field.encode_name, inner, True, bool(extra.get("comma"))))
+    for field in struct_info.fields:
+        node, extra_metadata = _unwrap(field.type)
+        if isinstance(node, _ARRAY_TYPES):
+            item_node, _ = _unwrap(node.item_type)
+            parameters.append((field.encode_name, item_node, True, bool(extra_metadata.get("comma"))))
         else:
             parameters.append((field.encode_name, node, False, False))
     return tuple(parameters)
@@ -225,12 +225,12 @@ def _from_text(node: inspect.Type, text: str) -> Any:
     if isinstance(node, inspect.BoolType):
         return True if text in TRUE_TEXTS else False if text in FALSE_TEXTS else text
     if isinstance(node, inspect.IntType):
-        return int(text) if _INTEGER.fullmatch(text) else text
+        return int(text) if _INTEGER_PATTERN.fullmatch(text) else text
     if isinstance(node, inspect.FloatType):
-        return float(text) if _DECIMAL.fullmatch(text) else text
+        return float(text) if _DECIMAL_PATTERN.fullmatch(text) else text
     if isinstance(node, inspect.EnumType | inspect.LiteralType):
         has_numbers = any(isinstance(value, int) for value in _choices(node))
-        return int(text) if has_numbers and _INTEGER.fullmatch(text) else text
+        return int(text) if has_numbers and _INTEGER_PATTERN.fullmatch(text) else text
     if isinstance(node, inspect.UnionType):
         return next((value for part in node.types if (value := _from_text(part, text)) != text), text)
     return text
@@ -240,8 +240,8 @@ def _choices(node: inspect.EnumType | inspect.LiteralType) -> list[Any]:
     return list(node.values) if isinstance(node, inspect.LiteralType) else [item.value for item in node.cls]
 
 
-_ARRAYS: Final = (inspect.ListType, inspect.SetType, inspect.FrozenSetType, inspect.VarTupleType)
-_OBJECTS: Final = (inspect.StructType, inspect.DictType, inspect.TypedDictType)
+_ARRAY_TYPES: Final = (inspect.ListType, inspect.SetType, inspect.FrozenSetType, inspect.VarTupleType)
+_OBJECT_TYPES: Final = (inspect.StructType, inspect.DictType, inspect.TypedDictType)
 
 
 class _Validator:
@@ -251,13 +251,13 @@ class _Validator:
         self._form = form
         self._errors_left = ERRORS_MAX
 
-    def add(self, path: Steps, error: errors.FormError) -> None:
+    def add(self, path: ErrorPath, error: errors.FormError) -> None:
         """Record an error, unless ERRORS_MAX errors are recorded already."""
         if self._errors_left:
             self._errors_left -= 1
             self._form.add(path, *error)
 
-    def visit(self, node: inspect.Type, value: Any, path: Steps) -> None:
+    def visit(self, node: inspect.Type, value: Any, path: ErrorPath) -> None:
         """Record the errors of a value of the type `node` at `path`."""
         if isinstance(node, inspect.Metadata):
             self.visit(node.type, value, path)
@@ -274,12 +274,12 @@ class _Validator:
             self._visit_struct(node, value, path)
         elif isinstance(node, inspect.DictType):
             self._visit_dict(node, value, path)
-        elif isinstance(node, (*_ARRAYS, inspect.TupleType)):
+        elif isinstance(node, (*_ARRAY_TYPES, inspect.TupleType)):
             self._visit_array(node, value, path)
         else:
             self._visit_scalar(node, value, path)
 
-    def _visit_struct(self, node: inspect.StructType | inspect.TypedDictType, value: Any, path: Steps) -> None:
+    def _visit_struct(self, node: inspect.StructType | inspect.TypedDictType, value: Any, path: ErrorPath) -> None:
         if not isinstance(value, dict):
             self.add(path, errors.not_model())
             return
@@ -293,7 +293,7 @@ class _Validator:
             elif field.required:
                 self.add((*path, field.encode_name), errors.required())
 
-    def _visit_dict(self, node: inspect.DictType, value: Any, path: Steps) -> None:
+    def _visit_dict(self, node: inspect.DictType, value: Any, path: ErrorPath) -> None:
         if not isinstance(value, dict):
             self.add(path, errors.not_dict())
             return
@@ -305,12 +305,12 @@ class _Validator:
                 self._visit_key(node.key_type, key, item_path)
             self.visit(node.value_type, item, item_path)
 
-    def _visit_key(self, node: inspect.Type, key: str, path: Steps) -> None:
+    def _visit_key(self, node: inspect.Type, key: str, path: ErrorPath) -> None:
         """Validate the key of a map, which is always text in JSON."""
-        inner, _ = _unwrap(node)
-        self.visit(inner, _from_text(inner, key), path)
+        key_node, _ = _unwrap(node)
+        self.visit(key_node, _from_text(key_node, key), path)
 
-    def _visit_array(self, node: Any, value: Any, path: Steps) -> None:
+    def _visit_array(self, node: Any, value: Any, path: ErrorPath) -> None:
         if not isinstance(value, list):
             self.add(path, errors.not_list())
             return
@@ -318,41 +318,49 @@ class _Validator:
             if len(value) != len(node.item_types):
                 self.add(path, errors.bad_length(len(node.item_types), len(node.item_types)))
                 return
-            items: Iterable[tuple[inspect.Type, Any]] = zip(node.item_types, value, strict=True)
+            typed_items: Iterable[tuple[inspect.Type, Any]] = zip(node.item_types, value, strict=True)
         else:
             self._visit_length(node.min_length, node.max_length, len(value), path, is_array=True)
-            items = ((node.item_type, item) for item in value)
-        for index, (kind, item) in enumerate(items):
+            typed_items = ((node.item_type, item) for item in value)
+        for index, (kind, item) in enumerate(typed_items):
             if not self._errors_left:
                 return
             self.visit(kind, item, (*path, index))
 
-    def _visit_union(self, node: inspect.UnionType, value: Any, path: Steps) -> None:
-        kinds = [part for part in node.types if not isinstance(part, inspect.NoneType)]
+    def _visit_union(self, node: inspect.UnionType, value: Any, path: ErrorPath) -> None:
+        member_nodes = [member_node for member_node in node.types if not isinstance(member_node, inspect.NoneType)]
         if value is None:
-            if len(kinds) == len(node.types):
+            if len(member_nodes) == len(node.types):
                 self.add(path, errors.required())
             return
-        tagged = [part for part in kinds if isinstance(part, inspect.StructType) and part.tag_field is not None]
-        if len(tagged) > 1 and isinstance(value, dict):
-            field = str(tagged[0].tag_field)
-            if field not in value:
-                self.add((*path, field), errors.required())
+        tagged_nodes = [
+            member_node
+            for member_node in member_nodes
+            if isinstance(member_node, inspect.StructType) and member_node.tag_field is not None
+        ]
+        if len(tagged_nodes) > 1 and isinstance(value, dict):
+            tag_field = str(tagged_nodes[0].tag_field)
+            if tag_field not in value:
+                self.add((*path, tag_field), errors.required())
                 return
-            for part in tagged:
-                if value[field] == part.tag and isinstance(value[field], bool) is isinstance(part.tag, bool):
-                    self._visit_struct(part, value, path)
+            for member_node in tagged_nodes:
+                if value[tag_field] == member_node.tag and isinstance(value[tag_field], bool) is isinstance(
+                    member_node.tag, bool
+                ):
+                    self._visit_struct(member_node, value, path)
                     return
-            self.add((*path, field), errors.union_choices([part.tag for part in tagged], field))
+            self.add(
+                (*path, tag_field), errors.union_choices([member_node.tag for member_node in tagged_nodes], tag_field)
+            )
             return
         # Report the error of the member whose JSON type matches the value, or of the first member.
-        candidates = [part for part in kinds if _resembles(part, value)] or kinds[:1]
-        if any(_is_valid(value, part) for part in candidates):
+        candidates = [member_node for member_node in member_nodes if _resembles(member_node, value)] or member_nodes[:1]
+        if any(_is_valid(value, member_node) for member_node in candidates):
             return
         self.visit(candidates[0], value, path)
 
     def _visit_length(
-        self, length_min: int | None, length_max: int | None, length: int, path: Steps, *, is_array: bool = False
+        self, length_min: int | None, length_max: int | None, length: int, path: ErrorPath, *, is_array: bool = False
     ) -> None:
         if (length_min is None or length >= length_min) and (length_max is None or length <= length_max):
             return
@@ -365,7 +373,7 @@ class _Validator:
         elif length_min is not None:
             self.add(path, errors.min_length(length_min))
 
-    def _visit_scalar(self, node: inspect.Type, value: Any, path: Steps) -> None:
+    def _visit_scalar(self, node: inspect.Type, value: Any, path: ErrorPath) -> None:
         if isinstance(node, inspect.StrType):
             if not isinstance(value, str):
                 self.add(path, errors.not_string(value))
@@ -396,7 +404,7 @@ class _Validator:
             if not isinstance(value, str):
                 self.add(path, errors.not_string(value))
 
-    def _visit_number(self, node: inspect.IntType | inspect.FloatType, value: Any, path: Steps) -> None:
+    def _visit_number(self, node: inspect.IntType | inspect.FloatType, value: Any, path: ErrorPath) -> None:
         kind = "int" if isinstance(node, inspect.IntType) else "float"
         is_number = isinstance(value, int if kind == "int" else int | float) and not isinstance(value, bool)
         if not is_number or not (isinstance(value, float) or -WIDE_MAX <= value <= WIDE_MAX):
@@ -410,7 +418,7 @@ class _Validator:
         elif node.gt is not None and value <= node.gt:
             self.add(path, errors.number_min(node.gt + 1 if kind == "int" else node.gt, kind))
 
-    def _visit_custom(self, kind: type, value: Any, path: Steps) -> None:
+    def _visit_custom(self, kind: type, value: Any, path: ErrorPath) -> None:
         try:
             codec.decode_hook(kind, value)
         except ValueError as error:
@@ -440,8 +448,8 @@ def _resembles(node: inspect.Type, value: Any) -> bool:
             node, inspect.IntType | inspect.FloatType | inspect.CustomType | inspect.EnumType | inspect.LiteralType
         )
     if isinstance(value, list):
-        return isinstance(node, (*_ARRAYS, inspect.TupleType))
-    return isinstance(node, _OBJECTS)
+        return isinstance(node, (*_ARRAY_TYPES, inspect.TupleType))
+    return isinstance(node, _OBJECT_TYPES)
 
 
 def _is_valid(value: Any, node: inspect.Type) -> bool:

@@ -29,13 +29,13 @@ EXAMPLE_DEPTH_MAX: Final = 4
 OPTIONAL_FIELDS_MAX: Final = (6, 2)
 """Maximum number of optional fields that an object contains, by depth; deeper objects contain none."""
 
-_LISTED_NUMBER: Final = re.compile(r"(?:: |always )(\d+)\b", re.IGNORECASE)
+_LISTED_NUMBER_PATTERN: Final = re.compile(r"(?:: |always )(\d+)\b", re.IGNORECASE)
 """The first of the values that a docstring lists: "Type of the webhook: 1 incoming, 2 channel follower"."""
-_LISTED_STRING: Final = re.compile(r"(?:: |always |such as |for example )`([^`]+)`", re.IGNORECASE)
+_LISTED_STRING_PATTERN: Final = re.compile(r"(?:: |always |such as |for example )`([^`]+)`", re.IGNORECASE)
 
-_UNIONS: Final = (Union, types.UnionType)
-_ARRAYS: Final = (list, tuple, set, frozenset, Sequence)
-_MAPPINGS: Final = (dict, Mapping)
+_UNION_ORIGINS: Final = (Union, types.UnionType)
+_ARRAY_TYPES: Final = (list, tuple, set, frozenset, Sequence)
+_MAPPING_TYPES: Final = (dict, Mapping)
 
 
 def example(kind: Any, *, is_in_request: bool = False) -> Any:
@@ -72,13 +72,13 @@ class _Builder:
             base, *extras = get_args(kind)
             meta = next((extra for extra in extras if isinstance(extra, Meta)), meta)
             return self.build(base, context, meta, parents)
-        if origin in _UNIONS:
+        if origin in _UNION_ORIGINS:
             return self._union_example(get_args(kind), context, meta, parents)
         if origin is Literal:
             return get_args(kind)[0]
-        if kind in _ARRAYS or origin in _ARRAYS:
+        if kind in _ARRAY_TYPES or origin in _ARRAY_TYPES:
             return self._array_example(get_args(kind), context, meta, parents)
-        if kind in _MAPPINGS or origin in _MAPPINGS:
+        if kind in _MAPPING_TYPES or origin in _MAPPING_TYPES:
             return self._mapping_example(get_args(kind), context, meta, parents)
         if isinstance(kind, type) and issubclass(kind, Struct):
             return self._model_example(kind, parents)
@@ -89,23 +89,23 @@ class _Builder:
         depth = len(parents)
         field_parents = (*parents, kind)
         config = kind.__struct_config__
-        values: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
+        example_fields: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
         optional_max = OPTIONAL_FIELDS_MAX[depth] if depth < len(OPTIONAL_FIELDS_MAX) else 0
         fields, notes = _struct_fields(kind), _field_notes(kind)
-        included = {field.name for field in fields if self._is_present(field)}
-        optional = [
+        included_names = {field.name for field in fields if self._is_present(field)}
+        optional_names = [
             field.name
             for field in fields
-            if field.name not in included and _is_informative(field, notes.get(field.name, ""))
+            if field.name not in included_names and _is_informative(field, notes.get(field.name, ""))
         ]
-        included.update(optional[:optional_max])
-        if not included and depth < EXAMPLE_DEPTH_MAX:
-            included.update(field.name for field in fields[:1] if not _is_recursive(field.type, field_parents))
+        included_names.update(optional_names[:optional_max])
+        if not included_names and depth < EXAMPLE_DEPTH_MAX:
+            included_names.update(field.name for field in fields[:1] if not _is_recursive(field.type, field_parents))
         for field in fields:
-            if field.name in included:
+            if field.name in included_names:
                 context = _FieldContext(field.encode_name, notes.get(field.name, ""), kind.__name__)
-                values[field.encode_name] = self._field_example(field, context, field_parents)
-        return values
+                example_fields[field.encode_name] = self._field_example(field, context, field_parents)
+        return example_fields
 
     def _is_present(self, field: msgspec.structs.FieldInfo) -> bool:
         """Return whether an example must contain the field."""
@@ -126,14 +126,14 @@ class _Builder:
         return self.build(field.type, context, Meta(), parents)
 
     def _union_example(
-        self, parts: tuple[Any, ...], context: _FieldContext, meta: Meta, parents: tuple[type, ...]
+        self, member_types: tuple[Any, ...], context: _FieldContext, meta: Meta, parents: tuple[type, ...]
     ) -> Any:
         """Return null, or the example of the preferred member of a union."""
-        members = [part for part in parts if part not in (UnsetType, type(None))]
+        members = [member_type for member_type in member_types if member_type not in (UnsetType, type(None))]
         is_null = context.name in tables.NULL_FIELDS or not members or self._is_too_deep(members[0], parents, margin=2)
-        if type(None) in parts and is_null:
+        if type(None) in member_types and is_null:
             return None
-        members.sort(key=lambda part: (_is_recursive(part, parents), _preference(part)))
+        members.sort(key=lambda member_type: (_is_recursive(member_type, parents), _preference(member_type)))
         return self.build(members[0], context, meta, parents)
 
     def _is_too_deep(self, kind: Any, parents: tuple[type, ...], margin: int = 0) -> bool:
@@ -146,9 +146,9 @@ class _Builder:
         if context.name in tables.LISTS:
             return list(tables.LISTS[context.name])
         item_type = arguments[0] if arguments else Any
-        is_open = item_type is Any or item_type == dict[str, Any] or "always empty" in context.note.lower()
+        is_left_empty = item_type is Any or item_type == dict[str, Any] or "always empty" in context.note.lower()
         min_length = meta.min_length or 0
-        if not min_length and (is_open or self._is_too_deep(item_type, parents)):
+        if not min_length and (is_left_empty or self._is_too_deep(item_type, parents)):
             return []
         return [
             self.build(item_type, context._replace(position=number), Meta(), parents)
@@ -183,8 +183,10 @@ def _is_informative(field: msgspec.structs.FieldInfo, note: str) -> bool:
     """Return whether an optional field belongs in an example: it has no default, and a simple type but no image or sound."""
     if field.default is not UNSET or field.name in tables.OMITTED_FIELDS or note.startswith("Deprecated"):
         return False
-    parts = [part for part in get_args(field.type) if isinstance(part, type)]
-    return _is_simple(field.type) and not any(issubclass(part, ImageData | SoundData) for part in parts)
+    member_types = [member_type for member_type in get_args(field.type) if isinstance(member_type, type)]
+    return _is_simple(field.type) and not any(
+        issubclass(member_type, ImageData | SoundData) for member_type in member_types
+    )
 
 
 @cache
@@ -195,7 +197,7 @@ def _is_simple(kind: Any) -> bool:
         return True
     if origin is Annotated:
         return _is_simple(get_args(kind)[0])
-    if origin in _UNIONS or origin in _ARRAYS:
+    if origin in _UNION_ORIGINS or origin in _ARRAY_TYPES:
         return all(_is_simple(part) for part in get_args(kind))
     if origin is not None or kind in (Any, Raw, dict, list):
         return False
@@ -246,9 +248,11 @@ def _scalar_example(kind: Any, context: _FieldContext, meta: Meta) -> Any:
 
 
 def _timestamp_example(name: str) -> str:
-    if any(part in name for part in ("end", "until", "expir", "lapses")):
+    if any(fragment in name for fragment in ("end", "until", "expir", "lapses")):
         return tables.LATER
-    return tables.EARLIER if any(part in name for part in ("joined", "create", "since", "start")) else tables.NOW
+    return (
+        tables.EARLIER if any(fragment in name for fragment in ("joined", "create", "since", "start")) else tables.NOW
+    )
 
 
 def _any_value(name: str) -> Any:
@@ -270,10 +274,10 @@ def _wide_integer(kind: type[WideInt], context: _FieldContext) -> str:
 
 def _integer_example(context: _FieldContext) -> int:
     """Return the value for the model, for the field's name, or the first number in the docstring; else 0."""
-    values = [value for value in _model_values(context) if isinstance(value, int)]
-    if values or context.name in tables.INTEGERS:
-        return values[0] if values else tables.INTEGERS[context.name]
-    match = _LISTED_NUMBER.search(context.note)
+    model_values = [value for value in _model_values(context) if isinstance(value, int)]
+    if model_values or context.name in tables.INTEGERS:
+        return model_values[0] if model_values else tables.INTEGERS[context.name]
+    match = _LISTED_NUMBER_PATTERN.search(context.note)
     return int(match[1]) if match else 0
 
 
@@ -307,7 +311,7 @@ def _string_candidates(context: _FieldContext) -> Iterator[str]:
     """Yield possible values of a string field, the most specific first."""
     name = context.name
     yield from (value for value in _model_values(context) if isinstance(value, str))
-    if name not in tables.STRINGS and (match := _LISTED_STRING.search(context.note)):
+    if name not in tables.STRINGS and (match := _LISTED_STRING_PATTERN.search(context.note)):
         yield match[1]
     if name in tables.STRINGS:
         yield tables.STRINGS[name]

@@ -268,22 +268,22 @@ def _parse_headers(block: bytes) -> dict[str, str]:
     return headers
 
 
-def _parse_parameters(value: str) -> dict[str, str]:
+def _parse_parameters(header_value: str) -> dict[str, str]:
     """Return the parameters of a header value; `name*` (RFC 5987) and the escapes of browsers are decoded."""
     parameters: dict[str, Any] = {}
-    for name, text in _PARAMETER.findall(value):
+    for name, text in _PARAMETER.findall(header_value):
         key = name.lower()
         if text.startswith('"'):
             text = _ESCAPED.sub(r"\1", text[1:-1])
         if key.endswith("*"):
-            charset, first, rest = text.partition("'")
-            _, second, encoded = rest.partition("'")
-            if first and second and charset.lower() in ("utf-8", "us-ascii", "iso-8859-1"):
-                text = unquote(encoded, encoding=charset, errors="replace")
+            charset, first_quote, language_and_value = text.partition("'")
+            _, second_quote, encoded_text = language_and_value.partition("'")
+            if first_quote and second_quote and charset.lower() in ("utf-8", "us-ascii", "iso-8859-1"):
+                text = unquote(encoded_text, encoding=charset, errors="replace")
         elif key == "filename":
             # Browsers escape three characters; aiohttp's client percent-encodes the whole name or nothing.
-            decoded = unquote(text, errors="replace")
-            text = decoded if quote(decoded, safe="") == text else text.replace("%22", '"')
+            decoded_text = unquote(text, errors="replace")
+            text = decoded_text if quote(decoded_text, safe="") == text else text.replace("%22", '"')
         parameters.setdefault(key, text)
     return parameters
 

@@ -138,19 +138,19 @@ class _Schemas:
     """The schemas of all types in the table, generated together so that their names are unique."""
 
     def __init__(self, endpoints: list[Endpoint]) -> None:
-        kinds: list[Any] = []
+        types: list[Any] = []
         for endpoint in endpoints:
             operation = endpoint.operation
-            kinds += [operation.body, operation.result, operation.error_model]
+            types += [operation.body, operation.result, operation.error_model]
             if operation.query is not NoneType:
-                kinds += [_without_unset(field.type) for field in msgspec.structs.fields(operation.query)]
-        kinds = [kind for kind in dict.fromkeys(kinds) if kind not in (NoneType, None, Any, bytes)]
-        classes = list(_named_classes(kinds))
-        kinds = list(dict.fromkeys((*kinds, *classes)))
+                types += [_without_unset(field.type) for field in msgspec.structs.fields(operation.query)]
+        types = [kind for kind in dict.fromkeys(types) if kind not in (NoneType, None, Any, bytes)]
+        classes = list(_named_classes(types))
+        types = list(dict.fromkeys((*types, *classes)))
         schemas, self.components = msgspec.json.schema_components(
-            kinds, schema_hook=_custom_type_schema, ref_template=REFERENCE_TEMPLATE
+            types, schema_hook=_custom_type_schema, ref_template=REFERENCE_TEMPLATE
         )
-        self._schemas = dict(zip(kinds, schemas, strict=True))
+        self._schemas = dict(zip(types, schemas, strict=True))
         for kind in classes:
             _describe_component(self.components[self._schemas[kind]["$ref"].rpartition("/")[2]], kind)
         _remove_numbered_discriminators([self.components, *schemas])
@@ -306,18 +306,18 @@ def _query_parameters(operation: Operation[Any, Any], schemas: _Schemas) -> list
 
 def _without_unset(kind: Any) -> Any:
     """Return the type of a field without `UnsetType`."""
-    parts = [part for part in get_args(kind) if part is not msgspec.UnsetType]
-    return Union[tuple(parts)] if msgspec.UnsetType in get_args(kind) else kind  # noqa: UP007
+    member_types = [member_type for member_type in get_args(kind) if member_type is not msgspec.UnsetType]
+    return Union[tuple(member_types)] if msgspec.UnsetType in get_args(kind) else kind  # noqa: UP007
 
 
 def _comma_lists(query: Any) -> set[str]:
     """Return the query parameters whose values are separated by commas."""
-    info = msgspec.inspect.type_info(query)
-    if not isinstance(info, msgspec.inspect.StructType):
+    query_info = msgspec.inspect.type_info(query)
+    if not isinstance(query_info, msgspec.inspect.StructType):
         return set()
     return {
         field.encode_name
-        for field in info.fields
+        for field in query_info.fields
         if isinstance(field.type, msgspec.inspect.Metadata) and (field.type.extra or {}).get("comma")
     }
 
@@ -350,33 +350,33 @@ def _request_body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str
 
 def _multipart_example(operation: Operation[Any, Any], uploads: Uploads) -> dict[str, Any]:
     """Return the parts of an example request with one file."""
-    parts = {} if operation.body is NoneType else {"payload_json": example(operation.body, is_in_request=True)}
+    form_parts = {} if operation.body is NoneType else {"payload_json": example(operation.body, is_in_request=True)}
     field = "files[0]" if uploads.field == "files" else uploads.field
-    return {**parts, field: TEXT_FILES.get(field, "(content of picture.png)")}
+    return {**form_parts, field: TEXT_FILES.get(field, "(content of picture.png)")}
 
 
 def _response_objects(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     """Return the responses of an operation by status."""
     operation = endpoint.operation
-    success = _success_response(operation, schemas)
-    responses: dict[str, Any] = {str(operation.success): success}
-    by_status: dict[int, list[errors.ErrorCode]] = {}
+    success_response = _success_response(operation, schemas)
+    responses: dict[str, Any] = {str(operation.success): success_response}
+    codes_by_status: dict[int, list[errors.ErrorCode]] = {}
     for kind in operation.raises:
-        by_status.setdefault(kind.status, []).append(kind)
+        codes_by_status.setdefault(kind.status, []).append(kind)
     error_schema: dict[str, Any] = {"$ref": REFERENCE_TEMPLATE.format(name="Error")}
     if operation.error_model is not NoneType:
         error_schema = {"anyOf": [schemas.schema_of(operation.error_model), error_schema]}
-    for status, kinds in sorted(by_status.items()):
-        is_form = kinds[0] is errors.INVALID_FORM_BODY
+    for status, error_codes in sorted(codes_by_status.items()):
+        is_form = error_codes[0] is errors.INVALID_FORM_BODY
         response: dict[str, Any] = {
-            "description": texts.error_description(kinds),
-            "content": _json_content(error_schema, _INVALID_FORM_EXAMPLE if is_form else kinds[0]().body()),
+            "description": texts.error_description(error_codes),
+            "content": _json_content(error_schema, _INVALID_FORM_EXAMPLE if is_form else error_codes[0]().body()),
         }
-        response["x-codes"] = [kind.code for kind in kinds]
+        response["x-codes"] = [kind.code for kind in error_codes]
         responses.setdefault(str(status), response)
     for status in operation.other_statuses:
-        content = {} if status == 204 or operation.success == 204 else {"content": success["content"]}
-        responses.setdefault(str(status), {"description": success["description"], **content})
+        content = {} if status == 204 or operation.success == 204 else {"content": success_response["content"]}
+        responses.setdefault(str(status), {"description": success_response["description"], **content})
     if endpoint.rule is not None:
         responses["429"] = {
             "description": "The request exceeds a rate limit.",
@@ -411,9 +411,9 @@ def _success_content(operation: Operation[Any, Any], schemas: _Schemas) -> dict[
     return {"schema": schema, "examples": {"file": {"summary": "A file.", "externalValue": url}}}
 
 
-def _json_content(schema: dict[str, Any], value: Any) -> dict[str, Any]:
+def _json_content(schema: dict[str, Any], example_value: Any) -> dict[str, Any]:
     """Return the `content` of a JSON response with an example."""
-    return {"application/json": {"schema": schema, "example": value}}
+    return {"application/json": {"schema": schema, "example": example_value}}
 
 
 def _rate_limit_example(endpoint: Endpoint) -> dict[str, Any]:

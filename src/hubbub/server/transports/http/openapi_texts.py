@@ -108,7 +108,7 @@ HEADERS: Final[dict[str, str]] = {
 AUTHORIZATION_HEADER: Final = "ID and client secret of the application with the Basic scheme; both may be in the body."
 """Description of `Authorization` where a handler reads it instead of the authenticator."""
 
-_TAGS: Final = {
+_TAG_DESCRIPTIONS: Final = {
     "gateway_info": "URL of the gateway, and the session start limits of bots.",
     "imports": "Placeholder accounts of imported guilds.",
 }
@@ -181,27 +181,27 @@ def permission_names(bits: int) -> list[str]:
 
 def operator_roles(role: OperatorRole) -> list[str]:
     """Return the names of the roles that include the rights of a role, highest first."""
-    roles = [included.value for included in OperatorRole]
+    roles = [included_role.value for included_role in OperatorRole]
     return roles[: roles.index(role.value) + 1]
 
 
 def result_description(operation: Operation[Any, Any]) -> str:
     """Return a description of a successful response."""
-    result = operation.result
+    result_type = operation.result
     if operation.success == 204:
         return "The request succeeded; the response has no body."
-    if get_origin(result) is list:
-        item = get_args(result)[0]
-        return f"A list of `{item.__name__}` objects." if _is_model(item) else "The request succeeded."
-    text = plain_text(docstrings.summary(result)) if _is_model(result) else ""
-    return text or "The request succeeded."
+    if get_origin(result_type) is list:
+        item_type = get_args(result_type)[0]
+        return f"A list of `{item_type.__name__}` objects." if _is_model(item_type) else "The request succeeded."
+    description = plain_text(docstrings.summary(result_type)) if _is_model(result_type) else ""
+    return description or "The request succeeded."
 
 
-def error_description(kinds: list[ErrorCode]) -> str:
+def error_description(error_codes: list[ErrorCode]) -> str:
     """Return the error codes of a status with their messages."""
-    if len(kinds) == 1:
-        return f"`{kinds[0].code}`: {kinds[0].message}"
-    return "\n".join(f"- `{kind.code}`: {kind.message}" for kind in kinds)
+    if len(error_codes) == 1:
+        return f"`{error_codes[0].code}`: {error_codes[0].message}"
+    return "\n".join(f"- `{error_code.code}`: {error_code.message}" for error_code in error_codes)
 
 
 def path_parameter(path: str, name: str) -> str:
@@ -211,13 +211,13 @@ def path_parameter(path: str, name: str) -> str:
 
 
 def tag_description(tag: str) -> str:
-    """Return the description of a tag: from `_TAGS`, or the first sentence of the docstring of its protocol module.
+    """Return the description of a tag: from `_TAG_DESCRIPTIONS`, or the first sentence of the docstring of its protocol module.
 
     The description is empty if there is neither.
     """
     name = f"{resources.__name__}.{tag}"
-    if tag in _TAGS or importlib.util.find_spec(name) is None:
-        return _TAGS.get(tag, "")
+    if tag in _TAG_DESCRIPTIONS or importlib.util.find_spec(name) is None:
+        return _TAG_DESCRIPTIONS.get(tag, "")
     sentence = " ".join((importlib.import_module(name).__doc__ or "").split()).partition(". ")[0].rstrip(".")
     return markdown(parse_docstring(f"{sentence}."))
 
@@ -235,10 +235,10 @@ def attribute_descriptions(kind: type) -> dict[str, str]:
 
 def field_attributes(kind: type, name: str) -> dict[str, Any]:
     """Return the `description` and `deprecated` of a field; empty if it has no docstring."""
-    text = attribute_descriptions(kind).get(name, "")
-    if not text:
+    description = attribute_descriptions(kind).get(name, "")
+    if not description:
         return {}
-    return {"description": text, **({"deprecated": True} if text.startswith("Deprecated") else {})}
+    return {"description": description, **({"deprecated": True} if description.startswith("Deprecated") else {})}
 
 
 def enum_attributes(kind: type[Enum], values: list[Any]) -> dict[str, Any]:

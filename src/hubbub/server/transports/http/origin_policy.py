@@ -18,7 +18,7 @@ from hubbub.server.transports.http import responses
 
 _PUBLIC_PREFIXES: Final = ("/cdn/", "/.well-known/")
 """Paths that pages of every origin may read: files, and the OpenID Connect configuration."""
-_WINDOW_HOST: Final = re.compile(r"[a-z0-9-]+\.localhost")
+_WINDOW_HOST_PATTERN: Final = re.compile(r"[a-z0-9-]+\.localhost")
 _HOST_MESSAGE: Final = "Unknown host name. Start the server with --public-url or --http-allowed-origins to use it."
 _ORIGIN_MESSAGE: Final = "Requests from pages of this origin are not allowed. Add it with --http-allowed-origins."
 
@@ -28,7 +28,7 @@ class OriginPolicy:
 
     def __init__(self, config: Config) -> None:
         self._origins = {origin.lower() for origin in config.http.allowed_origins}
-        self._origins.add(_origin(config.web_url))
+        self._origins.add(_origin_of(config.web_url))
         # The console of a rehearsal opens a window for each user at a name below localhost, which no site can own
         # (decisions/0139). Pages of activities have names below the activity host, which have more labels.
         self._accepts_subdomains = config.control
@@ -60,7 +60,7 @@ class OriginPolicy:
         name = _host_name(header)
         if name is None:
             return False
-        if self._accepts_subdomains and _WINDOW_HOST.fullmatch(name) and name != self._activity_host:
+        if self._accepts_subdomains and _WINDOW_HOST_PATTERN.fullmatch(name) and name != self._activity_host:
             return True
         return not name or name == "localhost" or name in self._hosts or _parse_address(name) is not None
 
@@ -90,7 +90,7 @@ def _is_own_origin(origin: str, host: str) -> bool:
     return scheme in ("http", "https") and authority == host.lower()
 
 
-def _origin(url: str) -> str:
+def _origin_of(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}".lower()
 
@@ -111,9 +111,9 @@ def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 
 
 def _reject(error: ApiError) -> web.Response:
-    encoded = responses.encode_error(error, {})
+    encoded_error = responses.encode_error(error, {})
     return web.Response(
-        status=encoded.status,
-        body=encoded.body,
+        status=encoded_error.status,
+        body=encoded_error.body,
         headers={"Content-Type": responses.JSON, "Via": responses.VIA, "Server": "hubbub"},
     )

@@ -122,15 +122,17 @@ class BodyReader:
         self, source: BodySource, operation: Operation[Any, Any], media_type: str, media_bytes: int
     ) -> DecodedBody:
         """Decode a body without files."""
-        kind = operation.body
-        bytes_max, depth = self._config.body_bytes_max, self._config.depth_max
+        body_type = operation.body
+        bytes_max, depth_max = self._config.body_bytes_max, self._config.depth_max
         if media_type == responses.JSON and not operation.is_form:
             if media_bytes and (source.length is None or source.length > bytes_max):
                 return await self._read_with_images(source, operation, media_bytes)
             data = await source.read_all(bytes_max)
             if not data and operation.optional_body:
                 data = b"{}"
-            return DecodedBody(None if kind is NoneType else decoding.decode(data, kind, depth_max=depth), [], 0)
+            return DecodedBody(
+                None if body_type is NoneType else decoding.decode(data, body_type, depth_max=depth_max), [], 0
+            )
         if media_type == FORM:
             data = await source.read_all(bytes_max)
             fields = decoding.split_fields(data.decode("utf-8", "replace"))
@@ -142,7 +144,7 @@ class BodyReader:
             return DecodedBody(self._decode_form(operation, form), [], 0)
         if await source.read_all(bytes_max):
             raise errors.INVALID_FORM_BODY(message=_content_type_message(operation.is_form))
-        return DecodedBody(None if kind is NoneType else decoding.decode(b"{}", kind), [], 0)
+        return DecodedBody(None if body_type is NoneType else decoding.decode(b"{}", body_type), [], 0)
 
     async def discard(self, source: BodySource) -> DecodedBody:
         """Read and discard a body; raise 413 if it exceeds the size limit."""

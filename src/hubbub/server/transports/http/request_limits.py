@@ -20,15 +20,15 @@ class UploadBudget:
     def __init__(self, bytes_max: int) -> None:
         self._available_bytes = bytes_max
 
-    def reserve(self, length: int) -> None:
+    def reserve(self, byte_count: int) -> None:
         """Reserve bytes; raise UNAVAILABLE if too many uploads are in progress."""
-        if length > self._available_bytes:
+        if byte_count > self._available_bytes:
             raise errors.UNAVAILABLE(retry_after=1)
-        self._available_bytes -= length
+        self._available_bytes -= byte_count
 
-    def release(self, length: int) -> None:
+    def release(self, byte_count: int) -> None:
         """Release reserved bytes."""
-        self._available_bytes += length
+        self._available_bytes += byte_count
 
 
 async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: float) -> bytes:
@@ -37,12 +37,12 @@ async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: f
     if length is not None and length > bytes_max:
         raise errors.REQUEST_ENTITY_TOO_LARGE()
     content = request.content
-    data = await _read_available(content) if content.total_bytes or content.is_eof() else b""
+    first_chunk = await _read_available(content) if content.total_bytes or content.is_eof() else b""
     if content.at_eof():
-        if len(data) > bytes_max:
+        if len(first_chunk) > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
-        return data
-    body = bytearray(data)
+        return first_chunk
+    body = bytearray(first_chunk)
     async for chunk in read_chunks(request, timeout_seconds):
         body += chunk
         if len(body) > bytes_max:

@@ -69,18 +69,18 @@ def attribute_events(traffic: Traffic, request_id: str, make_call: Callable[[Tx]
 
 
 def record_request(
-    trace: Trace, now_ms: int, state: RequestState, method: str, encoded: EncodedResponse, seconds: float
+    trace: Trace, now_ms: int, state: RequestState, method: str, response: EncodedResponse, seconds: float
 ) -> None:
     """Record a request in the trace and in the traffic log, each only if it is enabled."""
     user_id = None if state.actor is None else state.actor.user_id
     if trace.is_enabled:
         trace.count_request(method, state.route, user_id)
-        if encoded.status >= 400:
+        if response.status >= 400:
             at = codec.timestamp(now_ms)
-            trace.add_rejected(at, method, state.route, state.ids, user_id, encoded.status, encoded.body)
+            trace.add_rejected(at, method, state.route, state.ids, user_id, response.status, response.body)
     if trace.traffic.is_enabled:
         headers = state.request.headers
-        replayed = headers.get(REPLAY_HEADER, "")
+        replayed_entry_id = headers.get(REPLAY_HEADER, "")
         trace.traffic.add(
             TrafficContent(
                 method=state.request.method,
@@ -90,10 +90,10 @@ def record_request(
                 body=state.recorded_body.data if isinstance(state.recorded_body, RecordedBody) else b"",
                 response_headers={
                     name: value
-                    for name, value in {**state.headers, "Content-Type": encoded.content_type}.items()
+                    for name, value in {**state.headers, "Content-Type": response.content_type}.items()
                     if name.lower().startswith(_STORED_RESPONSE_PREFIXES)
                 },
-                response_body=encoded.body or b"",
+                response_body=response.body or b"",
                 start=state.start,
                 is_person=PERSON_HEADER in headers,
             ),
@@ -101,13 +101,13 @@ def record_request(
             direction="in",
             summary=f"{method} {state.route}",
             user_id=user_id,
-            status=encoded.status,
+            status=response.status,
             milliseconds=round(seconds * 1000, 1),
             request_id=state.headers.get("X-Request-Id"),
             guild_id=state.ids.get("guild_id"),
             channel_id=state.ids.get("channel_id"),
             rate_limit=_read_budget(state.headers),
-            note=f"Repeats entry {replayed}" if replayed.isdecimal() else None,
+            note=f"Repeats entry {replayed_entry_id}" if replayed_entry_id.isdecimal() else None,
         )
 
 

@@ -83,22 +83,22 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResp
 
 
 def respond(
-    request: web.Request, encoded: EncodedResponse, headers: dict[str, str], *, closes_connection: bool = False
+    request: web.Request, encoded_response: EncodedResponse, headers: dict[str, str], *, closes_connection: bool = False
 ) -> web.StreamResponse:
     """Return the aiohttp response. `closes_connection` closes the connection after it."""
-    if encoded.headers:
-        headers.update(encoded.headers)
-    if encoded.body is not None:
-        headers.setdefault("Content-Type", encoded.content_type)
-    if encoded.body is not None or encoded.status == 204:
+    if encoded_response.headers:
+        headers.update(encoded_response.headers)
+    if encoded_response.body is not None:
+        headers.setdefault("Content-Type", encoded_response.content_type)
+    if encoded_response.body is not None or encoded_response.status == 204:
         if (
             request.method != "HEAD"
             and request.version == HttpVersion11
             and request.keep_alive
             and not closes_connection
         ):
-            return SingleWriteResponse(encoded.status, headers, encoded.body)
-    response = web.Response(status=encoded.status, body=encoded.body, headers=headers)
+            return SingleWriteResponse(encoded_response.status, headers, encoded_response.body)
+    response = web.Response(status=encoded_response.status, body=encoded_response.body, headers=headers)
     if closes_connection:
         response.force_close()
     return response
@@ -113,18 +113,18 @@ class SingleWriteResponse(web.StreamResponse):
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes | None) -> None:
         super().__init__(status=status, _real_headers=_NO_HEADERS)
-        lines = [f"HTTP/1.1 {status} {self.reason}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
+        head_lines = [f"HTTP/1.1 {status} {self.reason}"]
+        head_lines += [f"{name}: {value}" for name, value in headers.items()]
         if body is not None:
             # RFC 9110 8.6: a 204 response has no Content-Length.
-            lines.append(f"Content-Length: {len(body)}")
+            head_lines.append(f"Content-Length: {len(body)}")
         if "Date" not in headers:
-            lines.append(f"Date: {rfc822_formatted_time()}")
-        lines += ("", "")
-        head = "\r\n".join(lines)
-        if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
+            head_lines.append(f"Date: {rfc822_formatted_time()}")
+        head_lines += ("", "")
+        head = "\r\n".join(head_lines)
+        if head.count("\n") != len(head_lines) - 1 or head.count("\r") != len(head_lines) - 1:
             raise ValueError("a header value contains a line break")
-        self._encoded = head.encode() + (body or b"")
+        self._encoded_response = head.encode() + (body or b"")
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Send the complete response."""
@@ -133,7 +133,7 @@ class SingleWriteResponse(web.StreamResponse):
             self._keep_alive = True
             writer = request.writer
             # `write` would first send aiohttp's own headers; the data already includes the headers.
-            writer._write(self._encoded)  # type: ignore[attr-defined]
+            writer._write(self._encoded_response)  # type: ignore[attr-defined]
             await writer.drain()
         return None
 

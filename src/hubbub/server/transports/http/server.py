@@ -195,7 +195,7 @@ class HttpServer:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Handle a request under /api."""
         loop = asyncio.get_running_loop()
-        started = loop.time()
+        started_at = loop.time()
         request_id = f"{self._request_prefix}{next(self._request_numbers):08x}"
         headers = {"Via": responses.VIA, "Server": "hubbub", "X-Request-Id": request_id}
         if "Origin" in request.headers:
@@ -227,7 +227,7 @@ class HttpServer:
             self._running_count -= 1
             if self._request_finished is not None:
                 self._request_finished.set()
-        seconds = loop.time() - started
+        seconds = loop.time() - started_at
         # Unknown methods share one label, because clients could invent any number of them.
         method = state.method if state.method in KNOWN_METHODS else "other"
         self._metrics.http_requests(method, state.route, str(encoded.status)).inc()
@@ -268,8 +268,8 @@ class HttpServer:
         try:
             encoded = await self._run_checked(state, operation, values, actor, body, query)
         except ApiError as error:
-            shared = isinstance(error, request_limits.RateLimitError) and error.scope == "shared"
-            self._record_failure(state, error.status, is_shared=shared)
+            is_shared = isinstance(error, request_limits.RateLimitError) and error.scope == "shared"
+            self._record_failure(state, error.status, is_shared=is_shared)
             raise
         if encoded.body is None or operation.media_type != responses.JSON:
             return encoded.body  # type: ignore[return-value]
@@ -498,13 +498,13 @@ class HttpServer:
         self, actor: Actor | None, uploads: Sequence[Upload], **call_options: Any
     ) -> Callable[[Tx], Call]:
         """Return a function that creates a call inside a transaction; all its calls have the same time."""
-        now = self._clock.now_ms()
+        now_ms = self._clock.now_ms()
 
         def make_call(tx: Tx) -> Call:
             return Call(
                 tx,
                 actor=actor,
-                now=now,
+                now=now_ms,
                 ids=self._ids,
                 config=self._config,
                 presences=self._presences,
@@ -525,15 +525,15 @@ class HttpServer:
         actor: Actor | None,
     ) -> EncodedResponse:
         """Store the files, run the operation, and delete the files if it fails."""
-        stored = [upload for upload in uploads if upload.key]
-        if not stored:
+        stored_uploads = [upload for upload in uploads if upload.key]
+        if not stored_uploads:
             return await self._run_in_transaction(endpoint, arguments, make_call, actor)
         try:
-            await self._upload_storage.store_files(stored)
+            await self._upload_storage.store_files(stored_uploads)
             return await self._run_in_transaction(endpoint, arguments, make_call, actor)
         except Exception:
             # Files are not deleted on cancellation, because the transaction may have been committed.
-            await asyncio.gather(*(self._files.delete(upload.key) for upload in stored), return_exceptions=True)
+            await asyncio.gather(*(self._files.delete(upload.key) for upload in stored_uploads), return_exceptions=True)
             raise
 
     async def _run_in_transaction(
@@ -556,11 +556,11 @@ class HttpServer:
                 await self._settle()
             return encoded
         affects_other_processes = False
-        with self._admission.enter() as pending:
+        with self._admission.enter() as pending_request:
 
             def unit(tx: Tx) -> EncodedResponse:
                 nonlocal affects_other_processes
-                pending.start()
+                pending_request.start()
                 encoded = responses.encode(operation, run(make_call(tx), endpoint, arguments))
                 affects_other_processes = any(
                     dispatch.refresh or dispatch.event.startswith("_") for dispatch in tx.dispatches

@@ -31,11 +31,11 @@ class SharedRoutes(web.AbstractResource):
         """Create a resource of these routes; a function that returns them is called at the first request."""
         super().__init__()
         self._load = routes if callable(routes) else None
-        self._keys: tuple[RouteKey, ...] = ()
+        self._route_keys: tuple[RouteKey, ...] = ()
         self._handlers: list[Any] = []
         if not callable(routes):
             self._set_routes(routes)
-        self._bound: dict[web.AbstractRoute, web.AbstractRoute] = {}
+        self._bound_routes: dict[web.AbstractRoute, web.AbstractRoute] = {}
         """The routes that were requested, with the handlers of this App."""
 
     @property
@@ -46,20 +46,20 @@ class SharedRoutes(web.AbstractResource):
         if self._load is not None:
             load, self._load = self._load, None
             self._set_routes(load())
-        dispatcher, positions = _compile(self._keys)
+        dispatcher, positions = _compile(self._route_keys)
         match = await dispatcher.resolve(request)
         if match.http_exception is not None:
             # The application responds to paths without a route, and to other methods, with its own error.
             return None, set()
-        bound = self._bound.get(match.route)
-        if bound is None:
+        bound_route = self._bound_routes.get(match.route)
+        if bound_route is None:
             handler, resource = self._handlers[positions[match.route]], match.route.resource
             assert resource is not None
-            bound = self._bound[match.route] = web.ResourceRoute(match.route.method, handler, resource)
-        return web.UrlMappingMatchInfo(dict(match), bound), set()
+            bound_route = self._bound_routes[match.route] = web.ResourceRoute(match.route.method, handler, resource)
+        return web.UrlMappingMatchInfo(dict(match), bound_route), set()
 
     def _set_routes(self, routes: Sequence[web.RouteDef]) -> None:
-        self._keys = tuple(_make_key(route) for route in routes)
+        self._route_keys = tuple(_make_key(route) for route in routes)
         self._handlers = [route.handler for route in routes]
 
     def url_for(self, **_: str) -> URL:
@@ -78,10 +78,10 @@ class SharedRoutes(web.AbstractResource):
         """Do nothing; the set of routes is fixed."""
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._route_keys)
 
     def __iter__(self) -> Iterator[web.AbstractRoute]:
-        return iter(self._bound.values())
+        return iter(self._bound_routes.values())
 
 
 def _make_key(route: web.RouteDef) -> RouteKey:

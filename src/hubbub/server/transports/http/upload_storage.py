@@ -50,17 +50,19 @@ class UploadStorage:
             await self._scan(self._scanners, endpoint, body, uploads, actor)
         form = errors.FormErrors()
         for name in endpoint.media:
-            value = getattr(body, name)
-            if isinstance(value, ImageData):
-                await self._store_image(value, name, form)
-            elif isinstance(value, SoundData):
+            media_field = getattr(body, name)
+            if isinstance(media_field, ImageData):
+                await self._store_image(media_field, name, form)
+            elif isinstance(media_field, SoundData):
                 with _reject_during_outage():
-                    await self._files.put(cdn_urls.sound_key(value.hash), value.data, value.content_type or "")
-        declared = endpoint.operation.uploads
-        if declared is not None and declared.image is not None:
+                    await self._files.put(
+                        cdn_urls.sound_key(media_field.hash), media_field.data, media_field.content_type or ""
+                    )
+        declared_uploads = endpoint.operation.uploads
+        if declared_uploads is not None and declared_uploads.image is not None:
             for upload in uploads:
                 try:
-                    upload.image = declared.image.from_bytes(upload.data)
+                    upload.image = declared_uploads.image.from_bytes(upload.data)
                 except TooLargeError as error:
                     form.add((upload.field,), *errors.max_size(format_bytes(error.bytes_max)))
                 except ValueError:
@@ -141,9 +143,12 @@ def _list_contents(
 ) -> Iterator[tuple[tuple[str | int, ...], UploadedContent]]:
     """Yield the path of the field and the content of every file, image and sound of a request."""
     for name in endpoint.media:
-        value = getattr(body, name)
-        if isinstance(value, ImageData | SoundData):
-            yield (name,), UploadedContent(filename="", content_type=value.content_type or "", data=value.data)
+        media_field = getattr(body, name)
+        if isinstance(media_field, ImageData | SoundData):
+            yield (
+                (name,),
+                UploadedContent(filename="", content_type=media_field.content_type or "", data=media_field.data),
+            )
     for upload in uploads:
         path = (upload.field,) if upload.index is None else (upload.field, upload.index)
         yield path, UploadedContent(filename=upload.filename, content_type=upload.content_type, data=upload.data)
