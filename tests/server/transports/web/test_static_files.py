@@ -9,8 +9,8 @@ from hubbub.server.transports.web import start_package, static_files
 from hubbub.server.transports.zstd import zstd
 from tests.world import World
 
-MAIN_PATH = static_files.ClientFiles().source_url(static_files.MAIN)
-MAIN_BODY = (static_files.STATIC_FOLDER / "app" / static_files.MAIN).read_bytes()
+MAIN_PATH = static_files.ClientFiles().source_url(static_files.MAIN_MODULE)
+MAIN_BODY = (static_files.STATIC_FOLDER / "app" / static_files.MAIN_MODULE).read_bytes()
 FIRST_LOAD_BYTES_MAX = 200_000
 """Limit of the compressed files that a browser loads before it shows a channel."""
 

@@ -115,12 +115,12 @@ async def enable_second_factor(request: PageRequest) -> web.Response:
     secret = form.trimmed("secret")
     body = {"password": form.text("password"), "secret": secret, "code": form.trimmed("code").replace(" ", "")}
     try:
-        enabled = await request.call(accounts.ENABLE_TOTP, body=body)
+        enabled_totp = await request.call(accounts.ENABLE_TOTP, body=body)
     except ApiError as error:
         # The authenticator already has this secret, so the page keeps it, without the QR code.
         totp = {"secret": secret, "otpauth_url": None, "qr_code": None}
         return request.render_errors("second_factor_on.html", error, fields=("password", "code"), totp=totp)
-    return request.render("backup_codes.html", codes=enabled.backup_codes)
+    return request.render("backup_codes.html", codes=enabled_totp.backup_codes)
 
 
 @page("POST", f"{SECOND_FACTOR_PATH}/off")
@@ -147,10 +147,10 @@ async def replace_backup_codes(request: PageRequest) -> web.Response:
     form = request.form
     body = {"password": form.text("password"), "code": form.trimmed("code").replace(" ", "")}
     try:
-        replaced = await request.call(accounts.REPLACE_BACKUP_CODES, body=body)
+        new_codes = await request.call(accounts.REPLACE_BACKUP_CODES, body=body)
     except ApiError as error:
         return await _show_backup_codes(request, error)
-    return request.render("backup_codes.html", codes=replaced.backup_codes)
+    return request.render("backup_codes.html", codes=new_codes.backup_codes)
 
 
 async def _show_backup_codes(request: PageRequest, error: ApiError | None = None) -> web.Response:
@@ -183,12 +183,14 @@ async def remove_passkey(request: PageRequest) -> web.Response:
 
 async def _show_passkey(request: PageRequest, error: ApiError | None = None) -> web.Response:
     passkey_id = request.path_parameter("passkey_id")
-    found = [passkey for passkey in await request.call(passkeys.LIST_PASSKEYS) if str(int(passkey.id)) == passkey_id]
-    if not found:
+    matching_passkeys = [
+        passkey for passkey in await request.call(passkeys.LIST_PASSKEYS) if str(int(passkey.id)) == passkey_id
+    ]
+    if not matching_passkeys:
         return request.redirect(PATH)
     if error is None:
-        return request.render("remove_passkey.html", passkey=found[0])
-    return request.render_errors("remove_passkey.html", error, fields=("password",), passkey=found[0])
+        return request.render("remove_passkey.html", passkey=matching_passkeys[0])
+    return request.render_errors("remove_passkey.html", error, fields=("password",), passkey=matching_passkeys[0])
 
 
 # Data export

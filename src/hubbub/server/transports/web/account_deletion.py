@@ -54,8 +54,8 @@ async def transfer_guild(request: PageRequest) -> web.Response:
 
 async def _require_member(request: PageRequest, guild_id: str, username: str) -> Any:
     query = {"query": [username], "limit": [str(SEARCH_MAX)]}
-    found = await request.call(members.SEARCH_GUILD_MEMBERS, guild_id, query=query) if username else []
-    for member in found:
+    matching_members = await request.call(members.SEARCH_GUILD_MEMBERS, guild_id, query=query) if username else []
+    for member in matching_members:
         if member.user.username == username and member.user.bot is not True:
             if member.user.id == request.required_actor.user_id:
                 raise errors.invalid("new_owner", "NEW_OWNER_INVALID", gettext("Enter the username of another member."))

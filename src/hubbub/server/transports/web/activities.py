@@ -16,7 +16,7 @@ async def show_activity(request: PageRequest) -> web.Response:
     fields = ("link_id", "custom_id", "referrer_id")
     query = {name: [request.query_parameter(name)] for name in fields if request.query_parameter(name)}
     # Ignore parameters that are too long: an edited URL still leads to the activity.
-    query = {name: value for name, value in query.items() if len(value[0]) <= activity_links.LINK_CUSTOM_ID_MAX}
+    query = {name: values for name, values in query.items() if len(values[0]) <= activity_links.LINK_CUSTOM_ID_MAX}
     activity = await request.call(
         activity_links.OPEN_ACTIVITY_LINK, request.path_parameter("application_id"), query=query
     )

@@ -24,8 +24,8 @@ async def show_claim_with_code(request: PageRequest) -> web.Response:
 async def claim_account(request: PageRequest) -> web.Response:
     """Claim the account with the entered code, and open its guild."""
     try:
-        claimed = await request.call(wire.CLAIM_PLACEHOLDER, body={"code": request.form.trimmed("code")})
+        claimed_account = await request.call(wire.CLAIM_PLACEHOLDER, body={"code": request.form.trimmed("code")})
     except ApiError as error:
         return request.render_errors("claim.html", error, fields=("code",), code="")
-    notice = f"You claimed the account {claimed.username}. Its messages become yours within a few minutes."
-    return request.redirect(f"{CONVERSATIONS_PATH}/channels/{int(claimed.guild_id)}", notice=notice)
+    notice = f"You claimed the account {claimed_account.username}. Its messages become yours within a few minutes."
+    return request.redirect(f"{CONVERSATIONS_PATH}/channels/{int(claimed_account.guild_id)}", notice=notice)

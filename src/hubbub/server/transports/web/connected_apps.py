@@ -46,9 +46,9 @@ async def remove_app(request: PageRequest) -> web.Response:
 @page("POST", PATH + r"/guilds/{guild_id:\d+}/{integration_id:\d+}/remove")
 async def remove_from_guild(request: PageRequest) -> web.Response:
     """Remove an application that the user added from a guild. Its bot leaves the guild."""
-    values = (request.path_parameter("guild_id"), request.path_parameter("integration_id"))
+    guild_and_integration_id = (request.path_parameter("guild_id"), request.path_parameter("integration_id"))
     try:
-        await request.call(integrations.DELETE_GUILD_INTEGRATION, *values)
+        await request.call(integrations.DELETE_GUILD_INTEGRATION, *guild_and_integration_id)
     except ApiError as error:
         if error.kind is not errors.UNKNOWN_INTEGRATION:
             return await _show_apps(request, error)

@@ -93,22 +93,22 @@ def _decision_body(request: PageRequest, preview: AuthorizationPreview) -> dict[
         if form.trimmed(name):
             body[name] = form.trimmed(name)
     if "choose_permissions" in form:
-        selected = [int(bit) for bit in form.all("permission") if bit.isdecimal() and int(bit) < 64]
-        body["permissions"] = str(sum(1 << bit for bit in set(selected)))
+        selected_bits = [int(bit) for bit in form.all("permission") if bit.isdecimal() and int(bit) < 64]
+        body["permissions"] = str(sum(1 << bit for bit in set(selected_bits)))
     return body
 
 
 async def _show_request(
     request: PageRequest, preview: AuthorizationPreview, query: dict[str, list[str]], error: ApiError | None = None
 ) -> web.Response:
-    requested = 0 if preview.permissions is UNSET else int(preview.permissions)
+    requested_permissions = 0 if preview.permissions is UNSET else int(preview.permissions)
     guild_id = (query.get("guild_id") or [""])[-1]
     scopes = [scope.name for scope in preview.scopes]
     context: dict[str, Any] = {
         "preview": preview,
         "links": _policy_links(preview),
         "returns_to": "the chat" if request.next_path else _redirect_label(preview.redirect_uri),
-        "permissions": _permission_choices(requested),
+        "permissions": _permission_choices(requested_permissions),
         "guilds": _guild_choices(preview, guild_id, (query.get("disable_guild_select") or [""])[-1]),
         "guild_id": guild_id,
         "wants_guild": preview.integration_type == ApplicationIntegrationType.GUILD_INSTALL,
@@ -136,9 +136,11 @@ def _guild_choices(preview: AuthorizationPreview, guild_id: str, disable_guild_s
 async def _webhook_targets(request: PageRequest, guild_id: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the guilds where the user can create webhooks, and the channels of the selected guild."""
     my_guilds = await request.call(guilds.LIST_MY_GUILDS)
-    required = Permissions.MANAGE_WEBHOOKS | Permissions.ADMINISTRATOR
+    required_permissions = Permissions.MANAGE_WEBHOOKS | Permissions.ADMINISTRATOR
     guild_choices = [
-        (str(int(guild.id)), guild.name) for guild in my_guilds if guild.owner or guild.permissions & required
+        (str(int(guild.id)), guild.name)
+        for guild in my_guilds
+        if guild.owner or guild.permissions & required_permissions
     ]
     selected_guild_id = (
         guild_id
@@ -172,10 +174,10 @@ def permission_label(name: str) -> str:
     return label[:1].upper() + label[1:].lower()
 
 
-def _permission_choices(requested: int) -> list[PermissionChoice]:
+def _permission_choices(requested_permissions: int) -> list[PermissionChoice]:
     """Return the choices for the requested permissions, dangerous ones first."""
     choices = []
-    for name in permissions.permission_names(requested):
+    for name in permissions.permission_names(requested_permissions):
         permission = int(getattr(Permissions, name))
         label = gettext(permission_label(name))
         is_dangerous = bool(permission & DANGEROUS_PERMISSIONS)

@@ -18,8 +18,8 @@ ENCODINGS: Final = ("zstd", "gzip") if zstd is not None else ("gzip",)
 
 def accepts(accept_encoding: str, encoding: str) -> bool:
     """Return whether the value of an Accept-Encoding header allows an encoding."""
-    for entry in accept_encoding.lower().split(","):
-        name, _, weight = entry.replace(" ", "").partition(";")
+    for encoding_range in accept_encoding.lower().split(","):
+        name, _, weight = encoding_range.replace(" ", "").partition(";")
         if name == encoding:
             return weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
     return False

@@ -61,7 +61,7 @@ async def show_conversations(request: PageRequest) -> web.Response:
     """List the direct messages, guilds and channels of the user."""
     private_channels = await request.call(direct_messages.LIST_MY_CHANNELS)
     my_guilds = await request.call(guilds.LIST_MY_GUILDS)
-    expanded = [
+    expanded_guilds = [
         (guild, _channel_sections(await _list_channels(request, guild.id))) for guild in my_guilds[:EXPANDED_GUILDS_MAX]
     ]
     return request.render(
@@ -73,7 +73,7 @@ async def show_conversations(request: PageRequest) -> web.Response:
                 private_channels, key=lambda channel: int(channel.last_message_id or channel.id), reverse=True
             )
         ],
-        expanded=expanded,
+        expanded=expanded_guilds,
         other_guilds=my_guilds[EXPANDED_GUILDS_MAX:],
     )
 
@@ -132,12 +132,12 @@ async def _open_conversation(request: PageRequest) -> web.Response:
     """Show the conversation in the path, or redirect to its canonical path."""
     try:
         channel = await request.call(channels.GET_CHANNEL, request.path_parameter("channel_id"))
-        canonical = conversation_path(channel)
-        requested = request.http_request.path
-        if requested != canonical and not requested.startswith(f"{canonical}/"):
+        canonical_path = conversation_path(channel)
+        requested_path = request.http_request.path
+        if requested_path != canonical_path and not requested_path.startswith(f"{canonical_path}/"):
             # The link names a guild other than the channel's.
             message_id = request.http_request.match_info.get("message_id")
-            return request.redirect(canonical if message_id is None else f"{canonical}/{message_id}")
+            return request.redirect(canonical_path if message_id is None else f"{canonical_path}/{message_id}")
         if channel.type in _TYPES_WITHOUT_MESSAGES:
             return request.redirect(f"{PATH}/channels/{request.path_parameter('guild_path')}")
         return await _show_channel(request, channel)
@@ -189,7 +189,7 @@ async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiErr
         roles=role_names,
         highlighted_id=highlighted_id,
     )
-    metadata = channel.thread_metadata or None
+    thread_metadata = channel.thread_metadata or None
     context |= {
         "messages": [renderer.build(message) for message in reversed(page_messages)],
         "older_bound": older_bound,
@@ -197,8 +197,10 @@ async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiErr
         "is_newest": not query,
         "is_missing": highlighted_id is not None
         and highlighted_id not in {int(message.id) for message in page_messages},
-        "parent": f"{PATH}/channels/{guild_path}/{int(channel.parent_id)}" if metadata and channel.parent_id else None,
-        "is_locked": metadata is not None and metadata.locked,
+        "parent": f"{PATH}/channels/{guild_path}/{int(channel.parent_id)}"
+        if thread_metadata and channel.parent_id
+        else None,
+        "is_locked": thread_metadata is not None and thread_metadata.locked,
         "nonce": secrets.token_hex(10),
         "content_max": messages.CONTENT_MAX,
     }
@@ -213,9 +215,9 @@ def _history_query(request: PageRequest) -> dict[str, list[str]]:
     if message_id is not None:
         return {"around": [message_id]}
     for bound in ("before", "after"):
-        value = request.query_parameter(bound)
-        if value.isascii() and value.isdigit() and len(value) <= 19:
-            return {bound: [value]}
+        message_id_text = request.query_parameter(bound)
+        if message_id_text.isascii() and message_id_text.isdigit() and len(message_id_text) <= 19:
+            return {bound: [message_id_text]}
     return {}
 
 
@@ -230,15 +232,15 @@ def _paginate(
         page_messages = page_messages[:PAGE_SIZE]
     if not page_messages:
         return page_messages, None, None
-    oldest, newest = int(page_messages[-1].id), int(page_messages[0].id)
+    oldest_id, newest_id = int(page_messages[-1].id), int(page_messages[0].id)
     if "around" in query:
         older_count = sum(int(message.id) < int(query["around"][0]) for message in page_messages)
         has_older = older_count >= PAGE_SIZE // 2
-        has_newer = int(channel.last_message_id or 0) > newest
+        has_newer = int(channel.last_message_id or 0) > newest_id
     else:
         has_older = has_more if "after" not in query else True
         has_newer = has_more if "after" in query else "before" in query
-    return page_messages, oldest if has_older else None, newest if has_newer else None
+    return page_messages, oldest_id if has_older else None, newest_id if has_newer else None
 
 
 def conversation_path(channel: AnyChannel) -> str:
@@ -263,11 +265,11 @@ def _channel_sections(guild_channels: Sequence[Channel]) -> list[tuple[str, list
     ordered_categories: list[Channel | None] = [None, *sorted(categories, key=_channel_position)]
     sections = []
     for category in ordered_categories:
-        parent = None if category is None else category.id
+        category_id = None if category is None else category.id
         section_channels = [
             channel
             for channel in guild_channels
-            if channel.parent_id == parent and channel.type not in _TYPES_WITHOUT_MESSAGES
+            if channel.parent_id == category_id and channel.type not in _TYPES_WITHOUT_MESSAGES
         ]
         if section_channels:
             sections.append(

@@ -37,15 +37,15 @@ async def look_up_code(request: PageRequest) -> web.Response:
 async def answer_device(request: PageRequest) -> web.Response:
     """Authorize or deny a device."""
     code = request.form.trimmed("user_code")
-    granted = request.form.text("answer") == "allow"
-    body = {"user_code": code, "result": "granted" if granted else "denied"}
+    is_granted = request.form.text("answer") == "allow"
+    body = {"user_code": code, "result": "granted" if is_granted else "denied"}
     try:
         await request.call(oauth2.FINISH_OAUTH2_DEVICE, body=body)
     except ApiError as error:
         return request.render_errors(
             "activate.html", error, fields=FIELDS, user_code=code, me=await request.current_user()
         )
-    return request.redirect(f"{PATH}/done?{'granted' if granted else 'denied'}")
+    return request.redirect(f"{PATH}/done?{'granted' if is_granted else 'denied'}")
 
 
 @page("GET", PATH + "/done", public=True)

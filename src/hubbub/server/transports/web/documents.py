@@ -63,8 +63,12 @@ async def _show_acceptance(request: PageRequest, error: ApiError | None = None) 
 
 def read_versions(request: PageRequest) -> dict[str, int]:
     """Return the versions in the hidden fields of a form, by kind of document."""
-    texts = {kind.value: request.form.text(f"{kind.value}_version") for kind in wire.DocumentKind}
-    return {kind: int(text) for kind, text in texts.items() if text.isascii() and text.isdigit() and len(text) < 10}
+    version_texts = {kind.value: request.form.text(f"{kind.value}_version") for kind in wire.DocumentKind}
+    return {
+        kind: int(version_text)
+        for kind, version_text in version_texts.items()
+        if version_text.isascii() and version_text.isdigit() and len(version_text) < 10
+    }
 
 
 async def choose_start_path(request: PageRequest, path: str) -> str:
@@ -87,6 +91,6 @@ async def find_acceptance_path(request: PageRequest) -> str | None:
     return f"{ACCEPT_PATH}?next={quote(path, safe='/')}" if documents else None
 
 
-def parse(text: str) -> SyntaxTreeNode:
+def parse(markdown: str) -> SyntaxTreeNode:
     """Return the syntax tree of a Markdown text."""
-    return SyntaxTreeNode(_MARKDOWN.parse(text))
+    return SyntaxTreeNode(_MARKDOWN.parse(markdown))

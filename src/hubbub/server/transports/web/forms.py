@@ -64,13 +64,13 @@ class Form:
 
     def data_uri(self, name: str) -> str | None:
         """Return an uploaded image as a data URI, or None. Content of an unknown type is declared as WebP."""
-        data = self.files.get(name)
-        if not data:
+        file_content = self.files.get(name)
+        if not file_content:
             return None
         media_type = next(
-            (media_type for magic, media_type in _MEDIA_TYPES_BY_PREFIX if data.startswith(magic)), "image/webp"
+            (media_type for magic, media_type in _MEDIA_TYPES_BY_PREFIX if file_content.startswith(magic)), "image/webp"
         )
-        return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
+        return f"data:{media_type};base64,{base64.b64encode(file_content).decode()}"
 
 
 _MEDIA_TYPES_BY_PREFIX: Final = ((b"\x89PNG", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"))
@@ -88,8 +88,8 @@ async def read(request: web.Request, file_field: str | None = None) -> Form:
             request_limits.read_chunks(request, READ_TIMEOUT_SECONDS), content_type, uploads, form_limits
         )
         return Form(form.fields, {upload.field: upload.data for upload in form.files if upload.data})
-    data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
-    return Form(decoding.split_fields(data.decode("utf-8", "replace")))
+    body = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
+    return Form(decoding.split_fields(body.decode("utf-8", "replace")))
 
 
 class FormProblems:
@@ -117,22 +117,22 @@ class FormProblems:
 
     def rename(self, names: Mapping[str, str]) -> "FormProblems":
         """Return a copy with API field names replaced by form field names."""
-        result = FormProblems()
-        result.general = self.general
+        renamed_problems = FormProblems()
+        renamed_problems.general = self.general
         for name, messages in self.by_field.items():
-            result.by_field.setdefault(names.get(name, name), []).extend(messages)
-        return result
+            renamed_problems.by_field.setdefault(names.get(name, name), []).extend(messages)
+        return renamed_problems
 
     def generalize_unknown(self, field_names: Sequence[str]) -> "FormProblems":
         """Return a copy in which messages of fields that the form lacks are general, so that all messages are shown."""
-        result = FormProblems()
-        result.general = list(self.general)
+        problems = FormProblems()
+        problems.general = list(self.general)
         for name, messages in self.by_field.items():
             if name in field_names:
-                result.by_field[name] = messages
+                problems.by_field[name] = messages
             else:
-                result.general += [f"{name}: {message}" for message in messages]
-        return result
+                problems.general += [f"{name}: {message}" for message in messages]
+        return problems
 
 
 def error_text(error: ApiError) -> str:

@@ -48,14 +48,16 @@ async def _show_preview(request: PageRequest, error: ApiError | None = None) -> 
         template = await request.call(wire.GET_GUILD_TEMPLATE, request.path_parameter("code"))
     except ApiError as load_error:
         return request.error_page(_with_user_text(load_error))
-    source = template.serialized_source_guild
+    source_guild = template.serialized_source_guild
     context: dict[str, Any] = {
         "guild_template": template,
         "creator": display_name(template.creator) if template.creator else None,
         # Role 0 of a template is @everyone.
-        "roles": [role.name for role in source.roles if role.id != 0],
+        "roles": [role.name for role in source_guild.roles if role.id != 0],
         "channels": [
-            channel.name for channel in source.channels if channel.type != ChannelType.GUILD_CATEGORY and channel.name
+            channel.name
+            for channel in source_guild.channels
+            if channel.type != ChannelType.GUILD_CATEGORY and channel.name
         ],
     }
     if error is None:

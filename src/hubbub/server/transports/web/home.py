@@ -22,10 +22,10 @@ NOT_FOUND_PAGE: Final = Page("GET", "/{unknown_path}", is_public=True)
 @page("GET", PATH, public=True)
 async def show_home(request: PageRequest) -> web.Response:
     """Show the home page with the URLs of the API, the gateway and the files."""
-    root = request.config.web_url
+    base_url = request.config.web_url
     endpoints = [
-        ("API", f"{root}/api/v10"),
-        ("Gateway", f"ws{root.removeprefix('http')}/gateway"),
+        ("API", f"{base_url}/api/v10"),
+        ("Gateway", f"ws{base_url.removeprefix('http')}/gateway"),
         (gettext("Files"), request.config.cdn_url),
     ]
     return request.render("home.html", endpoints=endpoints)
@@ -34,8 +34,8 @@ async def show_home(request: PageRequest) -> web.Response:
 @page("GET", "/invite", public=True)
 async def open_invite(request: PageRequest) -> web.Response:
     """Redirect from the field of the home page to the page of an invite; the field contains its code or its whole link."""
-    text = request.query_parameter("code").strip().rstrip("/")
-    code = text.rpartition("/")[2].partition("?")[0]
+    code_or_link = request.query_parameter("code").strip().rstrip("/")
+    code = code_or_link.rpartition("/")[2].partition("?")[0]
     return request.redirect(f"/invite/{quote(code, safe='')}" if code else PATH)
 
 

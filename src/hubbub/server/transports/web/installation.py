@@ -21,14 +21,14 @@ LIGHT_COLOR: Final = "#f6f2ea"
 DARK_COLOR: Final = "#12181a"
 """Colors of the title bar in the two themes: `--paper` of `style.css`."""
 
-_ICONS: Final[Mapping[str, Callable[[], bytes]]] = {
+_ICON_DRAWERS: Final[Mapping[str, Callable[[], bytes]]] = {
     "app-192.png": partial(app_icons.draw_icon, 192, is_maskable=False),
     "app-512.png": partial(app_icons.draw_icon, 512, is_maskable=False),
     "app-maskable-512.png": partial(app_icons.draw_icon, 512, is_maskable=True),
     "app-touch-180.png": partial(app_icons.draw_icon, 180, is_maskable=True),
     "badge-96.png": partial(app_icons.draw_badge, 96),
 }
-_NO_SNIFF: Final = {"X-Content-Type-Options": "nosniff"}
+_NO_SNIFF_HEADERS: Final = {"X-Content-Type-Options": "nosniff"}
 _SERVICE_WORKER_HEADERS: Final = {
     "Content-Type": "text/javascript; charset=utf-8",
     # Browsers compare the file with the installed file at each navigation, so caches must not return an old file.
@@ -36,7 +36,7 @@ _SERVICE_WORKER_HEADERS: Final = {
     "Service-Worker-Allowed": SCOPE,
     # A worker has the policy of its own response: no script but this one, and no requests except for icons.
     "Content-Security-Policy": "default-src 'none'; img-src 'self'",
-    **_NO_SNIFF,
+    **_NO_SNIFF_HEADERS,
 }
 
 
@@ -59,16 +59,16 @@ class InstallationFiles:
         return web.Response(body=self._service_worker, headers=_SERVICE_WORKER_HEADERS)
 
     async def _serve_manifest(self, request: web.Request) -> web.Response:
-        headers = {"Content-Type": "application/manifest+json", "Cache-Control": "no-cache", **_NO_SNIFF}
+        headers = {"Content-Type": "application/manifest+json", "Cache-Control": "no-cache", **_NO_SNIFF_HEADERS}
         return web.Response(body=self._manifest, headers=headers)
 
     async def _serve_icon(self, request: web.Request) -> web.Response:
-        draw = _ICONS.get(request.match_info["name"])
+        draw = _ICON_DRAWERS.get(request.match_info["name"])
         if draw is None:
             raise web.HTTPNotFound
-        data = await asyncio.get_running_loop().run_in_executor(None, draw)
-        headers = {"Content-Type": "image/png", "Cache-Control": "public, max-age=86400", **_NO_SNIFF}
-        return web.Response(body=data, headers=headers)
+        png = await asyncio.get_running_loop().run_in_executor(None, draw)
+        headers = {"Content-Type": "image/png", "Cache-Control": "public, max-age=86400", **_NO_SNIFF_HEADERS}
+        return web.Response(body=png, headers=headers)
 
 
 def build_manifest() -> dict[str, Any]:

@@ -95,10 +95,10 @@ async def _joined_path(request: PageRequest, invite: Invite) -> str | None:
     if request.actor is None or invite.channel is None:
         return None
     if not invite.guild:
-        recipients = {int(item.id) for item in invite.channel.recipients or ()}
+        recipient_ids = {int(item.id) for item in invite.channel.recipients or ()}
         return (
             f"{CONVERSATIONS_PATH}/channels/@me/{int(invite.channel.id)}"
-            if request.actor.user_id in recipients
+            if request.actor.user_id in recipient_ids
             else None
         )
     # Start the page just before this guild's ID, so that one result is enough.

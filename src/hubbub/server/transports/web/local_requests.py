@@ -29,10 +29,10 @@ def is_local_request(request: web.Request, *, allows_subdomains: bool = False) -
     )
 
 
-def _is_loopback(text: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
-        address = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return (mapped or address).is_loopback
+    mapped_address = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped_address or address).is_loopback

@@ -60,8 +60,8 @@ async def show_login(request: PageRequest) -> web.Response:
     """Show the login form."""
     if request.actor is not None:
         return request.redirect(request.next_path or DEFAULT_PAGE)
-    published = await request.call(legal_documents.LIST_DOCUMENTS)
-    return request.render("login.html", documents=published, **login_context(request))
+    published_documents = await request.call(legal_documents.LIST_DOCUMENTS)
+    return request.render("login.html", documents=published_documents, **login_context(request))
 
 
 @page("POST", "/login", public=True)
@@ -69,7 +69,7 @@ async def log_in(request: PageRequest) -> web.Response:
     """Log in, or show the second step when the account has an authenticator."""
     form = request.form
     try:
-        result = await request.call(
+        login_result = await request.call(
             accounts.AUTH_LOGIN, body={"login": form.trimmed("login"), "password": form.text("password")}
         )
     except ApiError as error:
@@ -79,9 +79,9 @@ async def log_in(request: PageRequest) -> web.Response:
             fields=LOGIN_FIELDS,
             **login_context(request) | {"is_suspended": _is_suspended(error)},
         )
-    if result.token is None:
-        return request.render("login_code.html", ticket=result.ticket, **login_context(request))
-    return await _start_session(request, result.token)
+    if login_result.token is None:
+        return request.render("login_code.html", ticket=login_result.ticket, **login_context(request))
+    return await _start_session(request, login_result.token)
 
 
 @page("POST", "/login/code", public=True)
@@ -90,7 +90,7 @@ async def log_in_with_code(request: PageRequest) -> web.Response:
     form = request.form
     ticket = form.text("ticket")
     try:
-        result = await request.call(
+        login_result = await request.call(
             accounts.AUTH_LOGIN_WITH_TOTP, body={"ticket": ticket, "code": form.trimmed("code").replace(" ", "")}
         )
     except ApiError as error:
@@ -99,7 +99,7 @@ async def log_in_with_code(request: PageRequest) -> web.Response:
         return request.render_errors(
             "login_code.html", error, fields=CODE_FIELDS, ticket=ticket, **login_context(request)
         )
-    return await _start_session(request, result.token)
+    return await _start_session(request, login_result.token)
 
 
 @page("POST", "/login/passkey", public=True)
@@ -111,12 +111,12 @@ async def log_in_with_passkey(request: PageRequest) -> web.Response:
     except ValueError:
         credential = {}
     try:
-        result = await request.call(
+        login_result = await request.call(
             passkeys.AUTH_LOGIN_WITH_PASSKEY, body={"ticket": form.text("ticket") or "-", "credential": credential}
         )
     except ApiError as error:
-        return request.render_errors("login.html", _generalize(error), **login_context(request))
-    return await _start_session(request, result.token)
+        return request.render_errors("login.html", _without_field(error), **login_context(request))
+    return await _start_session(request, login_result.token)
 
 
 @page("GET", "/register", public=True)
@@ -150,8 +150,8 @@ async def _find_closed_reason(request: PageRequest, mode: registration.Registrat
         return gettext("Registration is disabled on this server.")
     for feature in await request.call(features.LIST_FEATURES):
         if feature.name is features.Feature.REGISTRATION and not feature.enabled:
-            text = gettext("Registration is switched off on this server.")
-            return f"{text} {feature.message or ''}".strip()
+            reason = gettext("Registration is switched off on this server.")
+            return f"{reason} {feature.message or ''}".strip()
     return None
 
 
@@ -160,20 +160,20 @@ async def register(request: PageRequest) -> web.Response:
     """Create an account and log in, or show that the account waits for approval."""
     form = request.form
     body: dict[str, Any] = {"username": form.trimmed("username"), "password": form.text("password")}
-    for optional in ("global_name", "email", "invite", "message"):
-        if form.trimmed(optional):
-            body[optional] = form.trimmed(optional)
+    for field_name in ("global_name", "email", "invite", "message"):
+        if form.trimmed(field_name):
+            body[field_name] = form.trimmed(field_name)
     if (locale := translation.find_user_locale(translation.current_language())) is not None:
         body["locale"] = locale
     if form.checked("accepted"):
         body["accepted"] = documents.read_versions(request)
     try:
-        result = await request.call(accounts.AUTH_REGISTER, body=body)
+        registration_result = await request.call(accounts.AUTH_REGISTER, body=body)
     except ApiError as error:
         return request.render_errors("register.html", error, fields=REGISTER_FIELDS, **await _register_context(request))
-    if result.token is None:
+    if registration_result.token is None:
         return request.render("registration_pending.html")
-    return await _start_session(request, result.token)
+    return await _start_session(request, registration_result.token)
 
 
 @page("POST", "/logout", public=True)
@@ -203,7 +203,7 @@ def _login_path(request: PageRequest) -> str:
     return f"/login?next={quote(request.next_path, safe='/')}" if request.next_path else "/login"
 
 
-def _generalize(error: ApiError) -> ApiError:
+def _without_field(error: ApiError) -> ApiError:
     """Return the error without its field, because the form with a passkey has no visible fields."""
     if not error.errors:
         return error

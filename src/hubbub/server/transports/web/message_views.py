@@ -19,7 +19,7 @@ SNIPPET_MAX: Final = 120
 _SPOILER_PREFIX: Final = "SPOILER_"
 
 # Only http and https ever become links: no other scheme matches.
-_MARKUP: Final = re.compile(
+_MARKUP_PATTERN: Final = re.compile(
     r"<@!?(?P<user>\d{1,19})>|<@&(?P<role>\d{1,19})>|<#(?P<channel>\d{1,19})>"
     r"|<a?(?P<emoji>:\w{1,64}:)\d{1,19}>|<(?P<command>/[^<>:]{1,100}):\d{1,19}>"
     r"|<t:(?P<time>-?\d{1,13})(?::[a-zA-Z])?>|(?P<link>https?://[^\s<>]+)",
@@ -122,7 +122,7 @@ def split_text(text: str, names: MentionNames) -> list[MessageSpan]:
     """Split a text into spans, with mentions by name and URLs as links."""
     spans: list[MessageSpan] = []
     position = 0
-    for match in _MARKUP.finditer(text):
+    for match in _MARKUP_PATTERN.finditer(text):
         span = _markup_span(match, names)
         if span is None:
             continue
@@ -136,33 +136,33 @@ def split_text(text: str, names: MentionNames) -> list[MessageSpan]:
 
 
 def _markup_span(match: re.Match[str], names: MentionNames) -> MessageSpan | None:
-    """Return the span of a match of `_MARKUP`; None if it stays plain text."""
-    kind, value = str(match.lastgroup), str(match[str(match.lastgroup)])
+    """Return the span of a match of `_MARKUP_PATTERN`; None if it stays plain text."""
+    kind, group_text = str(match.lastgroup), str(match[str(match.lastgroup)])
     if kind == "user":
-        name = names.users.get(int(value)) or gettext("unknown user")
+        name = names.users.get(int(group_text)) or gettext("unknown user")
         return MessageSpan(f"@{name}", "mention")
     if kind == "role":
-        name = names.roles.get(int(value)) or gettext("unknown role")
+        name = names.roles.get(int(group_text)) or gettext("unknown role")
         return MessageSpan(f"@{name}", "mention")
     if kind == "channel":
-        name = names.channels.get(int(value)) or gettext("unknown channel")
-        return MessageSpan(f"#{name}", "channel", f"/app/channels/{names.guild_path}/{value}")
+        name = names.channels.get(int(group_text)) or gettext("unknown channel")
+        return MessageSpan(f"#{name}", "channel", f"/app/channels/{names.guild_path}/{group_text}")
     if kind == "time":
         try:
-            return MessageSpan(datetime.fromtimestamp(int(value), UTC).isoformat(), "time")
+            return MessageSpan(datetime.fromtimestamp(int(group_text), UTC).isoformat(), "time")
         except (OverflowError, ValueError, OSError):
             return None
     if kind == "link":
-        url = value.rstrip(_TRAILING_PUNCTUATION)
+        url = group_text.rstrip(_TRAILING_PUNCTUATION)
         # A closing parenthesis belongs to the sentence unless the URL contains the opening one.
         while url.endswith(")") and url.count(")") > url.count("("):
             url = url[:-1].rstrip(_TRAILING_PUNCTUATION)
         return MessageSpan(url, "link", url) if len(url) > len("https://") else None
-    return MessageSpan(value, "mention")
+    return MessageSpan(group_text, "mention")
 
 
 def _is_link(url: str) -> bool:
-    match = _MARKUP.fullmatch(url)
+    match = _MARKUP_PATTERN.fullmatch(url)
     return match is not None and match.lastgroup == "link"
 
 
@@ -235,8 +235,8 @@ class MessageRenderer:
 
     def _reply_view(self, message: Message) -> ReplyView:
         """Build the view model of a message that another message replies to."""
-        plain = "".join(span.text for span in split_text(message.content, self._mention_names(message)))
-        text = " ".join(plain.split()) or (gettext("a file") if message.attachments else gettext("a message"))
+        plain_text = "".join(span.text for span in split_text(message.content, self._mention_names(message)))
+        text = " ".join(plain_text.split()) or (gettext("a file") if message.attachments else gettext("a message"))
         snippet = text if len(text) <= SNIPPET_MAX else f"{text[:SNIPPET_MAX].rstrip()}…"
         return ReplyView(
             display_name(message.author),
@@ -268,8 +268,11 @@ class MessageRenderer:
     def _embed_view(self, embed: Embed, names: MentionNames) -> EmbedView:
         fields = [
             # Embeds that the platform creates have machine-readable field names.
-            (field_.name if embed.type == "rich" else field_.name.replace("_", " "), split_text(field_.value, names))
-            for field_ in embed.fields or ()
+            (
+                embed_field.name if embed.type == "rich" else embed_field.name.replace("_", " "),
+                split_text(embed_field.value, names),
+            )
+            for embed_field in embed.fields or ()
         ]
         return EmbedView(
             title=embed.title or "",
@@ -320,8 +323,8 @@ def _poll_lines(message: Message) -> Iterator[str]:
     for answer in poll.answers:
         media = answer.poll_media
         label = media.text or (media.emoji.name if media.emoji else None) or gettext("Answer")
-        votes = counts.get(answer.answer_id, 0)
-        yield ngettext("{answer}: {count} vote", "{answer}: {count} votes", votes, answer=label)
+        vote_count = counts.get(answer.answer_id, 0)
+        yield ngettext("{answer}: {count} vote", "{answer}: {count} votes", vote_count, answer=label)
 
 
 def _component_texts(components: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -79,18 +79,20 @@ def client_policy(config: Config) -> str:
     Scripts are loaded from this server only, and Trusted Types keep text from becoming markup or script. Each policy
     of Trusted Types allows the URL of one worker. Voice servers of other processes have other ports or hosts.
     """
-    socket = config.web_url.replace("http", "ws", 1)
-    sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
-    sockets.append(f"wss://{urlsplit(config.web_url).hostname}:*")
+    gateway_origin = config.web_url.replace("http", "ws", 1)
+    socket_sources = (
+        [gateway_origin] if config.gateway.resume_url is None else [gateway_origin, config.gateway.resume_url]
+    )
+    socket_sources.append(f"wss://{urlsplit(config.web_url).hostname}:*")
     # Allow the agent on the user's machine, which starts games (decisions/0118).
-    sockets.extend(f"ws://127.0.0.1:{port}" for port in rpc.WEBSOCKET_PORTS)
+    socket_sources.extend(f"ws://127.0.0.1:{port}" for port in rpc.WEBSOCKET_PORTS)
     if config.voice.endpoint is not None:
-        sockets.append(f"wss://{config.voice.endpoint}")
-    frames = config.activity_origins or "'none'"
+        socket_sources.append(f"wss://{config.voice.endpoint}")
+    frame_sources = config.activity_origins or "'none'"
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
         "media-src 'self' blob:; "
-        f"worker-src 'self'; connect-src 'self' {' '.join(sockets)}; frame-src {frames}; "
+        f"worker-src 'self'; connect-src 'self' {' '.join(socket_sources)}; frame-src {frame_sources}; "
         "manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types voice-worker service-worker"
     )
@@ -143,9 +145,9 @@ def page(method: str, path: str, *, public: bool = False, file: str | None = Non
 def find_pages(module: ModuleType) -> tuple[tuple[Page, Callable[["PageRequest"], Any]], ...]:
     """Return the page functions of a module with their routes; cached, because each App reads the same modules."""
     return tuple(
-        (value.__page__, value)
-        for value in vars(module).values()
-        if hasattr(value, "__page__") and value.__module__ == module.__name__
+        (member.__page__, member)
+        for member in vars(module).values()
+        if hasattr(member, "__page__") and member.__module__ == module.__name__
     )
 
 
@@ -207,16 +209,16 @@ class PageRequest:
             translation.set_language(translation.ENGLISH)
             return
         language = None
-        accepted = self.http_request.headers.get("Accept-Language", "")
+        accept_language = self.http_request.headers.get("Accept-Language", "")
         if self.config.control:
-            language = pseudo_locales.find_language(accepted)
+            language = pseudo_locales.find_language(accept_language)
         if language is None and self.actor is not None:
             try:
                 language = translation.find_language((await self.current_user()).locale)
             except ApiError:
                 language = None
         if language is None:
-            language = translation.negotiate_language(accepted)
+            language = translation.negotiate_language(accept_language)
         if language is None:
             language = translation.find_language(self.config.web.default_locale) or translation.ENGLISH
         if not translation.is_loaded(language):
@@ -276,7 +278,7 @@ class PageRequest:
         """
         context.setdefault("problems", FormProblems())
         context.setdefault("form", self.form)
-        text = self._templates.get_template(template).render(
+        html = self._templates.get_template(template).render(
             request=self,
             config=self.config,
             signed_in=self.actor is not None,
@@ -290,7 +292,7 @@ class PageRequest:
         else:
             headers = page_headers(allows_external_redirect=allows_external_redirect, policy=policy)
         headers["Content-Language"] = translation.current_language().tag
-        return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
+        return web.Response(status=status, body=html.encode("utf-8", "replace"), headers=headers)
 
     def render_errors(
         self,
@@ -356,14 +358,14 @@ class PageRequest:
         return self.actor
 
 
-def is_local_path(text: str) -> bool:
+def is_local_path(path: str) -> bool:
     """Return whether a redirect target is a path of this server for every browser (open redirect)."""
-    if not text.startswith("/") or text.startswith(("//", "/\\")) or len(text) > 4096:
+    if not path.startswith("/") or path.startswith(("//", "/\\")) or len(path) > 4096:
         return False
-    if "\\" in text or any(character <= " " or character == "\x7f" for character in text):
+    if "\\" in path or any(character <= " " or character == "\x7f" for character in path):
         return False
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(path)
     except ValueError:
         return False
     return not parts.scheme and not parts.netloc

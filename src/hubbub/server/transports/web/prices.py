@@ -35,24 +35,26 @@ def format_price(amount: int, currency: str) -> str:
 
 def format_amount(amount: int, currency: str) -> str:
     """Return the text of an amount for a form field, such as `4.99`; `parse_price` reads it."""
-    places = count_decimal_places(currency)
-    return f"{Decimal(amount).scaleb(-places):.{places}f}"
+    decimal_places = count_decimal_places(currency)
+    return f"{Decimal(amount).scaleb(-decimal_places):.{decimal_places}f}"
 
 
-def parse_price(text: str, currency: str) -> int:
+def parse_price(price_text: str, currency: str) -> int:
     """Return the amount in the smallest unit of a currency for a text such as `4.99`, `4,99` or `5`.
 
     Raise InvalidPriceError for another text, too many decimal places or an amount above the maximum."""
-    places = count_decimal_places(currency)
-    match = _AMOUNT_PATTERN.fullmatch(text)
+    decimal_places = count_decimal_places(currency)
+    match = _AMOUNT_PATTERN.fullmatch(price_text)
     if match is None:
         raise InvalidPriceError(f"Enter an amount such as {format_amount(499, currency)}, or 0 for free.")
     fraction = match[2] or ""
-    if len(fraction) > places:
-        if not places:
+    if len(fraction) > decimal_places:
+        if not decimal_places:
             raise InvalidPriceError(f"{currency.upper()} has no decimal places. Enter a whole number.")
-        raise InvalidPriceError(f"{currency.upper()} has {places} decimal places. Enter no thousands separators.")
-    amount = int(match[1] + fraction.ljust(places, "0"))
+        raise InvalidPriceError(
+            f"{currency.upper()} has {decimal_places} decimal places. Enter no thousands separators."
+        )
+    amount = int(match[1] + fraction.ljust(decimal_places, "0"))
     if amount > SKU_PRICE_MAX:
         raise InvalidPriceError(f"Enter at most {format_price(SKU_PRICE_MAX, currency)}.")
     return amount

@@ -30,12 +30,12 @@ async def start_login(request: PageRequest) -> web.Response:
         return request.redirect(request.next_path or DEFAULT_PAGE)
     provider_id = request.path_parameter("provider_id")
     try:
-        start = await request.call(login_providers.START_PROVIDER_LOGIN, provider_id)
+        provider_login = await request.call(login_providers.START_PROVIDER_LOGIN, provider_id)
     except ApiError as error:
         return _show_login_error(request, error)
     invite = request.query_parameter("invite")[: accounts.INVITE_CODE_MAX]
-    request.session.start_provider_login(ProviderLogin(start.ticket, request.next_path, invite))
-    return request.redirect(start.url)
+    request.session.start_provider_login(ProviderLogin(provider_login.ticket, request.next_path, invite))
+    return request.redirect(provider_login.url)
 
 
 @page("GET", CALLBACK_PATH, public=True)
@@ -57,24 +57,24 @@ async def complete_login(request: PageRequest) -> web.Response:
     if has_error:
         return _show_login_error(request, _rejected_error())
     try:
-        result = await request.call(login_providers.AUTH_LOGIN_WITH_PROVIDER, body=body)
+        login_result = await request.call(login_providers.AUTH_LOGIN_WITH_PROVIDER, body=body)
     except ApiError as error:
         return _show_login_error(request, error)
     next_path = login.next_path if is_local_path(login.next_path) else ""
-    if result.registration is not None:
+    if login_result.registration is not None:
         return request.render(
             "provider_register.html",
             next=next_path,
-            ticket=result.registration.ticket,
-            username=result.registration.username,
-            global_name=result.registration.global_name,
+            ticket=login_result.registration.ticket,
+            username=login_result.registration.username,
+            global_name=login_result.registration.global_name,
             invite=login.invite,
             **await _provider_context(request, provider_id),
         )
-    if result.token is None:
+    if login_result.token is None:
         context = login_context(request) | {"next": next_path, "provider_id": provider_id}
-        return request.render("login_code.html", ticket=result.ticket, **context)
-    request.session.sign_in(result.token, provider_id)
+        return request.render("login_code.html", ticket=login_result.ticket, **context)
+    request.session.sign_in(login_result.token, provider_id)
     return request.redirect(await documents.choose_start_path(request, next_path))
 
 
@@ -84,7 +84,7 @@ async def _complete_link(request: PageRequest, body: dict[str, str], *, has_erro
             raise _rejected_error()
         await request.call(login_providers.CREATE_LOGIN_IDENTITY, body=body)
     except ApiError as error:
-        return request.error_page(_generalize(error), title=gettext("The login was not linked"), back=ACCOUNT_PATH)
+        return request.error_page(_without_field(error), title=gettext("The login was not linked"), back=ACCOUNT_PATH)
     return request.redirect(ACCOUNT_PATH, notice=gettext("Login linked."))
 
 
@@ -93,16 +93,16 @@ async def register(request: PageRequest) -> web.Response:
     """Create an account for an identity at a provider and log in, or show that the account waits for approval."""
     form = request.form
     body: dict[str, Any] = {"ticket": form.text("ticket") or "-", "username": form.trimmed("username")}
-    for optional in ("global_name", "invite", "message"):
-        if form.trimmed(optional):
-            body[optional] = form.trimmed(optional)
+    for field_name in ("global_name", "invite", "message"):
+        if form.trimmed(field_name):
+            body[field_name] = form.trimmed(field_name)
     if form.checked("accepted"):
         body["accepted"] = documents.read_versions(request)
     if (locale := translation.find_user_locale(translation.current_language())) is not None:
         body["locale"] = locale
     provider_id = read_provider_id(request)
     try:
-        result = await request.call(login_providers.AUTH_REGISTER_WITH_PROVIDER, body=body)
+        registration_result = await request.call(login_providers.AUTH_REGISTER_WITH_PROVIDER, body=body)
     except ApiError as error:
         if error.errors and "ticket" in error.errors:
             return request.redirect("/login", notice=gettext("Your login timed out. Log in again."))
@@ -117,9 +117,9 @@ async def register(request: PageRequest) -> web.Response:
             invite="",
             **await _provider_context(request, provider_id),
         )
-    if result.token is None:
+    if registration_result.token is None:
         return request.render("registration_pending.html")
-    request.session.sign_in(result.token, provider_id)
+    request.session.sign_in(registration_result.token, provider_id)
     return request.redirect(request.next_path or DEFAULT_PAGE)
 
 
@@ -152,11 +152,11 @@ async def start_link(request: PageRequest) -> web.Response:
     provider_id = request.path_parameter("provider_id")
     body = {"provider_id": provider_id, **_password_field(request)}
     try:
-        start = await request.call(login_providers.START_IDENTITY_LINK, body=body)
+        provider_login = await request.call(login_providers.START_IDENTITY_LINK, body=body)
     except ApiError as error:
         return await _show_link(request, error)
-    request.session.start_provider_login(ProviderLogin(start.ticket))
-    return request.redirect(start.url)
+    request.session.start_provider_login(ProviderLogin(provider_login.ticket))
+    return request.redirect(provider_login.url)
 
 
 async def _show_link(request: PageRequest, error: ApiError | None = None) -> web.Response:
@@ -195,10 +195,10 @@ async def unlink(request: PageRequest) -> web.Response:
 async def _show_unlink(request: PageRequest, error: ApiError | None = None) -> web.Response:
     methods = await request.call(login_providers.GET_LOGIN_METHODS)
     identity_id = request.path_parameter("identity_id")
-    found = [identity for identity in methods.identities if str(int(identity.id)) == identity_id]
-    if not found:
+    matching_identities = [identity for identity in methods.identities if str(int(identity.id)) == identity_id]
+    if not matching_identities:
         return request.redirect(ACCOUNT_PATH)
-    context: dict[str, Any] = {"identity": found[0], "has_password": methods.has_password}
+    context: dict[str, Any] = {"identity": matching_identities[0], "has_password": methods.has_password}
     if error is None:
         return request.render("unlink_login.html", **context)
     fields = ("password",) if methods.has_password else ()
@@ -225,10 +225,10 @@ def _rejected_error() -> ApiError:
 
 
 def _show_login_error(request: PageRequest, error: ApiError) -> web.Response:
-    return request.render_errors("login.html", _generalize(error), **login_context(request))
+    return request.render_errors("login.html", _without_field(error), **login_context(request))
 
 
-def _generalize(error: ApiError) -> ApiError:
+def _without_field(error: ApiError) -> ApiError:
     """Return the error without its field, because these pages have no fields of the provider's response."""
     if not error.errors:
         return error

@@ -132,7 +132,9 @@ class WebServer:
             web.get(rf"{STATIC_PATH}/messages/{{name:[\w-]+}}.{{digest:[0-9a-f]{{16}}}}.json", self._catalogs.serve),
             *self._installation_files.routes(),
         ]
-        pages = [entry for module in PAGE_MODULES for entry in find_pages(module)] + self._reference.pages()
+        pages = [
+            page_and_function for module in PAGE_MODULES for page_and_function in find_pages(module)
+        ] + self._reference.pages()
         for page, function in pages:
             routes.append(web.route(page.method, page.path, self._new_handler(page, function)))
         return Pages(routes, self._new_handler(home.NOT_FOUND_PAGE, home.show_not_found))
@@ -145,10 +147,10 @@ class WebServer:
 
         async def handle(request: web.Request) -> web.StreamResponse:
             loop = asyncio.get_running_loop()
-            started = loop.time()
+            started_at = loop.time()
             with self._http.count_running():
                 page_request, response = await self._serve(page, function, request)
-            seconds = loop.time() - started
+            seconds = loop.time() - started_at
             self._metrics.http_requests(page.method, route, str(response.status)).inc()
             self._metrics.http_seconds(page.method, route).observe(seconds)
             if self._config.log.requests:

@@ -81,14 +81,14 @@ class WebSession:
         request_cookies = request.cookies
         self.token = _valid_or_empty(request_cookies.get(cookies.session, ""))
         """The user's token, or an empty string. It has not been verified."""
-        self._visitor = _valid_or_empty(request_cookies.get(cookies.visitor, ""))
-        self._notice = request_cookies.get(cookies.notice, "")
+        self._visitor_cookie = _valid_or_empty(request_cookies.get(cookies.visitor, ""))
+        self._notice_cookie = request_cookies.get(cookies.notice, "")
         self._had_session = cookies.session in request_cookies
         self._had_visitor = cookies.visitor in request_cookies
         self._had_notice = cookies.notice in request_cookies
-        self._next_notice: str | None = None
-        self._login = request_cookies.get(cookies.login, "")
-        self._next_login: str | None = None
+        self._new_notice: str | None = None
+        self._login_cookie = request_cookies.get(cookies.login, "")
+        self._new_login_cookie: str | None = None
         """New value of the cookie of an external login; None to leave it unchanged."""
         self.provider_id = _valid_or_empty(request_cookies.get(cookies.provider, ""))
         """ID of the provider of the last login, or an empty string. It has not been verified."""
@@ -99,10 +99,10 @@ class WebSession:
         """The key of form tokens and notices: the user's token, or the visitor cookie, which is created if needed."""
         if self.token:
             return self.token.encode()
-        if len(self._visitor) < _VISITOR_BYTES:
-            self._visitor = secrets.token_urlsafe(_VISITOR_BYTES)
+        if len(self._visitor_cookie) < _VISITOR_BYTES:
+            self._visitor_cookie = secrets.token_urlsafe(_VISITOR_BYTES)
             self._had_visitor = False
-        return self._visitor.encode()
+        return self._visitor_cookie.encode()
 
     @property
     def form_token(self) -> str:
@@ -120,57 +120,61 @@ class WebSession:
         """
         self.token = token
         self.provider_id = provider_id
-        self._visitor = ""
+        self._visitor_cookie = ""
 
     def sign_out(self) -> None:
         """Log out and discard the visitor cookie."""
         self.token = ""
         self.provider_id = ""
-        self._visitor = ""
+        self._visitor_cookie = ""
 
     def start_provider_login(self, login: ProviderLogin) -> None:
         """Store a login at an external provider until the provider redirects back.
 
         A `next_path` that is too long for the cookie is dropped.
         """
-        value = _encode_login(login)
-        if len(value) > LOGIN_COOKIE_MAX:
-            value = _encode_login(login._replace(next_path=""))
-        self._next_login = value
+        cookie_value = _encode_login(login)
+        if len(cookie_value) > LOGIN_COOKIE_MAX:
+            cookie_value = _encode_login(login._replace(next_path=""))
+        self._new_login_cookie = cookie_value
 
     def take_provider_login(self) -> ProviderLogin:
         """Return the started login and delete it; its ticket is empty if no login was started."""
-        self._next_login = "" if self._login else None
+        self._new_login_cookie = "" if self._login_cookie else None
         try:
-            return codec.decode(base64.urlsafe_b64decode(self._login), ProviderLogin)
+            return codec.decode(base64.urlsafe_b64decode(self._login_cookie), ProviderLogin)
         except ValueError:
             return ProviderLogin("")
 
     def set_notice(self, text: str) -> None:
         """Show a notice on the next page."""
-        self._next_notice = text[:NOTICE_LENGTH_MAX]
+        self._new_notice = text[:NOTICE_LENGTH_MAX]
 
     def take_notice(self) -> str | None:
         """Return the notice set by the previous page, or None."""
-        mac, _, encoded = self._notice.partition(".")
-        if not encoded or not hmac.compare_digest(self._notice_mac(encoded).encode(), mac.encode("utf-8", "replace")):
+        mac, _, encoded_notice = self._notice_cookie.partition(".")
+        if not encoded_notice or not hmac.compare_digest(
+            self._notice_mac(encoded_notice).encode(), mac.encode("utf-8", "replace")
+        ):
             return None
         try:
-            return codec.decode(base64.urlsafe_b64decode(encoded), str)
+            return codec.decode(base64.urlsafe_b64decode(encoded_notice), str)
         except ValueError:
             return None
 
     def write_cookies(self, response: web.StreamResponse) -> None:
         """Write the changed cookies to a response."""
         cookies = self._cookies
-        if self._next_notice is not None:
-            encoded = base64.urlsafe_b64encode(codec.encode(self._next_notice)).decode()
-            cookies.set(response, cookies.notice, f"{self._notice_mac(encoded)}.{encoded}", NOTICE_SECONDS)
+        if self._new_notice is not None:
+            encoded_notice = base64.urlsafe_b64encode(codec.encode(self._new_notice)).decode()
+            cookies.set(
+                response, cookies.notice, f"{self._notice_mac(encoded_notice)}.{encoded_notice}", NOTICE_SECONDS
+            )
         elif self._had_notice:
             cookies.delete(response, cookies.notice)
-        if self._next_login:
-            cookies.set(response, cookies.login, self._next_login, LOGIN_SECONDS)
-        elif self._next_login is not None:
+        if self._new_login_cookie:
+            cookies.set(response, cookies.login, self._new_login_cookie, LOGIN_SECONDS)
+        elif self._new_login_cookie is not None:
             cookies.delete(response, cookies.login)
         if self.token and self.provider_id:
             cookies.set(response, cookies.provider, self.provider_id, SESSION_SECONDS)
@@ -181,9 +185,9 @@ class WebSession:
             cookies.set(response, cookies.session, self.token, SESSION_SECONDS)
         elif self._had_session:
             cookies.delete(response, cookies.session)
-        if self._visitor and not self._had_visitor:
-            cookies.set(response, cookies.visitor, self._visitor)
-        elif not self._visitor and self._had_visitor:
+        if self._visitor_cookie and not self._had_visitor:
+            cookies.set(response, cookies.visitor, self._visitor_cookie)
+        elif not self._visitor_cookie and self._had_visitor:
             cookies.delete(response, cookies.visitor)
 
     def _notice_mac(self, notice: str) -> str:

@@ -14,14 +14,16 @@ from typing import Final, NamedTuple
 PACKAGE: Final = "start.js"
 """Name of the package, in the folder of the modules."""
 
-_NAMES: Final = r"\{[^}]*\}"
-_IMPORT: Final = re.compile(rf'^import\s+(?:({_NAMES})\s+from\s+)?"(\.[^"]+)";\n?', re.MULTILINE)
-_REEXPORT: Final = re.compile(rf'^export\s+({_NAMES})\s+from\s+"(\.[^"]+)";\n?', re.MULTILINE)
-_EXPORT: Final = re.compile(rf"^export\s+(?=(?:async\s+)?(?:function\*?|class|const)\s+(\w+|{_NAMES}))", re.MULTILINE)
-_DYNAMIC_IMPORT: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
-_UNSUPPORTED: Final = re.compile(r"^(?:import|export)\b.*|\bimport\.meta\b.*", re.MULTILINE)
-_DOCUMENTATION: Final = re.compile(r"^[ \t]*/\*\*(?:[^*]|\*(?!/))*\*/\n", re.MULTILINE)
-_TOP_LEVEL_AWAIT: Final = re.compile(r"^(?:const\s.*=\s)?await\s", re.MULTILINE)
+_NAMES_PATTERN: Final = r"\{[^}]*\}"
+_IMPORT_PATTERN: Final = re.compile(rf'^import\s+(?:({_NAMES_PATTERN})\s+from\s+)?"(\.[^"]+)";\n?', re.MULTILINE)
+_REEXPORT_PATTERN: Final = re.compile(rf'^export\s+({_NAMES_PATTERN})\s+from\s+"(\.[^"]+)";\n?', re.MULTILINE)
+_EXPORT_PATTERN: Final = re.compile(
+    rf"^export\s+(?=(?:async\s+)?(?:function\*?|class|const)\s+(\w+|{_NAMES_PATTERN}))", re.MULTILINE
+)
+_DYNAMIC_IMPORT_PATTERN: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
+_UNSUPPORTED_PATTERN: Final = re.compile(r"^(?:import|export)\b.*|\bimport\.meta\b.*", re.MULTILINE)
+_DOCUMENTATION_PATTERN: Final = re.compile(r"^[ \t]*/\*\*(?:[^*]|\*(?!/))*\*/\n", re.MULTILINE)
+_TOP_LEVEL_AWAIT_PATTERN: Final = re.compile(r"^(?:const\s.*=\s)?await\s", re.MULTILINE)
 
 
 class _Module(NamedTuple):
@@ -34,72 +36,74 @@ class _Module(NamedTuple):
     """Names that the module exports and does not re-export from another module."""
 
 
-def list_imported(sources: Mapping[str, str], entry: str) -> list[str]:
+def list_imported(sources: Mapping[str, str], entry_module: str) -> list[str]:
     """Return the names of a module and of all modules that it imports statically; imported modules come first.
 
     Raise ValueError if modules import each other in a circle.
     """
-    ordered: list[str] = []
-    open_names: list[str] = []
+    ordered_names: list[str] = []
+    import_chain: list[str] = []
 
     def visit(name: str) -> None:
-        if name in ordered:
+        if name in ordered_names:
             return
-        if name in open_names:
-            raise ValueError(f"modules import each other: {' -> '.join([*open_names, name])}")
-        open_names.append(name)
-        statements = [*_IMPORT.finditer(sources[name]), *_REEXPORT.finditer(sources[name])]
+        if name in import_chain:
+            raise ValueError(f"modules import each other: {' -> '.join([*import_chain, name])}")
+        import_chain.append(name)
+        statements = [*_IMPORT_PATTERN.finditer(sources[name]), *_REEXPORT_PATTERN.finditer(sources[name])]
         for statement in sorted(statements, key=re.Match.start):
             visit(_resolve(name, statement[2]))
-        open_names.pop()
-        ordered.append(name)
+        import_chain.pop()
+        ordered_names.append(name)
 
-    visit(entry)
-    return ordered
+    visit(entry_module)
+    return ordered_names
 
 
-def build_package(sources: Mapping[str, str], entry: str) -> dict[str, str]:
-    """Return the texts of the files, by name, with `entry` and all modules that it imports statically as a package.
+def build_package(sources: Mapping[str, str], entry_module: str) -> dict[str, str]:
+    """Return the texts of the files, by name, with `entry_module` and all modules that it imports statically as a package.
 
     The files are the package (`PACKAGE`), a stub for each packaged module, and all other modules. Raise ValueError if
     modules import each other in a circle, export the same name, or have a form of import or export that packages do not
     support.
     """
-    names = list_imported(sources, entry)
+    names = list_imported(sources, entry_module)
     variables = {name: f"${index}" for index, name in enumerate(names)}
-    parts, exported = [], dict[str, str]()
+    package_parts, expressions_by_export = [], dict[str, str]()
     files = {}
     for name in names:
-        module = _convert(name, sources[name], variables)
-        function = "await (async () => {" if _TOP_LEVEL_AWAIT.search(module.code) else "(() => {"
-        returned = ", ".join(key if key == value else f"{key}: {value}" for key, value in module.exports.items())
-        parts.append(
-            f"// {name}\nconst {variables[name]} = {function}\n{module.code}\nreturn {{ {returned} }};\n}})();\n"
+        module = _convert_module(name, sources[name], variables)
+        function = "await (async () => {" if _TOP_LEVEL_AWAIT_PATTERN.search(module.code) else "(() => {"
+        returned_properties = ", ".join(
+            key if key == expression else f"{key}: {expression}" for key, expression in module.exports.items()
+        )
+        package_parts.append(
+            f"// {name}\nconst {variables[name]} = {function}\n{module.code}\nreturn {{ {returned_properties} }};\n}})();\n"
         )
         for own_name in module.own_names:
-            if own_name in exported:
+            if own_name in expressions_by_export:
                 raise ValueError(f"{name} exports {own_name}, which another module exports too")
-            exported[own_name] = f"{variables[name]}.{own_name}"
-        for alias, value in module.exports.items():
-            exported.setdefault(alias, value)
+            expressions_by_export[own_name] = f"{variables[name]}.{own_name}"
+        for export_name, expression in module.exports.items():
+            expressions_by_export.setdefault(export_name, expression)
         files[name] = f'export {{ {", ".join(module.exports)} }} from "{_package_path(name)}";\n'
     # The variables have a prefix, because a name of the package must not hide a global name from the modules.
-    parts += [f"const $_{name} = {value};\n" for name, value in exported.items()]
-    parts.append(f"export {{ {', '.join(f'$_{name} as {name}' for name in exported)} }};\n")
-    others = {name: _use_package(name, text, variables) for name, text in sources.items() if name not in files}
-    return files | others | {PACKAGE: "".join(parts)}
+    package_parts += [f"const $_{name} = {expression};\n" for name, expression in expressions_by_export.items()]
+    package_parts.append(f"export {{ {', '.join(f'$_{name} as {name}' for name in expressions_by_export)} }};\n")
+    other_modules = {name: _use_package(name, text, variables) for name, text in sources.items() if name not in files}
+    return files | other_modules | {PACKAGE: "".join(package_parts)}
 
 
-def _use_package(name: str, text: str, packaged: Mapping[str, str]) -> str:
+def _use_package(name: str, code: str, packaged_modules: Mapping[str, str]) -> str:
     """Replace the imports of packaged modules by imports from the package, so that browsers request no stubs."""
 
     def replace_import(match: re.Match[str]) -> str:
         names, target = match.groups()
-        if names is None or _resolve(name, target) not in packaged:
+        if names is None or _resolve(name, target) not in packaged_modules:
             return match[0]
         return f'import {names} from "{_package_path(name)}";\n'
 
-    return _IMPORT.sub(replace_import, text)
+    return _IMPORT_PATTERN.sub(replace_import, code)
 
 
 def _package_path(name: str) -> str:
@@ -108,7 +112,7 @@ def _package_path(name: str) -> str:
     return path if path.startswith(".") else f"./{path}"
 
 
-def _convert(name: str, text: str, variables: Mapping[str, str]) -> _Module:
+def _convert_module(name: str, code: str, variables: Mapping[str, str]) -> _Module:
     """Replace imports by variables, and remove the keyword of exports and the documentation comments."""
     exports: dict[str, str] = {}
 
@@ -118,29 +122,29 @@ def _convert(name: str, text: str, variables: Mapping[str, str]) -> _Module:
 
     def replace_reexport(match: re.Match[str]) -> str:
         names, target = match.groups()
-        for entry in names.strip("{}").split(","):
-            original, _, alias = entry.strip().partition(" as ")
+        for name_and_alias in names.strip("{}").split(","):
+            original, _, alias = name_and_alias.strip().partition(" as ")
             if original:
                 exports[alias or original] = f"{variables[_resolve(name, target)]}.{original}"
         return ""
 
-    text = _IMPORT.sub(replace_import, _DOCUMENTATION.sub("", text))
-    text = _REEXPORT.sub(replace_reexport, text)
-    declared = _EXPORT.findall(text)
-    own_names = [own_name for names in declared for own_name in _declared_names(names)]
-    text = _EXPORT.sub("", text)
-    if unsupported := _UNSUPPORTED.search(text):
+    code = _IMPORT_PATTERN.sub(replace_import, _DOCUMENTATION_PATTERN.sub("", code))
+    code = _REEXPORT_PATTERN.sub(replace_reexport, code)
+    declarations = _EXPORT_PATTERN.findall(code)
+    own_names = [own_name for names in declarations for own_name in _declared_names(names)]
+    code = _EXPORT_PATTERN.sub("", code)
+    if unsupported := _UNSUPPORTED_PATTERN.search(code):
         raise ValueError(f"{name} cannot be packaged: {unsupported[0]}")
-    text = _DYNAMIC_IMPORT.sub(lambda match: f'import("./{_resolve(name, match[1])}")', text)
-    return _Module(text, {own_name: own_name for own_name in own_names} | exports, own_names)
+    code = _DYNAMIC_IMPORT_PATTERN.sub(lambda match: f'import("./{_resolve(name, match[1])}")', code)
+    return _Module(code, {own_name: own_name for own_name in own_names} | exports, own_names)
 
 
 def _declared_names(pattern: str) -> list[str]:
     """Return the names of a declaration: a name, or a pattern such as `{ USER: USER_COMMAND }`."""
     if not pattern.startswith("{"):
         return [pattern]
-    entries = (entry.strip() for entry in pattern.strip("{}").split(","))
-    return [entry.partition(":")[2].strip() or entry for entry in entries if entry]
+    properties = (property_text.strip() for property_text in pattern.strip("{}").split(","))
+    return [property_text.partition(":")[2].strip() or property_text for property_text in properties if property_text]
 
 
 def _resolve(name: str, target: str) -> str:

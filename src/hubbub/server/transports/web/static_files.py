@@ -18,7 +18,7 @@ from hubbub.server.transports.web import content_encoding, start_package
 
 STATIC_FOLDER: Final = Path(__file__).parent / "static"
 STATIC_PATH: Final = "/static"
-MAIN: Final = "main.js"
+MAIN_MODULE: Final = "main.js"
 """Entry point of the chat client's modules, which replaces the page."""
 THIRD_PARTY: Final = "third_party"
 """Folder of files that `tools/third_party.py` fetches; empty or missing without a network (decisions/0084)."""
@@ -80,8 +80,8 @@ class StaticFile:
 
     async def respond(self, request: web.Request, policy: str | None = None) -> web.Response:
         """Return the file, or 304 if the client has it. Browsers cache it forever, because its URL names its content."""
-        accepted = "" if self._is_compressed else request.headers.get("Accept-Encoding", "")
-        encoding = content_encoding.choose(accepted)
+        accept_encoding = "" if self._is_compressed else request.headers.get("Accept-Encoding", "")
+        encoding = content_encoding.choose(accept_encoding)
         etag = f'"{self.digest}-{encoding}"' if encoding else f'"{self.digest}"'
         headers = {
             "Cache-Control": _CACHE_FOREVER,
@@ -106,24 +106,24 @@ class Assets:
     """Style sheets, images and scripts of the pages, each at a URL that contains its content hash."""
 
     def __init__(self, folder: Path = STATIC_FOLDER) -> None:
-        self._paths: dict[str, str] = {}
+        self._urls_by_name: dict[str, str] = {}
         self._files: dict[str, StaticFile] = {}
         # Images first: style sheets refer to them by their hashed names.
         for path in sorted(folder.iterdir(), key=lambda path: (path.suffix == ".css", path.name)):
             if path.suffix not in _CONTENT_TYPES:
                 continue
-            data = path.read_bytes()
+            content = path.read_bytes()
             if path.suffix == ".css":
-                for name, url in self._paths.items():
-                    data = data.replace(f'url("{name}")'.encode(), f'url("{url}")'.encode())
-            file = StaticFile(data, path.suffix)
-            hashed = f"{path.stem}.{file.digest}{path.suffix}"
-            self._paths[path.name] = f"{STATIC_PATH}/{hashed}"
-            self._files[hashed] = file
+                for name, url in self._urls_by_name.items():
+                    content = content.replace(f'url("{name}")'.encode(), f'url("{url}")'.encode())
+            file = StaticFile(content, path.suffix)
+            hashed_name = f"{path.stem}.{file.digest}{path.suffix}"
+            self._urls_by_name[path.name] = f"{STATIC_PATH}/{hashed_name}"
+            self._files[hashed_name] = file
 
     def __call__(self, name: str) -> str:
         """Return the URL of a file."""
-        return self._paths[name]
+        return self._urls_by_name[name]
 
     async def serve(self, request: web.Request) -> web.Response:
         """Serve a file."""
@@ -152,8 +152,10 @@ class ClientFiles:
         paths = [(path, path.relative_to(folder / "app")) for path in (folder / "app").rglob("*")]
         paths += [(path, path.relative_to(folder)) for path in (folder / THIRD_PARTY).rglob("*")]
         return {
-            relative.as_posix(): StaticFile(path.read_bytes(), path.suffix)
-            for path, relative in sorted(pair for pair in paths if pair[0].suffix in _CONTENT_TYPES)
+            relative_path.as_posix(): StaticFile(path.read_bytes(), path.suffix)
+            for path, relative_path in sorted(
+                path_and_relative for path_and_relative in paths if path_and_relative[0].suffix in _CONTENT_TYPES
+            )
         }
 
     @functools.cached_property
@@ -200,11 +202,11 @@ class ClientFiles:
 
     def _build_start_files(self) -> dict[str, StaticFile]:
         """Return the package of the modules that the client needs to start, with its stubs, and the style sheet."""
-        package = start_package.build_package(self._module_texts(), MAIN)
-        missing = set() if EMOJI_FONT in self._sources else {EMOJI_FONT_SHEET}
-        sheets = [name for name in self._sources if name.endswith(".css") and name not in missing]
+        package = start_package.build_package(self._module_texts(), MAIN_MODULE)
+        omitted_sheets = set() if EMOJI_FONT in self._sources else {EMOJI_FONT_SHEET}
+        sheets = [name for name in self._sources if name.endswith(".css") and name not in omitted_sheets]
         sheet = StaticFile(b"\n".join(self._sources[name].data for name in sheets), ".css")
-        return {name: StaticFile(text.encode(), ".js") for name, text in package.items()} | {START_SHEET: sheet}
+        return {name: StaticFile(code.encode(), ".js") for name, code in package.items()} | {START_SHEET: sheet}
 
     def _module_texts(self) -> dict[str, str]:
         modules = (name for name in self._sources if name.endswith(".js") and not name.startswith(THIRD_PARTY))
@@ -216,9 +218,9 @@ class ClientFiles:
             for encoding in content_encoding.ENCODINGS:
                 self._files[name].compress(encoding)
 
-    def list_start_modules(self, entry: str = MAIN) -> list[str]:
+    def list_start_modules(self, entry_module: str = MAIN_MODULE) -> list[str]:
         """Return the names of a module and of the modules that it imports statically, directly or through other modules."""
-        return start_package.list_imported(self._module_texts(), entry)
+        return start_package.list_imported(self._module_texts(), entry_module)
 
     def __call__(self, name: str) -> str:
         """Return the URL of a file of the chat client."""
@@ -243,8 +245,8 @@ class ClientFiles:
 
 def _hash_files(files: dict[str, StaticFile]) -> str:
     """Return the hash of the names and contents of files."""
-    entries: Iterable[str] = (f"{name} {file.digest}\n" for name, file in sorted(files.items()))
-    return hashlib.sha256("".join(entries).encode()).hexdigest()[:12]
+    lines: Iterable[str] = (f"{name} {file.digest}\n" for name, file in sorted(files.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 
 
 class CatalogFiles:

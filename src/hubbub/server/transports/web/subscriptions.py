@@ -20,14 +20,16 @@ SUBSCRIPTION_PATH: Final = PATH + r"/{subscription_id:\d{1,19}}"
 async def show_subscriptions(request: PageRequest) -> web.Response:
     """List the user's subscriptions, ended ones last."""
     subscriptions = await request.call(wire.LIST_MY_SUBSCRIPTIONS)
-    current = [subscription for subscription in subscriptions if subscription.status is not SubscriptionStatus.INACTIVE]
+    current_subscriptions = [
+        subscription for subscription in subscriptions if subscription.status is not SubscriptionStatus.INACTIVE
+    ]
     guild_names: dict[int, str] = {}
     if any(subscription.guild_id is not None for subscription in subscriptions):
         guild_names = {int(guild.id): guild.name for guild in await request.call(guilds.LIST_MY_GUILDS)}
     return request.render(
         "subscriptions.html",
-        current=current,
-        ended=[subscription for subscription in subscriptions if subscription not in current],
+        current=current_subscriptions,
+        ended=[subscription for subscription in subscriptions if subscription not in current_subscriptions],
         guild_names=guild_names,
         active_status=SubscriptionStatus.ACTIVE,
     )

@@ -60,10 +60,10 @@ def template_environment(assets: Assets, client_files: ClientFiles, catalogs: Ca
     return templates
 
 
-def format_time(text: str) -> Markup:
+def format_time(iso_time: str) -> Markup:
     """Format an ISO 8601 time in UTC; a page without script does not know the user's time zone."""
-    formatted = translation.format_time(datetime.fromisoformat(text))
-    return Markup('<time datetime="{}">{}</time>').format(escape(text), formatted)
+    formatted = translation.format_time(datetime.fromisoformat(iso_time))
+    return Markup('<time datetime="{}">{}</time>').format(escape(iso_time), formatted)
 
 
 def is_safe_link(url: str) -> bool:
@@ -80,9 +80,9 @@ def initials(name: str) -> str:
     return "".join(word[0] for word in words[:2]).upper() or name[:1].upper() or "?"
 
 
-def avatar_color_index(value: Any) -> int:
+def avatar_color_index(object_id: Any) -> int:
     """Return the index (0 to 5) of the avatar color for an ID."""
-    return ((int(value) >> 22) + int(value)) % 6
+    return ((int(object_id) >> 22) + int(object_id)) % 6
 
 
 def user_agent_name(agent: str | None) -> str:

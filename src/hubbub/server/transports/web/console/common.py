@@ -217,14 +217,14 @@ class SearchPage:
         if after.isascii() and after.isdigit():
             self.query["after"] = [after]
 
-    def cut(self, found: list[T]) -> list[T]:
+    def cut(self, entries: list[T]) -> list[T]:
         """Return the entries of this page, and set `next_path` if there are more."""
-        shown = found[:PAGE_SIZE]
-        if len(found) > PAGE_SIZE:
-            last: Any = shown[-1]
-            parameters = {"query": self.text, "state": self.state, "after": str(int(last.id))}
+        page_entries = entries[:PAGE_SIZE]
+        if len(entries) > PAGE_SIZE:
+            last_entry: Any = page_entries[-1]
+            parameters = {"query": self.text, "state": self.state, "after": str(int(last_entry.id))}
             self.next_path = f"{self.path}?{urlencode({name: value for name, value in parameters.items() if value})}"
-        return shown
+        return page_entries
 
 
 def _frame_context(operator: Operator) -> dict[str, Any]:

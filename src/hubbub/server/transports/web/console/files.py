@@ -56,17 +56,19 @@ async def set_guild_quota(request: PageRequest, operator: Operator) -> web.Respo
 
 def _quota_body(request: PageRequest) -> dict[str, Any]:
     """Return the body with the quota of the form, which is in MiB; text that is not a number means the default."""
-    text = request.form.trimmed("quota_mib")
-    quota = min(int(text) * MIB, wire.QUOTA_BYTES_MAX) if text.isascii() and text.isdigit() else None
-    return {"bytes": quota} | reason_body(request)
+    quota_text = request.form.trimmed("quota_mib")
+    quota_bytes = (
+        min(int(quota_text) * MIB, wire.QUOTA_BYTES_MAX) if quota_text.isascii() and quota_text.isdigit() else None
+    )
+    return {"bytes": quota_bytes} | reason_body(request)
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
     query = {"limit": [str(PAGE_SIZE + 1)]}
     for name in ("guild_id", "owner_id", "after"):
-        value = request.query_parameter(name)
-        if value.isascii() and value.isdigit():
-            query[name] = [value]
+        id_text = request.query_parameter(name)
+        if id_text.isascii() and id_text.isdigit():
+            query[name] = [id_text]
     files = await request.call(wire.LIST_FILES, query=query)
     next_path = None
     if len(files) > PAGE_SIZE:

@@ -56,11 +56,11 @@ async def unsuspend_guild(request: PageRequest, operator: Operator) -> web.Respo
 async def transfer_guild(request: PageRequest, operator: Operator) -> web.Response:
     """Make the member with the entered username the owner of a guild."""
     username = request.form.trimmed("owner")[: administration.SEARCH_TEXT_MAX]
-    found = await request.call(administration.SEARCH_USERS, query={"username": [username]}) if username else []
-    if not found:
+    matching_users = await request.call(administration.SEARCH_USERS, query={"username": [username]}) if username else []
+    if not matching_users:
         error = errors.invalid("owner", "UNKNOWN_USER", "There is no user with this name.")
         return render_errors(request, "guild.html", error, operator, fields=("owner",), **await _context(request))
-    body = {"owner_id": str(int(found[0].id))} | reason_body(request)
+    body = {"owner_id": str(int(matching_users[0].id))} | reason_body(request)
     return await PAGE.act(request, operator, wire.TRANSFER_GUILD, body, "Ownership transferred.", ("owner",))
 
 

@@ -35,10 +35,10 @@ async def set_operator(request: PageRequest, operator: Operator) -> web.Response
     if form.trimmed("reason"):
         body["reason"] = form.trimmed("reason")
     try:
-        found = await request.call(wire.SEARCH_USERS, query={"username": [username]})
-        if not found:
+        matching_users = await request.call(wire.SEARCH_USERS, query={"username": [username]})
+        if not matching_users:
             raise errors.invalid("username", "UNKNOWN_USER", "There is no user with this name.")
-        user = found[0]
+        user = matching_users[0]
         await request.call(wire.SET_OPERATOR, user.id, body=body)
     except ApiError as error:
         return render_errors(request, "operators.html", error, operator, fields=FIELDS, **await _context(request))

@@ -37,9 +37,9 @@ async def show_queues(request: PageRequest, operator: Operator) -> web.Response:
 @console_page("POST", PATH + "/retry")
 async def retry_queue(request: PageRequest, operator: Operator) -> web.Response:
     """Retry the failed jobs of a queue."""
-    result = await request.call(wire.RETRY_JOB_QUEUE, request.form.trimmed("kind"), body={})
-    noun = "job" if result.count == 1 else "jobs"
-    return request.redirect(CONSOLE_PATH + PATH, notice=f"Retrying {result.count} {noun}.")
+    retried_jobs = await request.call(wire.RETRY_JOB_QUEUE, request.form.trimmed("kind"), body={})
+    noun = "job" if retried_jobs.count == 1 else "jobs"
+    return request.redirect(CONSOLE_PATH + PATH, notice=f"Retrying {retried_jobs.count} {noun}.")
 
 
 @console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/retry")

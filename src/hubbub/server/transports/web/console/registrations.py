@@ -50,8 +50,12 @@ async def create_invite(request: PageRequest, operator: Operator) -> web.Respons
     form = request.form
     body: dict[str, Any] = {"note": form.trimmed("note"), "email": form.trimmed("email") or None} | reason_body(request)
     for name in ("uses_max", "expires_in_days"):
-        text = form.trimmed(name)
-        body[name] = (int(text) if text.isascii() and text.isdigit() else text) if text else None
+        number_text = form.trimmed(name)
+        body[name] = (
+            (int(number_text) if number_text.isascii() and number_text.isdigit() else number_text)
+            if number_text
+            else None
+        )
     try:
         invite = await request.call(wire.CREATE_REGISTRATION_INVITE, body=body)
     except ApiError as error:
@@ -75,16 +79,16 @@ async def _context(request: PageRequest) -> dict[str, Any]:
     after = request.query_parameter("after")
     if after.isascii() and after.isdigit():
         query["after"] = [after]
-    found = await request.call(wire.LIST_REGISTRATIONS, query=query)
-    shown = found[:PAGE_SIZE]
+    registrations = await request.call(wire.LIST_REGISTRATIONS, query=query)
+    page_registrations = registrations[:PAGE_SIZE]
     settings = await request.call(wire.GET_REGISTRATION_SETTINGS)
     return {
         "mode_text": MODES[settings.mode],
         "state": state,
         "states": STATES,
-        "registration_list": shown,
-        "next_path": f"{CONSOLE_PATH}{PATH}?state={state}&after={int(shown[-1].id)}"
-        if len(found) > PAGE_SIZE
+        "registration_list": page_registrations,
+        "next_path": f"{CONSOLE_PATH}{PATH}?state={state}&after={int(page_registrations[-1].id)}"
+        if len(registrations) > PAGE_SIZE
         else None,
         "invite_list": await request.call(wire.LIST_REGISTRATION_INVITES),
     }

@@ -56,21 +56,21 @@ async def list_cases(request: PageRequest, operator: Operator) -> web.Response:
     """List the reported objects."""
     choices = {"state": STATES, "kind": KINDS, "reason": (("", "All"), *REASONS), "age": AGES}
     # Without a filter the page shows the open cases.
-    chosen = {"state": "open"} | {
+    chosen_filters = {"state": "open"} | {
         name: request.query_parameter(name) for name in choices if name in request.http_request.query
     }
-    filters = {name: value for name, value in chosen.items() if value and value in dict(choices[name])}
+    filters = {name: value for name, value in chosen_filters.items() if value and value in dict(choices[name])}
     query = {"limit": [str(PAGE_SIZE + 1)]}
     for name, value in filters.items():
         query["older_than_hours" if name == "age" else name] = [value]
     before = request.query_parameter("before")
     if before.isascii() and before.isdigit():
         query["before"] = [before]
-    found = await request.call(reports.LIST_REPORT_CASES, query=query)
-    cases, next_path = found[:PAGE_SIZE], None
-    if len(found) > PAGE_SIZE:
-        values = {"state": "", **filters, "before": str(int(cases[-1].id))}
-        next_path = f"{CONSOLE_PATH}{PATH}?{urlencode(values)}"
+    found_cases = await request.call(reports.LIST_REPORT_CASES, query=query)
+    cases, next_path = found_cases[:PAGE_SIZE], None
+    if len(found_cases) > PAGE_SIZE:
+        parameters = {"state": "", **filters, "before": str(int(cases[-1].id))}
+        next_path = f"{CONSOLE_PATH}{PATH}?{urlencode(parameters)}"
     return render(
         request,
         "reports.html",
@@ -141,24 +141,24 @@ def _case_path(request: PageRequest) -> str:
 
 async def _context(request: PageRequest) -> dict[str, Any]:
     case = await request.call(reports.GET_REPORT_CASE, request.path_parameter("case_id"))
-    names = ["dismiss"]
+    action_names = ["dismiss"]
     if case.user_id is not None:
-        names += ["warn", "suspend_user"]
+        action_names += ["warn", "suspend_user"]
     if case.kind == ReportTarget.MESSAGE:
-        names.append("delete_message")
+        action_names.append("delete_message")
     if case.guild_id is not None:
-        names.append("suspend_guild")
-    snapshots: list[reports.Evidence] = []
+        action_names.append("suspend_guild")
+    distinct_evidence: list[reports.Evidence] = []
     for report in case.reports:
         # Most reports of one case have the same evidence.
-        if report.evidence not in snapshots:
-            snapshots.append(report.evidence)
+        if report.evidence not in distinct_evidence:
+            distinct_evidence.append(report.evidence)
     return {
         "case": case,
-        "snapshots": snapshots,
+        "snapshots": distinct_evidence,
         "reasons": dict(REASONS),
         "decisions": OUTCOMES,
-        "action_choices": [(name, label) for name, label in ACTIONS.items() if name in names],
+        "action_choices": [(name, label) for name, label in ACTIONS.items() if name in action_names],
     }
 
 
@@ -169,13 +169,13 @@ async def _appeals_context(request: PageRequest) -> dict[str, Any]:
     before = request.query_parameter("before")
     if before.isascii() and before.isdigit():
         query["before"] = [before]
-    found = await request.call(moderation_decisions.LIST_DECISIONS, query=query)
+    decisions = await request.call(moderation_decisions.LIST_DECISIONS, query=query)
     next_path = None
-    if len(found) > PAGE_SIZE:
-        parameters = urlencode({"state": state, "before": str(int(found[PAGE_SIZE - 1].id))})
+    if len(decisions) > PAGE_SIZE:
+        parameters = urlencode({"state": state, "before": str(int(decisions[PAGE_SIZE - 1].id))})
         next_path = f"{CONSOLE_PATH}{APPEALS_PATH}?{parameters}"
     return {
-        "appeal_list": found[:PAGE_SIZE],
+        "appeal_list": decisions[:PAGE_SIZE],
         "state": state,
         "states": APPEAL_STATES,
         "next_path": next_path,

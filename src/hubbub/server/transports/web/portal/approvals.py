@@ -49,8 +49,10 @@ async def request_scope(request: PageRequest) -> web.Response:
         application = await load_application(request)
         context = await _approvals_context(request, application.flags)
         return render_errors(request, "approvals.html", error, application, fields=("name", "reason"), **context)
-    approved = approval.state == "approved"
-    notice = f"{approval.name} is approved." if approved else f"Requested {approval.name}. The operator will review it."
+    is_approved = approval.state == "approved"
+    notice = (
+        f"{approval.name} is approved." if is_approved else f"Requested {approval.name}. The operator will review it."
+    )
     return request.redirect(section_path(request, "/approvals"), notice=notice)
 
 

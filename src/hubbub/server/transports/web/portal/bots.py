@@ -32,8 +32,8 @@ async def show_bot(request: PageRequest) -> web.Response:
 @page("POST", PATH + "/add")
 async def add_bot(request: PageRequest) -> web.Response:
     """Add a bot to the application and show its token."""
-    created = await request.call(developers.CREATE_APPLICATION_BOT, request.path_parameter("application_id"))
-    return _show_token(request, await load_application(request), created.token)
+    created_bot = await request.call(developers.CREATE_APPLICATION_BOT, request.path_parameter("application_id"))
+    return _show_token(request, await load_application(request), created_bot.token)
 
 
 @page("POST", PATH + "/reset")
@@ -41,14 +41,14 @@ async def reset_token(request: PageRequest) -> web.Response:
     """Reset the bot token and show the new one once."""
     code = request.form.trimmed("code")
     try:
-        reset = await request.call(
+        new_token = await request.call(
             developers.RESET_BOT_TOKEN, request.path_parameter("application_id"), body={"code": code} if code else {}
         )
     except ApiError as error:
         return render_errors(
             request, "bot.html", error, await load_application(request), fields=("code",), **await _bot_context(request)
         )
-    return _show_token(request, await load_application(request), reset.token)
+    return _show_token(request, await load_application(request), new_token.token)
 
 
 def _show_token(request: PageRequest, application: Any, token: str) -> web.Response:
@@ -110,10 +110,10 @@ async def request_intent(request: PageRequest) -> web.Response:
             fields=("name", "reason"),
             **await _bot_context(request),
         )
-    granted = approval.state == "approved"
+    is_granted = approval.state == "approved"
     return request.redirect(
         section_path(request, "/bot"),
-        notice="Granted for one year." if granted else "Requested. The operator will review it.",
+        notice="Granted for one year." if is_granted else "Requested. The operator will review it.",
     )
 
 

@@ -54,7 +54,9 @@ async def reset_secret(request: PageRequest) -> web.Response:
     application = await load_application(request)
     code = request.form.trimmed("code")
     try:
-        reset = await request.call(developers.RESET_CLIENT_SECRET, application.id, body={"code": code} if code else {})
+        new_secret = await request.call(
+            developers.RESET_CLIENT_SECRET, application.id, body={"code": code} if code else {}
+        )
     except ApiError as error:
         context = await _client_context(request, application)
         return render_errors(request, "oauth2.html", error, application, fields=("code",), **context)
@@ -62,7 +64,7 @@ async def reset_secret(request: PageRequest) -> web.Response:
         request,
         application,
         title="Client secret",
-        secrets=[("Client ID", f"{application.id:d}"), ("Client secret", reset.secret)],
+        secrets=[("Client ID", f"{application.id:d}"), ("Client secret", new_secret.secret)],
         text=SECRET_WARNING,
         back=section_path(request, "/oauth2"),
     )

@@ -60,20 +60,25 @@ async def show_commands(request: PageRequest) -> web.Response:
     """List the global commands, or the commands of the guild in the query."""
     application = await load_application(request)
     guild_id = request.query_parameter("guild_id")
-    registered = await request.call(
+    registered_commands = await request.call(
         commands.LIST_REGISTERED_COMMANDS,
         application.id,
         query={"guild_id": [guild_id]} if guild_id.isascii() and guild_id.isdigit() and len(guild_id) < 20 else {},
     )
-    chosen_guild = next((guild for guild in registered.guilds if f"{guild.id:d}" == guild_id), None)
-    permissions = {int(entry.id): entry for entry in registered.permissions}
+    chosen_guild = next((guild for guild in registered_commands.guilds if f"{guild.id:d}" == guild_id), None)
+    permissions_by_id = {
+        int(command_permissions.id): command_permissions for command_permissions in registered_commands.permissions
+    }
     return render(
         request,
         "commands.html",
         application,
-        commands=[_command_context(command, permissions.get(int(command.id))) for command in registered.commands],
-        application_permissions=_permission_texts(permissions.get(int(application.id))),
-        guilds=registered.guilds,
+        commands=[
+            _command_context(command, permissions_by_id.get(int(command.id)))
+            for command in registered_commands.commands
+        ],
+        application_permissions=_permission_texts(permissions_by_id.get(int(application.id))),
+        guilds=registered_commands.guilds,
         guild=chosen_guild,
         is_guild_list=bool(guild_id),
     )
@@ -134,7 +139,7 @@ def _contexts_text(command: ApplicationCommand) -> str:
 def _permission_texts(permissions: CommandPermissions | None) -> list[str]:
     """Describe the permissions that a guild set for a command or for the application."""
 
-    def describe(entry: CommandPermission) -> str:
-        return f"{'Allowed' if entry.permission else 'Denied'} for {TARGET_LABELS.get(entry.type, '')} {entry.id:d}"
+    def describe(permission: CommandPermission) -> str:
+        return f"{'Allowed' if permission.permission else 'Denied'} for {TARGET_LABELS.get(permission.type, '')} {permission.id:d}"
 
-    return [] if permissions is None else [describe(entry) for entry in permissions.permissions]
+    return [] if permissions is None else [describe(permission) for permission in permissions.permissions]

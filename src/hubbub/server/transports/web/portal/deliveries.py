@@ -36,13 +36,13 @@ async def show_log(request: PageRequest) -> web.Response:
         query["state"] = [state]
     if before.isascii() and before.isdigit() and len(before) < 20:
         query["before"] = [before]
-    found = await request.call(deliveries.LIST_DELIVERIES, application.id, query=query)
+    found_deliveries = await request.call(deliveries.LIST_DELIVERIES, application.id, query=query)
     return render(
         request,
         "log.html",
         application,
-        deliveries=found[:PAGE_SIZE],
-        next_id=f"{found[PAGE_SIZE - 1].id:d}" if len(found) > PAGE_SIZE else None,
+        deliveries=found_deliveries[:PAGE_SIZE],
+        next_id=f"{found_deliveries[PAGE_SIZE - 1].id:d}" if len(found_deliveries) > PAGE_SIZE else None,
         states=STATES,
         kinds=KINDS,
         chosen_kind=kind if "kind" in query else "",
@@ -72,9 +72,9 @@ async def show_delivery(request: PageRequest) -> web.Response:
 @page("POST", DELIVERY_PATH + "/resend")
 async def resend(request: PageRequest) -> web.Response:
     """Send a webhook event again."""
-    ids: tuple[Any, Any] = request.path_parameter("application_id"), request.path_parameter("delivery_id")
+    path_ids: tuple[Any, Any] = request.path_parameter("application_id"), request.path_parameter("delivery_id")
     try:
-        await request.call(deliveries.RESEND_DELIVERY, *ids)
+        await request.call(deliveries.RESEND_DELIVERY, *path_ids)
     except ApiError as error:
         if error.kind is not errors.NOT_FOUND:
             raise
@@ -84,9 +84,9 @@ async def resend(request: PageRequest) -> web.Response:
     )
 
 
-def _indent(text: str) -> str:
+def _indent(body: str) -> str:
     """Return JSON with indentation; other text unchanged."""
     try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
     except ValueError:
-        return text
+        return body

@@ -74,9 +74,9 @@ async def change_events(request: PageRequest) -> web.Response:
         application = await load_application(request)
         context = await _events_context(request, application)
         return render_errors(request, "webhooks.html", error, application, fields=("event_webhooks_url",), **context)
-    verified = body["event_webhooks_url"] is not None
+    is_verified = body["event_webhooks_url"] is not None
     return request.redirect(
-        section_path(request, "/webhooks"), notice="Endpoint verified and saved." if verified else "Saved."
+        section_path(request, "/webhooks"), notice="Endpoint verified and saved." if is_verified else "Saved."
     )
 
 
@@ -99,18 +99,18 @@ async def retry_events(request: PageRequest) -> web.Response:
 
 async def _events_context(request: PageRequest, application: Application) -> dict[str, Any]:
     try:
-        failed = await request.call(
+        failed_events = await request.call(
             webhook_events.LIST_FAILED_WEBHOOK_EVENTS, request.path_parameter("application_id"), query={"limit": ["20"]}
         )
     except ApiError as error:
         # Members of the team with the role read-only do not see payloads.
         if error.kind is not errors.NOT_AUTHORIZED_ON_APPLICATION:
             raise
-        failed = []
+        failed_events = []
     status = application.event_webhooks_status
     has_accepted_forgery = status == EventWebhooksStatus.DISABLED_BY_PLATFORM and not application.event_webhooks_url
     return {
-        "failed": failed,
+        "failed": failed_events,
         "url": application.event_webhooks_url or "",
         "on": status == EventWebhooksStatus.ENABLED,
         "condition": FORGED_SIGNATURE_TEXT
@@ -154,11 +154,11 @@ async def change_activities(request: PageRequest) -> web.Response:
 @page("POST", INTERACTIONS_PATH + "/url-map")
 async def change_url_map(request: PageRequest) -> web.Response:
     """Save the URL mappings of the activity: one prefix and target per line."""
-    lines = [line.split(maxsplit=1) for line in request.form.text("url_map").splitlines() if line.strip()]
-    rows = [{"prefix": parts[0], "target": parts[1].strip() if len(parts) > 1 else ""} for parts in lines]
+    line_parts = [line.split(maxsplit=1) for line in request.form.text("url_map").splitlines() if line.strip()]
+    url_map = [{"prefix": parts[0], "target": parts[1].strip() if len(parts) > 1 else ""} for parts in line_parts]
     application = await load_application(request)
     try:
-        await request.call(activity_proxies.UPDATE_PROXY_CONFIG, application.id, body={"url_map": rows})
+        await request.call(activity_proxies.UPDATE_PROXY_CONFIG, application.id, body={"url_map": url_map})
     except ApiError as error:
         context = await _activities_context(request, application)
         numbered_error = _number_by_line(error)
@@ -177,14 +177,14 @@ async def _activities_context(request: PageRequest, application: Application) ->
 
 def _number_by_line(error: ApiError) -> ApiError:
     """Prefix each error with its line number, because the form has one field for all lines."""
-    rows = (error.errors or {}).get("url_map", {})
+    errors_by_row = (error.errors or {}).get("url_map", {})
     form = errors.FormErrors()
-    for index, fields in rows.items():
+    for index, fields in errors_by_row.items():
         if index == "_errors":
-            for item in fields:
-                form.add("url_map", item["code"], item["message"])
+            for leaf_error in fields:
+                form.add("url_map", leaf_error["code"], leaf_error["message"])
             continue
         for name, leaf in fields.items():
-            for item in leaf.get("_errors", ()):
-                form.add("url_map", item["code"], f"Line {int(index) + 1}, {name}: {item['message']}")
+            for leaf_error in leaf.get("_errors", ()):
+                form.add("url_map", leaf_error["code"], f"Line {int(index) + 1}, {name}: {leaf_error['message']}")
     return form.error() if form else error

@@ -47,8 +47,8 @@ async def set_provider(request: PageRequest) -> web.Response:
     try:
         if provider_type not in PROVIDERS:
             raise errors.invalid("type", *errors.choices(PROVIDERS))
-        stored = await _find_provider(request, provider_type)
-        body: dict[str, Any] = {"clients": [_merge_client(client, stored) for client in clients]}
+        stored_provider = await _find_provider(request, provider_type)
+        body: dict[str, Any] = {"clients": [_merge_client(client, stored_provider) for client in clients]}
         if provider_type == "OIDC" or issuer is not None:
             body["oidc_issuer_url"] = issuer
         operation = identity_providers.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION
@@ -82,9 +82,11 @@ async def delete_provider(request: PageRequest) -> web.Response:
     )
 
 
-def _merge_client(client: dict[str, str], stored: ProviderConfiguration | None) -> dict[str, Any]:
+def _merge_client(client: dict[str, str], stored_provider: ProviderConfiguration | None) -> dict[str, Any]:
     """Return the client with the stored settings that this form does not show."""
-    clients_by_id = {item.id: item for item in stored.clients} if stored is not None else {}
+    clients_by_id = (
+        {stored_item.id: stored_item for stored_item in stored_provider.clients} if stored_provider is not None else {}
+    )
     stored_client: ProviderClient | None = clients_by_id.get(client["id"])
     if stored_client is None:
         return dict(client)

@@ -43,7 +43,7 @@ async def change_installation(request: PageRequest) -> web.Response:
     config: dict[str, Any] = {}
     for key, name, _, _ in CONTEXTS:
         if form.checked(f"{name}_on"):
-            params = {
+            install_params = {
                 "scopes": form.trimmed(f"{name}_scopes").split(),
                 "permissions": str(
                     sum(
@@ -52,7 +52,7 @@ async def change_installation(request: PageRequest) -> web.Response:
                     )
                 ),
             }
-            config[key] = {"oauth2_install_params": params} if params["scopes"] else {}
+            config[key] = {"oauth2_install_params": install_params} if install_params["scopes"] else {}
     body = {"integration_types_config": config, "custom_install_url": form.optional("custom_install_url")}
     try:
         await update_application(request, body)
@@ -75,18 +75,18 @@ def _settings_context(request: PageRequest, application: Application) -> dict[st
     config = application.integration_types_config
     contexts = []
     for key, name, title, description in CONTEXTS:
-        stored = config.get(key) if isinstance(config, dict) else None
-        params = None
-        if isinstance(stored, IntegrationTypeConfiguration) and stored.oauth2_install_params is not UNSET:
-            params = stored.oauth2_install_params
+        stored_config = config.get(key) if isinstance(config, dict) else None
+        install_params = None
+        if isinstance(stored_config, IntegrationTypeConfiguration) and stored_config.oauth2_install_params is not UNSET:
+            install_params = stored_config.oauth2_install_params
         contexts.append(
             {
                 "name": name,
                 "title": title,
                 "description": description,
-                "on": stored is not None,
-                "scopes": " ".join(params.scopes) if params is not None else "",
-                "permissions": permission_names(int(params.permissions)) if params is not None else [],
+                "on": stored_config is not None,
+                "scopes": " ".join(install_params.scopes) if install_params is not None else "",
+                "permissions": permission_names(int(install_params.permissions)) if install_params is not None else [],
             }
         )
     return {

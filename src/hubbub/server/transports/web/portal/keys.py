@@ -29,7 +29,7 @@ async def show_keys(request: PageRequest) -> web.Response:
 @page("POST", PATH + "/prepare")
 async def prepare(request: PageRequest) -> web.Response:
     """Prepare the next key."""
-    return await _run(
+    return await _run_rollover_step(
         request, application_keys.PREPARE_KEY_ROLLOVER, "The next key is shown below. It is not used yet."
     )
 
@@ -37,32 +37,34 @@ async def prepare(request: PageRequest) -> web.Response:
 @page("POST", PATH + "/switch")
 async def switch(request: PageRequest) -> web.Response:
     """Switch to the next key, immediately or at the time of the form, which is in UTC."""
-    text = request.form.trimmed("switch_at")
-    if not text or request.form.text("when") == "now":
+    time_text = request.form.trimmed("switch_at")
+    if not time_text or request.form.text("when") == "now":
         notice = "Requests are now signed with the new key. You can switch back for 7 days."
-        return await _run(request, application_keys.SWITCH_SIGNING_KEY, notice, body={})
+        return await _run_rollover_step(request, application_keys.SWITCH_SIGNING_KEY, notice, body={})
     try:
-        switch_at = datetime.fromisoformat(text).replace(tzinfo=UTC).isoformat()
+        switch_at = datetime.fromisoformat(time_text).replace(tzinfo=UTC).isoformat()
     except ValueError:
-        switch_at = text
+        switch_at = time_text
     notice = "The switch is scheduled."
-    return await _run(request, application_keys.SWITCH_SIGNING_KEY, notice, body={"switch_at": switch_at})
+    return await _run_rollover_step(request, application_keys.SWITCH_SIGNING_KEY, notice, body={"switch_at": switch_at})
 
 
 @page("POST", PATH + "/restore")
 async def restore(request: PageRequest) -> web.Response:
     """Use the previous key again."""
     notice = "Requests are signed with the previous key again. The new key stays prepared."
-    return await _run(request, application_keys.RESTORE_SIGNING_KEY, notice)
+    return await _run_rollover_step(request, application_keys.RESTORE_SIGNING_KEY, notice)
 
 
 @page("POST", PATH + "/finish")
 async def finish(request: PageRequest) -> web.Response:
     """Delete the next or previous key."""
-    return await _run(request, application_keys.DELETE_KEY_ROLLOVER, "The other key was deleted.")
+    return await _run_rollover_step(request, application_keys.DELETE_KEY_ROLLOVER, "The other key was deleted.")
 
 
-async def _run(request: PageRequest, operation: Any, notice: str, body: dict[str, Any] | None = None) -> web.Response:
+async def _run_rollover_step(
+    request: PageRequest, operation: Any, notice: str, body: dict[str, Any] | None = None
+) -> web.Response:
     """Call an operation of the rollover and show the page again, with the notice or with the errors."""
     try:
         await request.call(operation, request.path_parameter("application_id"), body=body)

@@ -82,7 +82,7 @@ async def show_application(request: PageRequest) -> web.Response:
 async def change_application(request: PageRequest) -> web.Response:
     """Update the general settings of an application."""
     form = request.form
-    tags = [tag for part in form.trimmed("tags").split(",") if (tag := part.strip())]
+    tags = [tag for tag_text in form.trimmed("tags").split(",") if (tag := tag_text.strip())]
     body: dict[str, Any] = {
         "name": form.trimmed("name"),
         "description": form.text("description").strip(),

@@ -91,7 +91,7 @@ async def delete_sku(request: PageRequest) -> web.Response:
 @page("POST", SKU_PATH + "/publish")
 async def publish(request: PageRequest) -> web.Response:
     """Publish a SKU."""
-    return await _set_published(request, is_published=True, result="was published.")
+    return await _set_published(request, is_published=True, outcome="was published.")
 
 
 @page("POST", SKU_PATH + "/unpublish")
@@ -100,15 +100,15 @@ async def unpublish(request: PageRequest) -> web.Response:
     return await _set_published(
         request,
         is_published=False,
-        result="was unpublished. Owners keep it; subscriptions end with the paid period.",
+        outcome="was unpublished. Owners keep it; subscriptions end with the paid period.",
     )
 
 
-async def _set_published(request: PageRequest, *, is_published: bool, result: str) -> web.Response:
-    """Publish or unpublish a SKU; the notice is its name followed by `result`."""
+async def _set_published(request: PageRequest, *, is_published: bool, outcome: str) -> web.Response:
+    """Publish or unpublish a SKU; the notice is its name followed by `outcome`."""
     ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
     sku = await request.call(skus.UPDATE_SKU, *ids, body={"published": is_published})
-    return request.redirect(section_path(request, "/store"), notice=f"{sku.name} {result}")
+    return request.redirect(section_path(request, "/store"), notice=f"{sku.name} {outcome}")
 
 
 def _read_fields(form: Form) -> dict[str, Any]:
@@ -139,10 +139,10 @@ def _explain_price(error: ApiError, form: Form) -> ApiError:
 async def _load_sku(request: PageRequest) -> skus.StoreSku:
     """Return the SKU of the path; raise UNKNOWN_SKU if it does not exist or was deleted."""
     store_skus = await request.call(skus.LIST_STORE_SKUS, request.path_parameter("application_id"))
-    found = next((sku for sku in store_skus if f"{sku.id:d}" == request.path_parameter("sku_id")), None)
-    if found is None:
+    matching_sku = next((sku for sku in store_skus if f"{sku.id:d}" == request.path_parameter("sku_id")), None)
+    if matching_sku is None:
         raise errors.UNKNOWN_SKU()
-    return found
+    return matching_sku
 
 
 async def _skus_context(request: PageRequest) -> dict[str, Any]:

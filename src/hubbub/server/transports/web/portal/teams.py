@@ -66,13 +66,15 @@ async def answer_invitation(request: PageRequest) -> web.Response:
 
 
 async def _teams_context(request: PageRequest) -> dict[str, Any]:
-    found = await request.call(teams.LIST_TEAMS)
-    me = request.required_actor.user_id
-    invited = TeamMembershipState.INVITED
+    my_teams = await request.call(teams.LIST_TEAMS)
+    user_id = request.required_actor.user_id
+    invited_state = TeamMembershipState.INVITED
     invitations = [
-        team for team in found if any(m.user.id == me and m.membership_state == invited for m in team.members)
+        team
+        for team in my_teams
+        if any(member.user.id == user_id and member.membership_state == invited_state for member in team.members)
     ]
-    return {"teams": [team for team in found if team not in invitations], "invitations": invitations}
+    return {"teams": [team for team in my_teams if team not in invitations], "invitations": invitations}
 
 
 # One team
@@ -88,7 +90,7 @@ async def show_team(request: PageRequest) -> web.Response:
 async def rename_team(request: PageRequest) -> web.Response:
     """Change the name of a team."""
     body = {"name": request.form.trimmed("name")}
-    return await _run(request, teams.UPDATE_TEAM, fields=("name",), body=body, notice="Saved.")
+    return await _run_on_team(request, teams.UPDATE_TEAM, fields=("name",), body=body, notice="Saved.")
 
 
 @page("POST", TEAM_PATH + "/members")
@@ -96,7 +98,7 @@ async def invite_member(request: PageRequest) -> web.Response:
     """Invite a user by username."""
     body = {"username": request.form.trimmed("username"), "role": request.form.text("role")}
     notice = "Invited. The invitation is listed in their developer portal."
-    return await _run(request, teams.ADD_TEAM_MEMBER, fields=("username", "role"), body=body, notice=notice)
+    return await _run_on_team(request, teams.ADD_TEAM_MEMBER, fields=("username", "role"), body=body, notice=notice)
 
 
 @page("POST", MEMBER_PATH + "/role")
@@ -104,14 +106,14 @@ async def change_role(request: PageRequest) -> web.Response:
     """Change the role of a member."""
     body = {"role": request.form.text("role")}
     user_id = request.path_parameter("user_id")
-    return await _run(request, teams.UPDATE_TEAM_MEMBER, user_id, fields=(), body=body, notice="Role changed.")
+    return await _run_on_team(request, teams.UPDATE_TEAM_MEMBER, user_id, fields=(), body=body, notice="Role changed.")
 
 
 @page("POST", MEMBER_PATH + "/remove")
 async def remove_member(request: PageRequest) -> web.Response:
     """Remove a member from a team."""
     user_id = request.path_parameter("user_id")
-    return await _run(request, teams.DELETE_TEAM_MEMBER, user_id, fields=(), notice="Member removed.")
+    return await _run_on_team(request, teams.DELETE_TEAM_MEMBER, user_id, fields=(), notice="Member removed.")
 
 
 @page("POST", TEAM_PATH + "/transfer")
@@ -119,7 +121,7 @@ async def transfer_team(request: PageRequest) -> web.Response:
     """Transfer the team and its applications to another member."""
     body = {"user_id": request.form.text("user_id"), **_two_factor_code_field(request)}
     notice = "The team was transferred. You are now an admin of it."
-    return await _run(request, teams.TRANSFER_TEAM, fields=("user_id", "code"), body=body, notice=notice)
+    return await _run_on_team(request, teams.TRANSFER_TEAM, fields=("user_id", "code"), body=body, notice=notice)
 
 
 @page("POST", TEAM_PATH + "/delete")
@@ -132,17 +134,17 @@ async def delete_team(request: PageRequest) -> web.Response:
     return request.redirect(TEAMS_PATH, notice="The team was deleted.")
 
 
-async def _run(
+async def _run_on_team(
     request: PageRequest,
     operation: Any,
-    *values: str,
+    *path_values: str,
     fields: tuple[str, ...],
     notice: str,
     body: dict[str, Any] | None = None,
 ) -> web.Response:
     """Call an operation on the team of the path and show its page again, with the notice or with the errors."""
     try:
-        await request.call(operation, request.path_parameter("team_id"), *values, body=body)
+        await request.call(operation, request.path_parameter("team_id"), *path_values, body=body)
     except ApiError as error:
         if error.kind is errors.TWO_FACTOR_REQUIRED:
             error = errors.invalid("code", *errors.required())
@@ -199,15 +201,15 @@ async def transfer_application(request: PageRequest) -> web.Response:
 
 async def transfer_context(request: PageRequest) -> dict[str, Any]:
     """Return the context of the general page that concerns ownership: the teams that the user manages."""
-    me = request.required_actor.user_id
-    managed = [
+    user_id = request.required_actor.user_id
+    managed_teams = [
         (f"{team.id:d}", team.name)
         for team in await request.call(teams.LIST_TEAMS)
         if any(
-            member.user.id == me
+            member.user.id == user_id
             and member.role == TeamRole.ADMIN
             and member.membership_state == TeamMembershipState.ACCEPTED
             for member in team.members
         )
     ]
-    return {"me": await request.current_user(), "managed_teams": managed}
+    return {"me": await request.current_user(), "managed_teams": managed_teams}

@@ -65,7 +65,7 @@ async def create_test_user(request: PageRequest) -> web.Response:
     """Create a test user and show their credentials once."""
     body = {"username": request.form.trimmed("test_username")}
     try:
-        created = await request.call(developers.CREATE_TEST_USER, request.path_parameter("application_id"), body=body)
+        test_user = await request.call(developers.CREATE_TEST_USER, request.path_parameter("application_id"), body=body)
     except ApiError as error:
         names, context = {"username": "test_username"}, await _testers_context(request)
         application = await load_application(request)
@@ -75,8 +75,8 @@ async def create_test_user(request: PageRequest) -> web.Response:
     return render_secret(
         request,
         await load_application(request),
-        title=f"Test user {created.user.username}",
-        secrets=[("User ID", f"{created.user.id:d}"), ("Password", created.password), ("Token", created.token)],
+        title=f"Test user {test_user.user.username}",
+        secrets=[("User ID", f"{test_user.user.id:d}"), ("Password", test_user.password), ("Token", test_user.token)],
         text="Log in with the username and password, or call the API with the token.",
         back=section_path(request, "/testers"),
     )

@@ -57,8 +57,8 @@ ENUM_PAGES: Final[Mapping[type, str]] = {
 }
 """Pages of enums and flags that are not listed under `ENUMS_PATH`."""
 
-_FORM_ERROR_CODE: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_NOT_ON_WIRE: Final = (operation,)
+_FORM_ERROR_CODE_PATTERN: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_INTERNAL_MODULES: Final = (operation,)
 """Modules whose enums are not part of the wire protocol."""
 
 
@@ -179,9 +179,10 @@ class Catalogue:
     @cached_property
     def commands(self) -> list[Command[Any]]:
         """Every gateway command, by opcode."""
-        values = (value for module in resource_modules() for value in vars(module).values())
+        module_members = (member for module in resource_modules() for member in vars(module).values())
         return sorted(
-            dict.fromkeys(value for value in values if isinstance(value, Command)), key=lambda command: command.opcode
+            dict.fromkeys(member for member in module_members if isinstance(member, Command)),
+            key=lambda command: command.opcode,
         )
 
     @cached_property
@@ -206,34 +207,36 @@ class Catalogue:
         kinds = [
             value
             for module in _protocol_modules()
-            if module not in _NOT_ON_WIRE
+            if module not in _INTERNAL_MODULES
             for value in vars(module).values()
             if isinstance(value, type) and value.__module__ == module.__name__ and _is_enumeration(value)
         ]
         return {name: self._enumeration(name, kind) for name, kind in sorted(_unique_names(kinds).items())}
 
     def _enumeration(self, name: str, kind: type) -> Enumeration:
-        page_enums = [member for member, url in ENUM_PAGES.items() if url == ENUM_PAGES.get(kind)]
-        page = ENUM_PAGES.get(kind, f"{ENUMS_PATH}/{name}")
+        page_enums = [member_name for member_name, url in ENUM_PAGES.items() if url == ENUM_PAGES.get(kind)]
+        page_path = ENUM_PAGES.get(kind, f"{ENUMS_PATH}/{name}")
         # Several enumerations on one page: prefix the fragments to keep them unique.
-        prefix = f"{name}." if len(page_enums) > 1 else ""
+        fragment_prefix = f"{name}." if len(page_enums) > 1 else ""
         docstrings = attribute_docstrings(kind)
         is_flags = not issubclass(kind, Enum) or issubclass(kind, IntFlag)
         values = tuple(
             EnumValue(
-                member,
+                member_name,
                 str(value),
-                f"{page}#{prefix}{member}",
-                docstrings.get(member, ()),
+                f"{page_path}#{fragment_prefix}{member_name}",
+                docstrings.get(member_name, ()),
                 value.bit_length() - 1 if is_flags else None,
             )
-            for member, value in _enum_values(kind)
+            for member_name, value in _enum_values(kind)
         )
-        return Enumeration(name, kind, f"{page}#{name}" if prefix else page, is_flags, summary(kind), values)
+        return Enumeration(
+            name, kind, f"{page_path}#{name}" if fragment_prefix else page_path, is_flags, summary(kind), values
+        )
 
     def enumeration(self, kind: type) -> Enumeration:
         """Return the enumeration of a class."""
-        return next(entry for entry in self.enums.values() if entry.kind is kind)
+        return next(candidate for candidate in self.enums.values() if candidate.kind is kind)
 
     @cached_property
     def _model_names(self) -> dict[type[Struct], str]:
@@ -242,35 +245,37 @@ class Catalogue:
         These are all reachable models except whole bodies and queries, which are shown with their operation.
         """
         models: dict[type[Struct], None] = {}
-        pending: list[Any] = [event.payload for event in self.events]
-        pending += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
-        pending += [kind for kind in webhook_events.EVENT_DATA_TYPES.values() if kind is not None]
-        inline: list[Any] = []
+        pending_types: list[Any] = [event.payload for event in self.events]
+        pending_types += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
+        pending_types += [kind for kind in webhook_events.EVENT_DATA_TYPES.values() if kind is not None]
+        inline_models: list[Any] = []
         for endpoint in self._endpoints:
             operation = endpoint.operation
-            pending += [operation.result, operation.error_model]
-            for part in (operation.body, operation.query):
-                (inline if _is_model(part) else pending).append(part)
-        pending += [hint for part in inline if part is not NoneType for hint in _field_types(part)]
-        while pending:
-            for kind in types.classes(pending.pop()):
+            pending_types += [operation.result, operation.error_model]
+            for wire_type in (operation.body, operation.query):
+                (inline_models if _is_model(wire_type) else pending_types).append(wire_type)
+        pending_types += [
+            hint for wire_type in inline_models if wire_type is not NoneType for hint in _field_types(wire_type)
+        ]
+        while pending_types:
+            for kind in types.classes(pending_types.pop()):
                 if _is_model(kind) and kind not in models:
                     models[kind] = None
-                    pending += _field_types(kind)
+                    pending_types += _field_types(kind)
         return {kind: name for name, kind in _unique_names(models).items()}
 
     @cached_property
     def request_models(self) -> set[type]:
         """The models used in requests."""
         models: set[type] = set()
-        pending: list[Any] = [endpoint.operation.body for endpoint in self._endpoints]
-        pending += [endpoint.operation.query for endpoint in self._endpoints]
-        pending += [command.payload for command in self.commands] + [gateway.Identify, gateway.Resume]
-        while pending:
-            for kind in types.classes(pending.pop()):
+        pending_types: list[Any] = [endpoint.operation.body for endpoint in self._endpoints]
+        pending_types += [endpoint.operation.query for endpoint in self._endpoints]
+        pending_types += [command.payload for command in self.commands] + [gateway.Identify, gateway.Resume]
+        while pending_types:
+            for kind in types.classes(pending_types.pop()):
                 if _is_model(kind) and kind not in models:
                     models.add(kind)
-                    pending += _field_types(kind)
+                    pending_types += _field_types(kind)
         return models
 
     @cached_property
@@ -281,7 +286,9 @@ class Catalogue:
     @cached_property
     def links(self) -> dict[Any, TextSpan]:
         """The displayed name and URL of each class."""
-        spans: dict[Any, TextSpan] = {entry.kind: TextSpan(entry.name, entry.href) for entry in self.enums.values()}
+        spans: dict[Any, TextSpan] = {
+            enumeration.kind: TextSpan(enumeration.name, enumeration.href) for enumeration in self.enums.values()
+        }
         spans[permissions.Permissions] = TextSpan("permission bits", PERMISSIONS_PATH)
         return spans | {kind: TextSpan(name, f"{OBJECTS_PATH}/{name}") for kind, name in self._model_names.items()}
 
@@ -290,17 +297,17 @@ class Catalogue:
         """The operations, events and objects that refer to each class."""
         links_by_class: dict[type, dict[TextSpan, None]] = defaultdict(dict)
 
-        def add_mention(part: Any, link: TextSpan) -> None:
-            for kind in types.classes(part):
+        def add_mention(wire_type: Any, link: TextSpan) -> None:
+            for kind in types.classes(wire_type):
                 links_by_class[kind][link] = None
 
         for endpoint in self._endpoints:
             operation = endpoint.operation
             link = TextSpan(endpoint.name, self.operation_href(endpoint))
-            for part in (operation.body, operation.query, operation.result, operation.error_model):
-                add_mention(part, link)
-                if _is_model(part) and part not in self._model_names:
-                    for hint in _field_types(part):
+            for wire_type in (operation.body, operation.query, operation.result, operation.error_model):
+                add_mention(wire_type, link)
+                if _is_model(wire_type) and wire_type not in self._model_names:
+                    for hint in _field_types(wire_type):
                         add_mention(hint, link)
         for event in self.events:
             add_mention(event.payload, TextSpan(event.name, f"{EVENTS_PATH}#{event.name}"))
@@ -344,15 +351,15 @@ def _protocol_modules() -> list[ModuleType]:
         for module_info in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}.")
         if not module_info.ispkg
     ]
-    first = (shared_enums, enums, flags, permissions, intents)
-    return sorted(modules, key=lambda module: (module not in first, ".resources." not in module.__name__))
+    shared_modules = (shared_enums, enums, flags, permissions, intents)
+    return sorted(modules, key=lambda module: (module not in shared_modules, ".resources." not in module.__name__))
 
 
 def _unique_names(kinds: Iterable[type]) -> dict[str, type]:
     """Map unique names to classes. If two classes have one name, that of the later module is prefixed with its module."""
-    order = {module.__name__: index for index, module in enumerate(_protocol_modules())}
+    module_order = {module.__name__: index for index, module in enumerate(_protocol_modules())}
     classes: dict[str, type] = {}
-    for kind in sorted(kinds, key=lambda class_: (order.get(class_.__module__, 0), class_.__name__)):
+    for kind in sorted(kinds, key=lambda candidate: (module_order.get(candidate.__module__, 0), candidate.__name__)):
         name = kind.__name__
         if name in classes:
             name = _camel_case(kind.__module__.rpartition(".")[2]) + name
@@ -363,9 +370,9 @@ def _unique_names(kinds: Iterable[type]) -> dict[str, type]:
 def _resource_description(name: str, module: ModuleType) -> Spans:
     """Return the first sentence of a module docstring, without a "Name: " prefix that repeats the heading."""
     sentence = " ".join((module.__doc__ or "").split()).partition(". ")[0].rstrip(".")
-    head, _, rest = sentence.partition(": ")
-    if rest and head.lower().removeprefix("the ") == name.replace("_", " "):
-        sentence = rest[:1].upper() + rest[1:]
+    heading, _, description = sentence.partition(": ")
+    if description and heading.lower().removeprefix("the ") == name.replace("_", " "):
+        sentence = description[:1].upper() + description[1:]
     return parse_docstring(f"{sentence}.")
 
 
@@ -409,20 +416,20 @@ def _form_errors() -> dict[str, Spans]:
 
     The code is found among the constants of each function.
     """
-    texts: dict[str, Spans] = {}
+    spans_by_code: dict[str, Spans] = {}
     for function in vars(errors).values():
         if inspect.isfunction(function) and function.__annotations__.get("return") is errors.FormError:
             code = next(_form_error_codes(function.__code__.co_consts), None)
             if code is not None:
                 spans = parse_docstring(function.__doc__)
-                texts[code] = (*texts[code], TextSpan(" "), *spans) if code in texts else spans
-    return texts
+                spans_by_code[code] = (*spans_by_code[code], TextSpan(" "), *spans) if code in spans_by_code else spans
+    return spans_by_code
 
 
 def _form_error_codes(constants: Iterable[Any]) -> Iterator[str]:
     """Yield the strings among constants, at any depth, that look like form error codes."""
-    for value in constants:
-        if isinstance(value, tuple):
-            yield from _form_error_codes(value)
-        elif isinstance(value, str) and _FORM_ERROR_CODE.fullmatch(value):
-            yield value
+    for constant in constants:
+        if isinstance(constant, tuple):
+            yield from _form_error_codes(constant)
+        elif isinstance(constant, str) and _FORM_ERROR_CODE_PATTERN.fullmatch(constant):
+            yield constant

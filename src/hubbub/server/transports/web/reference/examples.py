@@ -173,14 +173,16 @@ def is_verified(endpoint: Endpoint) -> bool:
     operation = endpoint.operation
     if endpoint.name in UNVERIFIED or not set(operation.parameters) <= _KNOWN_PARAMETERS:
         return False
-    if authorization(operation) == _BEARER or (operation.uploads is not None and endpoint.name not in BODIES):
+    if authorization(operation) == _BEARER_AUTHORIZATION or (
+        operation.uploads is not None and endpoint.name not in BODIES
+    ):
         return False
     if endpoint.name in BODIES:
         return True
     return operation.method == "GET" and (not _required_query(operation) or endpoint.name in QUERIES)
 
 
-_BEARER: Final = "Bearer $ACCESS_TOKEN"
+_BEARER_AUTHORIZATION: Final = "Bearer $ACCESS_TOKEN"
 
 
 def authorization(operation: Operation[Any, Any]) -> str:
@@ -192,7 +194,7 @@ def authorization(operation: Operation[Any, Any]) -> str:
         return ""
     if Auth.USER in operation.auth:
         return "$USER_TOKEN"
-    return "Bot $BOT_TOKEN" if Auth.BOT in operation.auth else _BEARER
+    return "Bot $BOT_TOKEN" if Auth.BOT in operation.auth else _BEARER_AUTHORIZATION
 
 
 def _parameter_variable(endpoint: Endpoint, parameter: str) -> str:
@@ -212,11 +214,11 @@ def _required_query(operation: Operation[Any, Any]) -> dict[str, str]:
     """Return example values of the required query parameters."""
     if operation.query is NoneType:
         return {}
-    required = {
+    required_names = {
         query_field.encode_name for query_field in msgspec.structs.fields(operation.query) if query_field.required
     }
-    values = example(operation.query, is_in_request=True) if required else {}
-    return {name: str(value) for name, value in values.items() if name in required}
+    example_query = example(operation.query, is_in_request=True) if required_names else {}
+    return {name: str(value) for name, value in example_query.items() if name in required_names}
 
 
 def _example_file(uploads: Uploads) -> ExampleFile:

@@ -75,15 +75,17 @@ class Operations:
             "try_it": try_it.describe(endpoint) if self._with_forms else None,
         }
 
-    def _replacement_spans(self, text: str) -> Spans:
+    def _replacement_spans(self, replacement: str) -> Spans:
         """Return the replacement of a deprecated operation, with links to operations and events."""
-        events = {event.name: f"{EVENTS_PATH}#{event.name}" for event in self._catalogue.events}
-        operations = {
+        hrefs_by_event = {event.name: f"{EVENTS_PATH}#{event.name}" for event in self._catalogue.events}
+        hrefs_by_operation = {
             name: self._catalogue.operation_href(endpoint) for name, endpoint in self._catalogue.by_name.items()
         }
         return tuple(
-            TextSpan(span.text, (operations | events).get(span.text, ""), is_code=True) if span.is_code else span
-            for span in parse_docstring(text)
+            TextSpan(span.text, (hrefs_by_operation | hrefs_by_event).get(span.text, ""), is_code=True)
+            if span.is_code
+            else span
+            for span in parse_docstring(replacement)
         )
 
     def _example_snippets(self, endpoint: Endpoint) -> list[tuple[str, list[Snippet]]]:
@@ -98,35 +100,35 @@ class Operations:
         auth = endpoint.operation.auth
         if auth is Auth.NONE:
             return "anyone: credentials are in the path, the body or a special header"
-        parts = [label for kind, label in _CALLERS if kind & auth]
-        return ", ".join(parts[:-1]) + (" or " if len(parts) > 1 else "") + parts[-1]
+        caller_labels = [label for kind, label in _CALLERS if kind & auth]
+        return ", ".join(caller_labels[:-1]) + (" or " if len(caller_labels) > 1 else "") + caller_labels[-1]
 
     def _permission_links(self, bits: int) -> list[TextSpan]:
-        values = self._catalogue.enumeration(Permissions).values
-        return [TextSpan(value.name, value.href) for value in values if bits & int(value.value)]
+        permission_values = self._catalogue.enumeration(Permissions).values
+        return [TextSpan(value.name, value.href) for value in permission_values if bits & int(value.value)]
 
     def _limit_texts(self, endpoint: Endpoint) -> list[str]:
         """Describe the rate limits of an operation."""
         operation, rule = endpoint.operation, endpoint.rule
-        parts = []
+        texts = []
         if rule is not None:
             parameter_names = [operation.parameters[index] for index in rule.major_positions]
-            parts.append(
+            texts.append(
                 f"{rule.calls:,} in {_duration_text(rule.window_ms / 1000)}"
                 + (f" for each {' and '.join(parameter_names)}" if parameter_names else "")
             )
             if rule.name != endpoint.name:
-                parts.append(f"shared by all operations of the bucket “{rule.name}”")
+                texts.append(f"shared by all operations of the bucket “{rule.name}”")
             if rule.age_buckets and operation.limit is not None:
-                parts.append(
+                texts.append(
                     "depends on the age of the message: buckets at "
                     + ", ".join(map(_duration_text, operation.limit.age_thresholds_seconds))
                 )
         if operation.unapproved_calls_max:
-            parts.append(
+            texts.append(
                 f"{operation.unapproved_calls_max:,} in {APPROVAL_WINDOW_SECONDS // 3600} h while the application is not approved"
             )
-        return parts
+        return texts
 
     def _path_fields(self, endpoint: Endpoint) -> list[Field]:
         hints = get_type_hints(endpoint.function, include_extras=True)
@@ -147,28 +149,28 @@ class Operations:
         descriptions = texts.HEADERS | {"Authorization": texts.AUTHORIZATION_HEADER}
         return [Field(name, (TextSpan("string"),), False, parse_docstring(descriptions.get(name))) for name in names]
 
-    def _model_fields(self, part: Any) -> list[Field]:
-        return types.fields(part, self._catalogue.links) if _is_model(part) else []
+    def _model_fields(self, wire_type: Any) -> list[Field]:
+        return types.fields(wire_type, self._catalogue.links) if _is_model(wire_type) else []
 
-    def _type_spans(self, part: Any) -> Spans:
-        return () if part is NoneType else types.describe(part, self._catalogue.links)
+    def _type_spans(self, wire_type: Any) -> Spans:
+        return () if wire_type is NoneType else types.describe(wire_type, self._catalogue.links)
 
     def _error_entries(self, endpoint: Endpoint) -> list[ErrorCodeEntry]:
         """Return the errors that the operation declares and those of the HTTP server."""
         operation = endpoint.operation
-        kinds = [*operation.raises]
+        error_codes = [*operation.raises]
         if not endpoint.allows_anonymous:
-            kinds += [errors.UNAUTHORIZED, *endpoint.rejections.values()]
+            error_codes += [errors.UNAUTHORIZED, *endpoint.rejections.values()]
             if operation.scopes:
-                kinds.append(errors.MISSING_OAUTH2_SCOPE)
+                error_codes.append(errors.MISSING_OAUTH2_SCOPE)
         if operation.body is not NoneType or operation.query is not NoneType or any(endpoint.snowflake_parameters):
-            kinds.append(errors.INVALID_FORM_BODY)
+            error_codes.append(errors.INVALID_FORM_BODY)
         if endpoint.rule is not None:
-            kinds.append(errors.find(endpoint.rule.code, 429) or errors.RATE_LIMITED)
+            error_codes.append(errors.find(endpoint.rule.code, 429) or errors.RATE_LIMITED)
         entries = [
-            self._catalogue.errors_by_code[kind]
-            for kind in dict.fromkeys(kinds)
-            if kind in self._catalogue.errors_by_code
+            self._catalogue.errors_by_code[error_code]
+            for error_code in dict.fromkeys(error_codes)
+            if error_code in self._catalogue.errors_by_code
         ]
         return sorted(entries, key=lambda entry: (entry.kind.status, entry.kind.code))
 
@@ -193,11 +195,11 @@ def _response_example(endpoint: Endpoint) -> str:
 
 
 def _duration_text(seconds: float) -> str:
-    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length and seconds % length == 0:
-            return f"{seconds / length:g} {unit}"
+    for unit, unit_seconds in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * unit_seconds and seconds % unit_seconds == 0:
+            return f"{seconds / unit_seconds:g} {unit}"
     return f"{seconds:g} seconds"
 
 
-def _is_model(part: Any) -> bool:
-    return isinstance(part, type) and issubclass(part, Struct)
+def _is_model(wire_type: Any) -> bool:
+    return isinstance(wire_type, type) and issubclass(wire_type, Struct)

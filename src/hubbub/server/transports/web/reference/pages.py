@@ -182,9 +182,9 @@ class ApiReference:
         Scripts come from this server only, Trusted Types keep text from becoming markup, and only the forms of a
         rehearsal may send requests.
         """
-        requests = "connect-src 'self'; " if self._config.control else ""
+        connect_directive = "connect-src 'self'; " if self._config.control else ""
         return (
-            f"default-src 'none'; script-src 'self'; {requests}style-src 'self'; img-src 'self' data:; "
+            f"default-src 'none'; script-src 'self'; {connect_directive}style-src 'self'; img-src 'self' data:; "
             "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
         )
 
@@ -196,14 +196,14 @@ class ApiReference:
         version: str = "",
         policy: str = PAGE_POLICY,
     ) -> web.Response:
-        cached = self._cache.get(path)
-        if cached is None or cached.version != version:
+        cached_page = self._cache.get(path)
+        if cached_page is None or cached_page.version != version:
             # Rendering can take 100 ms: do it in a thread so that the event loop keeps serving the gateway.
-            cached = self._store(path, await asyncio.to_thread(_render_compressed, version, render_page))
+            cached_page = self._store(path, await asyncio.to_thread(_render_compressed, version, render_page))
         self._cache.move_to_end(path)
         request_headers = request.http_request.headers
-        use_gzip = content_encoding.accepts(request_headers.get("Accept-Encoding", ""), "gzip")
-        etag = f'"{cached.etag}-gzip"' if use_gzip else f'"{cached.etag}"'
+        uses_gzip = content_encoding.accepts(request_headers.get("Accept-Encoding", ""), "gzip")
+        etag = f'"{cached_page.etag}-gzip"' if uses_gzip else f'"{cached_page.etag}"'
         headers = {
             **page_headers(policy=policy),
             # The page is the same for every user, but the response may set a session cookie.
@@ -213,19 +213,23 @@ class ApiReference:
         }
         if etag in request_headers.get("If-None-Match", ""):
             return web.Response(status=304, headers=headers)
-        if use_gzip:
+        if uses_gzip:
             headers["Content-Encoding"] = "gzip"
-        return web.Response(body=cached.compressed if use_gzip else gzip.decompress(cached.compressed), headers=headers)
+        return web.Response(
+            body=cached_page.compressed if uses_gzip else gzip.decompress(cached_page.compressed), headers=headers
+        )
 
-    def _store(self, path: str, cached: CachedPage) -> CachedPage:
+    def _store(self, path: str, cached_page: CachedPage) -> CachedPage:
         """Add a page to the cache and evict the least recently used pages."""
-        previous = self._cache.pop(path, None)
-        self._cached_bytes += len(cached.compressed) - (0 if previous is None else len(previous.compressed))
-        self._cache[path] = cached
+        previous_page = self._cache.pop(path, None)
+        self._cached_bytes += len(cached_page.compressed) - (
+            0 if previous_page is None else len(previous_page.compressed)
+        )
+        self._cache[path] = cached_page
         while self._cached_bytes > CACHE_BYTES_MAX and len(self._cache) > 1:
-            _, evicted = self._cache.popitem(last=False)
-            self._cached_bytes -= len(evicted.compressed)
-        return cached
+            _, evicted_page = self._cache.popitem(last=False)
+            self._cached_bytes -= len(evicted_page.compressed)
+        return cached_page
 
     def _render(self, template: str, active_path: str, context: Context) -> bytes:
         common_context = {
@@ -238,8 +242,8 @@ class ApiReference:
         }
         # The reference is in English (decisions/0136); its cached pages are the same for every user.
         with translation.use_language(translation.ENGLISH):
-            text = self._templates.get_template(f"docs/{template}.html").render(common_context | context)
-        return text.encode("utf-8", "replace")
+            html = self._templates.get_template(f"docs/{template}.html").render(common_context | context)
+        return html.encode("utf-8", "replace")
 
     # Template contexts
 
@@ -283,7 +287,7 @@ class ApiReference:
         return {"enum": enum, "mentions": self._catalogue.mentions.get(enum.kind, [])}
 
     def _permissions_context(self) -> Context:
-        operations = {
+        operations_by_permission = {
             value.name: [
                 TextSpan(endpoint.name, self._catalogue.operation_href(endpoint))
                 for endpoint in self._catalogue.by_name.values()
@@ -291,7 +295,7 @@ class ApiReference:
             ]
             for value in self._catalogue.enumeration(Permissions).values
         }
-        return {"enum": self._catalogue.enumeration(Permissions), "operations": operations}
+        return {"enum": self._catalogue.enumeration(Permissions), "operations": operations_by_permission}
 
     def _gateway_context(self) -> Context:
         find_enum = self._catalogue.enumeration
@@ -299,17 +303,17 @@ class ApiReference:
             ("Gateway", find_enum(GatewayOpcode), find_enum(CloseCode)),
             ("Voice gateway", find_enum(VoiceOpcode), find_enum(VoiceCloseCode)),
         ]
-        payloads = {
+        payloads_by_href = {
             value.href: types.describe(self._catalogue.payloads[enum.kind, int(value.value)], self._catalogue.links)
             for enum in (find_enum(GatewayOpcode), find_enum(VoiceOpcode))
             for value in enum.values
             if (enum.kind, int(value.value)) in self._catalogue.payloads
         }
-        user_only = {command.opcode for command in self._catalogue.commands if not command.allows_bots}
+        user_only_opcodes = {command.opcode for command in self._catalogue.commands if not command.allows_bots}
         return {
             "gateways": gateways,
-            "payloads": payloads,
-            "user_only": user_only,
+            "payloads": payloads_by_href,
+            "user_only": user_only_opcodes,
             "capabilities": find_enum(Capabilities),
         }
 
@@ -333,7 +337,7 @@ class ApiReference:
         }
 
     def _intents_context(self) -> Context:
-        events = {
+        events_by_intent = {
             value.name: [
                 TextSpan(event.name, f"{EVENTS_PATH}#{event.name}")
                 for event in self._catalogue.events
@@ -341,7 +345,7 @@ class ApiReference:
             ]
             for value in self._catalogue.enumeration(Intents).values
         }
-        return {"enum": self._catalogue.enumeration(Intents), "events": events}
+        return {"enum": self._catalogue.enumeration(Intents), "events": events_by_intent}
 
     def _scopes_context(self) -> Context:
         scopes = [
@@ -384,14 +388,18 @@ class ApiReference:
         }
 
     def _errors_context(self) -> Context:
-        operations = {
+        operations_by_error = {
             error.name: [
                 TextSpan(endpoint.name, self._catalogue.operation_href(endpoint))
                 for endpoint in self._catalogue.operations_by_error.get(error.kind, [])
             ]
             for error in self._catalogue.errors
         }
-        return {"errors": self._catalogue.errors, "operations": operations, "form_errors": self._catalogue.form_errors}
+        return {
+            "errors": self._catalogue.errors,
+            "operations": operations_by_error,
+            "form_errors": self._catalogue.form_errors,
+        }
 
     def _changes_context(self) -> Context:
         now_ms = self._now_ms()

@@ -255,7 +255,7 @@ KEYWORDS: Final[dict[str, str]] = {
 }
 """Additional words by which users search for an operation, by the name of the operation."""
 
-FILLER: Final = frozenset(
+FILLER_WORDS: Final = frozenset(
     {
         "a",
         "an",
@@ -290,47 +290,49 @@ FILLER: Final = frozenset(
 )
 """Stop words, which are ignored unless the query has no other words."""
 
-OPTIONAL: Final = frozenset(
+OPTIONAL_WORDS: Final = frozenset(
     {"all", "api", "current", "data", "detail", "endpoint", "info", "information", "me", "my", "own"}
 )
 """Words of a query that an entry may lack, unless the query has no others."""
 
-_UNCHANGED: Final = frozenset({"ping", "pricing", "setting", "string", "typing", "onboarding", "embed", "linking"})
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_WORD: Final = re.compile(r"[a-z0-9]+")
-_STEM_MIN: Final = 3
+_UNCHANGED_WORDS: Final = frozenset(
+    {"ping", "pricing", "setting", "string", "typing", "onboarding", "embed", "linking"}
+)
+_CAMEL_BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD_PATTERN: Final = re.compile(r"[a-z0-9]+")
+_STEM_LENGTH_MIN: Final = 3
 
 
 def stem(word: str) -> str:
     """Return a form that is equal for singular and plural, and for the tenses of a verb."""
-    if len(word) > _STEM_MIN and word.endswith("ies"):
+    if len(word) > _STEM_LENGTH_MIN and word.endswith("ies"):
         word = word[:-3] + "y"
-    elif len(word) > _STEM_MIN and word.endswith("s") and not word.endswith(("ss", "us")):
+    elif len(word) > _STEM_LENGTH_MIN and word.endswith("s") and not word.endswith(("ss", "us")):
         word = word[:-1]
-    if word in _UNCHANGED:
+    if word in _UNCHANGED_WORDS:
         return word
     for suffix in ("ing", "ed"):
-        rest = word.removesuffix(suffix)
-        if rest != word and len(rest) >= _STEM_MIN:
+        base = word.removesuffix(suffix)
+        if base != word and len(base) >= _STEM_LENGTH_MIN:
             # "pinned" is "pin", but "adding" is "add".
-            doubled = rest[-1] == rest[-2] and rest[-1] not in "lsd"
-            word = rest[:-1] if doubled else rest
+            is_doubled = base[-1] == base[-2] and base[-1] not in "lsd"
+            word = base[:-1] if is_doubled else base
             break
-    return word[:-1] if len(word) > _STEM_MIN and word.endswith("e") else word
+    return word[:-1] if len(word) > _STEM_LENGTH_MIN and word.endswith("e") else word
 
 
 def terms(text: str) -> list[str]:
     """Return the stems of a name or a sentence, in order."""
-    return [stem(word) for word in _WORD.findall(_CAMEL.sub(" ", text).lower())]
+    return [stem(word) for word in _WORD_PATTERN.findall(_CAMEL_BOUNDARY.sub(" ", text).lower())]
 
 
 def replace_phrases(words: Iterable[str]) -> list[str]:
     """Replace the phrases of a query by terms of the API."""
-    text = f" {' '.join(words)} "
+    query = f" {' '.join(words)} "
     for phrase, replacement in PHRASES.items():
         for form in (phrase, f"{phrase}s"):
-            text = text.replace(f" {form} ", f" {replacement} ")
-    return text.split()
+            query = query.replace(f" {form} ", f" {replacement} ")
+    return query.split()
 
 
 SYNONYM_STEMS: Final[dict[str, frozenset[str]]] = {

@@ -15,8 +15,8 @@ from hubbub.server.transports.web.reference.examples import ExampleFile, Example
 
 LINE_LENGTH_MAX: Final = 88
 """Maximum length of a line in characters; a longer value is written over several lines."""
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
-_VARIABLE: Final = re.compile(r"\$([A-Z][A-Z0-9_]*)")
+_IDENTIFIER_PATTERN: Final = re.compile(r"[A-Za-z_$][\w$]*")
+_VARIABLE_PATTERN: Final = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 
 
 class Snippet(NamedTuple):
@@ -42,24 +42,24 @@ def snippets(request: ExampleRequest, root: str) -> list[Snippet]:
 def curl(request: ExampleRequest, root: str) -> str:
     """Return a curl command."""
     operation = request.operation
-    parts = ["curl" if operation.method == "GET" else f"curl -X {operation.method}"]
-    header = authorization(operation)
-    if header:
-        parts.append(f'-H "Authorization: {header}"')
-    parts += [f"-H '{name}: {value}'" for name, value in request.headers.items()]
+    arguments = ["curl" if operation.method == "GET" else f"curl -X {operation.method}"]
+    authorization_header = authorization(operation)
+    if authorization_header:
+        arguments.append(f'-H "Authorization: {authorization_header}"')
+    arguments += [f"-H '{name}: {value}'" for name, value in request.headers.items()]
     if request.file is not None:
         if request.body is not None:
-            parts.append("-F " + _quote("payload_json=" + _json_text(request.body) + ";type=application/json"))
-        parts.append(f"-F '{request.file.field}=@{request.file.name};type={request.file.media_type}'")
+            arguments.append("-F " + _quote("payload_json=" + _json_text(request.body) + ";type=application/json"))
+        arguments.append(f"-F '{request.file.field}=@{request.file.name};type={request.file.media_type}'")
     elif operation.is_form:
-        parts += [f"--data-urlencode {_quote(f'{name}={value}')}" for name, value in form_fields(request.body)]
+        arguments += [f"--data-urlencode {_quote(f'{name}={value}')}" for name, value in form_fields(request.body)]
     elif request.body is not None:
-        parts.append("-H 'Content-Type: application/json'")
-        parts.append("-d " + _quote(_json_text(request.body)))
+        arguments.append("-H 'Content-Type: application/json'")
+        arguments.append("-d " + _quote(_json_text(request.body)))
     query = f"?{urlencode(request.query)}" if request.query else ""
     path = operation.url(**{name: f"${variable}" for name, variable in request.parameters.items()})
-    parts.append(f'"{root}/api/v10{path}{query}"')
-    return " \\\n  ".join(parts)
+    arguments.append(f'"{root}/api/v10{path}{query}"')
+    return " \\\n  ".join(arguments)
 
 
 def _json_text(value: Any) -> str:
@@ -68,7 +68,7 @@ def _json_text(value: Any) -> str:
 
 def _quote(text: str) -> str:
     """Quote text for a shell. Text with a variable is double-quoted, so that the shell expands it."""
-    if _VARIABLE.search(text):
+    if _VARIABLE_PATTERN.search(text):
         return '"' + re.sub(r'(["\\`])', r"\\\1", text) + '"'
     return "'" + text.replace("'", "'\\''") + "'"
 
@@ -97,7 +97,7 @@ PYTHON: Final = Dialect(
 JAVASCRIPT: Final = Dialect(
     {True: "true", False: "false", None: "null"},
     lambda name: f"process.env.{name}",
-    lambda name: name if _IDENTIFIER.fullmatch(name) else _json_text(name),
+    lambda name: name if _IDENTIFIER_PATTERN.fullmatch(name) else _json_text(name),
     True,
     "  ",
 )
@@ -109,29 +109,32 @@ def literal(value: Any, dialect: Dialect, indent: str = "", width: int = LINE_LE
     `indent` is the indentation of the last line if there are several. `width` is the number of characters that are left
     in the first line.
     """
-    inline = _inline(value, dialect)
-    if len(inline) <= width or not isinstance(value, dict | list) or not value:
-        return inline
-    inner = indent + dialect.indent
+    inline_text = _inline_literal(value, dialect)
+    if len(inline_text) <= width or not isinstance(value, dict | list) or not value:
+        return inline_text
+    inner_indent = indent + dialect.indent
     lines = []
     if isinstance(value, dict):
         for name, item in value.items():
-            start = f"{inner}{dialect.key(name)}: "
-            lines.append(start + literal(item, dialect, inner, LINE_LENGTH_MAX - len(start) - 1) + ",")
+            key_text = f"{inner_indent}{dialect.key(name)}: "
+            lines.append(key_text + literal(item, dialect, inner_indent, LINE_LENGTH_MAX - len(key_text) - 1) + ",")
         return "{\n" + "\n".join(lines) + f"\n{indent}}}"
-    lines = [inner + literal(item, dialect, inner, LINE_LENGTH_MAX - len(inner) - 1) + "," for item in value]
+    lines = [
+        inner_indent + literal(item, dialect, inner_indent, LINE_LENGTH_MAX - len(inner_indent) - 1) + ","
+        for item in value
+    ]
     return "[\n" + "\n".join(lines) + f"\n{indent}]"
 
 
-def _inline(value: Any, dialect: Dialect) -> str:
+def _inline_literal(value: Any, dialect: Dialect) -> str:
     if isinstance(value, dict):
-        pairs = ", ".join(f"{dialect.key(name)}: {_inline(item, dialect)}" for name, item in value.items())
+        pairs = ", ".join(f"{dialect.key(name)}: {_inline_literal(item, dialect)}" for name, item in value.items())
         return f"{{ {pairs} }}" if dialect.has_spaces and pairs else f"{{{pairs}}}"
     if isinstance(value, list):
-        return f"[{', '.join(_inline(item, dialect) for item in value)}]"
+        return f"[{', '.join(_inline_literal(item, dialect) for item in value)}]"
     if isinstance(value, bool) or value is None:
         return dialect.constants[value]
-    if isinstance(value, str) and (match := _VARIABLE.fullmatch(value)):
+    if isinstance(value, str) and (match := _VARIABLE_PATTERN.fullmatch(value)):
         return dialect.variable(match[1])
     return _json_text(value)
 
@@ -152,11 +155,13 @@ def form_fields(body: Any) -> list[tuple[str, str]]:
 def discord_py(request: ExampleRequest, root: str) -> str:
     """Return a program that uses discord.py."""
     operation = request.operation
-    values = [f'{name}=os.environ["{variable}"]' for name, variable in request.parameters.items()]
-    route = _format_call("Route", [f'"{operation.method}"', f'"{operation.path}"', *values], "        ", "route = ")
+    parameter_arguments = [f'{name}=os.environ["{variable}"]' for name, variable in request.parameters.items()]
+    route = _format_call(
+        "Route", [f'"{operation.method}"', f'"{operation.path}"', *parameter_arguments], "        ", "route = "
+    )
     arguments = ["route"]
     if request.query:
-        arguments.append(f"params={_inline(request.query, PYTHON)}")
+        arguments.append(f"params={_inline_literal(request.query, PYTHON)}")
     if request.file is not None:
         arguments.append("form=form")
     elif request.body is not None:
@@ -173,8 +178,8 @@ def discord_py(request: ExampleRequest, root: str) -> str:
         f"        {route}",
     ]
     if request.body is not None:
-        before = "        body = "
-        lines.append(before + literal(request.body, PYTHON, "        ", LINE_LENGTH_MAX - len(before)))
+        body_prefix = "        body = "
+        lines.append(body_prefix + literal(request.body, PYTHON, "        ", LINE_LENGTH_MAX - len(body_prefix)))
     if request.file is not None:
         lines += _discord_py_form(request.file, request.body is not None)
     call = _format_call("client.http.request", arguments, "        ", "result = await ")
@@ -202,27 +207,27 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
     """Return a program that uses aiohttp."""
     operation = request.operation
     headers: dict[str, str] = dict(request.headers)
-    header = authorization(operation)
+    authorization_header = authorization(operation)
     arguments = ["url"]
     if request.query:
-        arguments.append(f"params={_inline(request.query, PYTHON)}")
+        arguments.append(f"params={_inline_literal(request.query, PYTHON)}")
     lines = ["import asyncio"]
     if request.file is not None and request.body is not None:
         lines.append("import json")
-    uses_environment = bool(header or request.parameters or "$" in _json_text(request.body))
+    uses_environment = bool(authorization_header or request.parameters or "$" in _json_text(request.body))
     lines += ["import os"] if uses_environment else []
     lines += ["", "import aiohttp", "", "", "async def main() -> None:"]
     path = operation.url(**{name: f"{{os.environ['{variable}']}}" for name, variable in request.parameters.items()})
     lines.append(f'    url = {"f" if request.parameters else ""}"{root}/api/v10{path}"')
-    if header or headers:
+    if authorization_header or headers:
         header_items = [f'"{name}": "{value}"' for name, value in headers.items()]
-        header_items += [f'"Authorization": {_python_text(header)}'] if header else []
+        header_items += [f'"Authorization": {_python_text(authorization_header)}'] if authorization_header else []
         lines.append(f"    headers = {{{', '.join(header_items)}}}")
         arguments.append("headers=headers")
     if request.body is not None:
         body = dict(form_fields(request.body)) if operation.is_form else request.body
-        before = "    body = "
-        lines.append(before + literal(body, PYTHON, "    ", LINE_LENGTH_MAX - len(before)))
+        body_prefix = "    body = "
+        lines.append(body_prefix + literal(body, PYTHON, "    ", LINE_LENGTH_MAX - len(body_prefix)))
         if request.file is None:
             arguments.append("data=body" if operation.is_form else "json=body")
     if request.file is not None:
@@ -242,9 +247,9 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
     return _python_program(lines)
 
 
-def _python_text(text: str) -> str:
+def _python_text(header: str) -> str:
     """Return a header with a variable as an expression."""
-    prefix, _, variable = text.rpartition("$")
+    prefix, _, variable = header.rpartition("$")
     return f"f\"{prefix}{{os.environ['{variable}']}}\"" if prefix else f'os.environ["{variable}"]'
 
 
@@ -259,13 +264,13 @@ def _python_program(lines: list[str]) -> str:
     return "\n".join([*lines, "", "", "asyncio.run(main())"])
 
 
-def _format_call(function: str, arguments: list[str], indent: str, before: str, after: str = "") -> str:
-    """Return a function call between `before` and `after`, over several lines if it is long."""
-    line = f"{before}{function}({', '.join(arguments)}){after}"
-    if len(indent) + len(line) <= LINE_LENGTH_MAX:
-        return line
-    inner = "".join(f"{indent}    {argument},\n" for argument in arguments)
-    return f"{before}{function}(\n{inner}{indent}){after}"
+def _format_call(function: str, arguments: list[str], indent: str, prefix: str, suffix: str = "") -> str:
+    """Return a function call between `prefix` and `suffix`, over several lines if it is long."""
+    one_line_call = f"{prefix}{function}({', '.join(arguments)}){suffix}"
+    if len(indent) + len(one_line_call) <= LINE_LENGTH_MAX:
+        return one_line_call
+    argument_lines = "".join(f"{indent}    {argument},\n" for argument in arguments)
+    return f"{prefix}{function}(\n{argument_lines}{indent}){suffix}"
 
 
 # JavaScript
@@ -277,16 +282,18 @@ def discord_js(request: ExampleRequest, root: str) -> str:
     imports = ['import { REST } from "discord.js";']
     options: list[str] = []
     if request.query:
-        options.append(f"query: new URLSearchParams({_inline(request.query, JAVASCRIPT)})")
+        options.append(f"query: new URLSearchParams({_inline_literal(request.query, JAVASCRIPT)})")
     if request.body is not None:
         width = LINE_LENGTH_MAX - len("  body: ,")
         options.append(f"body: {literal(request.body, JAVASCRIPT, '  ', width)}")
     if request.file is not None:
         imports.insert(0, 'import { readFile } from "node:fs/promises";')
         file = request.file
-        key = "" if file.field == "files[0]" else f'key: "{file.field}", '
-        data = f'data: await readFile("{file.name}")'
-        options.append(f'files: [{{ {key}name: "{file.name}", contentType: "{file.media_type}", {data} }}]')
+        key_property = "" if file.field == "files[0]" else f'key: "{file.field}", '
+        data_property = f'data: await readFile("{file.name}")'
+        options.append(
+            f'files: [{{ {key_property}name: "{file.name}", contentType: "{file.media_type}", {data_property} }}]'
+        )
     lines = [
         *imports,
         "",
@@ -306,9 +313,9 @@ def fetch(request: ExampleRequest, root: str) -> str:
     lines += _javascript_variables(request)
     query = f"?{urlencode(request.query)}" if request.query else ""
     lines.append(f"const url = {_javascript_path(request, f'{root}/api/v10', query)};")
-    header = authorization(operation)
+    authorization_header = authorization(operation)
     headers = [f'"{name}": "{value}"' for name, value in request.headers.items()]
-    headers += [f"Authorization: {_javascript_text(header)}"] if header else []
+    headers += [f"Authorization: {_javascript_text(authorization_header)}"] if authorization_header else []
     options = [] if operation.method == "GET" else [f'method: "{operation.method}"']
     body = request.body
     if request.file is not None:
@@ -330,15 +337,15 @@ def fetch(request: ExampleRequest, root: str) -> str:
         options.append(f"body: JSON.stringify({literal(body, JAVASCRIPT, '  ', width)})")
     if headers:
         options.insert(0 if operation.method == "GET" else 1, f"headers: {{ {', '.join(headers)} }}")
-    result = "response.status"
+    result_expression = "response.status"
     if operation.result is not NoneType:
         is_json = operation.media_type == "application/json"
-        result = "await response.json()" if is_json else "await response.arrayBuffer()"
+        result_expression = "await response.json()" if is_json else "await response.arrayBuffer()"
     lines += [
         "",
         f"const response = await fetch(url{_options_argument(options)});",
         "if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);",
-        f"console.log({result});",
+        f"console.log({result_expression});",
     ]
     return "\n".join(lines).lstrip("\n")
 
@@ -352,17 +359,17 @@ def _javascript_variables(request: ExampleRequest) -> list[str]:
     return [f"const {{ {', '.join(names)} }} = process.env;"] if names else []
 
 
-def _javascript_path(request: ExampleRequest, before: str = "", after: str = "") -> str:
+def _javascript_path(request: ExampleRequest, prefix: str = "", suffix: str = "") -> str:
     """Return the path as a string or template. Parameters that are not IDs are encoded."""
     if not request.parameters:
-        return f'"{before}{request.operation.path}{after}"'
-    values = {
+        return f'"{prefix}{request.operation.path}{suffix}"'
+    path_expressions = {
         name: f"${{{variable}}}" if name.endswith("_id") else f"${{encodeURIComponent({variable})}}"
         for name, variable in request.parameters.items()
     }
-    return f"`{before}{request.operation.url(**values)}{after}`"
+    return f"`{prefix}{request.operation.url(**path_expressions)}{suffix}`"
 
 
-def _javascript_text(text: str) -> str:
-    prefix, _, variable = text.rpartition("$")
+def _javascript_text(header: str) -> str:
+    prefix, _, variable = header.rpartition("$")
     return f"`{prefix}${{process.env.{variable}}}`" if prefix else f"process.env.{variable}"

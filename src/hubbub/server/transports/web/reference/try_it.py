@@ -16,7 +16,7 @@ from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.web.reference import examples
 
 _CALLER_KINDS: Final = ((Auth.USER, "user"), (Auth.BOT, "bot"), (Auth.BEARER, "bearer"))
-_DESTRUCTIVE: Final = frozenset(
+_DESTRUCTIVE_WORDS: Final = frozenset(
     {"ban", "delete", "disable", "expire", "leave", "logout", "prune", "reset", "revoke", "unmerge"}
 )
 """Words in the names of operations that remove or replace data."""
@@ -72,11 +72,13 @@ def describe(endpoint: Endpoint) -> TryItForm:
     )
 
 
-def _query_inputs(operation: Operation[Any, Any], values: dict[str, str]) -> list[FormInput]:
+def _query_inputs(operation: Operation[Any, Any], example_query: dict[str, str]) -> list[FormInput]:
     if operation.query is NoneType:
         return []
     return [
-        FormInput(query_field.encode_name, values.get(query_field.encode_name, ""), is_required=query_field.required)
+        FormInput(
+            query_field.encode_name, example_query.get(query_field.encode_name, ""), is_required=query_field.required
+        )
         for query_field in msgspec.structs.fields(operation.query)
     ]
 
@@ -84,7 +86,7 @@ def _query_inputs(operation: Operation[Any, Any], values: dict[str, str]) -> lis
 def _is_destructive(endpoint: Endpoint) -> bool:
     words = endpoint.name.split("_")
     replaces_all = "bulk" in words and endpoint.operation.method == "PUT"
-    return endpoint.operation.method == "DELETE" or replaces_all or not _DESTRUCTIVE.isdisjoint(words)
+    return endpoint.operation.method == "DELETE" or replaces_all or not _DESTRUCTIVE_WORDS.isdisjoint(words)
 
 
 def _created_variable(operation: Operation[Any, Any]) -> str:

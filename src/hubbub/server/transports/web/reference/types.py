@@ -30,8 +30,8 @@ _PLAIN_NAMES: Final[dict[Any, str]] = {
     datetime: "ISO 8601 timestamp",
     type(None): "null",
 }
-_UNIONS: Final = (Union, types.UnionType)
-_ARRAYS: Final = (list, tuple, set, frozenset)
+_UNION_ORIGINS: Final = (Union, types.UnionType)
+_ARRAY_TYPES: Final = (list, tuple, set, frozenset)
 _INT63_MAX: Final = (1 << 63) - 1
 """Upper limit of fields that are bit sets."""
 
@@ -60,13 +60,13 @@ def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, is_in_request: 
 
     In a request, a field with a default is optional. In a response, it is present unless its type allows absence.
     """
-    declared = hints(kind)
+    types_by_name = hints(kind)
     docstrings = attribute_docstrings(kind)
     return [
         Field(
             field.encode_name,
-            describe(declared[field.name], links),
-            not _may_be_absent(declared[field.name]) and (field.required or not is_in_request),
+            describe(types_by_name[field.name], links),
+            not _may_be_absent(types_by_name[field.name]) and (field.required or not is_in_request),
             docstrings.get(field.name, ()),
             _default_text(field.default) if is_in_request else "",
         )
@@ -76,8 +76,8 @@ def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, is_in_request: 
 
 def hints(kind: type[Struct]) -> dict[str, Any]:
     """Return the declared types of a model's fields."""
-    declared = get_type_hints(kind, include_extras=True)
-    return {name: declared[name] for name in kind.__struct_fields__}
+    types_by_name = get_type_hints(kind, include_extras=True)
+    return {name: types_by_name[name] for name in kind.__struct_fields__}
 
 
 def tag_of(kind: type[Struct]) -> tuple[str, str] | None:
@@ -90,9 +90,9 @@ def classes(kind: Any) -> Iterator[type]:
     """Yield every class that a type mentions, at any depth but not inside other classes."""
     if isinstance(kind, type) and not get_args(kind):
         yield kind
-    for part in get_args(kind):
-        if get_origin(kind) is not Literal and not isinstance(part, Meta):
-            yield from classes(part)
+    for argument in get_args(kind):
+        if get_origin(kind) is not Literal and not isinstance(argument, Meta):
+            yield from classes(argument)
 
 
 def _yield_spans(kind: Any, links: Mapping[Any, TextSpan], meta: Meta | None = None) -> Iterator[TextSpan]:
@@ -102,7 +102,7 @@ def _yield_spans(kind: Any, links: Mapping[Any, TextSpan], meta: Meta | None = N
         meta = next((extra for extra in extras if isinstance(extra, Meta)), meta)
         yield from _yield_spans(base, links, meta)
         return
-    if origin in _UNIONS:
+    if origin in _UNION_ORIGINS:
         yield from _describe_union(get_args(kind), links, meta)
         return
     yield from _describe_single(kind, origin, links)
@@ -121,7 +121,7 @@ def _describe_single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> I
         for index, value in enumerate(arguments):
             yield TextSpan(" or " if index else "")
             yield TextSpan(repr(value).replace("'", '"'), is_code=True)
-    elif origin in _ARRAYS:
+    elif origin in _ARRAY_TYPES:
         yield TextSpan("array of ")
         yield from _yield_spans(arguments[0], links)
     elif kind == dict[str, Any]:
@@ -149,19 +149,21 @@ def _class_name(kind: type) -> str:
     return kind.__name__
 
 
-def _describe_union(parts: tuple[Any, ...], links: Mapping[Any, TextSpan], meta: Meta | None) -> Iterator[TextSpan]:
-    members = [part for part in parts if part not in (UnsetType, type(None))]
-    if type(None) in parts:
-        members.append(type(None))
-    for index, part in enumerate(members):
+def _describe_union(
+    member_types: tuple[Any, ...], links: Mapping[Any, TextSpan], meta: Meta | None
+) -> Iterator[TextSpan]:
+    ordered_types = [member_type for member_type in member_types if member_type not in (UnsetType, type(None))]
+    if type(None) in member_types:
+        ordered_types.append(type(None))
+    for index, member_type in enumerate(ordered_types):
         if index:
             yield TextSpan(" or ")
-        yield from _yield_spans(part, links, None if part is type(None) else meta)
+        yield from _yield_spans(member_type, links, None if member_type is type(None) else meta)
 
 
 def _limits_text(kind: Any, meta: Meta) -> str:
     limits = []
-    unit = "items" if kind in _ARRAYS else "keys" if kind is dict else "characters"
+    unit = "items" if kind in _ARRAY_TYPES else "keys" if kind is dict else "characters"
     if meta.min_length is not None or meta.max_length is not None:
         limits.append(f"{_range_text(meta.min_length, meta.max_length)} {unit}")
     minimum = meta.ge if meta.gt is None else meta.gt
