@@ -169,10 +169,10 @@ def parse_wide(integer_type: type[WideIntT], value: object) -> WideIntT:
         and len(value) < 20
         and value.isdecimal()
         and value.isascii()
-        and (parsed := integer_type(value)) <= WIDE_MAX
+        and (parsed_value := integer_type(value)) <= WIDE_MAX
     ):
         # Fast path: nearly all values are decimal strings in range.
-        return parsed
+        return parsed_value
     if isinstance(value, str):
         if not (value.isascii() and value.isdigit()) or len(value) > 20:
             raise ValueError(f'Value "{value[:64]}" is not snowflake.')

@@ -213,13 +213,13 @@ class Command(Generic[PayloadT]):
 
 def operations_of(module: ModuleType) -> Iterator[tuple[str, Operation[Any, Any]]]:
     """Yield the operations that a module declares, with their documented IDs."""
-    for name, value in vars(module).items():
-        if isinstance(value, Operation):
-            yield name.lower(), value
+    for name, member in vars(module).items():
+        if isinstance(member, Operation):
+            yield name.lower(), member
 
 
 def events_of(module: ModuleType) -> Iterator[Event[Any]]:
     """Yield the events that a module declares."""
-    for value in vars(module).values():
-        if isinstance(value, Event):
-            yield value
+    for member in vars(module).values():
+        if isinstance(member, Event):
+            yield member

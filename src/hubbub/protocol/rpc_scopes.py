@@ -184,6 +184,6 @@ SUBSCRIPTION_ARGUMENTS: Final[dict[str, str]] = {
 """Events with a subscription per guild or channel, and the argument that identifies it."""
 
 
-def is_allowed(required: ScopeAlternatives, scopes: frozenset[str]) -> bool:
-    """Return whether a connection with these scopes may use a command or event with the scopes in `required`."""
-    return not required or any(alternative <= scopes for alternative in required)
+def is_allowed(required_scopes: ScopeAlternatives, scopes: frozenset[str]) -> bool:
+    """Return whether a connection with these scopes may use a command or event with these `required_scopes`."""
+    return not required_scopes or any(alternative <= scopes for alternative in required_scopes)

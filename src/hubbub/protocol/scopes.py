@@ -137,7 +137,7 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
 
 def missing_approvals(scopes: Iterable[str], flags: int, approved: Iterable[str]) -> list[str]:
     """Return the scopes that an application with these flags and approvals may not request."""
-    allowed = set(approved)
+    approved_scopes = set(approved)
     if flags & SOCIAL_LAYER_FLAGS:
-        allowed.update(str(scope) for scope in _COMMUNICATION_SCOPES)
-    return [scope for scope in scopes if SCOPES[scope].requires_approval and scope not in allowed]
+        approved_scopes.update(str(scope) for scope in _COMMUNICATION_SCOPES)
+    return [scope for scope in scopes if SCOPES[scope].requires_approval and scope not in approved_scopes]

@@ -95,10 +95,10 @@ def _read_first_frame_offset(data: bytes) -> int:
     if not data.startswith(b"ID3") or len(data) < _ID3_HEADER_BYTES:
         return 0
     # The size of the tag has four bytes of seven bits each.
-    size = 0
+    tag_bytes = 0
     for byte in data[6:_ID3_HEADER_BYTES]:
-        size = size << 7 | byte & 0x7F
-    return _ID3_HEADER_BYTES + size
+        tag_bytes = tag_bytes << 7 | byte & 0x7F
+    return _ID3_HEADER_BYTES + tag_bytes
 
 
 def _parse_frame(data: bytes, offset: int) -> tuple[int, float] | None:

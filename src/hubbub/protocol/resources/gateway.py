@@ -136,8 +136,8 @@ class RequestGuildMembers(Struct, kw_only=True):
     @property
     def guild_ids(self) -> list[GuildId]:
         """The IDs of the requested guilds; raises ValueError if one is not an ID."""
-        values = self.guild_id if isinstance(self.guild_id, list) else [self.guild_id]
-        return [parse_wide(GuildId, value) for value in values]
+        raw_ids = self.guild_id if isinstance(self.guild_id, list) else [self.guild_id]
+        return [parse_wide(GuildId, raw_id) for raw_id in raw_ids]
 
     @property
     def requested_user_ids(self) -> list[str | int]:
