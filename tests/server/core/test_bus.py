@@ -94,17 +94,17 @@ async def test_messages_on_different_subjects_arrive_in_the_order_they_were_publ
 
 
 async def test_every_callback_of_a_subject_receives_messages_until_canceled(bus: Bus[Note]) -> None:
-    first: list[int] = []
-    second: list[int] = []
-    first_subscription = bus.subscribe("presence", lambda note: first.append(note.number))
-    bus.subscribe("presence", lambda note: second.append(note.number))
+    first_received: list[int] = []
+    second_received: list[int] = []
+    first_subscription = bus.subscribe("presence", lambda note: first_received.append(note.number))
+    bus.subscribe("presence", lambda note: second_received.append(note.number))
     bus.publish("presence", Note(1))
     await bus.flush()
     first_subscription.cancel()
     first_subscription.cancel()
     bus.publish("presence", Note(2))
     await bus.flush()
-    assert (first, second) == ([1], [1, 2])
+    assert (first_received, second_received) == ([1], [1, 2])
 
 
 async def test_a_subject_can_be_unsubscribed_and_subscribed_again(bus: Bus[Note]) -> None:
@@ -127,8 +127,8 @@ async def test_a_subject_can_be_unsubscribed_and_subscribed_again(bus: Bus[Note]
 
 async def test_a_subscriber_canceled_during_a_delivery_is_skipped(bus: Bus[Note]) -> None:
     received: list[int] = []
-    bus.subscribe("node.a", lambda note: later.cancel())
-    later = bus.subscribe("node.a", lambda note: received.append(note.number))
+    bus.subscribe("node.a", lambda note: later_subscription.cancel())
+    later_subscription = bus.subscribe("node.a", lambda note: received.append(note.number))
     bus.publish("node.a", Note(1))
     await bus.flush()
     assert received == []
@@ -148,30 +148,30 @@ async def test_a_failing_subscriber_does_not_affect_others(bus: Bus[Note]) -> No
 
 
 async def test_messages_published_by_a_callback_follow_the_current_message(bus: Bus[Note]) -> None:
-    first: list[int] = []
-    second: list[int] = []
+    first_received: list[int] = []
+    second_received: list[int] = []
 
     def publish_next(note: Note) -> None:
-        first.append(note.number)
+        first_received.append(note.number)
         if note.number < 3:
             bus.publish("node.a", Note(note.number + 1))
 
     bus.subscribe("node.a", publish_next)
-    bus.subscribe("node.a", lambda note: second.append(note.number))
+    bus.subscribe("node.a", lambda note: second_received.append(note.number))
     bus.publish("node.a", Note(1))
     for _ in range(3):
         await bus.flush()
-    assert first == second == [1, 2, 3]
+    assert first_received == second_received == [1, 2, 3]
 
 
 async def test_bytes_and_large_messages_arrive_unchanged(bus: Bus[Note]) -> None:
     received: list[Note] = []
     bus.subscribe("guild.1", received.append)
-    sent = [Note(1, b"\x00\xff{}"), Note(2, bytes(range(256)) * 12_000), Note(3)]
-    for note in sent:
+    sent_notes = [Note(1, b"\x00\xff{}"), Note(2, bytes(range(256)) * 12_000), Note(3)]
+    for note in sent_notes:
         bus.publish("guild.1", note)
     await bus.flush()
-    assert received == sent
+    assert received == sent_notes
 
 
 @pytest.mark.parametrize(
@@ -189,13 +189,15 @@ async def test_a_dispatch_crosses_the_bus_unchanged(
     bus = NatsBus(nats_url, Dispatch, prefix=unique_prefix(request))
     await bus.start()
     received: list[Dispatch] = []
-    sent = Dispatch(event="MESSAGE_CREATE", body=b'{"id":"1"}', audience=audience, unredacted_for=frozenset({7}))
+    sent_dispatch = Dispatch(
+        event="MESSAGE_CREATE", body=b'{"id":"1"}', audience=audience, unredacted_for=frozenset({7})
+    )
     for subject in ("user.5", "user.6"):
         bus.subscribe(subject, received.append)
-        bus.publish(subject, sent)
+        bus.publish(subject, sent_dispatch)
     await bus.flush()
     await bus.close()
-    assert received == [sent, sent]
+    assert received == [sent_dispatch, sent_dispatch]
 
 
 async def test_a_request_receives_a_response(bus: Bus[Note]) -> None:
@@ -304,12 +306,12 @@ async def test_callbacks_of_a_subject_share_one_nats_subscription(make_nats: Mak
 
 
 async def test_prefixes_separate_deployments_on_a_shared_nats(make_nats: MakeNats) -> None:
-    one, other = await make_nats(prefix="one"), await make_nats(prefix="other")
+    first_bus, second_bus = await make_nats(prefix="one"), await make_nats(prefix="other")
     received: list[int] = []
-    other.subscribe("guild.1", lambda note: received.append(note.number))
-    await flush_all(one, other)
-    one.publish("guild.1", Note(1))
-    await flush_all(one, other)
+    second_bus.subscribe("guild.1", lambda note: received.append(note.number))
+    await flush_all(first_bus, second_bus)
+    first_bus.publish("guild.1", Note(1))
+    await flush_all(first_bus, second_bus)
     assert received == []
 
 
@@ -408,12 +410,12 @@ async def test_dropped_outgoing_messages_are_counted_and_reported_to_every_proce
 ) -> None:
     proxy = AbortingProxy(nats_url)
     bus = await make_nats(await proxy.start(), pending_bytes_max=1000)
-    other = await make_nats()
+    other_bus = await make_nats()
     gap = asyncio.Event()
     received: list[int] = []
-    other.on_gap(gap.set)
-    other.subscribe("guild.1", lambda note: received.append(note.number))
-    await other.flush()
+    other_bus.on_gap(gap.set)
+    other_bus.subscribe("guild.1", lambda note: received.append(note.number))
+    await other_bus.flush()
     await proxy.stop()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while bus.is_healthy:
@@ -464,13 +466,13 @@ async def test_incomplete_messages_are_discarded(monkeypatch: pytest.MonkeyPatch
     bus: NatsBus[Note] = NatsBus("nats://nowhere", Note)
     received: list[Note] = []
     bus.subscribe("a", received.append)
-    encoded = msgspec.msgpack.encode(Note(7, b"x" * 100))
+    encoded_note = msgspec.msgpack.encode(Note(7, b"x" * 100))
     # The header has the publisher, the message number, the index of the part and the number of parts.
     for publisher in range(1, 101):
-        bus._on_message("a", struct.pack(">QQHH", publisher, 1, 0, 2) + encoded[:50])
+        bus._on_message("a", struct.pack(">QQHH", publisher, 1, 0, 2) + encoded_note[:50])
     assert len(bus._incomplete_messages) == 3
 
-    bus._on_message("a", struct.pack(">QQHH", 100, 1, 1, 2) + encoded[50:])
+    bus._on_message("a", struct.pack(">QQHH", 100, 1, 1, 2) + encoded_note[50:])
 
     assert received == [Note(7, b"x" * 100)]
 
@@ -478,12 +480,12 @@ async def test_incomplete_messages_are_discarded(monkeypatch: pytest.MonkeyPatch
 async def test_canceled_flushes_are_cleaned_up(make_nats: MakeNats) -> None:
     bus = await make_nats()
     bus._connected.clear()
-    waiting = [asyncio.ensure_future(bus.flush()) for _ in range(100)]
+    waiting_flushes = [asyncio.ensure_future(bus.flush()) for _ in range(100)]
     await asyncio.sleep(0)
     assert len(bus._pending_flushes) == 100
-    for task in waiting:
+    for task in waiting_flushes:
         task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
+    await asyncio.gather(*waiting_flushes, return_exceptions=True)
     assert not bus._pending_flushes
 
     bus._connected.set()

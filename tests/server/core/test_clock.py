@@ -178,11 +178,11 @@ async def test_the_real_clock_fires_no_earlier_than_due_and_can_be_canceled() ->
 
 def test_any_thread_can_read_the_time_while_it_is_moved() -> None:
     clock = ControlledClock(START_MS)
-    stop = threading.Event()
+    stop_event = threading.Event()
     out_of_range: list[int] = []
 
     def read() -> None:
-        while not stop.is_set():
+        while not stop_event.is_set():
             now_ms = clock.now_ms()
             if not START_MS <= now_ms < START_MS + 10_000_000:
                 out_of_range.append(now_ms)
@@ -194,7 +194,7 @@ def test_any_thread_can_read_the_time_while_it_is_moved() -> None:
         clock.advance(100)
         clock.freeze()
         clock.resume()
-    stop.set()
+    stop_event.set()
     for thread in threads:
         thread.join()
     assert out_of_range == []

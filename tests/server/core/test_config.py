@@ -17,27 +17,32 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_without_sources_every_setting_has_its_default() -> None:
-    loaded = load()
-    assert loaded == Config()
-    assert (loaded.host, loaded.port, loaded.rate_limits) == ("127.0.0.1", 8080, "real")
-    assert loaded.roles == {"api", "gateway", "voice", "worker"}
-    assert loaded.gateway.heartbeat_interval_ms == 41_250
-    assert loaded.gateway.frame_bytes_max == 15 * 1024
-    assert (loaded.gateway.replay_events_max, loaded.gateway.replay_ms) == (10_000, 300_000)
-    assert loaded.gateway.outgoing_buffer_bytes_max == 10 * 1024 * 1024
+    loaded_config = load()
+    assert loaded_config == Config()
+    assert (loaded_config.host, loaded_config.port, loaded_config.rate_limits) == ("127.0.0.1", 8080, "real")
+    assert loaded_config.roles == {"api", "gateway", "voice", "worker"}
+    assert loaded_config.gateway.heartbeat_interval_ms == 41_250
+    assert loaded_config.gateway.frame_bytes_max == 15 * 1024
+    assert (loaded_config.gateway.replay_events_max, loaded_config.gateway.replay_ms) == (10_000, 300_000)
+    assert loaded_config.gateway.outgoing_buffer_bytes_max == 10 * 1024 * 1024
 
 
 def test_flags_override_environment_file_and_defaults_in_this_order(file: Path) -> None:
     file.write_text('host = "file"\nport = 1\n[log]\nlevel = "error"\n[gateway]\nheartbeat_interval_ms = 1000\n')
-    loaded = load(
+    loaded_config = load(
         {"port": 3, "seed": None},
         environ={"HUBBUB_PORT": "2", "HUBBUB_LOG_LEVEL": "debug", "HUBBUB_SEED": "7", "PATH": "/bin"},
         file=file,
         defaults={"host": "default", "control": True},
     )
-    assert (loaded.host, loaded.port, loaded.log.level, loaded.seed) == ("file", 3, "debug", 7)
-    assert loaded.gateway.heartbeat_interval_ms == 1000
-    assert loaded.control is True
+    assert (loaded_config.host, loaded_config.port, loaded_config.log.level, loaded_config.seed) == (
+        "file",
+        3,
+        "debug",
+        7,
+    )
+    assert loaded_config.gateway.heartbeat_interval_ms == 1000
+    assert loaded_config.control is True
 
 
 def test_the_environment_can_name_the_file(file: Path) -> None:
@@ -74,9 +79,9 @@ def test_every_key_has_a_variable_a_flag_and_a_description() -> None:
 
 def test_word_lists_are_arrays_or_comma_separated(file: Path) -> None:
     file.write_text('[auto_moderation]\nslurs = ["one", "two words*"]\n')
-    loaded = load({"auto_moderation.profanity": "*drat*, fie"}, file=file)
-    assert loaded.auto_moderation.slurs == ("one", "two words*")
-    assert loaded.auto_moderation.profanity == ("*drat*", "fie")
+    loaded_config = load({"auto_moderation.profanity": "*drat*, fie"}, file=file)
+    assert loaded_config.auto_moderation.slurs == ("one", "two words*")
+    assert loaded_config.auto_moderation.profanity == ("*drat*", "fie")
 
 
 def test_the_start_time_is_available_in_milliseconds() -> None:
@@ -228,9 +233,9 @@ def test_login_providers_are_read_from_the_file_and_their_secrets_from_other_fil
 
 
 def test_login_providers_are_a_json_list_in_the_environment() -> None:
-    text = '[{"id": "work", "name": "Work", "issuer": "https://id.example.org", "client_id": "hubbub", "client_secret": "x"}]'
+    json_list = '[{"id": "work", "name": "Work", "issuer": "https://id.example.org", "client_id": "hubbub", "client_secret": "x"}]'
 
-    [provider] = load(environ={"HUBBUB_LOGIN_PROVIDERS": text}).login.providers
+    [provider] = load(environ={"HUBBUB_LOGIN_PROVIDERS": json_list}).login.providers
 
     assert (provider.issuer, provider.client_secret) == ("https://id.example.org", "x")
 

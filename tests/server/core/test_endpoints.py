@@ -111,13 +111,13 @@ async def test_an_operator_role_is_checked_before_plain_and_coroutine_handlers()
     def guard(call: Call, role: OperatorRole) -> None:
         checked.append(role)
 
-    expected = f"after {[OperatorRole.MODERATOR]}"
+    expected_result = f"after {[OperatorRole.MODERATOR]}"
     call: Any = None
-    assert run(call, build_endpoint(operation, handler, name="plain", operator_guard=guard), []) == expected
+    assert run(call, build_endpoint(operation, handler, name="plain", operator_guard=guard), []) == expected_result
     checked.clear()
     reader: Any = Reader()
     endpoint = build_endpoint(operation, coroutine_handler, name="coroutine", operator_guard=guard)
-    assert await run_async(reader, endpoint, []) == expected
+    assert await run_async(reader, endpoint, []) == expected_result
 
 
 def test_only_one_slice_checks_operator_roles() -> None:
@@ -127,10 +127,10 @@ def test_only_one_slice_checks_operator_roles() -> None:
         EndpointTable([Slice(name=name, modules=(), operator_guard=guard) for name in ("one", "two")])
 
 
-def make_table(*pairs: tuple[Operation[Any, Any], Any]) -> EndpointTable:
+def make_table(*operations_and_handlers: tuple[Operation[Any, Any], Any]) -> EndpointTable:
     """Return the table of a slice with these operations and their handlers."""
     module = ModuleType("sample")
-    for operation, function in pairs:
+    for operation, function in operations_and_handlers:
         function.__module__ = "sample"
         setattr(module, function.__name__, handles(operation)(function))
     return EndpointTable([Slice(name="sample", modules=(module,))])
@@ -150,8 +150,8 @@ def test_paths_match_literals_before_ids_and_ids_before_text() -> None:
     )
 
     def find(method: str, path: str) -> tuple[str, list[str]]:
-        endpoint, values = routes.resolve(method, path.split("/"))
-        return endpoint.name, values
+        endpoint, path_values = routes.resolve(method, path.split("/"))
+        return endpoint.name, path_values
 
     assert find("GET", "users/@me") == ("me", [])
     assert find("GET", "users/5") == ("user", ["5"])

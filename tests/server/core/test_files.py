@@ -58,20 +58,20 @@ async def test_a_second_put_replaces_the_first(files: Files) -> None:
 async def test_a_large_file_is_streamed_in_chunks_and_ranges(files: Files) -> None:
     data = bytes(range(256)) * 16_384
     await files.put("large.bin", data)
-    pieces = [piece async for piece in await files.stream("large.bin")]
-    assert b"".join(pieces) == data
-    part = [piece async for piece in await files.stream("large.bin", start=100, end=300_000)]
-    assert b"".join(part) == data[100:300_000]
-    rest = [piece async for piece in await files.stream("large.bin", start=4_000_000)]
-    assert b"".join(rest) == data[4_000_000:]
+    chunks = [chunk async for chunk in await files.stream("large.bin")]
+    assert b"".join(chunks) == data
+    range_chunks = [chunk async for chunk in await files.stream("large.bin", start=100, end=300_000)]
+    assert b"".join(range_chunks) == data[100:300_000]
+    tail_chunks = [chunk async for chunk in await files.stream("large.bin", start=4_000_000)]
+    assert b"".join(tail_chunks) == data[4_000_000:]
 
 
 async def test_a_file_of_several_parts_is_stored_whole(files: Files) -> None:
     data = bytes(range(256)) * 60_000
     await files.put("very-large.webm", data, "video/webm")
     assert await files.find_info("very-large.webm") == FileInfo(size=len(data), content_type="video/webm")
-    part = [piece async for piece in await files.stream("very-large.webm", start=5_000_000, end=11_000_000)]
-    assert b"".join(part) == data[5_000_000:11_000_000]
+    range_chunks = [chunk async for chunk in await files.stream("very-large.webm", start=5_000_000, end=11_000_000)]
+    assert b"".join(range_chunks) == data[5_000_000:11_000_000]
     assert [key async for key in files.list_keys()] == ["very-large.webm"]
     await files.delete("very-large.webm")
     assert [key async for key in files.list_keys()] == []
@@ -141,8 +141,8 @@ def test_processes_that_start_together_share_a_new_folder(tmp_path: Path) -> Non
             return Files(url)
 
         with ThreadPoolExecutor(4) as pool:
-            opened = [pool.submit(open_folder) for _ in range(4)]
-        assert all(future.exception() is None for future in opened)
+            open_results = [pool.submit(open_folder) for _ in range(4)]
+        assert all(future.exception() is None for future in open_results)
 
 
 def test_a_url_with_an_unknown_scheme_is_rejected() -> None:

@@ -35,16 +35,16 @@ async def test_an_image_is_re_encoded_without_metadata(converter: ImageConverter
     metadata = PngImagePlugin.PngInfo()
     metadata.add_text("Author", "a secret author")
     image = ImageData.from_bytes(media.png(20, 10, pnginfo=metadata) + b"<script>alert(1)</script>")
-    before = image.hash
+    uploaded_hash = image.hash
     assert b"secret" in image.data
 
-    result = await reencode_and_open(converter, image)
+    reencoded_image = await reencode_and_open(converter, image)
 
-    assert (result.format, result.size) == ("PNG", (20, 10))
-    assert result.convert("RGBA").getpixel((3, 3)) == (200, 30, 30, 255)
+    assert (reencoded_image.format, reencoded_image.size) == ("PNG", (20, 10))
+    assert reencoded_image.convert("RGBA").getpixel((3, 3)) == (200, 30, 30, 255)
     assert b"secret" not in image.data
     assert b"script" not in image.data
-    assert image.hash != before
+    assert image.hash != uploaded_hash
     assert not image.is_animated
 
 
@@ -54,10 +54,10 @@ async def test_exif_data_is_removed_after_applying_the_orientation(converter: Im
     exif[ExifTags.Base.ImageDescription] = "a private description"
     image = ImageData.from_bytes(media.jpeg(30, 10, exif=exif))
 
-    result = await reencode_and_open(converter, image)
+    reencoded_image = await reencode_and_open(converter, image)
 
-    assert (result.format, result.size) == ("JPEG", (10, 30))
-    assert not result.getexif()
+    assert (reencoded_image.format, reencoded_image.size) == ("JPEG", (10, 30))
+    assert not reencoded_image.getexif()
     assert b"a private description" not in image.data
 
 
@@ -65,9 +65,9 @@ async def test_exif_data_is_removed_after_applying_the_orientation(converter: Im
 async def test_animations_are_preserved(converter: ImageConverter, image_format: str) -> None:
     image = ImageData.from_bytes(media.animated_image(image_format, frame_count=4, frame_ms=120))
 
-    result = await reencode_and_open(converter, image)
+    reencoded_image = await reencode_and_open(converter, image)
 
-    assert (result.format, result.n_frames) == (image_format, 4)
+    assert (reencoded_image.format, reencoded_image.n_frames) == (image_format, 4)
     assert image.is_animated
     assert image.hash.startswith("a_")
     assert image.duration_ms == 480
@@ -139,9 +139,9 @@ async def test_the_type_is_detected_from_the_bytes(converter: ImageConverter) ->
     image = ImageData.from_data_uri(media.data_uri(media.jpeg(), "image/png"))
     assert image.content_type == "image/jpeg"
     assert (await reencode_and_open(converter, image)).format == "JPEG"
-    for other in (b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%!PS-Adobe-3.0 EPSF", b"II*\0" + b"\0" * 64):
+    for other_content in (b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%!PS-Adobe-3.0 EPSF", b"II*\0" + b"\0" * 64):
         with pytest.raises(ValueError, match="Invalid"):
-            ImageData.from_bytes(other)
+            ImageData.from_bytes(other_content)
 
 
 async def test_a_process_has_limited_memory() -> None:
@@ -206,11 +206,11 @@ async def test_the_environment_is_not_passed_to_processes(
     converter: ImageConverter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environments: list[dict[str, str]] = []
-    start = asyncio.create_subprocess_exec
+    start_process = asyncio.create_subprocess_exec
 
     async def record_environment(*arguments: Any, env: dict[str, str], **options: Any) -> asyncio.subprocess.Process:
         environments.append(env)
-        return await start(*arguments, env=env, **options)
+        return await start_process(*arguments, env=env, **options)
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", record_environment)
     monkeypatch.setenv("HUBBUB_DATABASE_URL", "postgres://secret")
@@ -245,7 +245,7 @@ async def test_an_image_can_be_converted_to_any_type(converter: ImageConverter, 
 def test_a_too_long_or_invalid_data_uri_is_rejected() -> None:
     with pytest.raises(TooLargeError):
         EmojiImage.from_data_uri("data:image/png;base64," + "A" * 400_000)
-    for text in (
+    for data_uri in (
         "",
         "data:image/png;base64",
         "data:image/png,abc",
@@ -254,4 +254,4 @@ def test_a_too_long_or_invalid_data_uri_is_rejected() -> None:
         5,
     ):
         with pytest.raises(ValueError, match="Invalid"):
-            ImageData.from_data_uri(text)
+            ImageData.from_data_uri(data_uri)

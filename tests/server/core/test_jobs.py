@@ -157,31 +157,31 @@ async def test_jobs_that_became_due_without_a_worker_run_in_order(harness: JobHa
 
 
 async def test_jobs_of_one_key_run_serially_and_in_order_across_a_retry(harness: JobHarness) -> None:
-    started: list[str] = []
+    started_payloads: list[str] = []
     running = running_max = 0
 
     async def handle(job: Job) -> None:
         nonlocal running, running_max
         name = job.decode(str)
-        started.append(name)
+        started_payloads.append(name)
         if name[0] == "a":
             running += 1
             running_max = max(running, running_max)
             await asyncio.sleep(0)
             running -= 1
-        if started.count("a1") == 1 and name == "a1":
+        if started_payloads.count("a1") == 1 and name == "a1":
             raise OSError("unreachable")
 
     for name in ("a1", "a2", "a3", "b1"):
         await harness.enqueue("call", name, key=name[0])
     harness.start_worker({"call": handle})
     await harness.run_due_jobs()
-    assert sorted(started) == ["a1", "b1"]
+    assert sorted(started_payloads) == ["a1", "b1"]
 
     await harness.clock.run_for(MINUTE_MS)
     await harness.run_due_jobs()
 
-    assert [name for name in started if name[0] == "a"] == ["a1", "a1", "a2", "a3"]
+    assert [name for name in started_payloads if name[0] == "a"] == ["a1", "a1", "a2", "a3"]
     assert running_max == 1
     assert await harness.count_jobs() == 0
 
@@ -203,8 +203,8 @@ async def test_an_async_job_is_retried_with_backoff_then_fails_and_can_be_replay
         await harness.run_due_jobs()
 
     assert attempt_times == [0, 1_000, 3_000, 7_000, 15_000]
-    (failed,) = await harness.failed_jobs()
-    assert (failed.kind, failed.payload, failed.attempts, failed.error) == (
+    (failed_job,) = await harness.failed_jobs()
+    assert (failed_job.kind, failed_job.payload, failed_job.attempts, failed_job.error) == (
         "call",
         '{"to":"somewhere"}',
         5,
@@ -232,7 +232,9 @@ async def test_a_handler_can_give_up_without_blocking_its_key(harness: JobHarnes
     await harness.run_due_jobs()
 
     assert executed == ["deleted", "next"]
-    assert [failed.error for failed in await harness.failed_jobs()] == ["PermanentFailure: the endpoint was deleted"]
+    assert [failed_job.error for failed_job in await harness.failed_jobs()] == [
+        "PermanentFailure: the endpoint was deleted"
+    ]
 
 
 async def test_jobs_are_looked_up_by_key_with_an_index() -> None:
@@ -253,12 +255,12 @@ async def test_two_workers_share_jobs_and_never_run_one_twice(harness: JobHarnes
         executed.append(job.id)
         await asyncio.sleep(0)
 
-    expected = sorted([await harness.enqueue("call", number) for number in range(30)])
+    enqueued_ids = sorted([await harness.enqueue("call", number) for number in range(30)])
     for _ in range(2):
         harness.start_worker({"call": handle}, async_jobs_max=4)
     await harness.run_due_jobs()
 
-    assert sorted(executed) == expected
+    assert sorted(executed) == enqueued_ids
     assert await harness.count_jobs() == 0
 
 
@@ -340,16 +342,16 @@ async def test_a_job_of_a_dead_worker_is_released_when_its_lease_ends(harness: J
 
 
 async def test_stopping_a_worker_returns_unfinished_jobs(harness: JobHarness) -> None:
-    started = asyncio.Event()
+    job_started = asyncio.Event()
 
     async def hang(job: Job) -> None:
-        started.set()
+        job_started.set()
         await asyncio.Event().wait()
 
     await harness.enqueue("call")
     worker = Worker(harness.db, harness.clock, {"call": hang})
     worker.start()
-    await started.wait()
+    await job_started.wait()
     await worker.stop(grace_seconds=0)
 
     executed: list[str] = []
@@ -360,16 +362,16 @@ async def test_stopping_a_worker_returns_unfinished_jobs(harness: JobHarness) ->
 
 
 async def test_a_clock_jump_does_not_start_a_job_twice(harness: JobHarness) -> None:
-    started: list[int] = []
+    started_ids: list[int] = []
     release = asyncio.Event()
 
     async def handle(job: Job) -> None:
-        started.append(job.id)
+        started_ids.append(job.id)
         await release.wait()
 
     worker = harness.start_worker({"call": handle})
     await harness.enqueue("call")
-    while not started:
+    while not started_ids:
         await asyncio.sleep(0)
     harness.clock.advance(100 * MINUTE_MS)
     # Enqueuing wakes the worker, which has no handler for this job.
@@ -377,7 +379,7 @@ async def test_a_clock_jump_does_not_start_a_job_twice(harness: JobHarness) -> N
     release.set()
     await worker.run_due()
 
-    assert len(started) == 1
+    assert len(started_ids) == 1
     assert await harness.count_jobs() == 1
 
 
@@ -423,11 +425,11 @@ async def test_failed_jobs_are_listed_by_key_prefix(harness: JobHarness) -> None
         await harness.enqueue(kind, key, key=key)
     await harness.run_due_jobs()
 
-    failed = await harness.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/"))
-    assert sorted(job.key for job in failed) == ["a/1", "a/2"]
-    after = max(job.id for job in failed)
-    assert await harness.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/", after=after)) == []
-    assert await harness.db.write(lambda tx: jobs.retry_failed(tx, after, kind="call", key_prefix="ab/")) == 0
+    failed_jobs = await harness.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/"))
+    assert sorted(job.key for job in failed_jobs) == ["a/1", "a/2"]
+    last_id = max(job.id for job in failed_jobs)
+    assert await harness.db.read(lambda tx: jobs.list_failed(tx, kind="call", key_prefix="a/", after=last_id)) == []
+    assert await harness.db.write(lambda tx: jobs.retry_failed(tx, last_id, kind="call", key_prefix="ab/")) == 0
     assert await harness.db.write(lambda tx: jobs.retry_failed(tx, kind="call", key_prefix="a/")) == 2
 
 

@@ -137,16 +137,16 @@ def test_secrets_are_removed_from_exceptions_causes_and_stacks(logs: Logs, strea
 
 
 def test_registered_values_are_removed_in_every_encoding(logs: Logs, stream: io.StringIO) -> None:
-    value = 'pass "wörd"/&'
-    logs.secrets.add(value)
+    secret = 'pass "wörd"/&'
+    logs.secrets.add(secret)
     logger = logging.getLogger("hubbub")
-    logger.info("plain %s quoted %r json %s", value, value, json.dumps(value))
+    logger.info("plain %s quoted %r json %s", secret, secret, json.dumps(secret))
     logger.info("url /x?y=pass%%20%%22w%%C3%%B6rd%%22%%2F%%26 end")
-    logger.info("bytes", extra={"raw": value.encode()})
+    logger.info("bytes", extra={"raw": secret.encode()})
     assert "wörd" not in stream.getvalue()
     assert "w\\u00f6rd" not in stream.getvalue()
     assert "w%C3%B6rd" not in stream.getvalue()
-    logs.secrets.discard(value)
+    logs.secrets.discard(secret)
     logger.info("wörd")
     assert "wörd" in stream.getvalue()
 
@@ -221,9 +221,9 @@ def test_a_json_line_contains_the_fields(stream: io.StringIO) -> None:
         logging.getLogger("hubbub.http").info("served %s", "GET", extra={"status": 200, "path": "/x y", "level": "odd"})
     finally:
         logs.remove()
-    line = json.loads(stream.getvalue())
-    assert line.pop("time").endswith("+00:00")
-    assert line == {
+    logged_fields = json.loads(stream.getvalue())
+    assert logged_fields.pop("time").endswith("+00:00")
+    assert logged_fields == {
         "level": "info", "logger": "hubbub.http", "message": "served GET", "status": 200, "path": "/x y", "level_": "odd",
     }  # fmt: skip
 
@@ -239,7 +239,7 @@ def test_a_text_line_is_one_line_with_quoted_values(stream: io.StringIO) -> None
 
 
 def test_levels_are_set_for_hubbub_and_libraries_and_restored(stream: io.StringIO) -> None:
-    before = (logging.getLogger().level, logging.getLogger("hubbub").level)
+    levels_before = (logging.getLogger().level, logging.getLogger("hubbub").level)
     logs = Logs(level="debug", library_level="error", format="text", stream=stream)
     logs.install()
     logging.getLogger("hubbub.x").debug("of hubbub")
@@ -249,4 +249,4 @@ def test_levels_are_set_for_hubbub_and_libraries_and_restored(stream: io.StringI
     assert "of hubbub" in stream.getvalue()
     assert "of a library" not in stream.getvalue()
     assert "after" not in stream.getvalue()
-    assert (logging.getLogger().level, logging.getLogger("hubbub").level) == before
+    assert (logging.getLogger().level, logging.getLogger("hubbub").level) == levels_before

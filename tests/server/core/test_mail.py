@@ -127,9 +127,9 @@ async def test_the_mailbox_keeps_mail_in_order() -> None:
     await mailbox.send(MAIL)
 
     assert [mail.id for mail in mailbox] == [1, 2]
-    second = mailbox.find(2)
-    assert second is not None
-    assert (second.to, second.sent_at[:10]) == ("mary@example.org", "2026-11-18")
+    second_mail = mailbox.find(2)
+    assert second_mail is not None
+    assert (second_mail.to, second_mail.sent_at[:10]) == ("mary@example.org", "2026-11-18")
     mailbox.replace([])
     await mailbox.send(MAIL)
     assert [mail.id for mail in mailbox] == [3]

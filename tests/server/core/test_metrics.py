@@ -13,18 +13,18 @@ def test_counters_and_histograms_are_rendered() -> None:
     metrics.http_seconds("GET", "/users/@me").observe(0.003)
     metrics.db_batch.observe(16)
     metrics.bus_published.inc(5)
-    text = metrics.render().decode()
-    assert 'hubbub_http_requests_total{method="GET",route="/users/@me",status="200"} 2.0' in text
-    assert 'hubbub_http_request_seconds_bucket{le="0.005",method="GET",route="/users/@me"} 1.0' in text
-    assert 'hubbub_db_batch_units_bucket{le="16.0"} 1.0' in text
-    assert "hubbub_bus_published_total 5.0" in text
+    rendered_metrics = metrics.render().decode()
+    assert 'hubbub_http_requests_total{method="GET",route="/users/@me",status="200"} 2.0' in rendered_metrics
+    assert 'hubbub_http_request_seconds_bucket{le="0.005",method="GET",route="/users/@me"} 1.0' in rendered_metrics
+    assert 'hubbub_db_batch_units_bucket{le="16.0"} 1.0' in rendered_metrics
+    assert "hubbub_bus_published_total 5.0" in rendered_metrics
 
 
 def test_metrics_of_two_apps_are_independent() -> None:
-    one, other = Metrics(), Metrics()
-    one.dispatches("MESSAGE_CREATE").inc()
-    assert b"MESSAGE_CREATE" in one.render()
-    assert b"MESSAGE_CREATE" not in other.render()
+    first_metrics, second_metrics = Metrics(), Metrics()
+    first_metrics.dispatches("MESSAGE_CREATE").inc()
+    assert b"MESSAGE_CREATE" in first_metrics.render()
+    assert b"MESSAGE_CREATE" not in second_metrics.render()
 
 
 def test_children_are_cached_by_label() -> None:

@@ -36,8 +36,8 @@ def connection() -> sqlite3.Connection:
 async def test_an_empty_database_gets_the_whole_schema(database: Database) -> None:
     applied = await database.read(lambda tx: tx.all("SELECT number, name, checksum FROM schema_migrations ORDER BY 1"))
 
-    expected = migrations.load()
-    assert applied == [(migration.number, migration.name, migration.checksum) for migration in expected]
+    shipped_migrations = migrations.load()
+    assert applied == [(migration.number, migration.name, migration.checksum) for migration in shipped_migrations]
 
 
 async def test_opening_again_changes_nothing(new_database: NewDatabase) -> None:
@@ -78,7 +78,9 @@ def test_both_dialects_have_the_same_tables_and_columns(connection: sqlite3.Conn
     assert tables >= STORE_TABLES
     # SQLite stores the terms of the search index in a virtual table.
     assert {
-        entry for entry in sqlite_columns if entry[0] in {table for table, _ in postgres_columns}
+        table_and_column
+        for table_and_column in sqlite_columns
+        if table_and_column[0] in {table for table, _ in postgres_columns}
     } == postgres_columns - {("search_documents", "terms")}
     assert {table for table, _ in postgres_columns} >= STORE_TABLES
 
@@ -259,7 +261,11 @@ RELEASED_CHECKSUMS: dict[str, dict[str, str]] = {
 
 def released_migrations() -> dict[str, str]:
     """Return the checksums of the migrations of all releases, by name."""
-    return {name: checksum for added in RELEASED_CHECKSUMS.values() for name, checksum in added.items()}
+    return {
+        name: checksum
+        for release_checksums in RELEASED_CHECKSUMS.values()
+        for name, checksum in release_checksums.items()
+    }
 
 
 def test_released_migrations_never_change() -> None:

@@ -36,19 +36,19 @@ class TestSlowOperations:
             await guild.owner.post("/auth/register", json={"username": "mary.slow", "password": "correct horse"})
 
         record = next(record for record in caplog.records if "/auth/register" in record.getMessage())
-        values = vars(record)
+        record_fields = vars(record)
         assert record.getMessage() == "Slow operation: POST /auth/register"
         assert record.levelno == logging.WARNING
-        assert values["kind"] == "http"
-        assert values["milliseconds"] >= values["store_milliseconds"]
-        assert values["milliseconds"] >= 1
-        assert values["statements"] > 0
+        assert record_fields["kind"] == "http"
+        assert record_fields["milliseconds"] >= record_fields["store_milliseconds"]
+        assert record_fields["milliseconds"] >= 1
+        assert record_fields["statements"] > 0
         logged = repr([vars(record) for record in caplog.records if record.name == LOGGER])
         assert "mary" not in logged
         assert "horse" not in logged
         assert str(guild.owner.id) not in logged
-        text = world.app.metrics.render().decode()
-        assert float(re.findall(r'slow_operations_total{kind="http"} (\S+)', text)[0]) >= 1
+        rendered_metrics = world.app.metrics.render().decode()
+        assert float(re.findall(r'slow_operations_total{kind="http"} (\S+)', rendered_metrics)[0]) >= 1
 
     async def test_units_of_work_belong_to_their_operation_only(self, world: World) -> None:
         user = await world.user()

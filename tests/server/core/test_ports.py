@@ -24,9 +24,9 @@ def describe(call: Call, number: int) -> str:
     """Describe the number."""
 
 
-def bindings_without(removed: object) -> list[Binding]:
+def bindings_without(removed_port: object) -> list[Binding]:
     """Return the bindings of the platform except those of one port."""
-    return [binding for binding in PORTS if binding.port is not removed]
+    return [binding for binding in PORTS if binding.port is not removed_port]
 
 
 def slice_with(**members: object) -> Slice:
@@ -69,10 +69,10 @@ def test_a_port_calls_its_implementation() -> None:
 
 
 def test_apps_bind_ports_independently() -> None:
-    one: Any = FakeCall(double.bind(lambda call, number: number * 2))
-    other: Any = FakeCall(double.bind(lambda call, number: number + number + 1))
+    doubling_call: Any = FakeCall(double.bind(lambda call, number: number * 2))
+    incrementing_call: Any = FakeCall(double.bind(lambda call, number: number + number + 1))
 
-    assert (double(one, 4), double(other, 4)) == (8, 9)
+    assert (double(doubling_call, 4), double(incrementing_call, 4)) == (8, 9)
 
 
 def test_a_call_of_an_unbound_port_raises() -> None:
@@ -121,6 +121,6 @@ def test_bindings_of_slices_that_are_not_mounted_are_allowed() -> None:
 
 
 def test_slices_of_the_app_declare_every_bound_port() -> None:
-    declared = [declared_port for resource_slice in SLICES for declared_port in declared_ports(resource_slice)]
+    declared_list = [declared_port for resource_slice in SLICES for declared_port in declared_ports(resource_slice)]
 
-    assert [binding.port for binding in PORTS if binding.port not in declared] == []
+    assert [binding.port for binding in PORTS if binding.port not in declared_list] == []

@@ -30,17 +30,17 @@ class Lease(ProcessLease):
 
 
 async def test_a_number_in_use_is_refused_with_its_holder(database: Database) -> None:
-    first = Lease(database)
-    await first.acquire()
+    first_lease = Lease(database)
+    await first_lease.acquire()
 
     with pytest.raises(ProcessNumberInUse, match=r"process number 0 is in use by .*; start every process with its own"):
         await Lease(database).acquire()
 
-    assert not first.lost.is_set()
-    other = Lease(database, worker=1)
-    await other.acquire()
-    await other.release()
-    await first.release()
+    assert not first_lease.lost.is_set()
+    other_number_lease = Lease(database, worker=1)
+    await other_number_lease.acquire()
+    await other_number_lease.release()
+    await first_lease.release()
 
 
 async def test_a_released_number_is_free_immediately(database: Database) -> None:
@@ -72,9 +72,9 @@ async def test_the_number_of_a_process_that_ended_on_this_machine_is_free_immedi
     killed = Lease(database)
     await killed.acquire()
     killed.kill()
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    await database.write(lambda tx: tx.run("UPDATE process_leases SET pid = ?", ended.pid))
+    ended_process = subprocess.Popen([sys.executable, "-c", ""])
+    ended_process.wait()
+    await database.write(lambda tx: tx.run("UPDATE process_leases SET pid = ?", ended_process.pid))
 
     successor = Lease(database)
     await successor.acquire()
@@ -106,15 +106,15 @@ async def diagnose_database(url: str) -> Finding:
 
 async def test_a_second_server_with_the_same_number_does_not_start(migrated_databases: DatabasePool) -> None:
     with migrated_databases.acquire() as url:
-        first, second, third = (App(small_config(database_url=url, worker=number)) for number in (0, 0, 1))
-        await first.start()
+        first_app, second_app, third_app = (App(small_config(database_url=url, worker=number)) for number in (0, 0, 1))
+        await first_app.start()
         with pytest.raises(ProcessNumberInUse):
-            await second.start()
-        await third.start()
+            await second_app.start()
+        await third_app.start()
         finding = await diagnose_database(url)
         assert (finding.level, "process number 0 is in use by" in finding.message) == ("note", True)
-        await third.stop()
-        await first.stop()
+        await third_app.stop()
+        await first_app.stop()
         restarted = App(small_config(database_url=url))
         await restarted.start()
         await restarted.stop()

@@ -137,11 +137,11 @@ def test_changing_returned_rows_does_not_change_the_cache() -> None:
 def find_cached_queries() -> dict[str, CachedQuery]:
     """Return the cached queries of all store modules of the server, by name."""
     queries = {}
-    for info in pkgutil.walk_packages(hubbub.server.__path__, "hubbub.server."):
-        if info.name.endswith((".store", "_store")):
-            for name, value in vars(importlib.import_module(info.name)).items():
-                if isinstance(value, CachedQuery):
-                    queries[f"{info.name}.{name}"] = value
+    for module_info in pkgutil.walk_packages(hubbub.server.__path__, "hubbub.server."):
+        if module_info.name.endswith((".store", "_store")):
+            for name, member in vars(importlib.import_module(module_info.name)).items():
+                if isinstance(member, CachedQuery):
+                    queries[f"{module_info.name}.{name}"] = member
     return queries
 
 

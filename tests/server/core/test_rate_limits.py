@@ -39,8 +39,13 @@ def check(limits: RateLimits, rule: Rule, caller: str | int = 1, values: tuple[s
 def test_a_window_starts_with_the_first_call_and_resets_completely() -> None:
     now = ManualTime()
     limits, rule = RateLimits(now), make_rule()
-    first = check(limits, rule)
-    assert (first.is_allowed, first.limit, first.remaining, first.reset_after_ms) == (True, 2, 1, 5000)
+    first_verdict = check(limits, rule)
+    assert (first_verdict.is_allowed, first_verdict.limit, first_verdict.remaining, first_verdict.reset_after_ms) == (
+        True,
+        2,
+        1,
+        5000,
+    )
     now.ms += 4000
     assert check(limits, rule).remaining == 0
     rejected = check(limits, rule)
@@ -158,7 +163,7 @@ def test_mode_report_rejects_nothing_and_records_exceeded_limits() -> None:
         assert check(limits, rule).is_allowed
         assert limits.check_global(1) is None
         now.ms += 1
-    by_name = {entry.name: entry for entry in limits.report()}
+    by_name = {hit.name: hit for hit in limits.report()}
     assert (
         by_name["sample_operation"].times,
         by_name["sample_operation"].caller,

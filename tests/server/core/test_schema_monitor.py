@@ -25,17 +25,17 @@ async def test_a_process_continues_on_an_expanded_schema_and_stops_on_a_contract
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="hubbub")
-    stopped = asyncio.Event()
-    monitor = SchemaMonitor(database, stopped.set, check_seconds=0.01)
+    stop_event = asyncio.Event()
+    monitor = SchemaMonitor(database, stop_event.set, check_seconds=0.01)
     monitor.start()
 
     await record_migration(database, CURRENT_SCHEMA + 1, 0)
     async with asyncio.timeout(30):
         while "this process continues" not in caplog.text:
             await asyncio.sleep(0.01)
-        assert not stopped.is_set()
+        assert not stop_event.is_set()
         await record_migration(database, CURRENT_SCHEMA + 2, CURRENT_SCHEMA + 1)
-        await stopped.wait()
+        await stop_event.wait()
 
     assert caplog.text.count("this process continues") == 1
     assert f"This process stops: the database has schema {CURRENT_SCHEMA + 2} (later)" in caplog.text

@@ -220,11 +220,15 @@ async def tracer(collector: Collector) -> AsyncIterator[OpenTelemetryTracer]:
 
 
 async def test_the_share_of_traced_operations_is_configured(collector: Collector) -> None:
-    none = OpenTelemetryTracer(TelemetryConfig(endpoint=collector.url, sample_ratio=0), Metrics(), instance_id="0")
-    assert none.start("GET /gateway", "server", traceparent=f"00-{TRACE_ID}-{CALLER_SPAN_ID}-01") is None
+    zero_ratio_tracer = OpenTelemetryTracer(
+        TelemetryConfig(endpoint=collector.url, sample_ratio=0), Metrics(), instance_id="0"
+    )
+    assert zero_ratio_tracer.start("GET /gateway", "server", traceparent=f"00-{TRACE_ID}-{CALLER_SPAN_ID}-01") is None
     # The process that started the trace has decided.
-    assert none.start("receive", "consumer", traceparent=f"00-{TRACE_ID}-{CALLER_SPAN_ID}-01", is_trusted=True)
-    await none.close()
+    assert zero_ratio_tracer.start(
+        "receive", "consumer", traceparent=f"00-{TRACE_ID}-{CALLER_SPAN_ID}-01", is_trusted=True
+    )
+    await zero_ratio_tracer.close()
 
 
 async def test_a_dead_collector_neither_slows_nor_stops_the_server(store_config: Config) -> None:
@@ -255,9 +259,9 @@ async def test_a_dead_collector_neither_slows_nor_stops_the_server(store_config:
 
 
 async def test_a_refused_connection_to_the_collector_is_counted(caplog: pytest.LogCaptureFixture) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        endpoint = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    with socket.socket() as unused_socket:
+        unused_socket.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{unused_socket.getsockname()[1]}"
     metrics = Metrics()
     tracer = OpenTelemetryTracer(TelemetryConfig(endpoint=endpoint), metrics, instance_id="0")
     span = tracer.start("GET /gateway", "server")

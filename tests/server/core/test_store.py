@@ -225,13 +225,13 @@ async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: 
 # The database in memory is left out: its reads run between its writes.
 @pytest.mark.parametrize("new_database", DURABLE_STORES, indirect=True)
 async def test_a_read_sees_one_snapshot(notes: Database) -> None:
-    first_read, written = threading.Event(), threading.Event()
+    first_read, write_done = threading.Event(), threading.Event()
 
     def unit(tx: Tx) -> tuple[Any, Any, bool]:
-        before = tx.value("SELECT COUNT(*) FROM notes")
+        count_before = tx.value("SELECT COUNT(*) FROM notes")
         first_read.set()
-        assert written.wait(WAIT_TIMEOUT_SECONDS)
-        return before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
+        assert write_done.wait(WAIT_TIMEOUT_SECONDS)
+        return count_before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
 
     events = record_events(notes)
     reading_task = asyncio.create_task(notes.read(unit, long=True))
@@ -240,7 +240,7 @@ async def test_a_read_sees_one_snapshot(notes: Database) -> None:
     stamps = [events[0].stamp]
     # Other reads during the long read see the new row.
     assert list(await asyncio.gather(note_ids(notes), note_ids(notes))) == [[1], [1]]
-    written.set()
+    write_done.set()
 
     assert await reading_task == (0, 0, False)
 
@@ -272,14 +272,14 @@ async def test_values_are_equal_in_every_store(database: Database) -> None:
         )
         tx.run_many("INSERT INTO things VALUES (?, ?, ?, ?, ?)", [])
         updated_count = tx.run("UPDATE things SET flag = flag WHERE name LIKE '100%' AND name LIKE ?", "%?%")
-        returned = tx.all("UPDATE things SET ratio = 1 WHERE id = ? RETURNING id, ratio", 2)
+        returned_rows = tx.all("UPDATE things SET ratio = 1 WHERE id = ? RETURNING id, ratio", 2)
         rows = tx.all("SELECT * FROM things ORDER BY id DESC")
-        return updated_count, returned, rows, tx.value("SELECT SUM(flag) + SUM(id) FROM things WHERE id < ?", 5)
+        return updated_count, returned_rows, rows, tx.value("SELECT SUM(flag) + SUM(id) FROM things WHERE id < ?", 5)
 
-    updated_count, returned, rows, total = await database.write(unit)
+    updated_count, returned_rows, rows, total = await database.write(unit)
 
     assert updated_count == 1
-    assert returned == [(2, 1.0)]
+    assert returned_rows == [(2, 1.0)]
     assert rows == [(1 << 62, 1, "100% sure? 'yes'", b"\x00\xff", 0.5), (2, 0, None, None, 1.0)]
     assert type(rows[0][3]) is bytes
     assert (total, type(total)) == (2, int)
@@ -344,14 +344,14 @@ async def test_an_overloaded_store_rejects_units(new_database: NewDatabase) -> N
     db = new_database()
     db._queued_units_max = 5  # type: ignore[attr-defined]
     await db.start()
-    held, release = threading.Event(), threading.Event()
+    unit_started, release = threading.Event(), threading.Event()
 
     def hold(tx: Tx) -> None:
-        held.set()
+        unit_started.set()
         release.wait(WAIT_TIMEOUT_SECONDS)
 
     holding = [asyncio.create_task(db.write(hold)) for _ in range(1 if isinstance(db, SqliteDatabase) else 4)]
-    await asyncio.to_thread(held.wait, 10)
+    await asyncio.to_thread(unit_started.wait, 10)
     results = asyncio.gather(*(db.write(lambda tx: 1) for _ in range(20)), return_exceptions=True)
     await asyncio.sleep(0)
     release.set()
@@ -396,21 +396,21 @@ async def test_a_unit_that_raises_stop_iteration_is_an_error(notes: Database) ->
 async def test_stamps_grow_across_a_restart(new_database: NewDatabase) -> None:
     db = new_database()
     await db.start()
-    before = [await db.write(lambda tx: tx.stamp) for _ in range(3)]
+    stamps_before = [await db.write(lambda tx: tx.stamp) for _ in range(3)]
     await db.write(lambda tx: tx.value("SELECT 1"))
     await db.close()
     reopened = new_database()
     await reopened.start()
-    after = await reopened.write(lambda tx: tx.stamp)
+    first_stamp_after = await reopened.write(lambda tx: tx.stamp)
     snapshot = await reopened.read(lambda tx: tx.snapshot)
-    later = await reopened.write(lambda tx: tx.stamp)
+    second_stamp_after = await reopened.write(lambda tx: tx.stamp)
     await reopened.close()
 
-    stamps = [*before, after, later]
+    stamps = [*stamps_before, first_stamp_after, second_stamp_after]
     assert stamps == sorted(set(stamps))
     assert [snapshot.covers(stamp) for stamp in stamps] == [True, True, True, True, False]
     if isinstance(reopened, SqliteDatabase):
-        assert later == after + 1
+        assert second_stamp_after == first_stamp_after + 1
 
 
 class TestSqlite:
@@ -434,9 +434,9 @@ class TestSqlite:
             *(notes.write(insert_note(id, "x" * 3000)) for id in range(1, 60)), return_exceptions=True
         )
         committed = [result for result in results if isinstance(result, int)]
-        failed = [result for result in results if not isinstance(result, int)]
-        assert failed
-        assert all(isinstance(result, StoreUnavailable) for result in failed)
+        failures = [result for result in results if not isinstance(result, int)]
+        assert failures
+        assert all(isinstance(result, StoreUnavailable) for result in failures)
         assert await note_ids(notes) == [0, *committed]
         assert [int(event.body[6:-1]) for event in events] == [0, *committed]
 
@@ -507,30 +507,30 @@ class TestSqlite:
 
     async def test_quick_units_join_the_batch_of_a_busy_writer(self, notes: SqliteDatabase) -> None:
         """Quick units join the writer's batch while it is busy, so that neither kind starves the other."""
-        started, release = threading.Event(), threading.Event()
+        unit_started, release = threading.Event(), threading.Event()
 
         def slow(tx: Tx) -> None:
-            started.set()
+            unit_started.set()
             release.wait(WAIT_TIMEOUT_SECONDS)
             insert_note(1)(tx)
 
         waiting_task = asyncio.create_task(notes.write(slow))
-        await asyncio.to_thread(started.wait, 10)
+        await asyncio.to_thread(unit_started.wait, 10)
         quick = [asyncio.create_task(notes.write(insert_note(id), quick=True)) for id in (2, 3)]
-        later = asyncio.create_task(notes.write(insert_note(4)))
+        later_write = asyncio.create_task(notes.write(insert_note(4)))
         await asyncio.sleep(0)
         release.set()
 
-        assert await asyncio.gather(waiting_task, *quick, later) == [None, 2, 3, 4]
+        assert await asyncio.gather(waiting_task, *quick, later_write) == [None, 2, 3, 4]
         assert await note_ids(notes) == [1, 2, 3, 4]
 
     async def test_quick_units_return_to_the_event_loop(self, notes: SqliteDatabase) -> None:
         """Quick units return to the event loop after they joined the writer's batch, even under constant load."""
-        started, release = threading.Event(), threading.Event()
+        unit_started, release = threading.Event(), threading.Event()
         threads: list[threading.Thread] = []
 
         def slow(tx: Tx) -> None:
-            started.set()
+            unit_started.set()
             release.wait(WAIT_TIMEOUT_SECONDS)
 
         async def write_repeatedly() -> None:
@@ -538,7 +538,7 @@ class TestSqlite:
                 threads.append(await notes.write(lambda _: threading.current_thread(), quick=True))
 
         waiting_task = asyncio.create_task(notes.write(slow))
-        await asyncio.to_thread(started.wait, 10)
+        await asyncio.to_thread(unit_started.wait, 10)
         repeated_writes = [asyncio.create_task(write_repeatedly()) for _ in range(8)]
         await asyncio.sleep(0)
         release.set()
@@ -610,9 +610,9 @@ class TestSqlite:
         await source.restore(image)
 
         assert await note_ids(source) == await note_ids(target) == [1]
-        later = await target.write(lambda tx: (insert_note(7)(tx), tx.stamp)[1])
-        assert later > stamp
-        assert (await target.read(lambda tx: tx.snapshot)).covers(later)
+        later_stamp = await target.write(lambda tx: (insert_note(7)(tx), tx.stamp)[1])
+        assert later_stamp > stamp
+        assert (await target.read(lambda tx: tx.snapshot)).covers(later_stamp)
         assert await note_ids(target) == [1, 7]
         assert await target.serialize() != image
         await source.close()
@@ -782,11 +782,11 @@ class TestPostgres:
         attempts: list[int] = []
 
         def increment(tx: Tx) -> None:
-            reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
-            attempts.append(reached)
+            current_number = int(tx.value("SELECT word FROM notes WHERE id = 1"))
+            attempts.append(current_number)
             tx.value("SELECT pg_sleep(0.005)")
-            tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
-            tx.emit(TEST_EVENT, reached + 1, AUDIENCE)
+            tx.run("UPDATE notes SET word = ? WHERE id = 1", str(current_number + 1))
+            tx.emit(TEST_EVENT, current_number + 1, AUDIENCE)
 
         await asyncio.gather(*(notes.write(increment, quick=True) for _ in range(24)))
 
@@ -795,22 +795,22 @@ class TestPostgres:
         assert [event.body for event in events] == [b"%d" % number for number in range(1, 25)]
 
     async def test_units_on_the_event_loop_do_not_block_it(self, notes: PostgresDatabase) -> None:
-        started = asyncio.Event()
+        unit_started = asyncio.Event()
 
         def wait_in_database(tx: Tx) -> threading.Thread:
-            started.set()
+            unit_started.set()
             tx.value("SELECT pg_sleep(0.2)")
             return threading.current_thread()
 
-        waiting = [
+        waiting_units = [
             asyncio.create_task(notes.write(wait_in_database, quick=True)),
             asyncio.create_task(notes.read(wait_in_database)),
         ]
-        await started.wait()
+        await unit_started.wait()
         assert await notes.write(insert_note(1), quick=True) == 1
         assert await note_ids(notes) == [1]
-        assert not any(task.done() for task in waiting)
-        assert await asyncio.gather(*waiting) == [threading.main_thread()] * 2
+        assert not any(task.done() for task in waiting_units)
+        assert await asyncio.gather(*waiting_units) == [threading.main_thread()] * 2
 
     async def test_closing_finishes_units_on_the_event_loop(self, notes: PostgresDatabase) -> None:
         writes = [asyncio.create_task(notes.write(insert_note(id), quick=True)) for id in range(40)]
@@ -866,12 +866,19 @@ class TestPostgres:
         sql = "SELECT COALESCE(?, 0) + COALESCE(?, 0), CAST(? AS TEXT) AS shared"
 
         def query(tx: Tx) -> list[Any]:
-            values = [(None, None, None), (1, None, "a"), (None, 2, None), (1, 2, "b"), (None, None, "c"), (3, 4, None)]
-            return [tx.one(sql, *parameters) for parameters in values]
+            parameter_rows = [
+                (None, None, None),
+                (1, None, "a"),
+                (None, 2, None),
+                (1, 2, "b"),
+                (None, None, "c"),
+                (3, 4, None),
+            ]
+            return [tx.one(sql, *parameters) for parameters in parameter_rows]
 
-        expected = [(0, None), (1, "a"), (2, None), (3, "b"), (0, "c"), (7, None)]
+        expected_rows = [(0, None), (1, "a"), (2, None), (3, "b"), (0, "c"), (7, None)]
         for _ in range(4):
-            assert await notes.read(query) == expected
+            assert await notes.read(query) == expected_rows
 
     @pytest.mark.parametrize("quick", [False, True])
     async def test_large_batches_and_results_are_transferred(self, notes: PostgresDatabase, quick: bool) -> None:
@@ -904,11 +911,11 @@ class TestPostgres:
             tx.send("INSERT INTO notes VALUES (1, 'word')")
             tx.emit(TEST_EVENT, {}, AUDIENCE)
 
-        before = notes.round_trips
+        round_trips_before = notes.round_trips
         await notes.write(unit, quick=True)
-        assert notes.round_trips - before == 3
+        assert notes.round_trips - round_trips_before == 3
         await notes.read(lambda tx: tx.value("SELECT COUNT(*) FROM notes"))
-        assert notes.round_trips - before == 4
+        assert notes.round_trips - round_trips_before == 4
 
     async def test_a_repeated_unit_sends_its_queries_with_the_first_and_its_insert_with_the_commit(
         self, notes: PostgresDatabase
@@ -916,9 +923,9 @@ class TestPostgres:
         await notes.write(insert_note(0, "zero"))
         counts = []
         for id in range(1, 5):
-            before = notes.round_trips
+            round_trips_before = notes.round_trips
             assert await notes.write(insert_after_queries(id), quick=True) == "zero"
-            counts.append(notes.round_trips - before)
+            counts.append(notes.round_trips - round_trips_before)
 
         assert counts == [4, 2, 2, 2]
         assert await note_ids(notes) == [0, 1, 2, 3, 4]

@@ -37,14 +37,14 @@ async def write_until_killed(target: str) -> None:
     db = new_database(target)
     await db.start()
 
-    async def caller(first: int) -> None:
-        number = first
+    async def caller(first_number: int) -> None:
+        number = first_number
         while True:
             await db.write(partial(write_pair, number=number))
             os.write(1, b"%d\n" % number)
             number += CALLER_COUNT
 
-    await asyncio.gather(*(caller(first) for first in range(CALLER_COUNT)))
+    await asyncio.gather(*(caller(first_number) for first_number in range(CALLER_COUNT)))
 
 
 def kill_writer_under_load(target: str) -> set[int]:

@@ -86,13 +86,13 @@ async def test_a_file_of_the_hash_list_is_rejected_and_recorded(
         assert response.errors("files.1") == ["FILE_REJECTED"]
         assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
         (await send_files(guild.owner, guild.general, ALLOWED_CONTENT)).ok()
-        [entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.owner.id)})).ok()
-        assert (entry["action"], entry["operator_id"], entry["target_name"]) == (
+        [audit_entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.owner.id)})).ok()
+        assert (audit_entry["action"], audit_entry["operator_id"], audit_entry["target_name"]) == (
             "upload.reject",
             None,
             guild.owner.name,
         )
-        assert entry["detail"].startswith("a.bin (28 bytes): hash list found ")
+        assert audit_entry["detail"].startswith("a.bin (28 bytes): hash list found ")
 
 
 async def test_images_of_profiles_are_scanned(tmp_path: Path, response_monitor: ResponseMonitor) -> None:
@@ -172,8 +172,8 @@ async def run_protocol_server(path: Path, response: bytes, *, closes_early: bool
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert await reader.readuntil(b"\0") == b"zINSTREAM\0"
         content = b""
-        while not closes_early and (size := struct.unpack("!L", await reader.readexactly(4))[0]):
-            content += await reader.readexactly(size)
+        while not closes_early and (chunk_bytes := struct.unpack("!L", await reader.readexactly(4))[0]):
+            content += await reader.readexactly(chunk_bytes)
         received.append(content)
         writer.write(response)
         await writer.drain()
@@ -250,6 +250,6 @@ async def test_the_daemon_of_clamav_rejects_a_file_with_a_signature(
         assert (await send_files(guild.owner, guild.general, FORBIDDEN_CONTENT)).errors("files.0") == ["FILE_REJECTED"]
 
         (await send_files(guild.owner, guild.general, ALLOWED_CONTENT)).ok()
-        [entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.owner.id)})).ok()
-        assert entry["detail"] == "a.bin (28 bytes): clamd found Hubbub.Test.UNOFFICIAL"
+        [audit_entry] = (await ann.get("/admin/audit-log", params={"target_id": str(guild.owner.id)})).ok()
+        assert audit_entry["detail"] == "a.bin (28 bytes): clamd found Hubbub.Test.UNOFFICIAL"
         (await send_files(guild.owner, guild.general, os.urandom(2_000_000))).rejected(503, 0)

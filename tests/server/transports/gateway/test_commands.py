@@ -29,7 +29,7 @@ async def take_events(client: GatewayClient) -> list[dict[str, Any]]:
 async def test_a_command_is_answered_only_to_its_session(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: []})
     token = platform.create_bot(user_id=5)
-    requester, other = await platform.start_session(token), await platform.start_session(token)
+    requester, other_session = await platform.start_session(token), await platform.start_session(token)
     await requester.send(
         GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(GUILD_ID), "query": "a", "limit": 3, "nonce": "n"}
     )
@@ -38,7 +38,7 @@ async def test_a_command_is_answered_only_to_its_session(platform: GatewayPlatfo
         (1, "n"),
         (2, "n"),
     ]
-    assert await take_events(other) == []
+    assert await take_events(other_session) == []
 
 
 async def test_a_writing_command_receives_its_session_id(platform: GatewayPlatform) -> None:
@@ -55,12 +55,12 @@ async def test_all_members_can_be_requested_once_in_30_seconds(platform: Gateway
     await platform.create_guild(sample_guild(), member_roles={5: []})
     platform.clock.freeze()
     client = await platform.start_session(platform.create_bot(user_id=5))
-    other = await platform.start_session(client.token)
+    other_session = await platform.start_session(client.token)
     await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST | {"nonce": "one"})
     assert [event["t"] for event in await take_events(client)] == ["GUILD_MEMBERS_CHUNK"]
     platform.clock.advance(12_500)
-    await other.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST | {"nonce": "two"})
-    assert await take_events(other) == [
+    await other_session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST | {"nonce": "two"})
+    assert await take_events(other_session) == [
         {
             "t": "RATE_LIMITED",
             "opcode": GatewayOpcode.REQUEST_GUILD_MEMBERS,
@@ -175,9 +175,9 @@ async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Gatew
     )
     await sender.wait_processed()
     await platform.wait_idle()
-    stored = platform.presences.find(5)
-    assert stored is not None
-    created_at = stored.activities[0]["created_at"]
+    stored_presence = platform.presences.find(5)
+    assert stored_presence is not None
+    created_at = stored_presence.activities[0]["created_at"]
     assert await take_events(watcher) == [
         {
             "t": "PRESENCE_UPDATE",
@@ -238,15 +238,22 @@ async def test_presence_updates_beyond_five_in_20_seconds_are_dropped(platform: 
 
 async def test_the_latest_presence_of_several_sessions_wins(platform: GatewayPlatform) -> None:
     token = platform.create_bot(user_id=5)
-    one, two = await platform.start_session(token, guild_count=0), await platform.start_session(token, guild_count=0)
-    await two.send(GatewayOpcode.PRESENCE_UPDATE, {"status": "idle", "activities": [], "since": None, "afk": False})
-    await two.wait_processed()
-    await one.send(GatewayOpcode.PRESENCE_UPDATE, {"status": "dnd", "activities": [], "since": None, "afk": False})
-    await one.wait_processed()
+    first_session, second_session = (
+        await platform.start_session(token, guild_count=0),
+        await platform.start_session(token, guild_count=0),
+    )
+    await second_session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"status": "idle", "activities": [], "since": None, "afk": False}
+    )
+    await second_session.wait_processed()
+    await first_session.send(
+        GatewayOpcode.PRESENCE_UPDATE, {"status": "dnd", "activities": [], "since": None, "afk": False}
+    )
+    await first_session.wait_processed()
     presence = platform.presences.find(5)
     assert presence is not None
     assert presence.status == "dnd"
-    await one.close()
+    await first_session.close()
     await platform.wait_idle()
     presence = platform.presences.find(5)
     assert presence is not None

@@ -20,10 +20,10 @@ BINARY_FRAME = 0x82
 def frame_payload(frame: bytes) -> bytes:
     """Return the payload of a WebSocket frame."""
     length = frame[1]
-    start = 2 if length < 126 else 4 if length == 126 else 10
-    size = length if length < 126 else int.from_bytes(frame[2:start], "big")
-    assert len(frame) == start + size
-    return frame[start:]
+    payload_start = 2 if length < 126 else 4 if length == 126 else 10
+    payload_bytes = length if length < 126 else int.from_bytes(frame[2:payload_start], "big")
+    assert len(frame) == payload_start + payload_bytes
+    return frame[payload_start:]
 
 
 def random_bodies(seed: int, count: int) -> list[bytes]:

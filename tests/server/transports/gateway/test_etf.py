@@ -188,5 +188,5 @@ async def test_sessions_in_json_and_etf_receive_the_same_event(platform: Gateway
         await client.next_event("GUILD_CREATE")
     await platform.wait_idle()
     await platform.publish_message(PUBLIC_CHANNEL_ID, "hello")
-    first, second = [await client.next_event("MESSAGE_CREATE") for client in clients]
-    assert first == second
+    json_event, etf_event = [await client.next_event("MESSAGE_CREATE") for client in clients]
+    assert json_event == etf_event

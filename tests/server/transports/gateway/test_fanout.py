@@ -168,11 +168,11 @@ async def test_a_broadcast_is_published_once_and_delivered_in_order(platform: Ga
 async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: GatewayPlatform) -> None:
     broadcast_audience = UserAudience.of(*range(100, 100 + BROADCAST_USERS_MIN))
     client = await platform.connect()
-    stop = asyncio.Event()
+    stop_event = asyncio.Event()
 
     async def broadcast() -> int:
         number = 0
-        while not stop.is_set():
+        while not stop_event.is_set():
             await platform.emit(MESSAGE_EVENT, {"content": str(number)}, broadcast_audience)
             number += 1
         return number
@@ -180,7 +180,7 @@ async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Ga
     broadcasting_task = asyncio.create_task(broadcast())
     await client.identify(platform.create_user(user_id=100))
     await client.next_event("MESSAGE_CREATE")
-    stop.set()
+    stop_event.set()
     total = await broadcasting_task
 
     await client.wait_processed()
@@ -192,10 +192,16 @@ async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Ga
 
 async def test_an_event_can_be_sent_to_one_session(platform: GatewayPlatform) -> None:
     token = platform.create_bot(user_id=5)
-    one, two = await platform.start_session(token, guild_count=0), await platform.start_session(token, guild_count=0)
-    audience = UserAudience.of(5, session_id=two.session_id)
+    first_session, second_session = (
+        await platform.start_session(token, guild_count=0),
+        await platform.start_session(token, guild_count=0),
+    )
+    audience = UserAudience.of(5, session_id=second_session.session_id)
     await platform.emit(ENTITLEMENT_EVENT, {}, audience)
-    assert (await one.take_event_names(), await two.take_event_names()) == ([], ["ENTITLEMENT_CREATE"])
+    assert (await first_session.take_event_names(), await second_session.take_event_names()) == (
+        [],
+        ["ENTITLEMENT_CREATE"],
+    )
 
 
 async def test_joining_sends_the_guild_without_the_unavailable_key(platform: GatewayPlatform) -> None:
@@ -322,16 +328,21 @@ async def test_many_sessions_can_start_together(platform: GatewayPlatform) -> No
 
 
 async def test_events_of_two_guilds_do_not_mix(platform: GatewayPlatform) -> None:
-    other = 2000 << 22
+    other_guild_id = 2000 << 22
     await platform.create_guild(sample_guild(), member_roles={5: []})
-    await platform.create_guild(GuildRow(id=other, roles={other: VIEW_CHANNEL}, channels={30: Channel(30)}), {6: []})
-    one, two = (
+    await platform.create_guild(
+        GuildRow(id=other_guild_id, roles={other_guild_id: VIEW_CHANNEL}, channels={30: Channel(30)}), {6: []}
+    )
+    first_session, second_session = (
         await platform.start_session(platform.create_bot(user_id=5)),
         await platform.start_session(platform.create_bot(user_id=6)),
     )
     await platform.publish_message(PUBLIC_CHANNEL_ID, "here")
-    await platform.publish_message(30, "there", guild_id=other)
-    assert (await take_message_contents(one), await take_message_contents(two)) == (["here"], ["there"])
+    await platform.publish_message(30, "there", guild_id=other_guild_id)
+    assert (await take_message_contents(first_session), await take_message_contents(second_session)) == (
+        ["here"],
+        ["there"],
+    )
 
 
 @pytest.mark.parametrize("refresh", ["", "guild"])
@@ -374,7 +385,7 @@ async def test_all_sessions_of_a_user_who_missed_an_event_are_invalidated(
     platform: GatewayPlatform, subject: str
 ) -> None:
     clients = [await platform.start_session(platform.create_bot(user_id=5), guild_count=0) for _ in range(2)]
-    other = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
+    other_session = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
     broken = Dispatch(event="USER_UPDATE", body=None, audience=UserAudience.of(5))  # type: ignore[arg-type]
     platform.bus.publish(subject, broken)
     for client in clients:
@@ -383,14 +394,14 @@ async def test_all_sessions_of_a_user_who_missed_an_event_are_invalidated(
     await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(5))
     for client in clients:
         assert (await client.take_event_names())[-1] == "ENTITLEMENT_CREATE"
-    assert await other.take_event_names() == []
+    assert await other_session.take_event_names() == []
 
 
 async def test_deliveries_to_connections_are_counted(platform: GatewayPlatform) -> None:
     def delivery_counts() -> dict[str, float]:
-        text = platform.metrics.render().decode()
+        rendered_metrics = platform.metrics.render().decode()
         samples = re.findall(
-            r'^hubbub_(?:deliveries_total{event="(\w+)"}|delivered_bytes_total) (\S+)$', text, re.MULTILINE
+            r'^hubbub_(?:deliveries_total{event="(\w+)"}|delivered_bytes_total) (\S+)$', rendered_metrics, re.MULTILINE
         )
         return {event or "bytes": float(value) for event, value in samples}
 
@@ -405,11 +416,13 @@ async def test_deliveries_to_connections_are_counted(platform: GatewayPlatform) 
     await platform.wait_idle()
     assert (delivery_counts()["READY"], delivery_counts()["GUILD_CREATE"]) == (4, 4)
 
-    before = delivery_counts()["bytes"]
+    bytes_before = delivery_counts()["bytes"]
     await platform.publish_message(PUBLIC_CHANNEL_ID, "hi")
     # The session without a connection is not counted, and bytes are counted before compression.
     assert delivery_counts()["MESSAGE_CREATE"] == 3
-    assert delivery_counts()["bytes"] - before == 3 * len('{"t":"MESSAGE_CREATE","s":,"op":0,"d":{"content":"hi"}}')
+    assert delivery_counts()["bytes"] - bytes_before == 3 * len(
+        '{"t":"MESSAGE_CREATE","s":,"op":0,"d":{"content":"hi"}}'
+    )
 
     await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(5))
     await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(*range(5, 5 + BROADCAST_USERS_MIN)))

@@ -86,9 +86,9 @@ async def test_rich_presence_is_shown_without_secrets(world: World) -> None:
 
     await game_session.set_presence("online", CHESS_ACTIVITY)
 
-    [shown] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
+    [shown_activity] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
     session_id = game_session.ready["session_id"]
-    assert shown == {
+    assert shown_activity == {
         **{
             key: CHESS_ACTIVITY[key]
             for key in ("name", "type", "state", "state_url", "details", "details_url", "assets")
@@ -107,15 +107,15 @@ async def test_rich_presence_is_shown_without_secrets(world: World) -> None:
         # The server sets the game's own application ID, whatever the game sends.
         "application_id": str(game.id),
         "session_id": session_id,
-        "id": shown["id"],
+        "id": shown_activity["id"],
         "created_at": world.clock.now_ms(),
     }
     presences = world.app.presences
     assert presences.join_secret(bob.id, session_id, game.id) == "let-me-in"
     assert presences.button_urls(bob.id, session_id, game.id) == ["https://game.example/watch"]
-    stored = presences.find_activity(bob.id, session_id, game.id)
-    assert stored is not None
-    assert stored["party"]["id"] == "party-1"
+    stored_activity = presences.find_activity(bob.id, session_id, game.id)
+    assert stored_activity is not None
+    assert stored_activity["party"]["id"] == "party-1"
     assert presences.join_secret(bob.id, session_id, 1) is None
     assert presences.join_secret(alice.id, session_id, game.id) is None
     assert presences.find_activity(bob.id, "other", game.id) is None
@@ -146,10 +146,10 @@ async def test_invalid_activity_fields_are_omitted(world: World) -> None:
 
     await game_session.set_presence("online", INVALID_ACTIVITY)
 
-    [shown] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
-    assert shown.keys() == {"name", "type", "application_id", "session_id", "id", "created_at"}
+    [shown_activity] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
+    assert shown_activity.keys() == {"name", "type", "application_id", "session_id", "id", "created_at"}
     # An activity without a name gets the name of its application.
-    assert shown["name"] == "Chess"
+    assert shown_activity["name"] == "Chess"
     await game_session.set_presence("online", {"name": "x" * 129, "type": ActivityType.PLAYING})
     assert (await alice_session.next("PRESENCE_UPDATE"))["activities"] == []
     for activity_type in (ActivityType.STREAMING, ActivityType.CUSTOM, ActivityType.HANG_STATUS):

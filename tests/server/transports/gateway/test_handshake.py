@@ -245,9 +245,9 @@ async def test_a_reset_after_a_ping_is_not_an_error(
     for _ in range(20):
         await client.socket.ping(b"x" * 100)
     client.abort()
-    other = await platform.connect()
-    await other.send(GatewayOpcode.HEARTBEAT, None)
-    await other.next_payload(GatewayOpcode.HEARTBEAT_ACK)
+    other_client = await platform.connect()
+    await other_client.send(GatewayOpcode.HEARTBEAT, None)
+    await other_client.next_payload(GatewayOpcode.HEARTBEAT_ACK)
     assert not [record for record in caplog.records if record.exc_info]
 
 
@@ -316,8 +316,8 @@ async def test_identifying_too_fast_invalidates_the_session_but_keeps_the_connec
         await second_client.send_identify(token)
         assert (await second_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         await second_client.wait_processed()
-        other = await platform.connect()
-        await other.identify(platform.create_bot(user_id=6))
+        other_client = await platform.connect()
+        await other_client.identify(platform.create_bot(user_id=6))
         user = platform.create_user(user_id=7)
         for _ in range(2):
             await (await platform.connect()).identify(user)
@@ -410,10 +410,10 @@ async def test_concurrent_sessions_of_a_bot_are_not_limited(platform: GatewayPla
 
 
 async def test_a_revoked_token_closes_only_its_sessions(platform: GatewayPlatform) -> None:
-    token, other = platform.create_bot(user_id=5), platform.create_bot(user_id=5)
+    token, other_token = platform.create_bot(user_id=5), platform.create_bot(user_id=5)
     revoked_session, other_session = (
         await platform.start_session(token, guild_count=0),
-        await platform.start_session(other, guild_count=0),
+        await platform.start_session(other_token, guild_count=0),
     )
     revoked = platform.tokens.pop(token).token_id
     await platform.emit(ACTOR_CHANGED, ActorChanged(user_id=5, revoked=[revoked]), UserAudience.of(5))  # type: ignore[arg-type]
@@ -438,10 +438,10 @@ async def test_a_legacy_game_in_identify_becomes_the_activity(platform: GatewayP
     presence = {"status": "idle", "game": {"name": "Chess", "type": 0}, "since": 0, "afk": False}
     await client.identify(platform.create_bot(user_id=5), presence=presence)
     await platform.wait_idle()
-    stored = platform.presences.find(5)
-    assert stored is not None
-    assert (stored.status, stored.client_status) == ("idle", {"web": "idle"})
-    assert [activity["name"] for activity in stored.activities] == ["Chess"]
+    stored_presence = platform.presences.find(5)
+    assert stored_presence is not None
+    assert (stored_presence.status, stored_presence.client_status) == ("idle", {"web": "idle"})
+    assert [activity["name"] for activity in stored_presence.activities] == ["Chess"]
 
 
 def test_the_bot_mask_excludes_intents_of_users() -> None:

@@ -93,8 +93,8 @@ async def test_ready_has_the_profiles_of_every_user_it_names(world: World) -> No
         await players.create_provisional_player(client, name, preferred_global_name=name.title())
         for name in ("alice", "friend", "lobby-member", "dm-recipient", "stranger")
     ]
-    for one, other in ((alice, friend), (friend, alice)):
-        (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
+    for requester, recipient in ((alice, friend), (friend, alice)):
+        (await requester.put(f"/users/@me/game-relationships/{recipient.id}")).ok()
     for player in (alice, lobby_member):
         (await player.put("/lobbies", json={"secret": "chess"})).ok()
     await world.write(

@@ -26,36 +26,36 @@ def make_packets(count: int, size: int = 10, created_at: float = 0.0) -> list[Pa
 
 
 def test_a_replay_is_bounded_by_count() -> None:
-    replay, sent = ReplayBuffer(3, 10**6), make_packets(5)
-    for packet in sent:
+    replay, sent_packets = ReplayBuffer(3, 10**6), make_packets(5)
+    for packet in sent_packets:
         replay.append(packet)
-    assert replay.since(2, 10) == sent[2:]
-    assert replay.since(3, 1) == [sent[3]]
+    assert replay.since(2, 10) == sent_packets[2:]
+    assert replay.since(3, 1) == [sent_packets[3]]
     assert replay.since(5, 10) == []
     assert replay.since(1, 10) is None
     assert replay.since(6, 10) is None
 
 
 def test_a_replay_is_bounded_by_bytes() -> None:
-    replay, sent = ReplayBuffer(100, 500), make_packets(10, size=100)
-    for packet in sent:
+    replay, sent_packets = ReplayBuffer(100, 500), make_packets(10, size=100)
+    for packet in sent_packets:
         replay.append(packet)
     assert replay.held_bytes <= 500
-    assert replay.since(10 - len(replay), 10) == sent[-len(replay) :]
+    assert replay.since(10 - len(replay), 10) == sent_packets[-len(replay) :]
 
 
 def test_a_replay_discards_old_and_acknowledged_events() -> None:
-    replay, sent = (
+    replay, sent_packets = (
         ReplayBuffer(100, 10**6),
         [*make_packets(2, created_at=0.0), *make_packets(2, created_at=200.0), *make_packets(1, created_at=290.0)],
     )
-    for packet in sent:
+    for packet in sent_packets:
         replay.append(packet)
     replay.discard(acknowledged_seq=3, created_before=0.0, now=300.0)
-    assert replay.since(3, 10) == sent[3:]
+    assert replay.since(3, 10) == sent_packets[3:]
     replay.discard(acknowledged_seq=3, created_before=250.0, now=550.0)
-    assert replay.since(4, 10) == sent[4:]
-    assert replay.held_bytes == sent[4].size
+    assert replay.since(4, 10) == sent_packets[4:]
+    assert replay.held_bytes == sent_packets[4].size
 
 
 async def test_resuming_replays_exactly_the_missed_events(platform: GatewayPlatform) -> None:
@@ -105,9 +105,9 @@ async def test_resuming_closes_the_previous_connection(platform: GatewayPlatform
 
 async def test_invalid_resumes_are_rejected(platform: GatewayPlatform) -> None:
     client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
-    other = await platform.connect()
-    await other.resume("0" * 32, client.token, 1)
-    assert (await other.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
+    other_client = await platform.connect()
+    await other_client.resume("0" * 32, client.token, 1)
+    assert (await other_client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
     stranger = await platform.connect()
     await stranger.resume(client.session_id, platform.create_bot(user_id=6), 1)
     assert (await stranger.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
@@ -249,8 +249,8 @@ async def test_a_client_that_does_not_read_is_disconnected_and_can_resume() -> N
 async def test_two_nodes_share_presences(platform: GatewayPlatform) -> None:
     client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     other_presences = Presences()
-    other = platform.make_gateway(other_presences)
-    await other.start()
+    other_gateway = platform.make_gateway(other_presences)
+    await other_gateway.start()
     try:
         assert other_presences.find(5) is not None
         await client.send(
@@ -264,4 +264,4 @@ async def test_two_nodes_share_presences(platform: GatewayPlatform) -> None:
         await platform.wait_idle()
         assert other_presences.find(5) is None
     finally:
-        await other.close()
+        await other_gateway.close()

@@ -61,14 +61,16 @@ async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: Wo
 
 async def test_the_last_remaining_session_is_notified_once(world: World) -> None:
     alice = await world.user()
-    one, other = await alice.connect(), await alice.connect()
-    await one.next("SESSIONS_REPLACE")
+    first_session, second_session = await alice.connect(), await alice.connect()
+    await first_session.next("SESSIONS_REPLACE")
 
-    await other.close()
+    await second_session.close()
 
-    assert [session["session_id"] for session in await one.next("SESSIONS_REPLACE")] == [one.ready["session_id"]]
-    await one.set_presence(status="idle")
-    await one.assert_not_received("SESSIONS_REPLACE")
+    assert [session["session_id"] for session in await first_session.next("SESSIONS_REPLACE")] == [
+        first_session.ready["session_id"]
+    ]
+    await first_session.set_presence(status="idle")
+    await first_session.assert_not_received("SESSIONS_REPLACE")
 
 
 async def test_bots_and_friends_receive_no_session_list(world: World) -> None:

@@ -398,18 +398,18 @@ async def test_cross_origin_requests_are_allowed(server: HttpHarness) -> None:
 async def test_requests_are_counted_by_route_and_not_by_path(server: HttpHarness) -> None:
     await server.request("POST", "/webhooks/1/secret", caller=None)
     await server.request("GET", "/no/such/thing")
-    text = server.metrics.render().decode()
-    assert 'route="/webhooks/{webhook_id}/{webhook_token}"' in text
-    assert "secret" not in text
-    assert "such" not in text
+    rendered_metrics = server.metrics.render().decode()
+    assert 'route="/webhooks/{webhook_id}/{webhook_token}"' in rendered_metrics
+    assert "secret" not in rendered_metrics
+    assert "such" not in rendered_metrics
 
 
 async def test_unknown_methods_are_counted_as_other(server: HttpHarness) -> None:
     for method in ("PROPFIND", "MKCOL"):
         assert (await server.request(method, "/users/@me")).status == 405
-    text = server.metrics.render().decode()
-    assert 'method="other"' in text
-    assert "PROPFIND" not in text
+    rendered_metrics = server.metrics.render().decode()
+    assert 'method="other"' in rendered_metrics
+    assert "PROPFIND" not in rendered_metrics
 
 
 async def test_requests_are_logged_by_route_if_enabled(
@@ -492,12 +492,12 @@ async def test_too_many_parameters_are_rejected(server: HttpHarness) -> None:
 
 
 async def test_a_bucket_rejects_requests_until_it_resets(server: HttpHarness) -> None:
-    first = await server.request("GET", "/guilds/1/limited")
-    assert first.headers["X-RateLimit-Limit"] == "2"
-    assert first.headers["X-RateLimit-Remaining"] == "1"
-    assert first.headers["X-RateLimit-Reset"] == f"{NOW_MS // 1000 + 5}.000"
-    assert first.headers["X-RateLimit-Reset-After"] == "5.000"
-    bucket = first.headers["X-RateLimit-Bucket"]
+    first_response = await server.request("GET", "/guilds/1/limited")
+    assert first_response.headers["X-RateLimit-Limit"] == "2"
+    assert first_response.headers["X-RateLimit-Remaining"] == "1"
+    assert first_response.headers["X-RateLimit-Reset"] == f"{NOW_MS // 1000 + 5}.000"
+    assert first_response.headers["X-RateLimit-Reset-After"] == "5.000"
+    bucket = first_response.headers["X-RateLimit-Bucket"]
     await server.request("GET", "/guilds/1/limited")
     server.clock.advance(1500)
     limited = await server.request("GET", "/guilds/1/limited")

@@ -48,11 +48,11 @@ async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
     await other.log_in("mary")
     page = await browser.open("/settings/account")
 
-    wrong = await browser.submit(page, "Change password", password="not this", new_password="another good one")
-    assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
-    done = await browser.submit(page, "Change password", password=PASSWORD, new_password="another good one")
+    error_page = await browser.submit(page, "Change password", password="not this", new_password="another good one")
+    assert (error_page.status, 'id="error-password"' in error_page.body) == (400, True)
+    result_page = await browser.submit(page, "Change password", password=PASSWORD, new_password="another good one")
 
-    assert "Password changed." in done.text
+    assert "Password changed." in result_page.text
     assert (await other.open("/settings/account")).url.startswith("/login")
     again = await Browser(world).log_in("mary", "another good one")
     assert again.url == "/app"
@@ -65,8 +65,8 @@ async def test_sessions_are_listed_and_ended(world: World) -> None:
     page = await browser.open("/settings/account")
     assert page.text.count("This session") == 1
     label = next(text for form in page.forms for text, _, _ in form.buttons if text.startswith("Log out of"))
-    done = await browser.submit(page, label)
-    assert "Session logged out." in done.text
+    result_page = await browser.submit(page, label)
+    assert "Session logged out." in result_page.text
     assert (await other.open("/settings/account")).url.startswith("/login")
     await other.log_in("mary")
     await browser.submit(await browser.open("/settings/account"), "Log out all other sessions")
@@ -84,16 +84,16 @@ async def test_two_factor_authentication_is_enabled_and_disabled(world: World) -
 
     assert re.search(r'<svg class="qr-code" viewBox="0 0 (\d+) \1" .*?><path d="M4 4h7v1', page.body)
 
-    wrong = await browser.submit(page, "Turn on", code="000000", password=PASSWORD)
-    assert (wrong.status, secret in wrong.body.replace(" ", "")) == (400, True)
+    error_page = await browser.submit(page, "Turn on", code="000000", password=PASSWORD)
+    assert (error_page.status, secret in error_page.body.replace(" ", "")) == (400, True)
     code = totp.code_at(secret, step)
-    enabled = await browser.submit(wrong, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
+    enabled = await browser.submit(error_page, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
     assert "Save your backup codes" in enabled.text
     assert "need a code" in (await browser.open("/settings/account")).text
     off = await browser.open("/settings/account/second-factor")
-    done = await browser.submit(off, "Turn off", password=PASSWORD, code=totp.code_at(secret, step + 1))
+    result_page = await browser.submit(off, "Turn off", password=PASSWORD, code=totp.code_at(secret, step + 1))
 
-    assert "Two-factor authentication is off" in done.text
+    assert "Two-factor authentication is off" in result_page.text
 
 
 async def test_the_data_export_contains_all_messages(world: World) -> None:
@@ -123,11 +123,11 @@ async def test_an_account_is_deleted_with_its_password(world: World) -> None:
     browser = await register_browser(world)
     page = await browser.open("/settings/account/delete")
 
-    wrong = await browser.submit(page, "Delete account", password="not this one")
-    assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
-    done = await browser.submit(page, "Delete account", password=PASSWORD)
+    error_page = await browser.submit(page, "Delete account", password="not this one")
+    assert (error_page.status, 'id="error-password"' in error_page.body) == (400, True)
+    result_page = await browser.submit(page, "Delete account", password=PASSWORD)
 
-    assert "Your account was deleted." in done.text
+    assert "Your account was deleted." in result_page.text
     assert "hubbub_session" not in browser.cookies
     assert (await Browser(world).log_in("mary")).status == 400
 
@@ -141,17 +141,17 @@ async def test_guilds_are_transferred_or_deleted_before_the_account(world: World
     assert "2 guilds are left." in page.text
     assert "Delete account" not in {text for form in page.forms for text, _, _ in form.buttons}
     for username in ("ghost.user", "mary"):
-        wrong = await browser.submit(page, "Transfer guild", new_owner=username)
-        assert (wrong.status, 'id="error-new_owner"' in wrong.body) == (400, True)
+        error_page = await browser.submit(page, "Transfer guild", new_owner=username)
+        assert (error_page.status, 'id="error-new_owner"' in error_page.body) == (400, True)
     page = await browser.submit(page, "Transfer guild", new_owner="@Tom")
     assert "tom owns the guild now." in page.text
-    wrong = await browser.submit(page, "Delete guild", guild_name="Cellar")
-    assert (wrong.status, 'id="error-guild_name"' in wrong.body) == (400, True)
+    error_page = await browser.submit(page, "Delete guild", guild_name="Cellar")
+    assert (error_page.status, 'id="error-guild_name"' in error_page.body) == (400, True)
     page = await browser.submit(page, "Delete guild", guild_name="Attic")
     assert "Attic was deleted." in page.text
-    done = await browser.submit(page, "Delete account", password=PASSWORD)
+    result_page = await browser.submit(page, "Delete account", password=PASSWORD)
 
-    assert "Your account was deleted." in done.text
+    assert "Your account was deleted." in result_page.text
     assert (await tom.get(f"/guilds/{kept.id}")).ok()["owner_id"] == str(tom.id)
     (await tom.get(f"/guilds/{deleted_guild.id}")).rejected(404, 10004)
 

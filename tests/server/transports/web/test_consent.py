@@ -10,12 +10,14 @@ from tests.pages import PASSWORD, Browser
 from tests.world import World
 
 
-async def create_consent_request(world: World, scope: str = "identify", **more: object) -> tuple[Browser, Client, str]:
+async def create_consent_request(
+    world: World, scope: str = "identify", **parameters: object
+) -> tuple[Browser, Client, str]:
     """Return a signed-in browser, an application, and its authorization URL."""
     client = await create_application(world, name="Orchard")
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
-    return browser, client, client.authorize_path(scope, state="xyz", **more)
+    return browser, client, client.authorize_path(scope, state="xyz", **parameters)
 
 
 async def test_the_page_names_the_application_the_scopes_and_the_account(world: World) -> None:
@@ -34,11 +36,11 @@ async def test_the_page_names_the_application_the_scopes_and_the_account(world: 
 async def test_approval_redirects_with_a_valid_code(world: World) -> None:
     browser, client, url = await create_consent_request(world)
 
-    done = await browser.submit(await browser.open(url), "Authorize", follows_redirects=False)
+    result_page = await browser.submit(await browser.open(url), "Authorize", follows_redirects=False)
 
-    assert done.status == 303
-    assert done.location.startswith(REDIRECT + "?")
-    parameters = url_parameters(done.location)
+    assert result_page.status == 303
+    assert result_page.location.startswith(REDIRECT + "?")
+    parameters = url_parameters(result_page.location)
     assert (parameters["state"], parameters["iss"]) == ("xyz", world.url)
     tokens = (await client.exchange(parameters["code"])).ok()
     assert tokens["scope"] == "identify"
@@ -47,9 +49,9 @@ async def test_approval_redirects_with_a_valid_code(world: World) -> None:
 async def test_denial_redirects_with_an_error_and_grants_nothing(world: World) -> None:
     browser, _, url = await create_consent_request(world)
 
-    done = await browser.submit(await browser.open(url), "Cancel", follows_redirects=False)
+    result_page = await browser.submit(await browser.open(url), "Cancel", follows_redirects=False)
 
-    parameters = url_parameters(done.location)
+    parameters = url_parameters(result_page.location)
     assert (parameters["error"], parameters["state"]) == ("access_denied", "xyz")
     assert "No connected apps" in (await browser.open("/settings/apps")).text
 
@@ -59,10 +61,10 @@ async def test_a_request_of_the_chat_client_returns_to_its_page(world: World, bu
     browser, _, url = await create_consent_request(world, next="/app/channels/1/2")
 
     page = await browser.open(url)
-    done = await browser.submit(page, button, follows_redirects=False)
+    result_page = await browser.submit(page, button, follows_redirects=False)
 
     assert "the chat" in page.text
-    assert (done.status, done.location) == (303, "/app/channels/1/2")
+    assert (result_page.status, result_page.location) == (303, "/app/channels/1/2")
     assert ("Orchard" in (await browser.open("/settings/apps")).text) is (button == "Authorize")
 
 
@@ -70,29 +72,29 @@ async def test_a_request_of_the_chat_client_returns_to_its_page(world: World, bu
 async def test_a_return_path_on_another_server_is_ignored(world: World, next_path: str) -> None:
     browser, _, url = await create_consent_request(world, next=next_path)
 
-    done = await browser.submit(await browser.open(url), "Authorize", follows_redirects=False)
+    result_page = await browser.submit(await browser.open(url), "Authorize", follows_redirects=False)
 
-    assert done.location.startswith(REDIRECT + "?")
+    assert result_page.location.startswith(REDIRECT + "?")
 
 
 async def test_the_login_returns_to_the_consent_page(world: World) -> None:
     client = await create_application(world)
     browser = Browser(world)
     await browser.register("mary")
-    other = Browser(world)
+    other_browser = Browser(world)
     url = client.authorize_path(state="a b&c=d")
 
-    page = await other.log_in("mary", path=url)
+    page = await other_browser.log_in("mary", path=url)
 
     assert page.status == 200
-    done = await other.submit(page, "Authorize", follows_redirects=False)
-    assert url_parameters(done.location)["state"] == "a b&c=d"
+    result_page = await other_browser.submit(page, "Authorize", follows_redirects=False)
+    assert url_parameters(result_page.location)["state"] == "a b&c=d"
 
 
 async def test_the_account_can_be_switched(world: World) -> None:
     browser, _, url = await create_consent_request(world)
-    other = Browser(world)
-    await other.register("nora")
+    other_browser = Browser(world)
+    await other_browser.register("nora")
 
     page = await browser.submit(await browser.open(url), "Not you? Switch account")
     assert page.url.startswith("/login?next=")
@@ -105,12 +107,12 @@ async def test_an_approved_application_is_redirected_without_a_prompt(world: Wor
     browser, _, url = await create_consent_request(world)
     silent_url = f"{url}&prompt=none"
 
-    first = await browser.open(silent_url)
-    assert first.status == 200
-    await browser.submit(first, "Authorize", follows_redirects=False)
-    second = await browser.request("GET", silent_url)
+    first_page = await browser.open(silent_url)
+    assert first_page.status == 200
+    await browser.submit(first_page, "Authorize", follows_redirects=False)
+    second_response = await browser.request("GET", silent_url)
 
-    assert (second.status, "code" in url_parameters(second.location)) == (303, True)
+    assert (second_response.status, "code" in url_parameters(second_response.location)) == (303, True)
     assert (await browser.request("GET", url)).status == 200
 
 
@@ -176,12 +178,12 @@ async def test_a_custom_scheme_redirect_is_opened_from_a_page(world: World) -> N
     _, challenge = create_pkce_pair()
     url = client.authorize_path(redirect_uri=redirect, code_challenge=challenge, code_challenge_method="S256")
 
-    done = await browser.submit(await browser.open(url), "Authorize")
+    result_page = await browser.submit(await browser.open(url), "Authorize")
 
-    assert done.status == 200
-    assert done.refresh is not None
-    assert done.refresh.startswith(f"{redirect}?code=")
-    assert dict(done.links)["Open Orchard"] == done.refresh
+    assert result_page.status == 200
+    assert result_page.refresh is not None
+    assert result_page.refresh.startswith(f"{redirect}?code=")
+    assert dict(result_page.links)["Open Orchard"] == result_page.refresh
 
 
 async def test_a_loopback_redirect_may_use_any_port(world: World) -> None:
@@ -190,10 +192,10 @@ async def test_a_loopback_redirect_may_use_any_port(world: World) -> None:
     browser.sign_in_as(await world.user())
 
     page = await browser.open(client.authorize_path(redirect_uri="http://127.0.0.1:49152/callback"))
-    done = await browser.submit(page, "Authorize", follows_redirects=False)
+    result_page = await browser.submit(page, "Authorize", follows_redirects=False)
 
     assert "an app on this computer" in page.text
-    assert urlsplit(done.location).netloc == "127.0.0.1:49152"
+    assert urlsplit(result_page.location).netloc == "127.0.0.1:49152"
 
 
 async def test_a_bot_is_added_to_the_chosen_guild_with_the_chosen_permissions(world: World) -> None:
@@ -210,9 +212,9 @@ async def test_a_bot_is_added_to_the_chosen_guild_with_the_chosen_permissions(wo
     empty = await browser.submit(page, "Authorize", guild_id="")
     assert (empty.status, 'id="error-guild_id"' in empty.body) == (400, True)
     send_messages_bit = Permissions.SEND_MESSAGES.bit_length() - 1
-    done = await browser.submit(page, "Authorize", guild_id=guild.id, permission=[send_messages_bit])
+    result_page = await browser.submit(page, "Authorize", guild_id=guild.id, permission=[send_messages_bit])
 
-    assert "App added" in done.text
+    assert "App added" in result_page.text
     roles = (await mary.get(f"/guilds/{guild.id}/roles")).ok()
     role_of_bot = next(role for role in roles if role["name"] == "Orchard")
     assert int(role_of_bot["permissions"]) == Permissions.SEND_MESSAGES
@@ -227,9 +229,9 @@ async def test_a_declined_installation_shows_a_page(world: World) -> None:
     browser.sign_in_as(mary)
 
     page = await browser.open(f"/oauth2/authorize?client_id={client.id}&scope=bot")
-    done = await browser.submit(page, "Cancel")
+    result_page = await browser.submit(page, "Cancel")
 
-    assert "App not added" in done.text
+    assert "App not added" in result_page.text
 
 
 async def test_a_user_without_a_managed_guild_can_only_decline(world: World) -> None:
@@ -260,9 +262,9 @@ async def test_a_webhook_is_created_in_the_chosen_channel(world: World) -> None:
     guild, _ = await world.guild(nora, name="Here"), await world.guild(nora, name="There")
     browser.sign_in_as(nora)
 
-    first = await browser.open(url)
-    page = await browser.submit(first, "Show channels", guild_id=guild.id)
-    done = await browser.submit(page, "Authorize", webhook_channel_id=guild.general, follows_redirects=False)
+    first_page = await browser.open(url)
+    page = await browser.submit(first_page, "Show channels", guild_id=guild.id)
+    result_page = await browser.submit(page, "Authorize", webhook_channel_id=guild.general, follows_redirects=False)
 
-    tokens = (await client.exchange(url_parameters(done.location)["code"])).ok()
+    tokens = (await client.exchange(url_parameters(result_page.location)["code"])).ok()
     assert tokens["webhook"]["channel_id"] == str(guild.general)

@@ -105,11 +105,11 @@ async def test_a_linked_message_is_highlighted_among_its_neighbors(world: World)
     earlier = await browser.open(links["Earlier messages"])
     assert message_ids(earlier.body) == ids[:35]
     assert "Earlier messages" not in dict(earlier.links)
-    back = await browser.open(dict(earlier.links)["Later messages"])
-    assert message_ids(back.body) == ids[35:85]
-    later = await browser.open(dict(back.links)["Later messages"])
-    assert message_ids(later.body) == ids[85:]
-    assert "Later messages" not in dict(later.links)
+    earlier_page = await browser.open(dict(earlier.links)["Later messages"])
+    assert message_ids(earlier_page.body) == ids[35:85]
+    later_page = await browser.open(dict(earlier_page.links)["Later messages"])
+    assert message_ids(later_page.body) == ids[85:]
+    assert "Later messages" not in dict(later_page.links)
     newest = await browser.open(links["Newest messages"])
     assert message_ids(newest.body) == ids[70:]
     assert highlighted_ids(newest.body) == []
@@ -261,8 +261,8 @@ async def test_a_message_is_sent_once_and_shown(world: World) -> None:
     browser = sign_in_browser(bob)
 
     for path in (page_path(guild), f"/app/channels/@me/{direct_id}"):
-        old = await browser.open(path)
-        page = await browser.submit(old, "Send", content="Good\nmorning <friends>")
+        old_page = await browser.open(path)
+        page = await browser.submit(old_page, "Send", content="Good\nmorning <friends>")
         channel = path.rpartition("/")[2]
         (message,) = (await alice.get(f"/channels/{channel}/messages")).ok()
         assert (message["content"], message["author"]["id"]) == ("Good\nmorning <friends>", str(bob.id))
@@ -270,9 +270,9 @@ async def test_a_message_is_sent_once_and_shown(world: World) -> None:
         assert highlighted_ids(page.body) == [int(message["id"])]
         assert "Good\nmorning &lt;friends&gt;" in page.body
         # Submitting the same form again creates no second message, unless the content differs.
-        await browser.submit(old, "Send", content="Good\nmorning <friends>")
+        await browser.submit(old_page, "Send", content="Good\nmorning <friends>")
         assert len((await alice.get(f"/channels/{channel}/messages")).ok()) == 1
-        await browser.submit(old, "Send", content="Good evening")
+        await browser.submit(old_page, "Send", content="Good evening")
         assert len((await alice.get(f"/channels/{channel}/messages")).ok()) == 2
 
 

@@ -25,11 +25,11 @@ async def test_a_device_is_authorized_by_its_code(world: World) -> None:
     browser.sign_in_as(await world.user("mary"))
 
     page = await browser.open(device["verification_uri"])
-    shown = await browser.submit(page, "Continue", user_code=device["user_code"].lower())
-    assert "Authorize Orchard on a device" in shown.text
-    done = await browser.submit(shown, "Authorize")
+    shown_page = await browser.submit(page, "Continue", user_code=device["user_code"].lower())
+    assert "Authorize Orchard on a device" in shown_page.text
+    result_page = await browser.submit(shown_page, "Authorize")
 
-    assert "Connected" in done.text
+    assert "Connected" in result_page.text
     assert (await request_tokens(client, device)).ok()["scope"] == "identify"
     assert "Orchard" in (await browser.open("/settings/apps")).text
 
@@ -52,10 +52,10 @@ async def test_a_device_is_denied(world: World) -> None:
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 
-    shown = await browser.submit(await browser.open("/activate"), "Continue", user_code=device["user_code"])
-    done = await browser.submit(shown, "Cancel")
+    shown_page = await browser.submit(await browser.open("/activate"), "Continue", user_code=device["user_code"])
+    result_page = await browser.submit(shown_page, "Cancel")
 
-    assert "Not connected" in done.text
+    assert "Not connected" in result_page.text
     assert_oauth2_error(await request_tokens(client, device), "access_denied")
 
 
@@ -63,11 +63,11 @@ async def test_an_unknown_code_is_reported_at_its_field(world: World) -> None:
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 
-    shown = await browser.submit(await browser.open("/activate"), "Continue", user_code="NOPENOPE")
+    shown_page = await browser.submit(await browser.open("/activate"), "Continue", user_code="NOPENOPE")
 
-    assert shown.status == 400
-    assert 'id="error-user_code"' in shown.body
-    assert 'value="NOPENOPE"' in shown.body
+    assert shown_page.status == 400
+    assert 'id="error-user_code"' in shown_page.body
+    assert 'value="NOPENOPE"' in shown_page.body
 
 
 async def test_a_removed_application_loses_access(world: World) -> None:
@@ -78,13 +78,13 @@ async def test_a_removed_application_loses_access(world: World) -> None:
     browser.sign_in_as(mary)
 
     page = await browser.open("/settings/apps")
-    done = await browser.submit(page, "Remove Orchard")
+    result_page = await browser.submit(page, "Remove Orchard")
 
-    assert "Access revoked." in done.text
-    assert "No connected apps" in done.text
+    assert "Access revoked." in result_page.text
+    assert "No connected apps" in result_page.text
     (await client.bearer(mary, token).get("/users/@me")).rejected(401, 0)
-    again = await browser.submit(page, "Remove Orchard")
-    assert again.status == 200
+    repeated_page = await browser.submit(page, "Remove Orchard")
+    assert repeated_page.status == 200
 
 
 async def test_a_notice_is_shown_once(world: World) -> None:
@@ -94,9 +94,9 @@ async def test_a_notice_is_shown_once(world: World) -> None:
     browser = Browser(world)
     browser.sign_in_as(mary)
 
-    done = await browser.submit(await browser.open("/settings/apps"), "Remove Game")
+    result_page = await browser.submit(await browser.open("/settings/apps"), "Remove Game")
 
-    assert "Access revoked." in done.text
+    assert "Access revoked." in result_page.text
     assert "Access revoked." not in (await browser.open("/settings/apps")).text
 
 
@@ -110,10 +110,10 @@ async def test_an_app_that_the_user_added_is_removed_from_a_guild(world: World) 
 
     page = await browser.open("/settings/apps")
     assert "In Guild" in page.text
-    done = await browser.submit(page, "Remove Orchard from Guild")
+    result_page = await browser.submit(page, "Remove Orchard from Guild")
 
-    assert "App removed from the guild." in done.text
-    assert "In Guild" not in done.text
+    assert "App removed from the guild." in result_page.text
+    assert "In Guild" not in result_page.text
     (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).rejected(404, 10007)
-    again = await browser.submit(page, "Remove Orchard from Guild")
-    assert "App removed from the guild." in again.text
+    repeated_page = await browser.submit(page, "Remove Orchard from Guild")
+    assert "App removed from the guild." in repeated_page.text

@@ -81,8 +81,8 @@ def closed_lists() -> Iterator[tuple[str, list[str]]]:
 
 def documented_name(kind: type) -> str:
     """Return the documented name of a class, prefixed with its module if a common enum has the same name."""
-    taken = next((vars(module)[kind.__name__] for module in (enums, flags) if kind.__name__ in vars(module)), kind)
-    return kind.__name__ if taken is kind else kind.__module__.rpartition(".")[2].capitalize() + kind.__name__
+    namesake = next((vars(module)[kind.__name__] for module in (enums, flags) if kind.__name__ in vars(module)), kind)
+    return kind.__name__ if namesake is kind else kind.__module__.rpartition(".")[2].capitalize() + kind.__name__
 
 
 def names(kind: type) -> list[str]:
@@ -140,20 +140,20 @@ async def test_an_operation_is_documented_completely(world: World) -> None:
 
     error_names = {value: name for name, value in vars(errors).items() if isinstance(value, errors.ErrorCode)}
     for endpoint in world.app.table:
-        declared, entry = endpoint.operation, entries[endpoint.name]
-        links = {f"/docs/errors#{error_names[kind]}" for kind in declared.raises}
-        links |= {f"/docs/events#{event.name}" for event in declared.emits}
-        links |= {f"/docs/scopes#{scope}" for scope in declared.scopes}
-        links |= {f"/docs/enums/AuditLogAction#{action.name}" for action in declared.audits}
+        operation, entry = endpoint.operation, entries[endpoint.name]
+        links = {f"/docs/errors#{error_names[kind]}" for kind in operation.raises}
+        links |= {f"/docs/events#{event.name}" for event in operation.emits}
+        links |= {f"/docs/scopes#{scope}" for scope in operation.scopes}
+        links |= {f"/docs/enums/AuditLogAction#{action.name}" for action in operation.audits}
         links |= {
-            f"/docs/permissions#{name}" for name in names(Permissions) if declared.needs & vars(Permissions)[name]
+            f"/docs/permissions#{name}" for name in names(Permissions) if operation.needs & vars(Permissions)[name]
         }
         assert links - entry.links == set(), endpoint.name
-        assert f"{declared.method} {declared.path}" in entry.text
-        assert ("with two-factor authentication" in entry.text) is (declared.operator is not None), endpoint.name
+        assert f"{operation.method} {operation.path}" in entry.text
+        assert ("with two-factor authentication" in entry.text) is (operation.operator is not None), endpoint.name
         assert endpoint.rule is None or f"bucket {endpoint.rule.bucket}" in entry.text
-        for part in (declared.body, declared.query):
-            for field in getattr(part, "__struct_encode_fields__", ()):
+        for model in (operation.body, operation.query):
+            for field in getattr(model, "__struct_encode_fields__", ()):
                 assert f" {field} " in entry.text, f"{endpoint.name}: {field}"
 
 
@@ -302,11 +302,15 @@ async def test_a_cached_page_is_not_sent_again(world: World) -> None:
     page = await browser.open("/docs/errors")
     assert page.headers["Cache-Control"] == "private, no-cache"
 
-    again = await browser.request("GET", "/docs/errors", headers={"If-None-Match": page.headers["ETag"]})
+    repeated_response = await browser.request("GET", "/docs/errors", headers={"If-None-Match": page.headers["ETag"]})
     other = await browser.request("GET", "/docs/errors", headers={"If-None-Match": '"another"'})
 
-    assert (again.status, again.body, again.headers["ETag"]) == (304, "", page.headers["ETag"])
-    assert "Content-Security-Policy" in again.headers
+    assert (repeated_response.status, repeated_response.body, repeated_response.headers["ETag"]) == (
+        304,
+        "",
+        page.headers["ETag"],
+    )
+    assert "Content-Security-Policy" in repeated_response.headers
     assert (other.status, other.body) == (200, page.body)
 
 

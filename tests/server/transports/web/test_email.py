@@ -51,15 +51,15 @@ async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: Worl
     assert "Your email address is confirmed." in confirmed.text
     assert f"{MARY_EMAIL} Confirmed" in confirmed.text
 
-    other = Browser(mail_world)
-    login = await other.open("/login")
+    other_browser = Browser(mail_world)
+    login = await other_browser.open("/login")
     assert ("Forgot your password?", "/forgot-password") in login.links
-    sent = await other.submit(await other.open("/forgot-password"), "Send link", email=MARY_EMAIL)
-    assert "Check your mail" in sent.text
-    reset = await other.open(f"/reset-password?token={await read_newest_token(mail_world)}")
-    done = await other.submit(reset, "Change password", password="a new password")
-    assert "Your password was changed." in done.text
-    assert (await other.log_in("mary", "a new password")).url == "/app"
+    sent_page = await other_browser.submit(await other_browser.open("/forgot-password"), "Send link", email=MARY_EMAIL)
+    assert "Check your mail" in sent_page.text
+    reset = await other_browser.open(f"/reset-password?token={await read_newest_token(mail_world)}")
+    result_page = await other_browser.submit(reset, "Change password", password="a new password")
+    assert "Your password was changed." in result_page.text
+    assert (await other_browser.log_in("mary", "a new password")).url == "/app"
     assert (await browser.open("/settings/account")).url.startswith("/login")
 
 
@@ -103,12 +103,12 @@ async def test_a_user_changes_the_address(mail_world: World) -> None:
     browser, _ = await register_in_browser(mail_world)
     page = await browser.open("/settings/account/email")
 
-    wrong = await browser.submit(page, "Change email", email="new@example.org", password="guess")
-    assert 'id="error-password"' in wrong.body
-    changed = await browser.submit(page, "Change email", email="new@example.org", password=PASSWORD)
-    assert "Open the link that was sent to new@example.org" in changed.text
-    again = await browser.submit(changed, "Send the link again")
-    assert "The link was sent again." in again.text
+    error_page = await browser.submit(page, "Change email", email="new@example.org", password="guess")
+    assert 'id="error-password"' in error_page.body
+    changed_page = await browser.submit(page, "Change email", email="new@example.org", password=PASSWORD)
+    assert "Open the link that was sent to new@example.org" in changed_page.text
+    repeated_page = await browser.submit(changed_page, "Send the link again")
+    assert "The link was sent again." in repeated_page.text
     link = f"/confirm-email?token={await read_newest_token(mail_world)}"
     confirmed = await browser.submit(await browser.open(link), "Confirm email address")
     assert "new@example.org Confirmed" in confirmed.text
@@ -122,8 +122,8 @@ async def test_a_server_without_mail_explains_it(world: World) -> None:
 
     assert "This server does not send mail." in forgot.text
     assert "This server does not send mail" in settings.text
-    changed = await browser.submit(settings, "Change email", email="new@example.org", password=PASSWORD)
-    assert "new@example.org Not confirmed" in changed.text
+    changed_page = await browser.submit(settings, "Change email", email="new@example.org", password=PASSWORD)
+    assert "new@example.org Not confirmed" in changed_page.text
 
 
 async def test_the_mailbox_shows_mail_with_its_links(mail_world: World) -> None:

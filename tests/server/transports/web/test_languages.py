@@ -19,9 +19,9 @@ from tests.world import World, small_config
 
 
 def _language(text: str) -> str:
-    found = re.search(r'<html lang="([^"]+)" dir="([a-z]+)"', text)
-    assert found is not None
-    return f"{found[1]} {found[2]}"
+    match = re.search(r'<html lang="([^"]+)" dir="([a-z]+)"', text)
+    assert match is not None
+    return f"{match[1]} {match[2]}"
 
 
 async def test_a_page_has_the_language_that_the_browser_prefers(world: World) -> None:
@@ -78,10 +78,10 @@ async def test_a_server_has_a_default_language() -> None:
 async def test_a_registered_user_has_the_language_of_the_registration_page(world: World) -> None:
     browser = Browser(world)
     page = await browser.open("/register")
-    values = dict(page.forms[0].values) | {"username": "anna", "password": PASSWORD}
+    form_values = dict(page.forms[0].values) | {"username": "anna", "password": PASSWORD}
 
     headers = {"Accept-Language": "es-MX", "Origin": world.url, "Content-Type": "application/x-www-form-urlencoded"}
-    await browser.request("POST", "/register", headers=headers, data=urlencode(values))
+    await browser.request("POST", "/register", headers=headers, data=urlencode(form_values))
 
     assert _language((await browser.open("/settings/account")).body) == "es-ES ltr"
 
@@ -120,7 +120,7 @@ async def test_the_client_loads_a_catalogue_that_caches_keep_forever(world: Worl
 
     [url] = re.findall(r'data-catalog="([^"]+)"', page.body)
     file = await browser.request("GET", url, headers={"Accept-Encoding": "gzip"})
-    old = await browser.request("GET", re.sub(r"\.[0-9a-f]{16}\.", f".{'0' * 16}.", url))
+    old_response = await browser.request("GET", re.sub(r"\.[0-9a-f]{16}\.", f".{'0' * 16}.", url))
     unknown = await browser.request("GET", url.replace("en-XA", "xx"))
 
     assert "data-catalog" not in english.body
@@ -134,7 +134,7 @@ async def test_the_client_loads_a_catalogue_that_caches_keep_forever(world: Worl
     assert messages["Language"] == pseudo_locales.transform("en-XA", "Language")
     # The catalogue contains no texts of pages.
     assert "Skip to content" not in messages
-    assert (old.status, unknown.status) == (404, 404)
+    assert (old_response.status, unknown.status) == (404, 404)
 
 
 def test_messages_with_a_count_have_a_text_for_each_plural_category() -> None:

@@ -41,9 +41,9 @@ async def test_a_user_logs_in_and_out(world: World) -> None:
     await browser.register("mary")
     token = browser.cookies["hubbub_session"]
 
-    out = await browser.submit(await browser.open("/settings/account"), "Log out")
+    logged_out_page = await browser.submit(await browser.open("/settings/account"), "Log out")
 
-    assert "You have been logged out." in out.text
+    assert "You have been logged out." in logged_out_page.text
     assert "hubbub_session" not in browser.cookies
     (await world.request("GET", "/users/@me", headers={"Authorization": token})).rejected(401, 0)
     await browser.log_in("mary")
@@ -53,9 +53,9 @@ async def test_a_user_logs_in_and_out(world: World) -> None:
 async def test_a_wrong_password_is_reported_once_and_the_name_is_kept(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
-    other = Browser(world)
+    other_browser = Browser(world)
 
-    response = await other.log_in("mary", "not this one")
+    response = await other_browser.log_in("mary", "not this one")
 
     assert response.status == 400
     assert response.text.count("Incorrect username or password") == 1
@@ -69,16 +69,18 @@ async def test_the_login_asks_for_the_authenticator_code(world: World) -> None:
     headers = {"Authorization": browser.cookies["hubbub_session"]}
     body = {"password": PASSWORD, "secret": SECRET, "code": authenticator_code(world)}
     (await world.request("POST", "/users/@me/mfa/totp/enable", json=body, headers=headers)).ok()
-    other = Browser(world)
+    other_browser = Browser(world)
 
-    code_page = await other.log_in("mary", path="/login?next=/settings/apps")
-    assert "hubbub_session" not in other.cookies
-    wrong = await other.submit(code_page, "Log in", code="000000")
-    assert wrong.status == 400
-    done = await other.submit(wrong, "Log in", code=authenticator_code(world, 1), follows_redirects=False)
+    code_page = await other_browser.log_in("mary", path="/login?next=/settings/apps")
+    assert "hubbub_session" not in other_browser.cookies
+    error_page = await other_browser.submit(code_page, "Log in", code="000000")
+    assert error_page.status == 400
+    result_page = await other_browser.submit(
+        error_page, "Log in", code=authenticator_code(world, 1), follows_redirects=False
+    )
 
-    assert done.location == "/settings/apps"
-    assert other.cookies["hubbub_session"]
+    assert result_page.location == "/settings/apps"
+    assert other_browser.cookies["hubbub_session"]
 
 
 async def test_an_expired_mfa_ticket_restarts_the_login(world: World) -> None:
@@ -87,11 +89,11 @@ async def test_an_expired_mfa_ticket_restarts_the_login(world: World) -> None:
     headers = {"Authorization": browser.cookies["hubbub_session"]}
     body = {"password": PASSWORD, "secret": SECRET, "code": authenticator_code(world)}
     (await world.request("POST", "/users/@me/mfa/totp/enable", json=body, headers=headers)).ok()
-    other = Browser(world)
-    code_page = await other.log_in("mary")
+    other_browser = Browser(world)
+    code_page = await other_browser.log_in("mary")
 
     world.app.clock.advance(301_000)  # A ticket is valid for 5 minutes.
-    response = await other.submit(code_page, "Log in", code=authenticator_code(world))
+    response = await other_browser.submit(code_page, "Log in", code=authenticator_code(world))
 
     assert "Log in again" in response.text
     assert response.form("Log in").names[-2:] == ["login", "password"]
@@ -100,13 +102,13 @@ async def test_an_expired_mfa_ticket_restarts_the_login(world: World) -> None:
 async def test_the_login_returns_to_the_requested_page(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
-    other = Browser(world)
+    other_browser = Browser(world)
 
-    page = await other.open("/settings/apps?from=here")
+    page = await other_browser.open("/settings/apps?from=here")
     assert page.url == "/login?next=/settings/apps%3Ffrom%3Dhere"
-    done = await other.submit(page, "Log in", login="mary", password=PASSWORD, follows_redirects=False)
+    result_page = await other_browser.submit(page, "Log in", login="mary", password=PASSWORD, follows_redirects=False)
 
-    assert (done.status, done.location) == (303, "/settings/apps?from=here")
+    assert (result_page.status, result_page.location) == (303, "/settings/apps?from=here")
 
 
 async def test_a_session_revoked_over_the_api_ends_in_the_browser(world: World) -> None:

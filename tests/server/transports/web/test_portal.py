@@ -124,14 +124,14 @@ async def test_a_sku_is_changed_and_deleted_on_the_portal(world: World) -> None:
         ("currency", "EUR"),
         ("listed", "1"),
     ]
-    wrong = await browser.submit(page, "Save SKU", name="", price="free")
-    assert ('id="error-name"' in wrong.body, 'id="error-price"' in wrong.body) == (True, True)
-    assert "Enter an amount such as 4.99, or 0 for free." in wrong.text
+    error_page = await browser.submit(page, "Save SKU", name="", price="free")
+    assert ('id="error-name"' in error_page.body, 'id="error-price"' in error_page.body) == (True, True)
+    assert "Enter an amount such as 4.99, or 0 for free." in error_page.text
     yen = await browser.submit(page, "Save SKU", price="4.99", currency="jpy")
     assert "JPY has no decimal places. Enter a whole number." in yen.text
     changes = {"name": "Platinum", "description": "Shiny", "price": "0", "currency": "usd", "listed": []}
-    saved = await browser.submit(page, "Save SKU", **changes)
-    assert "Platinum was saved." in saved.text
+    saved_page = await browser.submit(page, "Save SKU", **changes)
+    assert "Platinum was saved." in saved_page.text
     (sku,) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
     assert (sku["name"], sku["description"], sku["price"], sku["currency"], sku["listed"], sku["state"]) == (
         "Platinum",
@@ -217,9 +217,9 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     identifier = int(portal_path.rpartition("/")[2])
     bot = Actor(world, identifier, first, "bot", is_bot=True, application_id=identifier)
     (await bot.get("/users/@me")).ok()
-    again = await browser.open(f"{portal_path}/bot")
-    assert first not in again.body
-    page = await browser.submit(again, "Reset token")
+    repeated_page = await browser.open(f"{portal_path}/bot")
+    assert first not in repeated_page.body
+    page = await browser.submit(repeated_page, "Reset token")
     second = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
     assert second not in (first, "")
     assert find_secrets(page)
@@ -251,9 +251,9 @@ async def test_redirects_are_added_removed_and_validated(world: World) -> None:
 
     page = await browser.submit(page, "Add redirect", redirect_uri=REDIRECT)
     assert (await alice.get(path)).ok()["redirect_uris"] == [REDIRECT]
-    wrong = await browser.submit(page, "Add redirect", redirect_uri="javascript:alert(1)")
-    assert (wrong.status, 'id="error-redirect_uri"' in wrong.body) == (400, True)
-    assert 'value="javascript:alert(1)"' in wrong.body
+    error_page = await browser.submit(page, "Add redirect", redirect_uri="javascript:alert(1)")
+    assert (error_page.status, 'id="error-redirect_uri"' in error_page.body) == (400, True)
+    assert 'value="javascript:alert(1)"' in error_page.body
     page = await browser.submit(page, f"Remove {REDIRECT}")
     assert (await alice.get(path)).ok()["redirect_uris"] == []
 
@@ -287,10 +287,10 @@ async def test_general_settings_are_saved_and_validated(world: World) -> None:
     application = (await alice.get(path)).ok()
     assert (application["name"], application["description"], application["tags"]) == ("Better", "Fun.", ["one", "two"])
     assert application["terms_of_service_url"] == "https://x.example/t"
-    wrong = await browser.submit(page, "Save", tags="x" * 21, privacy_policy_url="javascript:x")
-    assert (wrong.status, 'id="error-tags"' in wrong.body) == (400, True)
-    wrong = await browser.submit(page, "Save", privacy_policy_url="javascript:x")
-    assert 'id="error-privacy_policy_url"' in wrong.body
+    error_page = await browser.submit(page, "Save", tags="x" * 21, privacy_policy_url="javascript:x")
+    assert (error_page.status, 'id="error-tags"' in error_page.body) == (400, True)
+    error_page = await browser.submit(page, "Save", privacy_policy_url="javascript:x")
+    assert 'id="error-privacy_policy_url"' in error_page.body
 
 
 async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: World) -> None:
@@ -376,12 +376,12 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
     await private_targets_world.clock.run_for(25 * 3_600_000)
     assert "accepted a forged signature" in (await browser.open(f"{portal_path}/webhooks")).text
     receiver.accepts_invalid_signatures = False
-    bad = await browser.submit(
+    error_page = await browser.submit(
         await browser.open(f"{portal_path}/interactions"),
         "Verify and save",
         interactions_endpoint_url=f"{receiver.events_url}/x",
     )
-    assert 'id="error-interactions_endpoint_url"' in bad.body
+    assert 'id="error-interactions_endpoint_url"' in error_page.body
 
 
 async def test_failed_deliveries_can_be_retried(private_targets_world: World, receiver: Receiver) -> None:
@@ -461,8 +461,8 @@ async def test_images_are_shown_and_deleted(world: World) -> None:
     page = await browser.open(f"{portal_path}/pictures")
     assert ":wave:" in page.text
     assert "castle" in page.text
-    wrong = await browser.submit(page, "Add art", art_name="tower")
-    assert 'id="error-art_image"' in wrong.body
+    error_page = await browser.submit(page, "Add art", art_name="tower")
+    assert 'id="error-art_image"' in error_page.body
     for name in ("wave", "castle"):
         page = await browser.submit(page, f"Delete {name}")
     assert ":wave:" not in page.text
@@ -476,9 +476,9 @@ async def test_testers_are_invited_and_accept_on_their_own_page(world: World) ->
     guest = Browser(world)
     guest.sign_in_as(bob)
 
-    wrong = await browser.submit(await browser.open(f"{portal_path}/testers"), "Invite", username="missing")
-    assert 'id="error-username"' in wrong.body
-    page = await browser.submit(wrong, "Invite", username="bob")
+    error_page = await browser.submit(await browser.open(f"{portal_path}/testers"), "Invite", username="missing")
+    assert 'id="error-username"' in error_page.body
+    page = await browser.submit(error_page, "Invite", username="bob")
     assert "Invited" in page.text
     accepted = await guest.submit(await guest.open("/developers"), "Accept")
     assert "You are now a tester." in accepted.text
@@ -496,8 +496,10 @@ async def test_test_users_are_created_in_a_rehearsal(world: World) -> None:
     page = await browser.submit(await browser.open(f"{portal_path}/testers"), "Create test user", test_username="tess")
 
     assert "Shown only once." in page.text
-    again = await browser.submit(await browser.open(f"{portal_path}/testers"), "Create test user", test_username="tess")
-    assert 'id="error-test_username"' in again.body
+    repeated_page = await browser.submit(
+        await browser.open(f"{portal_path}/testers"), "Create test user", test_username="tess"
+    )
+    assert 'id="error-test_username"' in repeated_page.body
 
 
 async def test_identity_providers_are_added_removed_and_validated(world: World) -> None:
@@ -506,12 +508,12 @@ async def test_identity_providers_are_added_removed_and_validated(world: World) 
     path = f"/applications/{portal_path.rpartition('/')[2]}/external-identity-provider-configurations"
     page = await browser.open(f"{portal_path}/identity")
 
-    wrong = await browser.submit(
+    error_page = await browser.submit(
         page, "Verify and save", type="OIDC", clients="game", oidc_issuer_url="https://127.0.0.1/issuer"
     )
-    assert (wrong.status, 'id="error-oidc_issuer_url"' in wrong.body) == (400, True)
-    wrong = await browser.submit(page, "Verify and save", type="STEAM", clients="x" * 257)
-    assert 'id="error-clients"' in wrong.body
+    assert (error_page.status, 'id="error-oidc_issuer_url"' in error_page.body) == (400, True)
+    error_page = await browser.submit(page, "Verify and save", type="STEAM", clients="x" * 257)
+    assert 'id="error-clients"' in error_page.body
     page = await browser.submit(page, "Verify and save", type="STEAM", clients="480\n481")
     assert "Steam was saved." in page.text
     configurations = (await alice.get(path)).ok()
@@ -540,9 +542,9 @@ async def test_deletion_needs_the_application_name(world: World) -> None:
     browser, alice = await create_developer(world)
     portal_path, page = await submit_application_form(browser)
 
-    wrong = await browser.submit(page, "Delete application", confirm="my game")
-    assert 'id="error-confirm"' in wrong.body
-    deleted = await browser.submit(wrong, "Delete application", confirm="My game")
+    error_page = await browser.submit(page, "Delete application", confirm="my game")
+    assert 'id="error-confirm"' in error_page.body
+    deleted = await browser.submit(error_page, "Delete application", confirm="My game")
     assert "My game was deleted." in deleted.text
     assert (await alice.get("/applications")).ok() == []
     assert (await browser.open(portal_path)).status == 404

@@ -49,16 +49,16 @@ async def test_a_visitor_registers_with_a_provider_and_returns_to_the_requested_
     page = await log_in_at_provider(provider, browser, "/login/with/work?next=/settings/apps")
     assert 'value="mary.stone"' in page.body
     assert "hubbub_login" not in browser.cookies
-    wrong = await browser.submit(page, "Create account", username="m")
-    assert wrong.status == 400
-    done = await browser.submit(wrong, "Create account", username="mary", follows_redirects=False)
+    error_page = await browser.submit(page, "Create account", username="m")
+    assert error_page.status == 400
+    result_page = await browser.submit(error_page, "Create account", username="mary", follows_redirects=False)
 
-    assert done.location == "/settings/apps"
+    assert result_page.location == "/settings/apps"
     headers = {"Authorization": browser.cookies["hubbub_session"]}
     assert (await world.request("GET", "/users/@me", headers=headers)).ok()["username"] == "mary"
-    other = Browser(world)
-    await log_in_at_provider(provider, other)
-    assert other.cookies["hubbub_session"]
+    other_browser = Browser(world)
+    await log_in_at_provider(provider, other_browser)
+    assert other_browser.cookies["hubbub_session"]
 
 
 async def test_a_response_is_rejected_in_a_browser_that_did_not_start_the_login(
@@ -101,13 +101,15 @@ async def test_the_login_asks_for_the_code_of_the_account(world: World, provider
     assert "Login linked." in linked.text
     secret, _ = await enable_totp(world, alice)
 
-    other = Browser(world)
-    code_page = await log_in_at_provider(provider, other, "/login/with/work?next=/settings/apps")
-    wrong = await other.submit(code_page, "Log in", code="000000")
-    done = await other.submit(wrong, "Log in", code=totp_code(world, secret), follows_redirects=False)
+    other_browser = Browser(world)
+    code_page = await log_in_at_provider(provider, other_browser, "/login/with/work?next=/settings/apps")
+    error_page = await other_browser.submit(code_page, "Log in", code="000000")
+    result_page = await other_browser.submit(
+        error_page, "Log in", code=totp_code(world, secret), follows_redirects=False
+    )
 
-    assert done.location == "/settings/apps"
-    assert other.cookies["hubbub_provider"] == "work"
+    assert result_page.location == "/settings/apps"
+    assert other_browser.cookies["hubbub_provider"] == "work"
 
 
 async def test_a_login_is_unlinked_in_the_account_settings(world: World, provider: OpenIdProvider) -> None:
@@ -120,12 +122,12 @@ async def test_a_login_is_unlinked_in_the_account_settings(world: World, provide
     assert "This is your only way to log in. Set a password first." in page.text
     account = await browser.submit(await browser.open("/settings/account"), "Set password", new_password=PASSWORD)
     assert "Password set." in account.text
-    wrong = await browser.submit(await browser.open(path), "Unlink", password="wrong password")
-    assert 'id="error-password"' in wrong.body
-    done = await browser.submit(wrong, "Unlink", password=PASSWORD)
+    error_page = await browser.submit(await browser.open(path), "Unlink", password="wrong password")
+    assert 'id="error-password"' in error_page.body
+    result_page = await browser.submit(error_page, "Unlink", password=PASSWORD)
 
-    assert "Login unlinked." in done.text
-    assert "Unlink Work" not in [label for label, _ in done.links]
+    assert "Login unlinked." in result_page.text
+    assert "Unlink Work" not in [label for label, _ in result_page.links]
 
 
 async def test_a_logout_offers_to_end_the_session_at_the_provider(world: World, provider: OpenIdProvider) -> None:
@@ -157,9 +159,9 @@ async def test_backup_codes_are_replaced_on_a_page(world: World) -> None:
 
     page = await browser.open(path)
     assert "You have 10 unused codes." in page.text
-    wrong = await browser.submit(page, "Create new codes", password=PASSWORD, code="000000")
-    assert 'id="error-code"' in wrong.body
-    done = await browser.submit(wrong, "Create new codes", password=PASSWORD, code=totp_code(world, secret))
+    error_page = await browser.submit(page, "Create new codes", password=PASSWORD, code="000000")
+    assert 'id="error-code"' in error_page.body
+    result_page = await browser.submit(error_page, "Create new codes", password=PASSWORD, code=totp_code(world, secret))
 
-    assert "Save your backup codes" in done.text
-    assert done.body.count('<code class="secret">') == 10
+    assert "Save your backup codes" in result_page.text
+    assert result_page.body.count('<code class="secret">') == 10

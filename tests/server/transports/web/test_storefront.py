@@ -95,10 +95,10 @@ async def test_an_outdated_page_cannot_buy_a_sku_twice(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     hat_sku_id = await publish_sku(bot, SkuType.DURABLE, name="Hat")
     browser = await sign_in_browser(world, alice)
-    old = await browser.open(f"{store_path(bot)}/{hat_sku_id}")
-    await browser.submit(old, "Buy Hat")
+    old_page = await browser.open(f"{store_path(bot)}/{hat_sku_id}")
+    await browser.submit(old_page, "Buy Hat")
 
-    page = await browser.submit(old, "Buy Hat")
+    page = await browser.submit(old_page, "Buy Hat")
 
     assert page.status == 400
     assert "already have a subscription" in page.text

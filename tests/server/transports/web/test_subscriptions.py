@@ -63,10 +63,10 @@ async def test_a_subscription_is_canceled_after_confirmation_and_resumed(private
     await world.clock.run_for(32 * DAY_MS)
     assert await fetch_status(alice) == SubscriptionStatus.INACTIVE
     assert (await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok() == []
-    late = await browser.submit(page, "Resume Gold <b>")
-    assert "This subscription has already ended." in late.text
-    assert "No subscriptions." in late.text
-    assert "Ended Gold <b> Orchard Ended" in late.text
+    late_page = await browser.submit(page, "Resume Gold <b>")
+    assert "This subscription has already ended." in late_page.text
+    assert "No subscriptions." in late_page.text
+    assert "Ended Gold <b> Orchard Ended" in late_page.text
     assert browser.history[-1].url == (await browser.open(cancel_url)).url == SUBSCRIPTIONS_PATH
 
 
@@ -83,12 +83,12 @@ async def test_a_forged_form_cancels_nothing(world: World) -> None:
 
 async def test_subscriptions_of_other_users_are_not_visible(world: World) -> None:
     alice, browser, subscription_id = await create_subscriber(world, await world.bot())
-    other = Browser(world)
-    other.sign_in_as(await world.user())
+    other_browser = Browser(world)
+    other_browser.sign_in_as(await world.user())
     page = await browser.open(f"{SUBSCRIPTIONS_PATH}/{subscription_id}/cancel")
 
-    assert "No subscriptions." in (await other.open(SUBSCRIPTIONS_PATH)).text
-    assert (await other.open(f"{SUBSCRIPTIONS_PATH}/{subscription_id}/cancel")).status == 404
+    assert "No subscriptions." in (await other_browser.open(SUBSCRIPTIONS_PATH)).text
+    assert (await other_browser.open(f"{SUBSCRIPTIONS_PATH}/{subscription_id}/cancel")).status == 404
     browser.jar.clear()
     assert (await browser.submit(page, "Cancel subscription", follows_redirects=False)).location.startswith(
         "/login?next="
