@@ -51,10 +51,10 @@ async def test_the_ready_document_is_returned(rehearsal: Rehearsal) -> None:
 
 async def test_the_clock_is_set_advanced_frozen_and_resumed(rehearsal: Rehearsal) -> None:
     assert (await rehearsal.control_request("GET", "/clock")).ok()["now_ms"] == NOW_MS
-    state = (await rehearsal.control_request("POST", "/clock/set", json={"now": "2027-01-01T00:00:00Z"})).ok()
-    assert state == {"now": "2027-01-01T00:00:00.000000+00:00", "now_ms": 1_798_761_600_000, "running": False}
-    state = (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 90 * SECOND_MS})).ok()
-    assert state["now"] == "2027-01-01T00:01:30.000000+00:00"
+    clock_state = (await rehearsal.control_request("POST", "/clock/set", json={"now": "2027-01-01T00:00:00Z"})).ok()
+    assert clock_state == {"now": "2027-01-01T00:00:00.000000+00:00", "now_ms": 1_798_761_600_000, "running": False}
+    clock_state = (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 90 * SECOND_MS})).ok()
+    assert clock_state["now"] == "2027-01-01T00:01:30.000000+00:00"
     assert (await rehearsal.control_request("POST", "/clock/resume")).ok()["running"]
     assert not (await rehearsal.control_request("POST", "/clock/freeze")).ok()["running"]
 
@@ -114,10 +114,10 @@ async def test_an_invalid_body_is_rejected_with_its_path(
 async def test_a_world_is_loaded_into_the_running_server(rehearsal: Rehearsal) -> None:
     alice = rehearsal.actor("alice")
     session = await alice.connect()
-    text = '[users.dora]\n[guilds.Yard]\nowner = "dora"\n[guilds.Yard.channels.gate]\n'
+    world_toml = '[users.dora]\n[guilds.Yard]\nowner = "dora"\n[guilds.Yard.channels.gate]\n'
 
     response = await rehearsal.control_request(
-        "POST", "/worlds", data=text, headers={"Content-Type": "application/toml"}
+        "POST", "/worlds", data=world_toml, headers={"Content-Type": "application/toml"}
     )
 
     document = response.ok()
@@ -129,17 +129,17 @@ async def test_a_world_is_loaded_into_the_running_server(rehearsal: Rehearsal) -
 
 
 async def test_a_world_can_be_loaded_as_json_with_a_seed(rehearsal: Rehearsal) -> None:
-    first = await rehearsal.control_request("POST", "/worlds?seed=5", json={"users": {"dora": {}}})
-    assert first.ok()["users"]["dora"]["token"]
-    second = await rehearsal.control_request("POST", "/worlds?seed=5", json={"users": {"dora": {}}})
-    assert second.status == 400
-    assert second.json["errors"]["users"]["dora"]["_errors"][0]["code"] == "WORLD_INVALID"
+    first_response = await rehearsal.control_request("POST", "/worlds?seed=5", json={"users": {"dora": {}}})
+    assert first_response.ok()["users"]["dora"]["token"]
+    second_response = await rehearsal.control_request("POST", "/worlds?seed=5", json={"users": {"dora": {}}})
+    assert second_response.status == 400
+    assert second_response.json["errors"]["users"]["dora"]["_errors"][0]["code"] == "WORLD_INVALID"
 
 
 async def test_an_invalid_world_is_rejected_with_the_path_of_its_key(rehearsal: Rehearsal) -> None:
-    text = '[users.dora]\n[guilds.Yard]\nowner = "zoe"\n'
+    world_toml = '[users.dora]\n[guilds.Yard]\nowner = "zoe"\n'
     response = await rehearsal.control_request(
-        "POST", "/worlds", data=text, headers={"Content-Type": "application/toml"}
+        "POST", "/worlds", data=world_toml, headers={"Content-Type": "application/toml"}
     )
     assert (response.status, response.json["code"]) == (400, 50035)
     assert "is not a user" in response.json["errors"]["guilds"]["Yard"]["owner"]["_errors"][0]["message"]
@@ -172,9 +172,9 @@ async def test_restoring_a_snapshot_restores_messages_tokens_and_time(rehearsal:
     new_user = (await rehearsal.control_request("POST", "/users", json={"username": "late"})).ok()
     assert (await rehearsal.request("GET", "/users/@me", headers={"Authorization": new_user["token"]})).status == 200
 
-    state = (await rehearsal.control_request("POST", f"/snapshots/{snapshot['id']}/restore")).ok()
+    clock_state = (await rehearsal.control_request("POST", f"/snapshots/{snapshot['id']}/restore")).ok()
 
-    assert state["now_ms"] == NOW_MS
+    assert clock_state["now_ms"] == NOW_MS
     assert await list_message_contents(alice, channel) == ["before"]
     # A token issued after the snapshot is unknown again, although it was cached.
     assert (await rehearsal.request("GET", "/users/@me", headers={"Authorization": new_user["token"]})).status == 401
@@ -316,15 +316,15 @@ async def test_a_429_fault_looks_like_a_real_rate_limit(rehearsal: Rehearsal) ->
 async def test_a_response_dropped_after_the_operation_keeps_its_effect(rehearsal: Rehearsal) -> None:
     alice, channel = rehearsal.actor("alice"), general_channel_id(rehearsal)
     fault = {"transport": "http", "effect": "drop", "method": "POST", "moment": "after", "times": None}
-    waiting = (await rehearsal.control_request("POST", "/faults", json=fault)).ok()["waiting"]
+    waiting_fault = (await rehearsal.control_request("POST", "/faults", json=fault)).ok()["waiting"]
 
     with pytest.raises(aiohttp.ClientConnectionError):
         await alice.post(f"/channels/{channel}/messages", json={"content": "without a response"})
 
     assert await list_message_contents(alice, channel) == ["without a response"]
-    assert (await rehearsal.control_request("DELETE", f"/faults/{waiting['id']}")).status == 204
+    assert (await rehearsal.control_request("DELETE", f"/faults/{waiting_fault['id']}")).status == 204
     assert (await alice.post(f"/channels/{channel}/messages", json={"content": "with a response"})).status == 200
-    assert (await rehearsal.control_request("DELETE", f"/faults/{waiting['id']}")).status == 404
+    assert (await rehearsal.control_request("DELETE", f"/faults/{waiting_fault['id']}")).status == 404
 
 
 async def test_a_close_fault_closes_the_session_with_its_code(rehearsal: Rehearsal) -> None:

@@ -61,25 +61,27 @@ async def test_requests_without_the_control_token_are_unauthorized(rehearsal: Re
 
 async def test_people_send_edit_and_delete_messages(rehearsal: Rehearsal) -> None:
     (await rehearsal.act("bob", "connect")).ok()
-    sent = (await rehearsal.act("alice", "say", channel="general", content="helo")).ok()
-    reply = (await rehearsal.act("bob", "reply", message=sent["id"], content="hi")).ok()
-    assert reply["message_reference"]["message_id"] == sent["id"]
-    edited = (await rehearsal.act("alice", "edit", message=sent["id"], content="hello")).ok()
+    sent_message = (await rehearsal.act("alice", "say", channel="general", content="helo")).ok()
+    reply = (await rehearsal.act("bob", "reply", message=sent_message["id"], content="hi")).ok()
+    assert reply["message_reference"]["message_id"] == sent_message["id"]
+    edited = (await rehearsal.act("alice", "edit", message=sent_message["id"], content="hello")).ok()
     assert edited["content"] == "hello"
-    assert (await rehearsal.act("bob", "react", message=sent["id"], emoji="👍")).status == 204
-    [latest, first] = (await rehearsal.control_request("GET", "/people/carol/messages?channel=general")).ok()
-    assert (latest["content"], first["reactions"][0]["emoji"]["name"]) == ("hi", "👍")
+    assert (await rehearsal.act("bob", "react", message=sent_message["id"], emoji="👍")).status == 204
+    [latest_message, first_message] = (
+        await rehearsal.control_request("GET", "/people/carol/messages?channel=general")
+    ).ok()
+    assert (latest_message["content"], first_message["reactions"][0]["emoji"]["name"]) == ("hi", "👍")
     assert (await rehearsal.act("bob", "delete", message=reply["id"])).status == 204
     [remaining] = (await rehearsal.control_request("GET", "/people/carol/messages?channel=general")).ok()
-    assert remaining["id"] == sent["id"]
+    assert remaining["id"] == sent_message["id"]
 
 
 async def test_people_send_files_embeds_and_direct_messages(rehearsal: Rehearsal) -> None:
     files = {"note.txt": base64.b64encode(b"words").decode()}
-    sent = (
+    sent_message = (
         await rehearsal.act("alice", "say", channel="@bob", files=files, fields={"embeds": [{"title": "a title"}]})
     ).ok()
-    assert (sent["attachments"][0]["filename"], sent["embeds"][0]["title"]) == ("note.txt", "a title")
+    assert (sent_message["attachments"][0]["filename"], sent_message["embeds"][0]["title"]) == ("note.txt", "a title")
     response = await rehearsal.act("alice", "say", channel="@bob", files={"note.txt": "?"})
     assert field_errors(response.json, "files", "note.txt") == ["The content of a file must be encoded as base64."]
 
@@ -101,8 +103,8 @@ async def test_invalid_arguments_are_reported_with_their_path(rehearsal: Rehears
 
 
 async def test_a_message_from_before_the_connection_is_found_in_its_channel(rehearsal: Rehearsal) -> None:
-    sent = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
-    reply = (await rehearsal.act("bob", "reply", message=sent["id"], channel="general", content="hi")).ok()
+    sent_message = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
+    reply = (await rehearsal.act("bob", "reply", message=sent_message["id"], channel="general", content="hi")).ok()
     assert reply["referenced_message"]["content"] == "hello"
 
 
@@ -121,12 +123,12 @@ async def test_a_rejected_request_has_the_status_and_code_of_the_api(rehearsal: 
 async def test_an_expected_message_is_returned_once(rehearsal: Rehearsal) -> None:
     (await rehearsal.act("bob", "connect")).ok()
     waiting_task = asyncio.create_task(rehearsal.act("bob", "expect-message", channel="general", author="alice"))
-    sent = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
-    assert (await waiting_task).ok()["id"] == sent["id"]
+    sent_message = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
+    assert (await waiting_task).ok()["id"] == sent_message["id"]
     assert (await rehearsal.act("bob", "expect-none", event="MESSAGE_CREATE")).status == 204
-    await rehearsal.act("alice", "react", message=sent["id"], emoji="👍")
+    await rehearsal.act("alice", "react", message=sent_message["id"], emoji="👍")
     event = (await rehearsal.act("bob", "expect", event="MESSAGE_REACTION_ADD", fields={"emoji": {"name": "👍"}})).ok()
-    assert event["data"]["message_id"] == sent["id"]
+    assert event["data"]["message_id"] == sent_message["id"]
     events = (await rehearsal.control_request("GET", "/people/bob/events?event=MESSAGE_CREATE")).ok()
     assert [event["data"]["content"] for event in events] == ["hello"]
 

@@ -114,13 +114,17 @@ async def test_commands_are_completed_and_run(rehearsal: Rehearsal, bot: Command
     greeting = {"channel": "general", "command": "greet"}
     choices = (await rehearsal.act("alice", "complete", option="city", typed="Be", options=options, **greeting)).ok()
     assert [choice["value"] for choice in choices] == ["berlin", "bern"]
-    result = (await rehearsal.act("alice", "run", options=options | {"city": "bern"}, **greeting)).ok()
-    assert result["message"]["content"] == "hello bob in general, bern"
-    result = (await rehearsal.act("alice", "run", channel="general", command="Poke member", target="bob")).ok()
-    assert result["message"]["content"] == "poked bob"
+    interaction_result = (await rehearsal.act("alice", "run", options=options | {"city": "bern"}, **greeting)).ok()
+    assert interaction_result["message"]["content"] == "hello bob in general, bern"
+    interaction_result = (
+        await rehearsal.act("alice", "run", channel="general", command="Poke member", target="bob")
+    ).ok()
+    assert interaction_result["message"]["content"] == "poked bob"
     file = {"filename": "note.txt", "data": base64.b64encode(b"a word").decode()}
-    result = (await rehearsal.act("alice", "run", channel="general", command="look", options={"file": file})).ok()
-    assert result["message"]["content"] == "note.txt: a word"
+    interaction_result = (
+        await rehearsal.act("alice", "run", channel="general", command="look", options={"file": file})
+    ).ok()
+    assert interaction_result["message"]["content"] == "note.txt: a word"
 
 
 async def test_invalid_commands_and_options_are_reported_with_their_path(rehearsal: Rehearsal, bot: CommandBot) -> None:
@@ -139,8 +143,8 @@ async def test_invalid_commands_and_options_are_reported_with_their_path(rehears
 
 async def test_a_deferred_answer_is_awaited(rehearsal: Rehearsal, bot: CommandBot) -> None:
     command = {"channel": "general", "command": "think"}
-    first = (await rehearsal.act("alice", "run", wait_for_answer=False, **command)).ok()
-    assert (first["deferred"], first["message"]["content"]) == (True, "")
+    deferred_result = (await rehearsal.act("alice", "run", wait_for_answer=False, **command)).ok()
+    assert (deferred_result["deferred"], deferred_result["message"]["content"]) == (True, "")
     response = await rehearsal.act("alice", "run", timeout_ms=100, **command)
     assert response.status == 409
     assert response.json["message"] == "demo-bot deferred its response to alice and did not answer in time"
@@ -164,9 +168,11 @@ async def test_a_role_above_the_bot_is_named_as_the_cause(rehearsal: Rehearsal, 
     assert (await alice.put(f"/guilds/{guild_id}/members/{bot_id}/roles/{created['id']}")).status == 204
 
     options = {"member": "bob", "role": "mods"}
-    result = (await rehearsal.act("alice", "run", channel="general", command="promote", options=options)).ok()
+    interaction_result = (
+        await rehearsal.act("alice", "run", channel="general", command="promote", options=options)
+    ).ok()
 
-    assert result["message"]["content"] == "Missing Permissions"
+    assert interaction_result["message"]["content"] == "Missing Permissions"
     [rejected] = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
     assert "is not above the role mods, which demo-bot tried to give to bob." in rejected["cause"]
 
@@ -176,10 +182,10 @@ async def test_components_and_modals_are_used(rehearsal: Rehearsal, bot: Command
     message = {"message": panel["id"]}
     assert (await rehearsal.act("alice", "click", button="Count", **message)).ok()["message"]["content"] == "counted"
     # Bob was not connected when the message was sent.
-    result = (
+    interaction_result = (
         await rehearsal.act("bob", "choose", select="Member?", values=["carol"], channel="general", **message)
     ).ok()
-    assert result["message"]["content"] == "chose carol"
+    assert interaction_result["message"]["content"] == "chose carol"
     response = await rehearsal.act("alice", "submit")
     assert response.json["errors"]["modal"]["_errors"][0]["message"] == "alice has not received a modal"
     response = await rehearsal.act("alice", "click", button="Cuont")
@@ -191,8 +197,8 @@ async def test_components_and_modals_are_used(rehearsal: Rehearsal, bot: Command
     response = await rehearsal.act("alice", "submit", modal=modal["id"], fields={"Shoe size": "44"})
     [error] = response.json["errors"]["fields"]["Shoe size"]["_errors"]
     assert error["message"] == "the modal has no field 'Shoe size'; it has: Name"
-    result = (await rehearsal.act("alice", "submit", fields={"Name": "Ann"})).ok()
-    assert result["message"]["content"] == "thanks, Ann"
+    interaction_result = (await rehearsal.act("alice", "submit", fields={"Name": "Ann"})).ok()
+    assert interaction_result["message"]["content"] == "thanks, Ann"
     response = await rehearsal.act("bob", "submit", modal=modal["id"])
     [error] = response.json["errors"]["modal"]["_errors"]
     assert error["message"] == f"bob has not received the modal {modal['id']}"
@@ -212,8 +218,8 @@ async def test_recorded_interactions_become_calls_and_expectations_of_a_test(
 
     assert await run_replay(path, "--as-test", str(test_file)) == 0
 
-    text = test_file.read_text()
-    compile(text, str(test_file), "exec")
+    test_source = test_file.read_text()
+    compile(test_source, str(test_file), "exec")
     for line in (
         'result_1 = alice.run("general", "panel", {})',
         'assert result_1["content"] == "a panel"',
@@ -227,4 +233,4 @@ async def test_recorded_interactions_become_calls_and_expectations_of_a_test(
         'assert result_5["content"] == "thanks, Alice"',
         'result_6 = alice.run("general", "Poke member", {}, target=hubbub.users["bob"])',
     ):
-        assert f"    {line}\n" in text, text
+        assert f"    {line}\n" in test_source, test_source

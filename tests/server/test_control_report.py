@@ -145,22 +145,22 @@ async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> 
     callback = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
     assert (await helper.post(callback, json={"type": 4, "data": {"content": "late"}})).status == 404
 
-    [late], [missing] = (
+    [late_finding], [missing_finding] = (
         await find_findings(rehearsal, "late_response"),
         await find_findings(rehearsal, "missing_response"),
     )
 
-    assert "defer the response" in late["message"]
-    assert (missing["application"], missing["times"]) == ("helper", 1)
-    assert missing["message"] == "The command wait was not answered in time, or the answer was invalid."
+    assert "defer the response" in late_finding["message"]
+    assert (missing_finding["application"], missing_finding["times"]) == ("helper", 1)
+    assert missing_finding["message"] == "The command wait was not answered in time, or the answer was invalid."
 
 
 async def test_upcoming_changes_are_reported_by_date(rehearsal: Rehearsal) -> None:
     (await rehearsal.control_request("POST", "/clock/set", json={"now": "2026-02-20T00:00:00Z"})).ok()
-    found = await find_findings(rehearsal, "dated_change")
-    assert found[0]["message"].startswith("From 2026-02-23: Pinning, bypassing slowmode")
-    assert found[0]["date"].startswith("2026-02-23")
-    assert [finding["date"] for finding in found] == sorted(finding["date"] for finding in found)
+    findings = await find_findings(rehearsal, "dated_change")
+    assert findings[0]["message"].startswith("From 2026-02-23: Pinning, bypassing slowmode")
+    assert findings[0]["date"].startswith("2026-02-23")
+    assert [finding["date"] for finding in findings] == sorted(finding["date"] for finding in findings)
 
 
 async def test_clearing_the_trace_clears_the_report(rehearsal: Rehearsal) -> None:

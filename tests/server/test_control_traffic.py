@@ -61,9 +61,9 @@ async def open_stream(rehearsal: Rehearsal, query: str = "", **headers: str) -> 
         async def events() -> AsyncIterator[Any]:
             block: dict[str, str] = {}
             async for line in response.content:
-                name, _, value = line.decode().rstrip("\n").partition(": ")
+                name, _, field_value = line.decode().rstrip("\n").partition(": ")
                 if name:
-                    block[name] = value
+                    block[name] = field_value
                 elif "data" in block:
                     yield int(block["id"]), json.loads(block["data"])
                     block = {}
@@ -75,9 +75,9 @@ async def read_until(events: AsyncIterator[Any], summary: str) -> tuple[int, lis
     """Read events of the stream until an entry has this summary; return the last ID and all entries."""
     entries: list[dict[str, Any]] = []
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        async for event_id, data in events:
-            entries += data["entries"]
-            if any(entry["summary"] == summary for entry in data["entries"]):
+        async for event_id, batch in events:
+            entries += batch["entries"]
+            if any(entry["summary"] == summary for entry in batch["entries"]):
                 return event_id, entries
     raise AssertionError(f"the stream ended without {summary}")
 
@@ -95,11 +95,11 @@ async def test_a_request_and_its_event_are_linked(rehearsal: Rehearsal) -> None:
     await bob.connect()
     await record_traffic(rehearsal)
 
-    sent = await alice.post(general_channel_path(rehearsal), json={"content": "hello"})
+    response = await alice.post(general_channel_path(rehearsal), json={"content": "hello"})
 
     request = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
     event = await find_entry(rehearsal, "MESSAGE_CREATE")
-    assert request["request_id"] == event["cause"] == sent.headers["X-Request-Id"]
+    assert request["request_id"] == event["cause"] == response.headers["X-Request-Id"]
     assert (request["kind"], request["direction"], request["status"]) == ("http", "in", 200)
     assert request["user_id"] == str(alice.id)
     assert request["rate_limit"]["remaining"] == request["rate_limit"]["limit"] - 1
@@ -198,9 +198,9 @@ async def test_secrets_are_masked_unless_they_are_requested(rehearsal: Rehearsal
     executed = await fetch_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}")
     revealed = await fetch_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}", "?reveal=true")
 
-    text = json.dumps([created, executed])
-    assert webhook["token"] not in text
-    assert alice.token not in text
+    shown_details = json.dumps([created, executed])
+    assert webhook["token"] not in shown_details
+    assert alice.token not in shown_details
     assert "$TOKEN" in created["copies"]["curl"]
     assert webhook["token"] in revealed["path"]
     assert alice.token in revealed["request"]["body"]
@@ -243,8 +243,8 @@ async def test_an_open_stream_records_and_names_missed_entries(rehearsal: Rehear
     traffic.clear()
     (await rehearsal.actor("alice").get("/users/@me/guilds")).ok()
     async with open_stream(rehearsal, "?after=0") as events:
-        _, data = await anext(events)
-    assert data["missed"] == 1
+        _, batch = await anext(events)
+    assert batch["missed"] == 1
 
 
 async def test_the_stream_needs_the_token(rehearsal: Rehearsal) -> None:
@@ -263,9 +263,9 @@ async def test_a_request_is_sent_again_as_the_same_caller(rehearsal: Rehearsal) 
     (await alice.post(general_channel_path(rehearsal), json={"content": "again"})).ok()
     entry = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
 
-    result = (await rehearsal.control_request("POST", f"/traffic/{entry['id']}/replay")).ok()
+    replay_result = (await rehearsal.control_request("POST", f"/traffic/{entry['id']}/replay")).ok()
 
-    assert result == {"status": 200}
+    assert replay_result == {"status": 200}
     messages = (await alice.get(general_channel_path(rehearsal))).ok()
     assert [message["content"] for message in messages[:2]] == ["again", "again"]
     repeated = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
@@ -276,12 +276,12 @@ async def test_an_event_is_published_again_to_its_audience(rehearsal: Rehearsal)
     session = await rehearsal.actor("bob").connect()
     await record_traffic(rehearsal)
     (await rehearsal.actor("alice").post(general_channel_path(rehearsal), json={"content": "twice"})).ok()
-    first = await session.next("MESSAGE_CREATE")
+    first_event = await session.next("MESSAGE_CREATE")
     entry = await find_entry(rehearsal, "MESSAGE_CREATE")
 
     assert (await rehearsal.control_request("POST", f"/traffic/{entry['id']}/replay")).ok() == {"status": None}
 
-    assert await session.next("MESSAGE_CREATE") == first
+    assert await session.next("MESSAGE_CREATE") == first_event
 
 
 async def test_other_entries_cannot_be_sent_again(rehearsal: Rehearsal) -> None:
@@ -314,21 +314,21 @@ async def test_dated_changes_and_the_world_are_listed_without_tokens(rehearsal: 
 
 
 async def test_snapshots_and_forks_form_a_tree(rehearsal: Rehearsal) -> None:
-    first = (await rehearsal.control_request("POST", "/snapshots")).ok()
-    second = (await rehearsal.control_request("POST", "/snapshots")).ok()
-    (await rehearsal.control_request("POST", f"/snapshots/{first['id']}/restore")).ok()
+    first_snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
+    second_snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
+    (await rehearsal.control_request("POST", f"/snapshots/{first_snapshot['id']}/restore")).ok()
     third = (await rehearsal.control_request("POST", "/snapshots")).ok()
-    fork = (await rehearsal.control_request("POST", "/forks", json={"snapshot_id": second["id"]})).ok()
+    fork = (await rehearsal.control_request("POST", "/forks", json={"snapshot_id": second_snapshot["id"]})).ok()
 
     snapshots = (await rehearsal.control_request("GET", "/snapshots")).ok()
     assert [(snapshot["parent_id"], snapshot["current"]) for snapshot in snapshots] == [
         (None, False),
-        (first["id"], False),
-        (first["id"], True),
+        (first_snapshot["id"], False),
+        (first_snapshot["id"], True),
     ]
-    assert third["parent_id"] == first["id"]
-    [listed] = (await rehearsal.control_request("GET", "/forks")).ok()
-    assert (listed["fork_id"], listed["snapshot_id"]) == (fork["fork_id"], second["id"])
+    assert third["parent_id"] == first_snapshot["id"]
+    [listed_fork] = (await rehearsal.control_request("GET", "/forks")).ok()
+    assert (listed_fork["fork_id"], listed_fork["snapshot_id"]) == (fork["fork_id"], second_snapshot["id"])
     link = (await rehearsal.control_request("POST", f"/forks/{fork['fork_id']}/console-links")).ok()["url"]
     assert link.startswith(f"{fork['web']}/console/open/")
 
@@ -348,12 +348,12 @@ async def open_console_link(rehearsal: Rehearsal) -> str:
 
 async def test_a_link_opens_the_console_once(rehearsal: Rehearsal) -> None:
     url = (await rehearsal.control_request("POST", "/console-links")).ok()["url"]
-    first = await rehearsal.request("GET", url, allow_redirects=False)
-    second = await rehearsal.request("GET", url, allow_redirects=False)
-    assert (first.status, second.status) == (303, 403)
-    assert b"already been used" in second.body
+    first_response = await rehearsal.request("GET", url, allow_redirects=False)
+    second_response = await rehearsal.request("GET", url, allow_redirects=False)
+    assert (first_response.status, second_response.status) == (303, 403)
+    assert b"already been used" in second_response.body
 
-    cookie = first.headers["Set-Cookie"].partition(";")[0]
+    cookie = first_response.headers["Set-Cookie"].partition(";")[0]
     page = await rehearsal.request("GET", f"{rehearsal.url}/console", headers={"Cookie": cookie})
     assert page.status == 200
     policy = page.headers["Content-Security-Policy"]
@@ -366,12 +366,14 @@ async def test_a_link_opens_the_console_once(rehearsal: Rehearsal) -> None:
 async def test_the_console_asks_for_the_control_token(rehearsal: Rehearsal) -> None:
     url = f"{rehearsal.url}/console"
     assert (await rehearsal.request("GET", url)).status == 403
-    wrong = await rehearsal.request("POST", url, data={"token": "wrong"}, allow_redirects=False)
-    right = await rehearsal.request("POST", url, data={"token": rehearsal.control.token}, allow_redirects=False)
+    rejected_response = await rehearsal.request("POST", url, data={"token": "wrong"}, allow_redirects=False)
+    accepted_response = await rehearsal.request(
+        "POST", url, data={"token": rehearsal.control.token}, allow_redirects=False
+    )
     foreign = await rehearsal.request(
         "POST", url, data={"token": rehearsal.control.token}, headers={"Sec-Fetch-Site": "cross-site"}
     )
-    assert (wrong.status, right.status, foreign.status) == (403, 303, 403)
+    assert (rejected_response.status, accepted_response.status, foreign.status) == (403, 303, 403)
 
 
 @pytest.mark.parametrize(

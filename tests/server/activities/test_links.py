@@ -105,9 +105,9 @@ async def test_managed_links_are_stored_updated_and_deleted(world: World) -> Non
     assert updated == {**link, "title": "Round three", "custom_id": "x"}
     assert (await bot.patch(path, json={"description": "New", "custom_id": None})).ok()["custom_id"] is None
     world.clock.advance(400 * DAY_MS)
-    stored = (await stranger.get(path)).ok()
-    assert stored["description"] == "New"
-    assert (await bot.get(links_path(bot, "managed"))).ok() == [stored]
+    stored_link = (await stranger.get(path)).ok()
+    assert stored_link["description"] == "New"
+    assert (await bot.get(links_path(bot, "managed"))).ok() == [stored_link]
     assert (
         await world.request("GET", f"{world.url}/cdn/activity-links/{bot.application_id}/{number}.png")
     ).status == 200

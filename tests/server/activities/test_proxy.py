@@ -57,12 +57,12 @@ async def test_mappings_apply_in_order_and_placeholders_are_filled_in(store_acti
 
 async def test_hosts_without_an_activity_respond_with_404(store_activity: ProxiedActivity) -> None:
     activity = store_activity
-    other = await activity.world.bot()
-    (await other.post(f"/applications/{other.application_id}/proxy-config", json={"url_map": []})).ok()
+    other_bot = await activity.world.bot()
+    (await other_bot.post(f"/applications/{other_bot.application_id}/proxy-config", json={"url_map": []})).ok()
 
     for host in (
         f"1.{PROXY_HOST}",
-        f"{other.application_id}.{PROXY_HOST}",
+        f"{other_bot.application_id}.{PROXY_HOST}",
         f"name.{PROXY_HOST}",
         f"a.{activity.host}",
         f"9{'9' * 30}.{PROXY_HOST}",
@@ -164,8 +164,15 @@ async def test_response_headers_allow_embedding_in_a_frame_and_pages_are_not_cac
     response = await activity.request("/response")
 
     assert (response.status, response.body, response.headers["X-Game"]) == (201, b"<p>hello</p>", "yes")
-    removed = {"X-Frame-Options", "Strict-Transport-Security", "Cache-Control", "ETag", "Last-Modified", "Expires"}
-    assert removed & set(response.headers) == set()
+    removed_headers = {
+        "X-Frame-Options",
+        "Strict-Transport-Security",
+        "Cache-Control",
+        "ETag",
+        "Last-Modified",
+        "Expires",
+    }
+    assert removed_headers & set(response.headers) == set()
     policy = dict(part.split(" ", 1) for part in response.headers["Content-Security-Policy"].split("; "))
     web_url, port = activity.world.url, activity.world.url.rpartition(":")[2]
     assert policy["frame-ancestors"] == f"'self' {web_url}"
@@ -453,10 +460,10 @@ async def test_proxied_requests_have_their_own_metric_labels(activity: ProxiedAc
     activity.upstream.response = aiohttp.web.Response(status=799)
     assert (await activity.request("/response")).status == 799
 
-    text = (await activity.world.request("GET", f"{activity.world.url}/metrics")).body.decode()
-    assert 'route="activity"' in text
-    assert "PROPFIND" not in text
-    assert 'status="799"' not in text
+    rendered_metrics = (await activity.world.request("GET", f"{activity.world.url}/metrics")).body.decode()
+    assert 'route="activity"' in rendered_metrics
+    assert "PROPFIND" not in rendered_metrics
+    assert 'status="799"' not in rendered_metrics
 
 
 async def test_the_frame_relay_is_embeddable_only_by_the_web_client(activity: ProxiedActivity) -> None:

@@ -133,14 +133,14 @@ async def test_a_ticket_is_invalid_after_leaving_the_activity(store_activity: Pr
 
 
 async def test_a_ticket_is_for_one_application(activity: ProxiedActivity) -> None:
-    other = await create_proxied_activity(activity.world, activity.upstream)
+    other_activity = await create_proxied_activity(activity.world, activity.upstream)
     alice = await activity.world.user()
     await launch(activity, alice)
-    await launch(other, alice, "another")
+    await launch(other_activity, alice, "another")
     ticket = await create_ticket(activity, alice)
 
-    assert not is_signed(await other.echo(f"/?discord_proxy_ticket={ticket}"))
-    assert is_signed(await other.echo(f"/?discord_proxy_ticket={await create_ticket(other, alice)}"))
+    assert not is_signed(await other_activity.echo(f"/?discord_proxy_ticket={ticket}"))
+    assert is_signed(await other_activity.echo(f"/?discord_proxy_ticket={await create_ticket(other_activity, alice)}"))
 
 
 async def test_owners_and_testers_are_developers(activity: ProxiedActivity) -> None:

@@ -44,9 +44,9 @@ async def test_trailing_slashes_are_removed(world: World) -> None:
     bot = await world.bot()
     mappings = [{"prefix": "/api/", "target": "game.example.org/dir/"}, {"prefix": "/", "target": "game.example.org/"}]
 
-    stored = (await bot.post(url_map_path(bot), json={"url_map": mappings})).ok()["url_map"]
+    stored_map = (await bot.post(url_map_path(bot), json={"url_map": mappings})).ok()["url_map"]
 
-    assert stored == [
+    assert stored_map == [
         {"prefix": "/api", "target": "game.example.org/dir"},
         {"prefix": "/", "target": "game.example.org"},
     ]
@@ -194,8 +194,11 @@ async def test_a_url_map_is_edited_on_the_portal(world: World) -> None:
         await browser.open(path), "Save URL map", url_map="/api api.example.org\n\n/\t game.example.org  \n"
     )
     assert "Saved." in page.text
-    stored = (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"]
-    assert stored == [{"prefix": "/api", "target": "api.example.org"}, {"prefix": "/", "target": "game.example.org"}]
+    stored_map = (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"]
+    assert stored_map == [
+        {"prefix": "/api", "target": "api.example.org"},
+        {"prefix": "/", "target": "game.example.org"},
+    ]
     assert "/api api.example.org\n/ game.example.org" in page.body
 
     page = await browser.submit(page, "Save URL map", url_map="/ game.example.org\n/x\nx https://a.example.org")
@@ -204,4 +207,4 @@ async def test_a_url_map_is_edited_on_the_portal(world: World) -> None:
     page = await browser.submit(page, "Save URL map", url_map="/ game.example.org\nx https://a.example.org")
     assert "Line 2, prefix: A prefix must be a path" in page.text
     assert "Line 2, target: A target must be a host without" in page.text
-    assert (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"] == stored
+    assert (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"] == stored_map

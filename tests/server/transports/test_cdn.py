@@ -286,8 +286,8 @@ async def test_invalid_media_proxy_requests_are_rejected(
 async def test_the_media_proxy_needs_the_signature_and_the_cdn_never_resizes(client: Client) -> None:
     assert (await client.get("/cdn/media/attachments/1/5/a.png?width=10")).status == 404
     assert (await client.get(proxy_url(5, "&width=10").replace("/5/", "/6/"))).status == 404
-    raw = await client.get(signed_url(5, "a.png") + "&width=10")
-    assert media.open_image(await raw.read()).size == (600, 300)
+    cdn_response = await client.get(signed_url(5, "a.png") + "&width=10")
+    assert media.open_image(await cdn_response.read()).size == (600, 300)
     page = await client.get(proxy_url(3, ""))
     assert page.headers["Content-Type"] == "application/octet-stream"
 
@@ -320,18 +320,18 @@ async def test_default_avatars_are_png_images(client: Client) -> None:
 
 async def test_byte_ranges_are_served(client: Client) -> None:
     url = signed_url(2, "a.png")
-    size = len(AVATAR)
-    part = await client.get(url, headers={"Range": "bytes=1-4"})
-    assert (part.status, await part.read()) == (206, AVATAR[1:5])
-    assert part.headers["Content-Range"] == f"bytes 1-4/{size}"
+    avatar_bytes = len(AVATAR)
+    range_response = await client.get(url, headers={"Range": "bytes=1-4"})
+    assert (range_response.status, await range_response.read()) == (206, AVATAR[1:5])
+    assert range_response.headers["Content-Range"] == f"bytes 1-4/{avatar_bytes}"
     suffix = await client.get(url, headers={"Range": "bytes=-3"})
     assert await suffix.read() == AVATAR[-3:]
-    beyond = await client.get(url, headers={"Range": f"bytes={size}-"})
-    assert (beyond.status, beyond.headers["Content-Range"]) == (416, f"bytes */{size}")
+    beyond = await client.get(url, headers={"Range": f"bytes={avatar_bytes}-"})
+    assert (beyond.status, beyond.headers["Content-Range"]) == (416, f"bytes */{avatar_bytes}")
     other = await client.get(url, headers={"Range": "bytes=1-4", "If-Range": '"other"'})
     assert (other.status, await other.read()) == (200, AVATAR)
     head = await client.head(url)
-    assert (head.headers["Content-Length"], await head.read()) == (str(size), b"")
+    assert (head.headers["Content-Length"], await head.read()) == (str(avatar_bytes), b"")
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,9 @@ async def test_members_decrypt_each_other_while_others_join_and_leave(make_membe
     alice, bob, carol = await make_member(), await make_member(), await make_member()
     await alice.join_and_connect()
     await bob.join_and_connect()
-    for one, other in ((alice, bob), (bob, alice)):
-        await one.wait_group_members(alice, bob)
-        await one.assert_decrypts(other, b"two of us")
+    for receiver, sender in ((alice, bob), (bob, alice)):
+        await receiver.wait_group_members(alice, bob)
+        await receiver.assert_decrypts(sender, b"two of us")
     await carol.join_and_connect()
     for member in (alice, bob, carol):
         await member.wait_group_members(alice, bob, carol)
@@ -58,9 +58,9 @@ async def test_members_decrypt_each_other_while_others_join_and_leave(make_membe
     assert opcodes.count(VoiceOpcode.MLS_EXTERNAL_SENDER) == 1
     await carol.stop()
     await carol.caller.socket.close(code=1000)
-    for one, other in ((alice, bob), (bob, alice)):
-        await one.wait_group_members(alice, bob)
-        await one.assert_decrypts(other, b"two again")
+    for receiver, sender in ((alice, bob), (bob, alice)):
+        await receiver.wait_group_members(alice, bob)
+        await receiver.assert_decrypts(sender, b"two again")
 
 
 async def test_no_plain_frame_is_forwarded_before_the_group_is_ready(

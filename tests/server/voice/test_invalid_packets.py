@@ -65,8 +65,8 @@ def invalid_frames(opcode: int) -> list[str]:
 async def test_no_frame_causes_a_server_error(
     guild: Guild, make_caller: MakeCaller, opcode: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caller, other = await make_caller(), await make_caller()
-    await other.join_and_connect(guild.channels["Lounge"])
+    caller, other_caller = await make_caller(), await make_caller()
+    await other_caller.join_and_connect(guild.channels["Lounge"])
     await caller.join(guild.channels["Lounge"])
     is_connected = False
     for frame in invalid_frames(opcode):
@@ -86,7 +86,7 @@ async def test_no_frame_causes_a_server_error(
         if message.type.name == "CLOSE":
             assert 4000 < message.data < 4100, (frame, message.data)
             await caller.socket.close()
-    await other.heartbeat()
+    await other_caller.heartbeat()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 

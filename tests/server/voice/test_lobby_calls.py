@@ -124,9 +124,9 @@ async def test_the_call_is_end_to_end_encrypted(make_caller: MakeCaller) -> None
     members = [EncryptedCaller(caller, lobby_id) for caller in (alice, bob, carol)]
     for member in members[:2]:
         await member.join_and_connect()
-    for one, other in (members[:2], members[1::-1]):
-        await one.wait_group_members(*members[:2])
-        await one.assert_decrypts(other, b"two of us")
+    for receiver, sender in (members[:2], members[1::-1]):
+        await receiver.wait_group_members(*members[:2])
+        await receiver.assert_decrypts(sender, b"two of us")
     await members[2].join_and_connect()
     for member in members:
         await member.wait_group_members(*members)
@@ -312,22 +312,22 @@ async def test_deleting_the_lobby_ends_the_call_for_all(game: Game, make_caller:
 
 
 async def test_another_session_of_the_player_takes_over(make_caller: MakeCaller) -> None:
-    first = await make_caller()
-    lobby_id = await create_lobby_of_players(player_of(first))
-    await first.join_and_connect(lobby_id)
-    second = await make_caller(player_of(first))
+    first_caller = await make_caller()
+    lobby_id = await create_lobby_of_players(player_of(first_caller))
+    await first_caller.join_and_connect(lobby_id)
+    second_caller = await make_caller(player_of(first_caller))
     # A session cannot leave the call of another session.
-    await second.update_voice_state()
-    await second.session.wait_processed()
-    await second.session.assert_not_received(VOICE_STATE_EVENT)
-    await second.join_and_connect(lobby_id)
-    assert await first.wait_close_code() == VoiceCloseCode.DISCONNECTED
-    await first.session.assert_not_received(VOICE_SERVER_EVENT)
+    await second_caller.update_voice_state()
+    await second_caller.session.wait_processed()
+    await second_caller.session.assert_not_received(VOICE_STATE_EVENT)
+    await second_caller.join_and_connect(lobby_id)
+    assert await first_caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    await first_caller.session.assert_not_received(VOICE_SERVER_EVENT)
     # The first session no longer owns the call either.
-    await first.update_voice_state()
-    await first.session.wait_processed()
-    await second.session.assert_not_received(VOICE_STATE_EVENT)
-    await second.heartbeat()
+    await first_caller.update_voice_state()
+    await first_caller.session.wait_processed()
+    await second_caller.session.assert_not_received(VOICE_STATE_EVENT)
+    await second_caller.heartbeat()
 
 
 async def test_closing_the_gateway_session_leaves_the_call(world: World, make_caller: MakeCaller) -> None:

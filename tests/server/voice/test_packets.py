@@ -36,12 +36,12 @@ async def connect_two_callers(
     make_caller: MakeCaller, guild: Guild, first_mode: str = AES, second_mode: str = AES, **identify: Any
 ) -> tuple[Caller, Caller]:
     """Connect two callers to one channel."""
-    first, second = await make_caller(), await make_caller()
-    await first.join_and_connect(guild.channels["Lounge"], first_mode, **identify)
-    await second.join_and_connect(guild.channels["Lounge"], second_mode, **identify)
-    await first.heartbeat()
-    await second.heartbeat()
-    return first, second
+    first_caller, second_caller = await make_caller(), await make_caller()
+    await first_caller.join_and_connect(guild.channels["Lounge"], first_mode, **identify)
+    await second_caller.join_and_connect(guild.channels["Lounge"], second_mode, **identify)
+    await first_caller.heartbeat()
+    await second_caller.heartbeat()
+    return first_caller, second_caller
 
 
 async def send_and_assert_next_frame(receiver: Caller, sender: Caller, frame: bytes) -> None:
@@ -56,38 +56,46 @@ async def send_and_assert_next_frame(receiver: Caller, sender: Caller, frame: by
 async def test_frames_are_forwarded_in_both_modes(
     guild: Guild, make_caller: MakeCaller, first_mode: str, second_mode: str
 ) -> None:
-    first, second = await connect_two_callers(make_caller, guild, first_mode, second_mode)
+    first_caller, second_caller = await connect_two_callers(make_caller, guild, first_mode, second_mode)
     for number in range(20):
-        first.send_frame(fake_encrypted_frame(f"frame {number}"))
-        assert await second.receive_media() == (first.ready["ssrc"], fake_encrypted_frame(f"frame {number}"))
-        second.send_frame(fake_encrypted_frame(f"response {number}"))
-        assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame(f"response {number}"))
+        first_caller.send_frame(fake_encrypted_frame(f"frame {number}"))
+        assert await second_caller.receive_media() == (
+            first_caller.ready["ssrc"],
+            fake_encrypted_frame(f"frame {number}"),
+        )
+        second_caller.send_frame(fake_encrypted_frame(f"response {number}"))
+        assert await first_caller.receive_media() == (
+            second_caller.ready["ssrc"],
+            fake_encrypted_frame(f"response {number}"),
+        )
 
 
 async def test_headers_are_forwarded_unchanged(guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await connect_two_callers(make_caller, guild, AES, XCHACHA)
+    first_caller, second_caller = await connect_two_callers(make_caller, guild, AES, XCHACHA)
     # Two contributing sources and a header extension, whose body is encrypted with the frame.
-    header = struct.pack(">BBHIIII", 0x92, 0x78, 7, 6720, first.ready["ssrc"], 11, 12) + b"\xbe\xde\x00\x01"
-    first.send_datagram(
-        encrypt_packet(AES, first.secret_key, header, b"\x10\xff\x00\x00" + fake_encrypted_frame("frame"), 9)
+    header = struct.pack(">BBHIIII", 0x92, 0x78, 7, 6720, first_caller.ready["ssrc"], 11, 12) + b"\xbe\xde\x00\x01"
+    first_caller.send_datagram(
+        encrypt_packet(AES, first_caller.secret_key, header, b"\x10\xff\x00\x00" + fake_encrypted_frame("frame"), 9)
     )
-    data = await second.receive_datagram(lambda data: data[0] == 0x92)
+    data = await second_caller.receive_datagram(lambda data: data[0] == 0x92)
     assert data[:24] == header
-    assert decrypt_packet(XCHACHA, second.secret_key, data, 24) == b"\x10\xff\x00\x00" + fake_encrypted_frame("frame")
+    assert decrypt_packet(XCHACHA, second_caller.secret_key, data, 24) == b"\x10\xff\x00\x00" + fake_encrypted_frame(
+        "frame"
+    )
 
 
 async def test_packets_are_forwarded_to_all_callers_of_the_channel_only(guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
-    third, outsider = await make_caller(), await make_caller()
-    await third.join_and_connect(guild.channels["Lounge"], XCHACHA)
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
+    third_caller, outsider = await make_caller(), await make_caller()
+    await third_caller.join_and_connect(guild.channels["Lounge"], XCHACHA)
     await outsider.join_and_connect(guild.channels["Den"])
-    first.send_frame(fake_encrypted_frame("all"))
+    first_caller.send_frame(fake_encrypted_frame("all"))
     assert (
-        await second.receive_media()
-        == await third.receive_media()
-        == (first.ready["ssrc"], fake_encrypted_frame("all"))
+        await second_caller.receive_media()
+        == await third_caller.receive_media()
+        == (first_caller.ready["ssrc"], fake_encrypted_frame("all"))
     )
-    for caller in (first, outsider):
+    for caller in (first_caller, outsider):
         assert not any(is_media_packet(data) for data in await caller.wait_packets_read())
 
 
@@ -111,88 +119,92 @@ async def test_discovery_requests_and_pings_get_responses(guild: Guild, make_cal
 
 
 async def test_forged_packets_are_dropped(world: World, guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
-    valid_packet = first.build_packet(fake_encrypted_frame("good"))
-    first.send_datagram(first.build_packet(fake_encrypted_frame("other key"), key=second.secret_key))
-    first.send_datagram(first.build_packet(fake_encrypted_frame("SSRC of another caller"), ssrc=second.ready["ssrc"]))
-    first.send_datagram(first.build_packet(fake_encrypted_frame("unknown SSRC"), ssrc=1))
-    first.send_datagram(valid_packet[:-1])
-    first.send_datagram(valid_packet[:20])
-    first.send_datagram(b"\x90" + valid_packet[1:])
-    first.send_datagram(b"\xb5" + valid_packet[1:])
-    first.send_datagram(valid_packet[:5] + b"\xff" + valid_packet[6:])
-    first.send_datagram(b"")
-    first.send_datagram(b"\x00" * 40)
-    first.send_datagram(b"\x80")
-    first.send_datagram(bytes((0x80, 200)) + bytes(30))
-    await send_and_assert_next_frame(second, first, fake_encrypted_frame("true"))
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
+    valid_packet = first_caller.build_packet(fake_encrypted_frame("good"))
+    first_caller.send_datagram(
+        first_caller.build_packet(fake_encrypted_frame("other key"), key=second_caller.secret_key)
+    )
+    first_caller.send_datagram(
+        first_caller.build_packet(fake_encrypted_frame("SSRC of another caller"), ssrc=second_caller.ready["ssrc"])
+    )
+    first_caller.send_datagram(first_caller.build_packet(fake_encrypted_frame("unknown SSRC"), ssrc=1))
+    first_caller.send_datagram(valid_packet[:-1])
+    first_caller.send_datagram(valid_packet[:20])
+    first_caller.send_datagram(b"\x90" + valid_packet[1:])
+    first_caller.send_datagram(b"\xb5" + valid_packet[1:])
+    first_caller.send_datagram(valid_packet[:5] + b"\xff" + valid_packet[6:])
+    first_caller.send_datagram(b"")
+    first_caller.send_datagram(b"\x00" * 40)
+    first_caller.send_datagram(b"\x80")
+    first_caller.send_datagram(bytes((0x80, 200)) + bytes(30))
+    await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("true"))
     assert dropped_packet_count(world, "forged") >= 6
     assert dropped_packet_count(world, "unknown") >= 1
 
 
 async def test_a_replayed_packet_is_dropped(world: World, guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
-    packet = first.send_frame(fake_encrypted_frame("once"))
-    assert await second.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("once"))
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
+    packet = first_caller.send_frame(fake_encrypted_frame("once"))
+    assert await second_caller.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("once"))
     for _ in range(3):
-        first.send_datagram(packet)
-    await send_and_assert_next_frame(second, first, fake_encrypted_frame("next"))
+        first_caller.send_datagram(packet)
+    await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("next"))
     assert dropped_packet_count(world, "replayed") == 3
 
 
 async def test_only_a_client_with_the_key_can_change_its_address(guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
-    second.send_frame(fake_encrypted_frame("here I am"))
-    assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame("here I am"))
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
+    second_caller.send_frame(fake_encrypted_frame("here I am"))
+    assert await first_caller.receive_media() == (second_caller.ready["ssrc"], fake_encrypted_frame("here I am"))
     # A client that knows only the SSRC gets a discovery response, but no packets.
     other_client = await make_caller()
-    other_client.ready = second.ready
+    other_client.ready = second_caller.ready
     await other_client.discover_ip()
-    await send_and_assert_next_frame(second, first, fake_encrypted_frame("still here"))
+    await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("still here"))
     # A client with the key may change its address.
     moved = await make_caller()
     moved.ready, moved.session_description, moved.last_nonce, moved.last_sequence = (
-        second.ready,
-        second.session_description,
+        second_caller.ready,
+        second_caller.session_description,
         50,
         50,
     )
     await moved.discover_ip()
     moved.send_frame(fake_encrypted_frame("moved"))
-    assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame("moved"))
-    first.send_frame(fake_encrypted_frame("found"))
-    assert await moved.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("found"))
+    assert await first_caller.receive_media() == (second_caller.ready["ssrc"], fake_encrypted_frame("moved"))
+    first_caller.send_frame(fake_encrypted_frame("found"))
+    assert await moved.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("found"))
 
 
 async def test_a_discovery_request_does_not_change_the_address_of_a_listener(
     guild: Guild, make_caller: MakeCaller
 ) -> None:
-    first, listener = await connect_two_callers(make_caller, guild)
+    first_caller, listener = await connect_two_callers(make_caller, guild)
     # The listener has sent no packet; another client that knows its SSRC gets a response, but no packets.
     other_client = await make_caller()
     other_client.ready = listener.ready
     await other_client.discover_ip()
-    await send_and_assert_next_frame(listener, first, fake_encrypted_frame("for the listener"))
+    await send_and_assert_next_frame(listener, first_caller, fake_encrypted_frame("for the listener"))
 
 
 async def test_an_address_that_was_not_discovered_receives_nothing_until_it_sends(
     guild: Guild, make_caller: MakeCaller
 ) -> None:
-    first, second = await make_caller(), await make_caller()
-    await first.join_and_connect(guild.channels["Lounge"])
+    first_caller, second = await make_caller(), await make_caller()
+    await first_caller.join_and_connect(guild.channels["Lounge"])
     await second.join(guild.channels["Lounge"])
     await second.open_socket()
     await second.identify()
     address = await second.discover_ip()
-    second.discovered_address = (address[0], first.discovered_address[1])
+    second.discovered_address = (address[0], first_caller.discovered_address[1])
     await second.select_protocol()
     await second.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": second.ready["ssrc"]})
     await second.heartbeat()
-    first.send_frame(fake_encrypted_frame("too early"))
-    await first.wait_packets_read()
+    first_caller.send_frame(fake_encrypted_frame("too early"))
+    await first_caller.wait_packets_read()
     second.send_frame(fake_encrypted_frame("here I am"))
-    assert await first.receive_media() == (second.ready["ssrc"], fake_encrypted_frame("here I am"))
-    await send_and_assert_next_frame(second, first, fake_encrypted_frame("in time"))
+    assert await first_caller.receive_media() == (second.ready["ssrc"], fake_encrypted_frame("here I am"))
+    await send_and_assert_next_frame(second, first_caller, fake_encrypted_frame("in time"))
 
 
 def test_a_discovery_request_from_an_unproven_address_gets_one_response_of_its_size() -> None:
@@ -226,34 +238,34 @@ def test_both_directions_use_different_nonces(mode: str) -> None:
 async def test_plain_frames_are_not_forwarded_in_an_encrypted_call(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
-    assert first.session_description["dave_protocol_version"] == 1
-    first.send_frame(b"plain opus")
-    await first.wait_packets_read()
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
+    assert first_caller.session_description["dave_protocol_version"] == 1
+    first_caller.send_frame(b"plain opus")
+    await first_caller.wait_packets_read()
     assert dropped_packet_count(world, "plain") == 1
-    first.send_frame(SILENCE)
-    assert await second.receive_media() == (first.ready["ssrc"], SILENCE)
-    await send_and_assert_next_frame(second, first, fake_encrypted_frame("encrypted"))
+    first_caller.send_frame(SILENCE)
+    assert await second_caller.receive_media() == (first_caller.ready["ssrc"], SILENCE)
+    await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("encrypted"))
 
 
 async def test_packets_before_the_speaking_message_are_buffered(guild: Guild, make_caller: MakeCaller) -> None:
-    _, second = await connect_two_callers(make_caller, guild)
-    third = await make_caller()
-    await third.join(guild.channels["Lounge"])
-    await third.open_socket()
-    await third.identify()
-    await third.discover_ip()
-    await third.select_protocol()
+    _, second_caller = await connect_two_callers(make_caller, guild)
+    third_caller = await make_caller()
+    await third_caller.join(guild.channels["Lounge"])
+    await third_caller.open_socket()
+    await third_caller.identify()
+    await third_caller.discover_ip()
+    await third_caller.select_protocol()
     for number in range(20):
-        third.send_frame(fake_encrypted_frame(f"early {number}"))
-    await third.wait_packets_read()
-    await third.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": third.ready["ssrc"]})
-    await third.heartbeat()
-    third.send_frame(fake_encrypted_frame("in time"))
+        third_caller.send_frame(fake_encrypted_frame(f"early {number}"))
+    await third_caller.wait_packets_read()
+    await third_caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": third_caller.ready["ssrc"]})
+    await third_caller.heartbeat()
+    third_caller.send_frame(fake_encrypted_frame("in time"))
     # A limited number of packets from before the Speaking message is buffered.
-    received = [await second.receive_media() for _ in range(17)]
+    received = [await second_caller.receive_media() for _ in range(17)]
     expected = [*(f"early {number}" for number in range(4, 20)), "in time"]
-    assert received == [(third.ready["ssrc"], fake_encrypted_frame(text)) for text in expected]
+    assert received == [(third_caller.ready["ssrc"], fake_encrypted_frame(text)) for text in expected]
 
 
 async def wait_voice_state_applied(world: World, caller: Caller, **state: bool) -> None:
@@ -268,102 +280,107 @@ async def wait_voice_state_applied(world: World, caller: Caller, **state: bool) 
 async def test_muted_callers_send_nothing_and_deafened_callers_receive_nothing(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
-    third = await make_caller()
-    await third.join_and_connect(guild.channels["Lounge"])
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
+    third_caller = await make_caller()
+    await third_caller.join_and_connect(guild.channels["Lounge"])
     lounge_id = guild.channels["Lounge"]
-    path = f"/guilds/{guild.id}/members/{first.actor.id}"
+    path = f"/guilds/{guild.id}/members/{first_caller.actor.id}"
     for mute, unmute in (
-        (lambda: first.update_voice_state(lounge_id, self_mute=True), lambda: first.update_voice_state(lounge_id)),
+        (
+            lambda: first_caller.update_voice_state(lounge_id, self_mute=True),
+            lambda: first_caller.update_voice_state(lounge_id),
+        ),
         (lambda: guild.owner.patch(path, json={"mute": True}), lambda: guild.owner.patch(path, json={"mute": False})),
     ):
         await mute()
-        await first.session.wait_processed()
-        await wait_voice_state_applied(world, first, is_muted=True)
-        first.send_frame(fake_encrypted_frame("muted"))
-        await first.wait_packets_read()
+        await first_caller.session.wait_processed()
+        await wait_voice_state_applied(world, first_caller, is_muted=True)
+        first_caller.send_frame(fake_encrypted_frame("muted"))
+        await first_caller.wait_packets_read()
         await unmute()
-        await first.session.wait_processed()
-        await wait_voice_state_applied(world, first, is_muted=False)
-        await send_and_assert_next_frame(second, first, fake_encrypted_frame("unmuted"))
-        assert await third.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("unmuted"))
-    await third.update_voice_state(lounge_id, self_deaf=True)
-    await third.session.wait_processed()
-    await wait_voice_state_applied(world, third, is_deaf=True)
-    await send_and_assert_next_frame(second, first, fake_encrypted_frame("for the second"))
-    await third.update_voice_state(lounge_id)
-    await third.session.wait_processed()
-    await wait_voice_state_applied(world, third, is_deaf=False)
-    first.send_frame(fake_encrypted_frame("for both"))
-    assert await third.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("for both"))
+        await first_caller.session.wait_processed()
+        await wait_voice_state_applied(world, first_caller, is_muted=False)
+        await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("unmuted"))
+        assert await third_caller.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("unmuted"))
+    await third_caller.update_voice_state(lounge_id, self_deaf=True)
+    await third_caller.session.wait_processed()
+    await wait_voice_state_applied(world, third_caller, is_deaf=True)
+    await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("for the second"))
+    await third_caller.update_voice_state(lounge_id)
+    await third_caller.session.wait_processed()
+    await wait_voice_state_applied(world, third_caller, is_deaf=False)
+    first_caller.send_frame(fake_encrypted_frame("for both"))
+    assert await third_caller.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("for both"))
 
 
 async def test_video_is_forwarded_while_the_sender_is_muted_and_the_receiver_deafened(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
     lounge_id = guild.channels["Lounge"]
-    video = first.ready["ssrc"] + 1
-    await first.send_json(
+    video = first_caller.ready["ssrc"] + 1
+    await first_caller.send_json(
         VoiceOpcode.VIDEO, {"audio_ssrc": video - 1, "video_ssrc": video, "rtx_ssrc": video + 1, "streams": []}
     )
-    await first.heartbeat()
-    await first.update_voice_state(lounge_id, self_mute=True)
-    await wait_voice_state_applied(world, first, is_muted=True, is_suppressed=False)
-    await second.update_voice_state(lounge_id, self_deaf=True)
-    await wait_voice_state_applied(world, second, is_deaf=True)
-    first.send_frame(fake_encrypted_frame("muted"))
-    first.send_datagram(first.build_packet(fake_encrypted_frame("picture"), ssrc=video))
-    assert await second.receive_media() == (video, fake_encrypted_frame("picture"))
+    await first_caller.heartbeat()
+    await first_caller.update_voice_state(lounge_id, self_mute=True)
+    await wait_voice_state_applied(world, first_caller, is_muted=True, is_suppressed=False)
+    await second_caller.update_voice_state(lounge_id, self_deaf=True)
+    await wait_voice_state_applied(world, second_caller, is_deaf=True)
+    first_caller.send_frame(fake_encrypted_frame("muted"))
+    first_caller.send_datagram(first_caller.build_packet(fake_encrypted_frame("picture"), ssrc=video))
+    assert await second_caller.receive_media() == (video, fake_encrypted_frame("picture"))
 
 
 async def test_unwanted_streams_are_not_forwarded(guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
-    await second.send_json(VoiceOpcode.MEDIA_SINK_WANTS, {str(first.ready["ssrc"]): 0, "any": 100, "nonsense": 0})
-    await second.heartbeat()
-    first.send_frame(fake_encrypted_frame("unwanted"))
-    await first.wait_packets_read()
-    await second.send_json(VoiceOpcode.MEDIA_SINK_WANTS, {str(first.ready["ssrc"]): 100})
-    await second.heartbeat()
-    await send_and_assert_next_frame(second, first, fake_encrypted_frame("wanted"))
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
+    await second_caller.send_json(
+        VoiceOpcode.MEDIA_SINK_WANTS, {str(first_caller.ready["ssrc"]): 0, "any": 100, "nonsense": 0}
+    )
+    await second_caller.heartbeat()
+    first_caller.send_frame(fake_encrypted_frame("unwanted"))
+    await first_caller.wait_packets_read()
+    await second_caller.send_json(VoiceOpcode.MEDIA_SINK_WANTS, {str(first_caller.ready["ssrc"]): 100})
+    await second_caller.heartbeat()
+    await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("wanted"))
 
 
 async def test_video_is_forwarded_only_with_an_announced_ssrc(guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
-    video = first.ready["ssrc"] + 1
-    first.send_datagram(first.build_packet(fake_encrypted_frame("not announced"), ssrc=video))
-    await first.wait_packets_read()
-    await first.send_json(
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
+    video = first_caller.ready["ssrc"] + 1
+    first_caller.send_datagram(first_caller.build_packet(fake_encrypted_frame("not announced"), ssrc=video))
+    await first_caller.wait_packets_read()
+    await first_caller.send_json(
         VoiceOpcode.VIDEO, {"audio_ssrc": video - 1, "video_ssrc": video, "rtx_ssrc": video + 1, "streams": []}
     )
-    await first.heartbeat()
-    first.send_datagram(first.build_packet(fake_encrypted_frame("picture"), ssrc=video))
-    assert await second.receive_media() == (video, fake_encrypted_frame("picture"))
+    await first_caller.heartbeat()
+    first_caller.send_datagram(first_caller.build_packet(fake_encrypted_frame("picture"), ssrc=video))
+    assert await second_caller.receive_media() == (video, fake_encrypted_frame("picture"))
 
 
 async def test_receiver_reports_and_a_final_bye_are_sent(guild: Guild, make_caller: MakeCaller) -> None:
-    first, _ = await connect_two_callers(make_caller, guild)
-    report = await first.receive_datagram(lambda data: data[1] == 201)
-    body = decrypt_packet(AES, first.secret_key, report, 8)
+    first_caller, _ = await connect_two_callers(make_caller, guild)
+    report = await first_caller.receive_datagram(lambda data: data[1] == 201)
+    body = decrypt_packet(AES, first_caller.secret_key, report, 8)
     assert (report[0], report[2:8]) == (0x81, b"\x00\x07\x00\x00\x00\x01")
-    assert int.from_bytes(body[:4], "big") == first.ready["ssrc"]
-    await first.update_voice_state(None)
-    assert await first.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    assert int.from_bytes(body[:4], "big") == first_caller.ready["ssrc"]
+    await first_caller.update_voice_state(None)
+    assert await first_caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
     for _ in range(3):
-        bye = await first.receive_datagram(lambda data: data[1] == 203)
-        assert decrypt_packet(AES, first.secret_key, bye, 8) == b""
+        bye = await first_caller.receive_datagram(lambda data: data[1] == 203)
+        assert decrypt_packet(AES, first_caller.secret_key, bye, 8) == b""
 
 
 async def test_a_control_packet_confirms_a_new_address(world: World, guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await connect_two_callers(make_caller, guild)
+    first_caller, second_caller = await connect_two_callers(make_caller, guild)
     moved = await make_caller()
-    moved.ready, moved.session_description = second.ready, second.session_description
+    moved.ready, moved.session_description = second_caller.ready, second_caller.session_description
     await moved.discover_ip()
-    header = struct.pack(">BBHI", 0x80, 201, 1, second.ready["ssrc"])
-    moved.send_datagram(encrypt_packet(AES, second.secret_key, header, b"", 99))
+    header = struct.pack(">BBHI", 0x80, 201, 1, second_caller.ready["ssrc"])
+    moved.send_datagram(encrypt_packet(AES, second_caller.secret_key, header, b"", 99))
     await moved.wait_packets_read()
-    first.send_frame(fake_encrypted_frame("found"))
-    assert await moved.receive_media() == (first.ready["ssrc"], fake_encrypted_frame("found"))
+    first_caller.send_frame(fake_encrypted_frame("found"))
+    assert await moved.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("found"))
 
 
 @pytest.mark.one_postgres_case
@@ -373,14 +390,16 @@ async def test_old_modes_are_rejected_since_the_change(
     world: World, guild: Guild, make_caller: MakeCaller, mode: str
 ) -> None:
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms - 1)
-    old, new = await connect_two_callers(make_caller, guild, mode, XCHACHA, max_dave_protocol_version=0)
-    assert old.ready["modes"] == [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES]
-    old.send_frame(b"plain opus")
-    assert await new.receive_media() == (old.ready["ssrc"], b"plain opus")
-    new.send_frame(b"response")
-    assert await old.receive_media() == (new.ready["ssrc"], b"response")
-    old.send_datagram(old.build_packet(b"forged", key=new.secret_key))
-    await send_and_assert_next_frame(new, old, b"true")
+    old_mode_caller, new_mode_caller = await connect_two_callers(
+        make_caller, guild, mode, XCHACHA, max_dave_protocol_version=0
+    )
+    assert old_mode_caller.ready["modes"] == [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES]
+    old_mode_caller.send_frame(b"plain opus")
+    assert await new_mode_caller.receive_media() == (old_mode_caller.ready["ssrc"], b"plain opus")
+    new_mode_caller.send_frame(b"response")
+    assert await old_mode_caller.receive_media() == (new_mode_caller.ready["ssrc"], b"response")
+    old_mode_caller.send_datagram(old_mode_caller.build_packet(b"forged", key=new_mode_caller.secret_key))
+    await send_and_assert_next_frame(new_mode_caller, old_mode_caller, b"true")
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms)
     after_change = await make_caller()
     await after_change.join(guild.channels["Lounge"])
@@ -397,14 +416,14 @@ async def test_old_modes_accept_sequence_numbers_that_wrap_around(
     world: World, guild: Guild, make_caller: MakeCaller, mode: str
 ) -> None:
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms - 1)
-    old, new = await connect_two_callers(make_caller, guild, mode, AES, max_dave_protocol_version=0)
+    old, new_mode_caller = await connect_two_callers(make_caller, guild, mode, AES, max_dave_protocol_version=0)
     old.last_sequence = 0xFFFD
     for number in range(2):
         old.send_frame(f"before {number}".encode())
-        assert await new.receive_media() == (old.ready["ssrc"], f"before {number}".encode())
+        assert await new_mode_caller.receive_media() == (old.ready["ssrc"], f"before {number}".encode())
     old.last_sequence = -1
     old.send_frame(b"after")
-    assert await new.receive_media() == (old.ready["ssrc"], b"after")
+    assert await new_mode_caller.receive_media() == (old.ready["ssrc"], b"after")
 
 
 @pytest.mark.parametrize("mode", ["aead_aes256_gcm", "xsalsa20_poly1305_lite"])
@@ -412,12 +431,14 @@ async def test_short_header_modes_encrypt_all_after_the_fixed_header(
     world: World, guild: Guild, make_caller: MakeCaller, mode: str
 ) -> None:
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms - 1)
-    old, new = await connect_two_callers(make_caller, guild, mode, AES, max_dave_protocol_version=0)
-    header = struct.pack(">BBHII", 0x90, 0x78, 7, 6720, old.ready["ssrc"])
+    old_mode_caller, new_mode_caller = await connect_two_callers(
+        make_caller, guild, mode, AES, max_dave_protocol_version=0
+    )
+    header = struct.pack(">BBHII", 0x90, 0x78, 7, 6720, old_mode_caller.ready["ssrc"])
     extension = b"\xbe\xde\x00\x01" + b"\x10\xff\x00\x00"
-    old.send_datagram(encrypt_packet(mode, old.secret_key, header, extension + b"opus", 9))
-    data = await new.receive_datagram(lambda data: data[0] == 0x90)
-    assert decrypt_packet(AES, new.secret_key, data, 16) == extension[4:] + b"opus"
+    old_mode_caller.send_datagram(encrypt_packet(mode, old_mode_caller.secret_key, header, extension + b"opus", 9))
+    data = await new_mode_caller.receive_datagram(lambda data: data[0] == 0x90)
+    assert decrypt_packet(AES, new_mode_caller.secret_key, data, 16) == extension[4:] + b"opus"
 
 
 async def test_encrypted_frames_are_not_forwarded_to_clients_without_encryption(

@@ -143,9 +143,9 @@ async def test_the_call_is_end_to_end_encrypted(friends: FriendPair) -> None:
     members = [EncryptedCaller(caller, channel_id) for caller in (alice, bob)]
     for member in members:
         await member.join_and_connect()
-    for one, other in (members, members[::-1]):
-        await one.wait_group_members(*members)
-        await one.assert_decrypts(other, b"secret")
+    for receiver, sender in (members, members[::-1]):
+        await receiver.wait_group_members(*members)
+        await receiver.assert_decrypts(sender, b"secret")
     for member in members:
         await member.stop()
 
@@ -385,8 +385,8 @@ async def test_blocking_ends_the_call_of_two_users(friends: FriendPair) -> None:
 async def test_another_session_of_the_user_takes_over(friends: FriendPair, make_caller: MakeCaller) -> None:
     alice, bob, channel_id = friends
     await alice.join_and_connect(channel_id)
-    second = await make_caller(alice.actor)
-    await second.join_and_connect(channel_id)
+    second_caller = await make_caller(alice.actor)
+    await second_caller.join_and_connect(channel_id)
     assert await alice.wait_close_code() == VoiceCloseCode.DISCONNECTED
     await alice.session.assert_not_received("VOICE_SERVER_UPDATE")
     await bob.session.next("CALL_CREATE")

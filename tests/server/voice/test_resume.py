@@ -50,8 +50,8 @@ async def test_a_resume_without_an_acknowledgement_replays_from_the_first_messag
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
     lounge_id = guild.channels["Lounge"]
-    caller, other = await make_caller(), await make_caller()
-    await other.join_and_connect(lounge_id)
+    caller, other_caller = await make_caller(), await make_caller()
+    await other_caller.join_and_connect(lounge_id)
     await caller.join_and_connect(lounge_id)
     abort_connection(caller)
     await wait_connection_lost(world, caller)
@@ -100,14 +100,14 @@ async def test_older_versions_resume_without_sequence_numbers(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
     lounge_id = guild.channels["Lounge"]
-    caller, other = await make_caller(), await make_caller()
+    caller, other_caller = await make_caller(), await make_caller()
     await caller.join_and_connect(lounge_id, query="?v=7")
-    await other.join_and_connect(lounge_id)
+    await other_caller.join_and_connect(lounge_id)
     await caller.next(VoiceOpcode.SPEAKING)
     abort_connection(caller)
     await wait_connection_lost(world, caller)
-    await other.send_json(VoiceOpcode.SPEAKING, {"speaking": 0, "delay": 0, "ssrc": 1})
-    await other.heartbeat()
+    await other_caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 0, "delay": 0, "ssrc": 1})
+    await other_caller.heartbeat()
     await caller.open_socket("?v=7")
     await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller))
     await caller.next(VoiceOpcode.RESUMED)

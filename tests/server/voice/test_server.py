@@ -37,30 +37,38 @@ async def test_a_join_leads_to_an_encryption_key(world: World, guild: Guild, mak
 
 
 async def test_new_and_present_callers_are_announced_to_each_other(guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await make_caller(), await make_caller()
-    await first.join_and_connect(guild.channels["Lounge"])
-    await first.heartbeat()
-    await second.join_and_connect(guild.channels["Lounge"])
-    other = str(first.actor.id)
-    assert [frame for frame in second.frames if not isinstance(frame, tuple) and frame["op"] in ANNOUNCEMENTS] == [
+    first_caller, second_caller = await make_caller(), await make_caller()
+    await first_caller.join_and_connect(guild.channels["Lounge"])
+    await first_caller.heartbeat()
+    await second_caller.join_and_connect(guild.channels["Lounge"])
+    other = str(first_caller.actor.id)
+    assert [
+        frame for frame in second_caller.frames if not isinstance(frame, tuple) and frame["op"] in ANNOUNCEMENTS
+    ] == [
         {"op": VoiceOpcode.CLIENTS_CONNECT, "d": {"user_ids": [other]}, "seq": 1},
         {"op": VoiceOpcode.CLIENT_FLAGS, "d": {"user_id": other, "flags": None}, "seq": 2},
         {"op": VoiceOpcode.CLIENT_PLATFORM, "d": {"user_id": other, "platform": None}, "seq": 3},
-        {"op": VoiceOpcode.SPEAKING, "d": {"speaking": 1, "ssrc": first.ready["ssrc"], "user_id": other}, "seq": 4},
+        {
+            "op": VoiceOpcode.SPEAKING,
+            "d": {"speaking": 1, "ssrc": first_caller.ready["ssrc"], "user_id": other},
+            "seq": 4,
+        },
     ]
     # Ready comes first, and the session description after the list of users.
     assert (
-        second.opcodes().index(VoiceOpcode.READY)
-        < second.opcodes().index(VoiceOpcode.CLIENTS_CONNECT)
-        < second.opcodes().index(VoiceOpcode.SESSION_DESCRIPTION)
+        second_caller.opcodes().index(VoiceOpcode.READY)
+        < second_caller.opcodes().index(VoiceOpcode.CLIENTS_CONNECT)
+        < second_caller.opcodes().index(VoiceOpcode.SESSION_DESCRIPTION)
     )
-    assert (await first.next(VoiceOpcode.CLIENTS_CONNECT))["user_ids"] == [str(second.actor.id)]
-    speaking = await first.next(VoiceOpcode.SPEAKING)
-    assert speaking == {"speaking": 1, "ssrc": second.ready["ssrc"], "user_id": str(second.actor.id)}
-    await second.send_json(VoiceOpcode.SPEAKING, {"speaking": 0, "delay": 0, "ssrc": second.ready["ssrc"]})
-    assert (await first.next(VoiceOpcode.SPEAKING))["speaking"] == 0
-    await second.socket.close(code=1000)
-    assert (await first.next(VoiceOpcode.CLIENT_DISCONNECT)) == {"user_id": str(second.actor.id)}
+    assert (await first_caller.next(VoiceOpcode.CLIENTS_CONNECT))["user_ids"] == [str(second_caller.actor.id)]
+    speaking = await first_caller.next(VoiceOpcode.SPEAKING)
+    assert speaking == {"speaking": 1, "ssrc": second_caller.ready["ssrc"], "user_id": str(second_caller.actor.id)}
+    await second_caller.send_json(
+        VoiceOpcode.SPEAKING, {"speaking": 0, "delay": 0, "ssrc": second_caller.ready["ssrc"]}
+    )
+    assert (await first_caller.next(VoiceOpcode.SPEAKING))["speaking"] == 0
+    await second_caller.socket.close(code=1000)
+    assert (await first_caller.next(VoiceOpcode.CLIENT_DISCONNECT)) == {"user_id": str(second_caller.actor.id)}
 
 
 async def test_changes_during_the_handshake_are_sent_with_the_session_description(
@@ -95,11 +103,11 @@ async def test_changes_during_the_handshake_are_sent_with_the_session_descriptio
 
 
 async def test_callers_in_other_channels_are_not_announced(guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await make_caller(), await make_caller()
-    await first.join_and_connect(guild.channels["Lounge"])
-    await second.join_and_connect(guild.channels["Den"])
-    await first.heartbeat()
-    assert not ANNOUNCEMENTS & set(first.opcodes() + second.opcodes())
+    first_caller, second_caller = await make_caller(), await make_caller()
+    await first_caller.join_and_connect(guild.channels["Lounge"])
+    await second_caller.join_and_connect(guild.channels["Den"])
+    await first_caller.heartbeat()
+    assert not ANNOUNCEMENTS & set(first_caller.opcodes() + second_caller.opcodes())
 
 
 async def test_the_server_responds_with_its_versions_and_sends_no_response_to_other_opcodes(
@@ -123,13 +131,13 @@ async def test_the_server_responds_with_its_versions_and_sends_no_response_to_ot
 async def test_older_versions_have_no_sequence_numbers_and_plain_heartbeats(
     guild: Guild, make_caller: MakeCaller, version: int
 ) -> None:
-    first, second = await make_caller(), await make_caller()
-    await first.join_and_connect(guild.channels["Lounge"])
-    await second.join_and_connect(guild.channels["Lounge"], query=f"?v={version}")
-    assert second.hello["v"] == version
-    await second.send_json(VoiceOpcode.HEARTBEAT, 1234)
-    assert await second.next(VoiceOpcode.HEARTBEAT_ACK) == 1234
-    assert all("seq" not in frame for frame in second.frames if not isinstance(frame, tuple))
+    first_caller, second_caller = await make_caller(), await make_caller()
+    await first_caller.join_and_connect(guild.channels["Lounge"])
+    await second_caller.join_and_connect(guild.channels["Lounge"], query=f"?v={version}")
+    assert second_caller.hello["v"] == version
+    await second_caller.send_json(VoiceOpcode.HEARTBEAT, 1234)
+    assert await second_caller.next(VoiceOpcode.HEARTBEAT_ACK) == 1234
+    assert all("seq" not in frame for frame in second_caller.frames if not isinstance(frame, tuple))
 
 
 async def test_version_9_requires_the_channel_id(guild: Guild, make_caller: MakeCaller) -> None:
@@ -146,21 +154,23 @@ async def test_version_9_requires_the_channel_id(guild: Guild, make_caller: Make
 
 
 async def test_video_is_announced_with_the_assigned_ssrcs(guild: Guild, make_caller: MakeCaller) -> None:
-    first, second = await make_caller(), await make_caller()
-    await first.join_and_connect(guild.channels["Lounge"])
-    await second.join_and_connect(
+    first_caller, second_caller = await make_caller(), await make_caller()
+    await first_caller.join_and_connect(guild.channels["Lounge"])
+    await second_caller.join_and_connect(
         guild.channels["Lounge"], video=True, streams=[{"type": "video", "rid": "100", "quality": 100}]
     )
-    (stream,) = second.ready["streams"]
-    ssrc = second.ready["ssrc"]
+    (stream,) = second_caller.ready["streams"]
+    ssrc = second_caller.ready["ssrc"]
     assert (stream["ssrc"], stream["rtx_ssrc"]) == (ssrc + 1, ssrc + 2)
-    await second.send_json(
+    await second_caller.send_json(
         VoiceOpcode.VIDEO, {"audio_ssrc": ssrc, "video_ssrc": ssrc + 1, "rtx_ssrc": ssrc + 2, "streams": [stream]}
     )
-    announced = await first.next(VoiceOpcode.VIDEO)
-    assert (announced["user_id"], announced["video_ssrc"]) == (str(second.actor.id), ssrc + 1)
-    await second.send_json(VoiceOpcode.VIDEO, {"audio_ssrc": ssrc, "video_ssrc": 99, "rtx_ssrc": 0, "streams": []})
-    assert (await first.next(VoiceOpcode.VIDEO))["video_ssrc"] == 0
+    announced = await first_caller.next(VoiceOpcode.VIDEO)
+    assert (announced["user_id"], announced["video_ssrc"]) == (str(second_caller.actor.id), ssrc + 1)
+    await second_caller.send_json(
+        VoiceOpcode.VIDEO, {"audio_ssrc": ssrc, "video_ssrc": 99, "rtx_ssrc": 0, "streams": []}
+    )
+    assert (await first_caller.next(VoiceOpcode.VIDEO))["video_ssrc"] == 0
 
 
 INVALID_IDENTIFIES: list[tuple[str, Any, int]] = [
@@ -266,14 +276,14 @@ async def test_pings_before_identify_count_as_frames(guild: Guild, make_caller: 
 async def test_a_reset_after_a_ping_is_not_an_error(
     guild: Guild, make_caller: MakeCaller, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caller, other = await make_caller(), await make_caller()
+    caller, other_caller = await make_caller(), await make_caller()
     await caller.open_socket()
     for _ in range(20):
         await caller.socket.ping(b"x" * 100)
     caller.socket._response.connection.transport.abort()
-    await other.open_socket()
-    await other.send_json(VoiceOpcode.HEARTBEAT, {"t": 1, "seq_ack": -1})
-    await other.next(VoiceOpcode.HEARTBEAT_ACK)
+    await other_caller.open_socket()
+    await other_caller.send_json(VoiceOpcode.HEARTBEAT, {"t": 1, "seq_ack": -1})
+    await other_caller.next(VoiceOpcode.HEARTBEAT_ACK)
     assert not [record for record in caplog.records if record.exc_info]
 
 

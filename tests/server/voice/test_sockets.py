@@ -60,9 +60,14 @@ def test_invalid_settings_are_reported(voice: dict[str, Any], key: str) -> None:
 
 
 def test_a_key_of_another_certificate_is_rejected(tmp_path: Path) -> None:
-    one, other = certificates.issue(tmp_path / "one", []), certificates.issue(tmp_path / "other", [])
+    first_certificate, second_certificate = (
+        certificates.issue(tmp_path / "one", []),
+        certificates.issue(tmp_path / "other", []),
+    )
     with pytest.raises(ConfigError, match="cannot be used with its key"):
-        sockets.load_tls_context(VoiceConfig(certificate_file=str(one.certificate), key_file=str(other.key)))
+        sockets.load_tls_context(
+            VoiceConfig(certificate_file=str(first_certificate.certificate), key_file=str(second_certificate.key))
+        )
 
 
 async def voice_finding(settings: Config) -> Finding:

@@ -30,8 +30,8 @@ async def test_each_join_has_its_own_ticket(guild: Guild, make_caller: MakeCalle
 
 
 async def test_a_move_closes_the_old_socket_after_both_events(guild: Guild, make_caller: MakeCaller) -> None:
-    caller, other = await make_caller(), await make_caller()
-    await other.join_and_connect(guild.channels["Lounge"])
+    caller, other_caller = await make_caller(), await make_caller()
+    await other_caller.join_and_connect(guild.channels["Lounge"])
     await caller.join_and_connect(guild.channels["Lounge"])
     old_token = caller.voice_server["token"]
     await guild.owner.patch(
@@ -40,7 +40,7 @@ async def test_a_move_closes_the_old_socket_after_both_events(guild: Guild, make
     await caller.receive_ticket()
     assert caller.voice_state["channel_id"] == str(guild.channels["Den"])
     assert await caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
-    assert (await other.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(caller.actor.id)
+    assert (await other_caller.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(caller.actor.id)
     await assert_identify_rejected(caller, VoiceCloseCode.AUTHENTICATION_FAILED, token=old_token)
     await caller.open_socket()
     await caller.identify()
@@ -58,42 +58,42 @@ async def test_joining_another_channel_closes_the_old_connection(guild: Guild, m
 
 
 async def test_disconnected_and_removed_members_are_closed_with_4014(guild: Guild, make_caller: MakeCaller) -> None:
-    one, two, three = await make_caller(), await make_caller(), await make_caller()
-    for caller in (one, two, three):
+    first_caller, second_caller, third_caller = await make_caller(), await make_caller(), await make_caller()
+    for caller in (first_caller, second_caller, third_caller):
         await caller.join_and_connect(guild.channels["Lounge"])
-    (await guild.owner.patch(f"/guilds/{guild.id}/members/{one.actor.id}", json={"channel_id": None})).ok()
-    assert await one.wait_close_code() == VoiceCloseCode.DISCONNECTED
-    (await guild.owner.delete(f"/guilds/{guild.id}/members/{two.actor.id}")).ok()
-    assert await two.wait_close_code() == VoiceCloseCode.DISCONNECTED
-    await three.update_voice_state(None)
-    assert await three.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{first_caller.actor.id}", json={"channel_id": None})).ok()
+    assert await first_caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{second_caller.actor.id}")).ok()
+    assert await second_caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    await third_caller.update_voice_state(None)
+    assert await third_caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
 
 
 @pytest.mark.parametrize("deleted", ["channel", "guild"])
 async def test_deleting_the_channel_or_guild_ends_the_call_for_all(
     guild: Guild, make_caller: MakeCaller, deleted: str
 ) -> None:
-    one, two = await make_caller(), await make_caller()
-    for caller in (one, two):
+    first_caller, second_caller = await make_caller(), await make_caller()
+    for caller in (first_caller, second_caller):
         await caller.join_and_connect(guild.channels["Lounge"])
     path = f"/channels/{guild.channels['Lounge']}" if deleted == "channel" else f"/guilds/{guild.id}"
     (await guild.owner.delete(path)).ok()
-    for caller in (one, two):
+    for caller in (first_caller, second_caller):
         assert await caller.wait_close_code() == VoiceCloseCode.CALL_TERMINATED
 
 
 async def test_another_session_of_the_user_takes_over(world: World, guild: Guild, make_caller: MakeCaller) -> None:
-    first = await make_caller()
-    second = await make_caller(first.actor)
-    await first.join_and_connect(guild.channels["Lounge"])
-    before = len([frame for frame in first.session.dispatches if frame["t"] == "VOICE_SERVER_UPDATE"])
-    await second.session.next("VOICE_STATE_UPDATE")
-    await second.join_and_connect(guild.channels["Lounge"])
-    assert await first.wait_close_code() == VoiceCloseCode.DISCONNECTED
+    first_caller = await make_caller()
+    second_caller = await make_caller(first_caller.actor)
+    await first_caller.join_and_connect(guild.channels["Lounge"])
+    before = len([frame for frame in first_caller.session.dispatches if frame["t"] == "VOICE_SERVER_UPDATE"])
+    await second_caller.session.next("VOICE_STATE_UPDATE")
+    await second_caller.join_and_connect(guild.channels["Lounge"])
+    assert await first_caller.wait_close_code() == VoiceCloseCode.DISCONNECTED
     # Only the new session receives the voice server.
-    await first.session.wait_delivered()
-    assert len([frame for frame in first.session.dispatches if frame["t"] == "VOICE_SERVER_UPDATE"]) == before
-    await second.heartbeat()
+    await first_caller.session.wait_delivered()
+    assert len([frame for frame in first_caller.session.dispatches if frame["t"] == "VOICE_SERVER_UPDATE"]) == before
+    await second_caller.heartbeat()
 
 
 async def test_the_same_ticket_twice_keeps_the_newer_connection(guild: Guild, make_caller: MakeCaller) -> None:
@@ -119,17 +119,17 @@ async def test_closing_the_voice_connection_leaves_the_channel(guild: Guild, mak
 async def test_a_lost_connection_leaves_the_channel_after_the_timeout(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
-    caller, other = await make_caller(), await make_caller()
-    await other.join_and_connect(guild.channels["Lounge"])
+    caller, other_caller = await make_caller(), await make_caller()
+    await other_caller.join_and_connect(guild.channels["Lounge"])
     await caller.join_and_connect(guild.channels["Lounge"])
     abort_connection(caller)
     await wait_connection_lost(world, caller)
     await world.clock.run_for(9_999)
     assert (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).ok()["channel_id"]
-    await other.heartbeat()
-    assert VoiceOpcode.CLIENT_DISCONNECT not in other.opcodes()
+    await other_caller.heartbeat()
+    assert VoiceOpcode.CLIENT_DISCONNECT not in other_caller.opcodes()
     await world.clock.run_for(1)
-    assert (await other.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(caller.actor.id)
+    assert (await other_caller.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(caller.actor.id)
     await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
 
 
@@ -183,13 +183,13 @@ class TestRepeatedFailures:
 async def test_joining_a_full_channel_is_ignored(guild: Guild, make_caller: MakeCaller) -> None:
     lounge_id = guild.channels["Lounge"]
     (await guild.owner.patch(f"/channels/{lounge_id}", json={"user_limit": 1})).ok()
-    first, second = await make_caller(), await make_caller()
-    await first.join_and_connect(lounge_id)
-    await second.update_voice_state(lounge_id)
-    await second.session.wait_processed()
-    await second.session.assert_not_received("VOICE_SERVER_UPDATE")
-    await guild.allow_permissions(second.actor, Permissions.MOVE_MEMBERS)
-    await second.join_and_connect(lounge_id)
+    first_caller, second_caller = await make_caller(), await make_caller()
+    await first_caller.join_and_connect(lounge_id)
+    await second_caller.update_voice_state(lounge_id)
+    await second_caller.session.wait_processed()
+    await second_caller.session.assert_not_received("VOICE_SERVER_UPDATE")
+    await guild.allow_permissions(second_caller.actor, Permissions.MOVE_MEMBERS)
+    await second_caller.join_and_connect(lounge_id)
 
 
 async def test_calls_of_an_unresponsive_server_are_moved_to_another(

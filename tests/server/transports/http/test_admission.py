@@ -58,7 +58,7 @@ async def test_requests_above_the_limit_are_rejected_until_others_finish(
 ) -> None:
     server = await make_server(pending_requests_max=2)
     async with blocked_store(server) as release:
-        waiting = [asyncio.create_task(server.post_json(TOYS_PATH, BODY)) for _ in range(2)]
+        waiting_requests = [asyncio.create_task(server.post_json(TOYS_PATH, BODY)) for _ in range(2)]
         await wait_for_pending(server, 2)
 
         with caplog.at_level(logging.WARNING, logger=admission.__name__):
@@ -73,7 +73,7 @@ async def test_requests_above_the_limit_are_rejected_until_others_finish(
             assert response.status == 200
 
         await release()
-        assert {(await task).status for task in waiting} == {200}
+        assert {(await task).status for task in waiting_requests} == {200}
         assert (await server.post_json(TOYS_PATH, BODY)).status == 200
 
 

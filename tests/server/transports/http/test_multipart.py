@@ -46,11 +46,11 @@ async def test_parts_do_not_depend_on_the_chunk_size(chunk_size: int) -> None:
     form = await read_form(body, chunk_size=chunk_size)
     assert form.payload == b'{"a": 1}'
     assert form.fields == {"content": ["grüße"]}
-    first, second = form.files
-    assert (first.index, first.filename, first.content_type) == (3, "a.png", "image/png")
-    assert first.data == b"\r\n--b\r\n\r\n--b1"
-    assert (second.index, second.filename, second.data) == (4, "unknown", b"")
-    assert second.content_type == "application/octet-stream"
+    first_file, second_file = form.files
+    assert (first_file.index, first_file.filename, first_file.content_type) == (3, "a.png", "image/png")
+    assert first_file.data == b"\r\n--b\r\n\r\n--b1"
+    assert (second_file.index, second_file.filename, second_file.data) == (4, "unknown", b"")
+    assert second_file.content_type == "application/octet-stream"
 
 
 @given(st.lists(st.binary(max_size=60), max_size=5), st.integers(1, 40))

@@ -136,8 +136,8 @@ def operations_by_id(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def collect_references(node: Any) -> set[str]:
     """Return all `$ref` values below a node."""
     if isinstance(node, dict):
-        own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
-        return own.union(*(collect_references(value) for value in node.values()))
+        own_reference = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+        return own_reference.union(*(collect_references(value) for value in node.values()))
     if isinstance(node, list):
         return set().union(*(collect_references(value) for value in node))
     return set()
@@ -177,8 +177,8 @@ def test_an_operation_is_documented_as_declared(document: dict[str, Any]) -> Non
     assert guarded["tags"] == ["toys"]
     assert guarded["parameters"][0]["schema"]["format"] == "snowflake"
     assert next(iter(guarded["responses"])) == "204"
-    limited = document["paths"]["/guilds/{guild_id}/limited"]["get"]
-    assert (limited["x-ratelimit"]["calls"], limited["x-ratelimit"]["per"]) == (2, ["guild_id"])
+    limited_operation = document["paths"]["/guilds/{guild_id}/limited"]["get"]
+    assert (limited_operation["x-ratelimit"]["calls"], limited_operation["x-ratelimit"]["per"]) == (2, ["guild_id"])
     assert document["paths"]["/scoped"]["get"]["security"] == [
         {"BotToken": []},
         {"OAuth2": ["identify"]},

@@ -104,9 +104,9 @@ async def test_the_policy_does_not_apply_to_files_and_activities(dev_world: Worl
 def test_only_a_rehearsal_restricts_origins_by_default() -> None:
     assert settings.load(defaults=cli.SERVE_DEFAULTS).http.allowed_origins == ("*",)
     assert settings.load(defaults=cli.DEV_DEFAULTS).http.allowed_origins == ()
-    given = {"http.allowed_origins": "https://a.example, http://b.example:81"}
-    loaded = settings.load(given, defaults=cli.DEV_DEFAULTS)
-    assert loaded.http.allowed_origins == ("https://a.example", "http://b.example:81")
-    for text in ("a.example", "https://a.example/", "ftp://a.example", "https://"):
+    flags = {"http.allowed_origins": "https://a.example, http://b.example:81"}
+    loaded_config = settings.load(flags, defaults=cli.DEV_DEFAULTS)
+    assert loaded_config.http.allowed_origins == ("https://a.example", "http://b.example:81")
+    for invalid_origin in ("a.example", "https://a.example/", "ftp://a.example", "https://"):
         with pytest.raises(ConfigError, match="allowed_origins"):
-            settings.load({"http.allowed_origins": text})
+            settings.load({"http.allowed_origins": invalid_origin})

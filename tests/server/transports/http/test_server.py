@@ -500,16 +500,16 @@ async def test_a_bucket_rejects_requests_until_it_resets(server: HttpHarness) ->
     bucket = first_response.headers["X-RateLimit-Bucket"]
     await server.request("GET", "/guilds/1/limited")
     server.clock.advance(1500)
-    limited = await server.request("GET", "/guilds/1/limited")
-    assert limited.status == 429
-    assert limited.json == {"message": "You are being rate limited.", "retry_after": 3.5, "global": False}
-    assert limited.headers["Retry-After"] == "4"
-    assert limited.headers["X-RateLimit-Scope"] == "user"
-    assert limited.headers["X-RateLimit-Remaining"] == "0"
-    assert "X-RateLimit-Global" not in limited.headers
-    assert limited.headers["Via"]
-    other = await server.request("GET", "/guilds/2/limited")
-    assert (other.status, other.headers["X-RateLimit-Bucket"]) == (200, bucket)
+    limited_response = await server.request("GET", "/guilds/1/limited")
+    assert limited_response.status == 429
+    assert limited_response.json == {"message": "You are being rate limited.", "retry_after": 3.5, "global": False}
+    assert limited_response.headers["Retry-After"] == "4"
+    assert limited_response.headers["X-RateLimit-Scope"] == "user"
+    assert limited_response.headers["X-RateLimit-Remaining"] == "0"
+    assert "X-RateLimit-Global" not in limited_response.headers
+    assert limited_response.headers["Via"]
+    other_guild_response = await server.request("GET", "/guilds/2/limited")
+    assert (other_guild_response.status, other_guild_response.headers["X-RateLimit-Bucket"]) == (200, bucket)
     assert (await server.request("GET", "/guilds/1/limited", caller="user")).status == 200
     server.clock.advance(3500)
     assert (await server.request("GET", "/guilds/1/limited")).status == 200
@@ -532,11 +532,11 @@ async def test_the_global_limit_is_marked_as_global(server: HttpHarness) -> None
     server.rate_limits.global_calls = 2
     for _ in range(2):
         assert (await server.request("GET", "/users/@me")).status == 200
-    limited = await server.request("GET", "/users/@me")
-    assert limited.status == 429
-    assert limited.json["global"] is True
-    assert limited.headers["X-RateLimit-Global"] == "true"
-    assert limited.headers["X-RateLimit-Scope"] == "global"
+    limited_response = await server.request("GET", "/users/@me")
+    assert limited_response.status == 429
+    assert limited_response.json["global"] is True
+    assert limited_response.headers["X-RateLimit-Global"] == "true"
+    assert limited_response.headers["X-RateLimit-Scope"] == "global"
     assert (await server.request("GET", "/users/@me", caller="user")).status == 200
     assert (await server.request("POST", "/webhooks/1/secret", caller=None)).status == 200
 
@@ -546,8 +546,8 @@ async def test_limits_can_be_disabled_or_only_reported(server: HttpHarness) -> N
     responses = [await server.request("GET", "/guilds/1/limited") for _ in range(4)]
     assert [response.status for response in responses] == [200] * 4
     assert responses[-1].headers["X-RateLimit-Remaining"] == "0"
-    [entry] = server.rate_limits.report()
-    assert (entry.name, entry.times, entry.refused, entry.major) == ("limited", 2, False, ["1"])
+    [hit] = server.rate_limits.report()
+    assert (hit.name, hit.times, hit.refused, hit.major) == ("limited", 2, False, ["1"])
     server.rate_limits.mode = RateLimitMode.OFF
     assert "X-RateLimit-Limit" not in (await server.request("GET", "/guilds/1/limited")).headers
 
@@ -596,10 +596,15 @@ async def test_uploaded_files_are_stored_with_their_index(server: HttpHarness, q
     )
     response = await server.request("POST", TOYS_PATH, data=body)
     assert response.status == 200, response.content
-    first, second = response.json["files"]
-    assert (first["field"], first["index"], first["filename"], first["size"]) == ("files", 0, "a b.png", 3)
-    assert (second["index"], second["filename"], second["type"]) == (7, "ü.png", "image/png")
-    assert await server.files.get(second["key"]) == b"two\r\n--x"
+    first_file, second_file = response.json["files"]
+    assert (first_file["field"], first_file["index"], first_file["filename"], first_file["size"]) == (
+        "files",
+        0,
+        "a b.png",
+        3,
+    )
+    assert (second_file["index"], second_file["filename"], second_file["type"]) == (7, "ü.png", "image/png")
+    assert await server.files.get(second_file["key"]) == b"two\r\n--x"
 
 
 async def test_form_fields_are_accepted_beside_files(server: HttpHarness) -> None:
@@ -643,11 +648,11 @@ async def test_errors_of_a_urlencoded_body_have_their_paths(server: HttpHarness)
 
 
 async def test_files_of_a_failed_operation_are_deleted(server: HttpHarness) -> None:
-    before = server.ids.new(AttachmentId)
+    id_before = server.ids.new(AttachmentId)
     response = await server.request("POST", "/upload-and-fail", data=upload_form(("files[0]", "a.png", b"x")))
-    after = server.ids.new(AttachmentId)
+    id_after = server.ids.new(AttachmentId)
     assert (response.status, response.json["code"]) == (400, 50046)
-    for number in range(before, after + 1):
+    for number in range(id_before, id_after + 1):
         assert not await server.files.exists(f"attachments/{number}")
 
 

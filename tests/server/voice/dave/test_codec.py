@@ -101,11 +101,11 @@ def test_a_corrupted_commit_is_decoded_or_malformed(
 ) -> None:
     corrupted = _corrupt(commit.encode() + welcome.encode(), data)
     try:
-        read, message, rest = codec.read_commit_and_welcome(corrupted)
+        read_commit, message, read_welcome = codec.read_commit_and_welcome(corrupted)
     except Malformed:
         return
-    assert read.encode() == message
-    assert message + (rest.encode() if rest is not None else b"") == corrupted
+    assert read_commit.encode() == message
+    assert message + (read_welcome.encode() if read_welcome is not None else b"") == corrupted
 
 
 def _corrupt(original: bytes, data: st.DataObject) -> bytes:

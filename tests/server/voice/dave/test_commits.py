@@ -30,13 +30,13 @@ def undelivered_commit(call: SimulatedCall) -> bytes:
     call.join(1, 2, 3)
     call.deliver_all()
     call.join(4)
-    _, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
+    _, encoded_commit = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
     call.leave(3)
     call.join(5)
     call.receive_from(5, *call.to_group[5].popleft())
-    call.receive_from(1, DaveOpcode.COMMIT_WELCOME, data)
-    _, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
-    return data
+    call.receive_from(1, DaveOpcode.COMMIT_WELCOME, encoded_commit)
+    _, encoded_commit = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
+    return encoded_commit
 
 
 def with_fields(**changes: object) -> Change:
@@ -68,9 +68,9 @@ def with_inline_proposal(commit: codec.Commit, welcome: codec.Welcome) -> bytes:
     """Return the commit with an inline proposal added, followed by the welcome."""
     by_reference = b"".join(b"\x02" + codec.vec(reference) for reference in commit.references)
     removal = b"\x01" + b"\x00\x03" + codec.u32(1)
-    whole = commit.encode()
-    assert codec.vec(by_reference) in whole
-    return whole.replace(codec.vec(by_reference), codec.vec(removal + by_reference)) + welcome.encode()
+    encoded_commit = commit.encode()
+    assert codec.vec(by_reference) in encoded_commit
+    return encoded_commit.replace(codec.vec(by_reference), codec.vec(removal + by_reference)) + welcome.encode()
 
 
 INVALID_COMMITS: dict[str, tuple[str, Change]] = {
@@ -133,35 +133,35 @@ def pending_commit() -> tuple[SimulatedCall, bytes]:
 
 @pytest.mark.parametrize("case", INVALID_COMMITS)
 def test_an_invalid_commit_is_rejected(pending_commit: tuple[SimulatedCall, bytes], case: str) -> None:
-    call, data = pending_commit
-    commit, _, welcome = codec.read_commit_and_welcome(data)
+    call, encoded_commit = pending_commit
+    commit, _, welcome = codec.read_commit_and_welcome(encoded_commit)
     assert welcome is not None
     assert len(commit.references) == 2
     reason, apply = INVALID_COMMITS[case]
-    before = call.group.rejections[reason]
+    rejections_before = call.group.rejections[reason]
 
     assert call.receive_from(1, DaveOpcode.COMMIT_WELCOME, apply(commit, welcome)) == []
 
-    assert call.group.rejections[reason] == before + 1
+    assert call.group.rejections[reason] == rejections_before + 1
 
 
 def test_a_commit_sent_by_another_user_is_rejected(pending_commit: tuple[SimulatedCall, bytes]) -> None:
-    call, data = pending_commit
+    call, encoded_commit = pending_commit
 
-    assert call.receive_from(2, DaveOpcode.COMMIT_WELCOME, data) == []
-    assert call.receive_from(5, DaveOpcode.COMMIT_WELCOME, data) == []
-    assert call.receive_from(3, DaveOpcode.COMMIT_WELCOME, data) == []
+    assert call.receive_from(2, DaveOpcode.COMMIT_WELCOME, encoded_commit) == []
+    assert call.receive_from(5, DaveOpcode.COMMIT_WELCOME, encoded_commit) == []
+    assert call.receive_from(3, DaveOpcode.COMMIT_WELCOME, encoded_commit) == []
 
 
 def test_a_valid_commit_is_accepted_after_invalid_ones() -> None:
     call = SimulatedCall()
-    data = undelivered_commit(call)
-    commit, _, welcome = codec.read_commit_and_welcome(data)
+    encoded_commit = undelivered_commit(call)
+    commit, _, welcome = codec.read_commit_and_welcome(encoded_commit)
     assert welcome is not None
     for _, apply in INVALID_COMMITS.values():
         call.receive_from(1, DaveOpcode.COMMIT_WELCOME, apply(commit, welcome))
 
-    call.receive_from(1, DaveOpcode.COMMIT_WELCOME, data)
+    call.receive_from(1, DaveOpcode.COMMIT_WELCOME, encoded_commit)
     call.deliver_all()
 
     call.assert_all_decrypt()
@@ -170,8 +170,8 @@ def test_a_valid_commit_is_accepted_after_invalid_ones() -> None:
 def test_an_empty_commit_before_the_group_exists_is_rejected() -> None:
     call = SimulatedCall("libdave")
     call.join(1, 2)
-    committer, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME)
-    commit, _, _ = codec.read_commit_and_welcome(data)
+    committer, encoded_commit = call.deliver_until(DaveOpcode.COMMIT_WELCOME)
+    commit, _, _ = codec.read_commit_and_welcome(encoded_commit)
     call.receive_from(committer, DaveOpcode.COMMIT_WELCOME, dataclasses.replace(commit, references=()).encode())
 
     # libdave itself sends an empty commit when the only proposal is revoked.
@@ -204,8 +204,8 @@ def test_members_with_invalid_commits_are_no_longer_trusted() -> None:
     call.join(1, 2, 3)
     call.deliver_all()
     call.join(4)
-    committer, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
-    commit, _, welcome = codec.read_commit_and_welcome(data)
+    committer, encoded_commit = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
+    commit, _, welcome = codec.read_commit_and_welcome(encoded_commit)
     assert welcome is not None
     # The server cannot verify the confirmation tag, but clients can.
     call.receive_from(committer, DaveOpcode.COMMIT_WELCOME, with_fields(confirmation_tag=bytes(32))(commit, welcome))
@@ -216,8 +216,8 @@ def test_members_with_invalid_commits_are_no_longer_trusted() -> None:
     call.assert_all_decrypt()
 
     call.join(5)
-    _, data = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
-    assert call.receive_from(1, DaveOpcode.COMMIT_WELCOME, data) == []
+    _, encoded_commit = call.deliver_until(DaveOpcode.COMMIT_WELCOME, sender_id=1)
+    assert call.receive_from(1, DaveOpcode.COMMIT_WELCOME, encoded_commit) == []
     assert call.group.rejections["commit: earlier commits failed"]
     call.deliver_all()
     call.assert_all_decrypt()

@@ -43,13 +43,13 @@ def count_proposals(payload: Payload) -> int:
 def create_group_before_first_commit(*user_ids: int) -> tuple[DaveGroup, list[OutgoingMessage]]:
     """Create a group of users that waits for its first commit; return it and the messages it sent."""
     group = DaveGroup(CHANNEL_ID, ExternalSender())
-    sent: list[OutgoingMessage] = []
+    sent_messages: list[OutgoingMessage] = []
     for user_id in user_ids:
-        sent += group.add_participant(user_id, 0)
-        sent += group.handle_message(
+        sent_messages += group.add_participant(user_id, 0)
+        sent_messages += group.handle_message(
             user_id, DaveOpcode.KEY_PACKAGE, key_packages.make_key_package(user_id).encode(), 0
         )
-    return group, sent
+    return group, sent_messages
 
 
 def test_a_connection_receives_the_external_sender_once() -> None:
@@ -87,21 +87,21 @@ def test_a_user_who_joins_twice_is_treated_as_new() -> None:
 def test_leaving_before_the_first_commit_revokes_and_resends_all_proposals() -> None:
     group, _ = create_group_before_first_commit(1, 2, 3)
 
-    sent = group.remove_participant(2, 1)
+    sent_messages = group.remove_participant(2, 1)
 
-    assert [(message.to, message.op) for message in sent] == [
+    assert [(message.to, message.op) for message in sent_messages] == [
         ((1,), DaveOpcode.PROPOSALS),
         ((1,), DaveOpcode.PROPOSALS),
         ((3,), DaveOpcode.PROPOSALS),
         ((3,), DaveOpcode.PROPOSALS),
     ]
-    assert [message.payload[:1] for message in sent if isinstance(message.payload, bytes)] == [
+    assert [message.payload[:1] for message in sent_messages if isinstance(message.payload, bytes)] == [
         b"\1",
         b"\0",
         b"\1",
         b"\0",
     ]
-    assert [count_proposals(message.payload) for message in sent] == [2, 1, 2, 1]
+    assert [count_proposals(message.payload) for message in sent_messages] == [2, 1, 2, 1]
 
 
 @pytest.mark.parametrize("implementation", CLIENT_TYPES)
@@ -119,9 +119,11 @@ def test_a_group_is_created_after_a_user_left_before_the_first_commit(implementa
 
 
 def test_at_most_four_users_create_a_group() -> None:
-    _, sent = create_group_before_first_commit(*range(1, 9))
+    _, sent_messages = create_group_before_first_commit(*range(1, 9))
 
-    assert max(user_id for message in sent if message.op == DaveOpcode.PROPOSALS for user_id in message.to) == 4
+    assert (
+        max(user_id for message in sent_messages if message.op == DaveOpcode.PROPOSALS for user_id in message.to) == 4
+    )
 
 
 def test_one_batch_of_proposals_is_sent_per_epoch() -> None:

@@ -61,19 +61,19 @@ async def test_a_browser_and_a_native_client_exchange_audio(
 async def test_two_browsers_exchange_audio_with_their_own_payload_types(
     guild: Guild, make_browser: MakeBrowser
 ) -> None:
-    first, second = await make_browser(), await make_browser()
-    await first.join_and_connect(guild.channels["Lounge"])
+    first_browser, second_browser = await make_browser(), await make_browser()
+    await first_browser.join_and_connect(guild.channels["Lounge"])
     second_codecs = [{"name": "opus", "type": "audio", "priority": 1000, "payload_type": 109}]
-    await second.caller.join(guild.channels["Lounge"])
-    await second.caller.open_socket()
-    await second.caller.identify()
-    await second.select_protocol(codecs=second_codecs)
-    await second.open_udp()
-    await second.send_connectivity_check()
-    await second.handshake()
-    first.send_frame(fake_encrypted_frame("hello"))
-    packet = await second.receive_packet()
-    assert (packet[1], packet[8:12]) == (109, struct.pack(">I", first.caller.ready["ssrc"]))
+    await second_browser.caller.join(guild.channels["Lounge"])
+    await second_browser.caller.open_socket()
+    await second_browser.caller.identify()
+    await second_browser.select_protocol(codecs=second_codecs)
+    await second_browser.open_udp()
+    await second_browser.send_connectivity_check()
+    await second_browser.handshake()
+    first_browser.send_frame(fake_encrypted_frame("hello"))
+    packet = await second_browser.receive_packet()
+    assert (packet[1], packet[8:12]) == (109, struct.pack(">I", first_browser.caller.ready["ssrc"]))
 
 
 async def test_the_description_has_the_fields_of_the_specification(guild: Guild, make_browser: MakeBrowser) -> None:
@@ -249,14 +249,14 @@ async def test_a_new_peer_connection_replaces_the_old_one(
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             while world.app.voice.calls.forwarder._browsers.by_address:
                 await asyncio.sleep(0.001)
-    again = Browser(browser.caller)
-    await again.select_protocol(data=again.offer(session="2"))
-    await again.open_udp()
-    await again.send_connectivity_check()
-    await again.handshake()
-    again.send_frame(fake_encrypted_frame("again"))
+    new_browser = Browser(browser.caller)
+    await new_browser.select_protocol(data=new_browser.offer(session="2"))
+    await new_browser.open_udp()
+    await new_browser.send_connectivity_check()
+    await new_browser.handshake()
+    new_browser.send_frame(fake_encrypted_frame("again"))
     assert await native.receive_media() == (browser.caller.ready["ssrc"], fake_encrypted_frame("again"))
-    await again.close()
+    await new_browser.close()
 
 
 async def test_a_resumed_session_keeps_its_media(
