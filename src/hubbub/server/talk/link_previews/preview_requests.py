@@ -54,7 +54,9 @@ class _PreviewFetch:
         if content_type.partition(";")[0].strip().lower() not in _PAGE_TYPES:
             return None
         charset_match = _CHARSET_PATTERN.search(content_type)
-        metadata = await self._operation.page_reader.read(document_body, "" if charset_match is None else charset_match[1])
+        metadata = await self._operation.page_reader.read(
+            document_body, "" if charset_match is None else charset_match[1]
+        )
         oembed = await self._fetch_oembed(document.url, metadata)
         image = await self._fetch_image(document.url, metadata, oembed)
         return page_embeds.build_page_embed(document.url, metadata, oembed, image)
