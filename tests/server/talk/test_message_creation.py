@@ -301,7 +301,7 @@ async def test_a_page_of_a_history_equals_its_encoded_messages(
             store.insert(call.tx, row)
         rows = store.list_history_before(call.tx, channel.id, 50)
         page = history_pages.encode_page(call, channel, rows)
-        complete_rows = [messages.history.get(call.tx, channel.id, row.id) for row in rows]
+        complete_rows = [messages.history.get(call.tx, channel.id, message_id) for message_id, *_ in rows]
         message_models = messages.views.messages(call, complete_rows, guild_id=channel.guild_id)
         raise RolledBack((codec.encode(page), codec.encode(message_models)))
 

@@ -275,6 +275,16 @@ async def test_null_characters_are_removed_from_content(world: World) -> None:
     assert (await guild.send_message(guild.owner, "a\x00b"))["content"] == "ab"
 
 
+async def test_percent_signs_in_names_and_contents_are_kept_in_a_history(world: World) -> None:
+    guild = await world.guild()
+    (await guild.owner.patch("/users/@me", json={"global_name": "100 %d %b %%"})).ok()
+    await guild.send_message(guild.owner, "50 %s")
+
+    messages = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()
+
+    assert (messages[0]["content"], messages[0]["author"]["global_name"]) == ("50 %s", "100 %d %b %%")
+
+
 async def test_sending_without_access_is_rejected_with_the_reason(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)

@@ -4,7 +4,7 @@ A message is found by channel and ID, and a channel's history is one range of th
 slower as the number of messages grows."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources.polls import PollAnswerCount
@@ -133,14 +133,14 @@ def list_history_before(tx: Tx, channel_id: int, limit: int, before_id: int | No
         rows = tx.all(f"{_SELECT_HISTORY} ORDER BY id DESC LIMIT ?", channel_id, limit)
     else:
         rows = tx.all(f"{_SELECT_HISTORY} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before_id, limit)
-    return list(map(HistoryRow._make, rows))
+    return cast(list[HistoryRow], rows)
 
 
 def list_history_after(tx: Tx, channel_id: int, limit: int, after_id: int) -> list[HistoryRow]:
     """Return the history rows that directly follow an ID, newest first."""
     rows = tx.all(f"{_SELECT_HISTORY} AND id > ? ORDER BY id LIMIT ?", channel_id, after_id, limit)
     rows.reverse()
-    return list(map(HistoryRow._make, rows))
+    return cast(list[HistoryRow], rows)
 
 
 def insert(tx: Tx, row: MessageRow) -> None:

@@ -98,14 +98,11 @@ _PLAIN_RESPONSE_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[_TTS_INDEX:_WEBHO
 """Columns from `tts` to `snapshots` of a message that has content only."""
 
 
-class HistoryRow(NamedTuple):
-    """The columns of a message that suffice to show it if it consists of content only."""
+HistoryRow = tuple[int, int, str, int]
+"""ID, author ID and content of a message, and 1 if these suffice to show it, otherwise 0.
 
-    id: int
-    author_id: int
-    content: str
-    is_plain: int
-    """1 if the message consists of content only and its type and flags are 0, otherwise 0."""
+They suffice if the message consists of content only and its type and flags are 0. A plain tuple, because a page of history
+has many rows."""
 
 
 class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):

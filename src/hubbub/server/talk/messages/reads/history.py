@@ -57,5 +57,5 @@ def list_around(
     There are at most `before_limit` messages before it and `after_limit` messages after it."""
     earlier_rows = store.list_history_before(call.tx, channel_id, before_limit, message_id)
     later_rows = store.list_history_after(call.tx, channel_id, after_limit, message_id)
-    rows_by_id = store.find_many(call.tx, channel_id, [row.id for row in (*earlier_rows, *later_rows)])
+    rows_by_id = store.find_many(call.tx, channel_id, [row[0] for row in (*earlier_rows, *later_rows)])
     return [rows_by_id[listed_id] for listed_id in sorted(rows_by_id)]

@@ -14,9 +14,6 @@ from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages import store, views
 from hubbub.server.talk.messages.content.records import HistoryRow, MessageRow
 
-MessageTemplate = tuple[bytes, bytes, bytes, bytes]
-"""Encoded parts of a content-only message: before the content, before the timestamp, before the ID, and after the ID."""
-
 # Placeholders that no real message contains, used to find the parts that differ between messages.
 _SAMPLE_ROW: Final = MessageRow(0, 1, 0, 0, 0, "\x00words\x00")
 _SAMPLE_SEPARATORS: Final = (
@@ -35,48 +32,45 @@ def encode_page(
     actor = call.actor_or_none
     if not views.can_read_all(actor, channel.guild_id):
         # Whether a bot may read a message depends on columns that history rows lack.
-        rows_by_id = store.find_many(call.tx, channel.id, [history_row.id for history_row in history_rows])
-        return views.messages(
-            call, [rows_by_id[history_row.id] for history_row in history_rows], guild_id=channel.guild_id
-        )
-    complex_ids = [history_row.id for history_row in history_rows if not history_row.is_plain]
+        message_ids = [message_id for message_id, *_ in history_rows]
+        rows_by_id = store.find_many(call.tx, channel.id, message_ids)
+        return views.messages(call, [rows_by_id[message_id] for message_id in message_ids], guild_id=channel.guild_id)
+    complex_ids = [message_id for message_id, _, _, is_plain in history_rows if not is_plain]
     rows_by_id = store.find_many(call.tx, channel.id, complex_ids) if complex_ids else {}
     related_data = views.RelatedData(call)
-    related_data.load_users({history_row.author_id for history_row in history_rows})
+    related_data.load_users({author_id for _, author_id, _, _ in history_rows})
     if rows_by_id:
         related_data.load(list(rows_by_id.values()), 0 if actor is None else actor.user_id)
-    templates_by_author: dict[int, MessageTemplate] = {}
-    json_pieces: list[bytes] = []
+    templates_by_author: dict[int, bytes] = {}
+    encoded_messages: list[bytes] = []
     for message_id, author_id, content, is_plain in history_rows:
         if not is_plain:
-            json_pieces += (b",", codec.encode(views.build_message(wire.Message, related_data, rows_by_id[message_id])))
+            encoded_messages.append(
+                codec.encode(views.build_message(wire.Message, related_data, rows_by_id[message_id]))
+            )
             continue
         template = templates_by_author.get(author_id)
         if template is None:
             template = templates_by_author[author_id] = _message_template(related_data, channel.id, author_id)
-        json_before_content, json_before_timestamp, json_before_id, json_after_id = template
         # The time is `Snowflake(message_id).created_ms`, computed without creating an object for each message.
         seconds, milliseconds = divmod((message_id >> 22) + EPOCH_MS, 1000)
-        json_pieces += (
-            json_before_content,
-            codec.encode(content),
-            json_before_timestamp,
-            _encode_seconds(seconds),
-            _ENCODED_MILLISECONDS[milliseconds],
-            json_before_id,
-            b"%d" % message_id,
-            json_after_id,
+        encoded_messages.append(
+            template
+            % (codec.encode(content), _encode_seconds(seconds), _ENCODED_MILLISECONDS[milliseconds], message_id)
         )
-    return msgspec.Raw(b"[%b]" % b"".join(json_pieces)[1:])
+    return msgspec.Raw(b"[%b]" % b",".join(encoded_messages))
 
 
-def _message_template(related_data: views.RelatedData, channel_id: int, author_id: int) -> MessageTemplate:
-    """Encode a sample message and split it where content-only messages of one author and channel differ."""
+def _message_template(related_data: views.RelatedData, channel_id: int, author_id: int) -> bytes:
+    """Return the format string of content-only messages of one author in a channel.
+
+    Its values are the encoded content, the seconds and milliseconds of the timestamp, and the ID. The template is made from
+    an encoded sample message."""
     remaining_json = codec.encode(
         views.build_message(
             wire.Message, related_data, _SAMPLE_ROW._replace(channel_id=channel_id, author_id=author_id)
         )
-    )
+    ).replace(b"%", b"%%")
     json_parts: list[bytes] = []
     for sample_part in _SAMPLE_SEPARATORS:
         json_part, separator, remaining_json = remaining_json.partition(sample_part)
@@ -84,13 +78,8 @@ def _message_template(related_data: views.RelatedData, channel_id: int, author_i
             # Without this check, a changed order of fields would produce invalid JSON.
             raise ValueError(f"{sample_part!r} is not in an encoded message, or before another part")
         json_parts.append(json_part)
-    json_before_content, json_before_timestamp, json_before_id = json_parts
-    return (
-        b"," + json_before_content,
-        json_before_timestamp,
-        json_before_id + b'"id":"',
-        b'","channel_id"' + remaining_json,
-    )
+    before_content, before_timestamp, before_id = json_parts
+    return b'%b%%b%b%%b%%b%b"id":"%%d","channel_id"%b' % (before_content, before_timestamp, before_id, remaining_json)
 
 
 @lru_cache(maxsize=4096)
