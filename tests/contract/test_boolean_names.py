@@ -22,10 +22,10 @@ PREFIXES = frozenset(
 """First words of names that read as predicates. Settings use the imperative `allow` and `keep`."""
 
 WIRE_PATHS = (
+    "protocol/control/",
     "protocol/resources/",
     "protocol/voice.py",
     "server/control/",
-    "server/core/faults.py",
     "server/transfer/",
     "server/worlds/schema.py",
 )

@@ -46,7 +46,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "src/hubbub/sdk/voice.py": ("samples", "argument of the game's callbacks"),
     "src/hubbub/server/commands/__init__.py": ("hubbub", "command line program"),
     "src/hubbub/server/control/people.py": ("voice", "extra of the package"),
-    "src/hubbub/server/control/people_operations.py": ("Lounge Sword aBcDeFgH", "example values"),
+    "src/hubbub/protocol/control/people.py": ("Lounge Sword aBcDeFgH", "example values"),
     "src/hubbub/server/core/config.py": ("HUBBUB_GATEWAY_HEARTBEAT_INTERVAL_MS", "environment variable"),
     "src/hubbub/server/core/config_sections.py": ("word", "keyword"),
     "src/hubbub/server/core/jobs.py": ("done retried failed dropped", "values of a metric"),

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 import hubbub.sdk as sdk
+from hubbub.protocol.control.faults import Fault, GatewayFault, HttpFault
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.sdk import (
@@ -26,7 +27,6 @@ from hubbub.sdk import (
     DeviceAuthorizationArgs,
     ErrorType,
 )
-from hubbub.server.core.faults import Fault, GatewayFault, HttpFault
 from tests.machine import NewMachine
 from tests.sdk import sdk_threads
 from tests.sdk.game_loop import ResultRecorder, pump_until

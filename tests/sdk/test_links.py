@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hubbub.protocol.control.faults import HttpFault
 from hubbub.protocol.flags import LobbyMemberFlags
 from hubbub.protocol.rpc import RpcErrorCode
 from hubbub.sdk import (
@@ -22,7 +23,6 @@ from hubbub.sdk import (
     launch_entries,
 )
 from hubbub.sdk.tokens import Tokens
-from hubbub.server.core.faults import HttpFault
 from tests import oauth
 from tests.machine import NewMachine
 from tests.pages import Browser

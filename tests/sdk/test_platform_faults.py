@@ -9,6 +9,7 @@ import aiohttp
 import msgspec
 import pytest
 
+from hubbub.protocol.control.faults import GatewayFault, HttpFault
 from hubbub.protocol.enums import CloseCode
 from hubbub.sdk import (
     AuthorizationTokenType,
@@ -25,7 +26,6 @@ from hubbub.sdk.tokens import Tokens
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import GatewayConfig
-from hubbub.server.core.faults import GatewayFault, HttpFault
 from tests.sdk.players import (
     CallbackRecorder,
     Player,

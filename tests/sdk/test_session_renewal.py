@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from hubbub.protocol.control.faults import GatewayFault
 from hubbub.sdk import ClientStatus, RelationshipType, StatusType
-from hubbub.server.core.faults import GatewayFault
 from tests.sdk.players import (
     Player,
     befriend_players,

@@ -20,14 +20,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from hubbub.protocol.control.ready import ReadyDocument, WorldApplication, WorldBot, WorldUser
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server import cli
 from hubbub.server.commands.serve import startup_summary
 from hubbub.server.core import config as settings
 from hubbub.server.core.files import Files
-from hubbub.server.ready_document import ReadyDocument
-from hubbub.server.worlds.builder import BuiltApplication, BuiltBot, BuiltUser, BuiltWorld
 from tools import settings_reference
 
 TIMEOUT_SECONDS = 60.0
@@ -646,16 +645,19 @@ def test_a_backup_requires_an_existing_data_folder(data_folder: Path, capsys: py
 
 
 def test_the_summary_names_urls_users_and_bots() -> None:
-    built = BuiltWorld(
-        users={"ann": BuiltUser(id=1, token="t-ann", password="p-ann")},  # type: ignore[arg-type]
-        applications={
-            "helper": BuiltApplication(id=2, client_secret="s", public_key="k", bot=BuiltBot(id=2, token="t-bot"))  # type: ignore[arg-type]
-        },
-    )
     document = ReadyDocument(
-        api="A", gateway="G", web="http://W", cdn="C", control="K", control_token="T",
-        users=built.users, applications=built.applications, guilds={},
-    )  # fmt: skip
+        api="A",
+        gateway="G",
+        web="http://W",
+        cdn="C",
+        control="K",
+        control_token="T",
+        users={"ann": WorldUser(id="1", token="t-ann", password="p-ann")},
+        applications={
+            "helper": WorldApplication(id="2", client_secret="s", public_key="k", bot=WorldBot(id="2", token="t-bot"))
+        },
+        guilds={},
+    )
     text = startup_summary(document)
     for expected_text in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
         assert expected_text in text

@@ -290,7 +290,9 @@ async def test_a_status_fault_applies_to_its_route_and_user_a_number_of_times(re
         "user_id": str(alice.id),
         "times": 2,
     }
-    assert (await rehearsal.control_request("POST", "/faults", json=fault)).ok()["waiting"]["left"] == 2
+    assert (await rehearsal.control_request("POST", "/faults", json=fault)).ok()["active_fault"][
+        "remaining_occurrences"
+    ] == 2
 
     body = {"content": "hello"}
     assert (await bob.post(f"/channels/{channel}/messages", json=body)).status == 200
@@ -316,15 +318,15 @@ async def test_a_429_fault_looks_like_a_real_rate_limit(rehearsal: Rehearsal) ->
 async def test_a_response_dropped_after_the_operation_keeps_its_effect(rehearsal: Rehearsal) -> None:
     alice, channel = rehearsal.actor("alice"), general_channel_id(rehearsal)
     fault = {"transport": "http", "effect": "drop", "method": "POST", "moment": "after", "times": None}
-    waiting_fault = (await rehearsal.control_request("POST", "/faults", json=fault)).ok()["waiting"]
+    active_fault = (await rehearsal.control_request("POST", "/faults", json=fault)).ok()["active_fault"]
 
     with pytest.raises(aiohttp.ClientConnectionError):
         await alice.post(f"/channels/{channel}/messages", json={"content": "without a response"})
 
     assert await list_message_contents(alice, channel) == ["without a response"]
-    assert (await rehearsal.control_request("DELETE", f"/faults/{waiting_fault['id']}")).status == 204
+    assert (await rehearsal.control_request("DELETE", f"/faults/{active_fault['id']}")).status == 204
     assert (await alice.post(f"/channels/{channel}/messages", json={"content": "with a response"})).status == 200
-    assert (await rehearsal.control_request("DELETE", f"/faults/{waiting_fault['id']}")).status == 404
+    assert (await rehearsal.control_request("DELETE", f"/faults/{active_fault['id']}")).status == 404
 
 
 async def test_a_close_fault_closes_the_session_with_its_code(rehearsal: Rehearsal) -> None:
@@ -332,7 +334,10 @@ async def test_a_close_fault_closes_the_session_with_its_code(rehearsal: Rehears
     bot_session, alice_session = await bot.connect(), await alice.connect()
     fault = {"transport": "gateway", "effect": "close", "code": 4009, "user_id": str(bot.id)}
 
-    assert (await rehearsal.control_request("POST", "/faults", json=fault)).ok() == {"sessions": 1, "waiting": None}
+    assert (await rehearsal.control_request("POST", "/faults", json=fault)).ok() == {
+        "affected_sessions": 1,
+        "active_fault": None,
+    }
 
     await wait_until_closed(bot_session)
     assert bot_session.close_code == CloseCode.SESSION_TIMED_OUT

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.control.report import LintFinding
 from hubbub.protocol.intents import Intents
 from hubbub.server import worlds
-from hubbub.server.control.lint import LintFinding, format_report
+from hubbub.server.control.lint import format_report
 from tests.rehearsal import Rehearsal, start_rehearsal
 
 WORLD = """

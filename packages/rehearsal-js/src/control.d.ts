@@ -11,9 +11,9 @@ export type ActiveFault = {
   id: string;
   fault: HttpFault | GatewayFault;
   /** Number of times that the fault has occurred. */
-  happened?: number;
+  occurrences?: number;
   /** Number of times that the fault will still occur; null: until it is removed. */
-  left: number | null;
+  remaining_occurrences: number | null;
 };
 
 /** The number of milliseconds by which to advance the clock. */
@@ -107,39 +107,6 @@ export type BaseTheme = 0 | 1 | 2 | 3 | 4;
 export type Befriend = {
   /** Name or ID of the other user, such as `bob`. */
   user: string;
-};
-
-/** An application with its secrets. */
-export type BuiltApplication = {
-  id: string;
-  client_secret: string;
-  public_key: string;
-  bot: BuiltBot | null;
-};
-
-/** A bot with its token. */
-export type BuiltBot = {
-  id: string;
-  token: string;
-};
-
-/** A guild with the IDs of its channels and roles, by name. */
-export type BuiltGuild = {
-  id: string;
-  channels?: Record<string, string>;
-  roles?: Record<string, string>;
-};
-
-/** A lobby that the builder created, for the ready file. */
-export type BuiltLobby = {
-  id: string;
-};
-
-/** A user with their credentials. */
-export type BuiltUser = {
-  id: string;
-  token: string;
-  password: string;
 };
 
 /** The SKU to buy. */
@@ -563,10 +530,10 @@ export type FailedExpectation = {
 
 /** The result of adding a fault: the number of sessions affected immediately, or the fault that is now active. */
 export type FaultResult = {
-  /** The number of sessions to which the fault was applied immediately. */
-  sessions: number;
+  /** The number of sessions to which the fault was applied immediately; 0 for a fault that waits. */
+  affected_sessions: number;
   /** The fault, if it waits for matching requests or sessions; null if it was applied immediately. */
-  waiting: ActiveFault | null;
+  active_fault: ActiveFault | null;
 };
 
 /** The ready document of a fork: a second platform that starts from the state of the first. */
@@ -579,10 +546,10 @@ export type Fork = {
   control: string | null;
   /** Token of the control API; None without a control API. */
   control_token: string | null;
-  users: Record<string, BuiltUser>;
-  applications: Record<string, BuiltApplication>;
-  guilds: Record<string, BuiltGuild>;
-  lobbies?: Record<string, BuiltLobby>;
+  users: Record<string, WorldUser>;
+  applications: Record<string, WorldApplication>;
+  guilds: Record<string, WorldGuild>;
+  lobbies?: Record<string, WorldLobby>;
   /** The voice server; None if voice is disabled. */
   voice?: ReadyVoice | null;
   /** Path of a PEM file with the certificate authority that clients of the HTTPS URLs must trust; absent without `--tls`. */
@@ -1471,10 +1438,10 @@ export type ReadyDocument = {
   control: string | null;
   /** Token of the control API; None without a control API. */
   control_token: string | null;
-  users: Record<string, BuiltUser>;
-  applications: Record<string, BuiltApplication>;
-  guilds: Record<string, BuiltGuild>;
-  lobbies?: Record<string, BuiltLobby>;
+  users: Record<string, WorldUser>;
+  applications: Record<string, WorldApplication>;
+  guilds: Record<string, WorldGuild>;
+  lobbies?: Record<string, WorldLobby>;
   /** The voice server; None if voice is disabled. */
   voice?: ReadyVoice | null;
   /** Path of a PEM file with the certificate authority that clients of the HTTPS URLs must trust; absent without `--tls`. */
@@ -2062,7 +2029,7 @@ export type VoiceCredentials = {
 /** Day of the week in a recurrence rule. */
 export type Weekday = 0 | 1 | 2 | 3 | 4 | 5 | 6;
 
-/** The content of a world file. `read_mapping` converts inner tables to their own types. */
+/** The content of a world file. The server converts inner tables to their own types. */
 export type World = {
   users?: Record<string, unknown>;
   applications?: Record<string, unknown>;
@@ -2072,10 +2039,43 @@ export type World = {
   skus?: Record<string, unknown>;
 };
 
+/** An application with its secrets. */
+export type WorldApplication = {
+  id: string;
+  client_secret: string;
+  public_key: string;
+  bot: WorldBot | null;
+};
+
+/** A bot with its token. */
+export type WorldBot = {
+  id: string;
+  token: string;
+};
+
+/** A guild with the IDs of its channels and roles, by name. */
+export type WorldGuild = {
+  id: string;
+  channels?: Record<string, string>;
+  roles?: Record<string, string>;
+};
+
+/** A lobby of the world. */
+export type WorldLobby = {
+  id: string;
+};
+
 /** The users, bots and guilds of the world, without tokens. */
 export type WorldSummary = {
   users: Array<SummaryUser>;
   guilds: Array<SummaryGuild>;
+};
+
+/** A user with their credentials. */
+export type WorldUser = {
+  id: string;
+  token: string;
+  password: string;
 };
 
 /** Path parameters, query, body and result of each operation by its name. */
@@ -2166,7 +2166,7 @@ export interface Operations {
     path: undefined;
     query: undefined;
     body: CreateUser;
-    result: BuiltUser;
+    result: WorldUser;
   };
   /**
    * Create another token of a user.

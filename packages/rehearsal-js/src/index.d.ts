@@ -3,8 +3,6 @@
 import type {
   ActiveFault,
   Authorization,
-  BuiltApplication,
-  BuiltGuild,
   ClockState,
   CommandChoice,
   Difference,
@@ -28,6 +26,8 @@ import type {
   TraceState,
   VoiceCredentials,
   World,
+  WorldApplication,
+  WorldGuild,
 } from "./control.js";
 
 export type * from "./control.js";
@@ -251,11 +251,11 @@ export class Platform {
   /** Return the person with a name. An unknown name fails at the first action. */
   person(name: string, options?: InChannel): Person;
   /** Return an application of the world with its credentials. */
-  application(name: string): BuiltApplication;
+  application(name: string): WorldApplication;
   /** Return the token of an application's bot; throw a RehearsalError if it has none. */
   botToken(name: string): string;
   /** Return a guild of the world with the IDs of its channels and roles. */
-  guild(name: string): BuiltGuild;
+  guild(name: string): WorldGuild;
   /** Create a user without guilds. */
   addPerson(username: string, options?: { globalName?: string; password?: string }): Promise<Person>;
   /** Read the ready document again, with worlds and users that were added. */

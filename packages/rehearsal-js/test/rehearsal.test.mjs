@@ -119,7 +119,7 @@ test("Faults fail requests and close sessions", async context => {
   await platform.faults.clear();
   assert.deepEqual(await platform.faults.list(), []);
 
-  assert.equal((await platform.faults.closeSession("alice")).sessions, 1);
+  assert.equal((await platform.faults.closeSession("alice")).affected_sessions, 1);
   await alice.say("after a resume");
   await assert.rejects(platform.faults.closeSession("nobody"), /no user "nobody"; it has: alice, bob/);
 });

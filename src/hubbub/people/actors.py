@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import aiohttp
+import msgspec
 
 from hubbub.people import requests
 from hubbub.people.context import PlatformContext
 from hubbub.people.errors import EventNotReceived, RequestRejected
 from hubbub.people.expectations import (
-    Difference,
     contains_fields,
     find_differences,
     format_difference,
@@ -19,9 +19,12 @@ from hubbub.people.expectations import (
 )
 from hubbub.people.results import Result, ResultList
 from hubbub.people.sessions import ActorSession, EventPredicate, ReceivedEvent, format_event
+from hubbub.protocol.control.expectations import Difference
+from hubbub.protocol.control.faults import SETTLE
 from hubbub.protocol.flags import ApplicationFlags as Flags
 from hubbub.protocol.intents import Intents
-from hubbub.protocol.operation import Operation
+from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.protocol.request_paths import build_path
 from hubbub.protocol.resources.applications import GET_MY_APPLICATION
 
 PRIVILEGED_INTENT_FLAGS: Final = {
@@ -51,20 +54,7 @@ class ActorClient:
     async def request(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
         """Send a request to the public API with this actor's token; return the decoded response."""
         __tracebackhide__ = True
-        try:
-            body = await requests.request(
-                self.context.http,
-                self.name,
-                method,
-                self.context.ready.api,
-                path,
-                self.token_prefix + self.token,
-                json=json,
-                **options,
-            )
-        except RequestRejected as error:
-            cause = await self.context.find_cause(self.id, error.status, error.code)
-            raise RequestRejected(self.name, method, path, error.status, error.body, cause) from None
+        body = (await self._exchange(method, path, json=json, **options)).decode()
         return Result(body) if isinstance(body, dict) else ResultList(body) if isinstance(body, list) else body
 
     async def send(
@@ -76,10 +66,37 @@ class ActorClient:
         data: aiohttp.FormData | None = None,
         **parameters: str,
     ) -> Any:
-        """Send an operation with this actor's token; `parameters` are the parameters of its path."""
+        """Send an operation with the fields that the caller wrote, and return the JSON of the response for the caller.
+
+        `parameters` are the parameters of its path."""
         __tracebackhide__ = True
-        path = operation.url(**{name: quote(value, safe="") for name, value in parameters.items()})
+        path = build_path(operation, parameters)
         return await self.request(operation.method, f"{path}?{urlencode(query)}" if query else path, json, data=data)
+
+    async def call(
+        self,
+        operation: Operation[BodyT, ResultT],
+        body: BodyT | None = None,
+        *,
+        query: msgspec.Struct | None = None,
+        **parameters: int | str,
+    ) -> ResultT:
+        """Send an operation with this actor's token and return its result; `parameters` are the parameters of its path."""
+        __tracebackhide__ = True
+        path, options = build_path(operation, parameters, query), requests.encode_body(body)
+        return (await self._exchange(operation.method, path, **options)).decode_result(operation)
+
+    async def _exchange(self, method: str, path: str, **options: Any) -> requests.Response:
+        """Send a request; add the cause to the error if the platform rejects it."""
+        __tracebackhide__ = True
+        context, authorization = self.context, self.token_prefix + self.token
+        try:
+            return await requests.send(
+                context.http, self.name, method, context.ready.api, path, authorization, **options
+            )
+        except RequestRejected as error:
+            cause = await context.find_cause(self.id, error.status, error.code)
+            raise RequestRejected(self.name, method, path, error.status, error.body, cause) from None
 
     # Gateway
 
@@ -163,7 +180,7 @@ class ActorClient:
 
     async def wait_for_delivery(self, session: ActorSession) -> None:
         """Wait until the session has received the events of all earlier actions."""
-        await self.context.control.request("POST", "/settle")
+        await self.context.control.call(SETTLE)
         await session.wait_for_sent_events()
 
     @property
@@ -179,7 +196,7 @@ class BotClient(ActorClient):
 
     async def _requested_intents(self) -> int:
         # Request all intents that the application may have.
-        flags = (await self.send(GET_MY_APPLICATION))["flags"]
+        flags = (await self.call(GET_MY_APPLICATION)).flags
         return Intents.BOT_MASK & ~Intents.PRIVILEGED | sum(
             intent for intent, granting_flags in PRIVILEGED_INTENT_FLAGS.items() if flags & granting_flags
         )

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 import aiohttp
+import msgspec
 
 from hubbub.people.errors import InvalidArgument
-from hubbub.people.ready import Application, NamedObjects, ReadyDocument
+from hubbub.people.named_objects import NamedObjects
 from hubbub.people.requests import ControlClient
-from hubbub.people.results import Result
-from hubbub.protocol.delivery_outcomes import DELIVERED
+from hubbub.protocol.control.ready import ReadyDocument, WorldApplication
+from hubbub.protocol.control.trace import GET_TRACE, TracedEvent, TraceQuery
+from hubbub.protocol.ids import UserId
 
 STATUSES_WITH_CAUSE: Final = (400, 403, 404)
 """Statuses of rejected requests whose cause the platform may know."""
@@ -30,7 +32,7 @@ class PlatformContext:
 
     def __init__(self, http: aiohttp.ClientSession, ready: ReadyDocument, timeout_seconds: float) -> None:
         self.http = http
-        self.control = ControlClient(http, ready.control, ready.control_token)
+        self.control = ControlClient(http, ready)
         self.timeout_seconds = timeout_seconds
         """Default time in seconds to wait for an event."""
         self.set_ready(ready)
@@ -38,7 +40,7 @@ class PlatformContext:
     def set_ready(self, ready: ReadyDocument) -> None:
         """Replace the ready document, after objects were added to the world."""
         self.ready = ready
-        self.applications: NamedObjects[Application] = NamedObjects("application", ready.applications)
+        self.applications: NamedObjects[WorldApplication] = NamedObjects("application", ready.applications)
         self.names: dict[str, str] = {}
         """Names of users and applications, by ID."""
         for name, application in ready.applications.items():
@@ -47,34 +49,31 @@ class PlatformContext:
                 self.names[application.bot.id] = name
         self.names |= {user.id: name for name, user in ready.users.items()}
 
-    async def get(self, path: str, query: Mapping[str, str]) -> Result:
-        """Send a GET request to the control API and return the decoded response."""
-        query_string = "&".join(f"{key}={value}" for key, value in query.items())
-        return Result(await self.control.request("GET", f"{path}?{query_string}" if query_string else path))
-
     async def explain_missing(self, user_id: str, event: str) -> str:
         """Return why a user did not receive the latest events of this name, as text; empty if unknown."""
-        trace = await self.get("/trace", {"event": event, "user_id": user_id})
-        lines = []
-        for event_trace in trace["events"]:
-            for outcome in event_trace["outcomes"]:
-                if not outcome["outcome"].startswith(DELIVERED):
-                    lines.append(f"  {event}{self.location_of(event_trace)} was not delivered: {outcome['outcome']}")
+        trace = await self.control.call(GET_TRACE, query=TraceQuery(event=event, user_id=UserId(user_id)))
+        lines = [
+            f"  {event}{self.location_of(traced)} was not delivered: {outcome.outcome}"
+            for traced in trace.events
+            for outcome in traced.outcomes
+            if not outcome.delivered
+        ]
         return "From the delivery trace:\n" + "\n".join(lines[-LINES_SHOWN_MAX:]) if lines else ""
 
     async def find_cause(self, user_id: str, status: int, code: int) -> str | None:
         """Return the cause of a user's latest rejected request, if it has this status and code; None if unknown."""
         if status not in STATUSES_WITH_CAUSE:
             return None
-        rejected = (await self.get("/trace", {"user_id": user_id}))["refused"]
-        if not rejected or (rejected[-1]["status"], rejected[-1]["body"].get("code")) != (status, code):
+        trace = await self.control.call(GET_TRACE, query=TraceQuery(user_id=UserId(user_id)))
+        if not trace.refused:
             return None
-        cause: str | None = rejected[-1]["cause"]
-        return cause
+        latest = trace.refused[-1]
+        latest_code = msgspec.json.decode(latest.body).get("code")
+        return latest.cause if (latest.status, latest_code) == (status, code) else None
 
     # Names
 
-    def resolve_application(self, application: str | Application) -> Application:
+    def resolve_application(self, application: str | WorldApplication) -> WorldApplication:
         """Return an application, given its name or the application itself; raise `UnknownNameError` for an unknown name."""
         return self.applications[application] if isinstance(application, str) else application
 
@@ -148,17 +147,17 @@ class PlatformContext:
             return target
         return str(target["id"] if isinstance(target, Mapping) else target.id)
 
-    def name_of(self, object_id: str | None) -> str:
+    def name_of(self, object_id: UserId | str | None) -> str:
         """Return the name of a user or an application in the world, or the ID itself if it has no name."""
         return self.names.get(str(object_id), str(object_id))
 
-    def location_of(self, event_trace: Mapping[str, Any]) -> str:
+    def location_of(self, event: TracedEvent) -> str:
         """Return where an event of the delivery trace occurred, such as ` in #general`, or an empty string."""
+        channel_id = None if event.channel_id is None else str(event.channel_id)
         for guild_name, guild in self.ready.guilds.items():
-            for name, channel_id in guild.channels.items():
-                if channel_id == event_trace["channel_id"]:
+            for name, other_id in guild.channels.items():
+                if other_id == channel_id:
                     return f" in #{name}"
-            if guild.id == event_trace["guild_id"] and event_trace["channel_id"] is None:
+            if channel_id is None and guild.id == str(event.guild_id):
                 return f" in {guild_name}"
-        channel_id = event_trace["channel_id"]
-        return f" in channel {channel_id}" if channel_id else ""
+        return "" if channel_id is None else f" in channel {channel_id}"

@@ -12,6 +12,9 @@ PlatformUnavailable     the platform is not running or does not respond
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ErrorCode
+
 
 class RequestRejected(AssertionError):
     """Raised when the platform rejects a request."""
@@ -29,6 +32,8 @@ class RequestRejected(AssertionError):
         """The cause in the state of the platform, as a sentence; None if it is unknown."""
         self.request = (actor_name, method, path)
         """Name of the sender, method and path."""
+        self.kind: ErrorCode | None = errors.find(self.code, status)
+        """The declared error, such as `errors.UNKNOWN_CHANNEL`; None if the protocol declares none with this code."""
         cause_line = "" if cause is None else f"\n  {cause}"
         super().__init__(f"{actor_name}: {method} {path} was rejected\n{format_error(status, body)}{cause_line}")
 

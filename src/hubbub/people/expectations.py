@@ -7,21 +7,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import msgspec
-
 from hubbub.people.errors import InvalidArgument
 from hubbub.protocol import resources
+from hubbub.protocol.control.expectations import Difference
 from hubbub.protocol.operation import events_of
-
-
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A field of an event that differs from the expected value."""
-
-    path: str
-    """Path of the field, such as `author.username`."""
-    expected: Any
-    received: Any = None
-    """The received value; null if the field is absent."""
 
 
 @cache
@@ -31,7 +20,7 @@ def event_names() -> frozenset[str]:
         importlib.import_module(f"{resources.__name__}.{module.name}")
         for module in pkgutil.iter_modules(resources.__path__)
     ]
-    return frozenset(event.name for module in modules for event in events_of(module)) | {"READY", "RESUMED"}
+    return frozenset(event.name for module in modules for event in events_of(module))
 
 
 def require_event_name(name: str) -> None:

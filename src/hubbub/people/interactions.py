@@ -12,12 +12,17 @@ from hubbub.people.errors import InteractionFailed, InvalidArgument
 from hubbub.people.expectations import suggest
 from hubbub.people.messages import ChannelReference, File, MessagingClient
 from hubbub.people.outcomes import InteractionOutcome
-from hubbub.people.ready import Application
 from hubbub.people.results import Result, ResultList
 from hubbub.people.sessions import ActorSession
+from hubbub.protocol.control.ready import WorldApplication
 from hubbub.protocol.enums import CommandType, InteractionType
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.resources.interactions import CREATE_INTERACTION, GET_CHANNEL_APPLICATION_COMMAND_INDEX
+from hubbub.protocol.resources.interactions import (
+    CREATE_INTERACTION,
+    GET_CHANNEL_APPLICATION_COMMAND_INDEX,
+    INTERACTION_FAILURE,
+)
+from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_DELETE, MESSAGE_UPDATE
 
 _nonce_numbers: Final = itertools.count(1)
 
@@ -39,7 +44,7 @@ class InteractionClient(MessagingClient):
         command: str,
         values: Mapping[str, Any],
         target: Identified | Mapping[str, Any] | str | None,
-        application: str | Application | None,
+        application: str | WorldApplication | None,
         timeout_seconds: float | None,
         *,
         wait_for_answer: bool = True,
@@ -79,7 +84,7 @@ class InteractionClient(MessagingClient):
         command: str,
         option: str,
         values: Mapping[str, Any],
-        application: str | Application | None,
+        application: str | WorldApplication | None,
         timeout_seconds: float | None,
     ) -> ResultList:
         """Return the application's choices for `option`, whose typed text is among the `values`."""
@@ -140,9 +145,9 @@ class InteractionClient(MessagingClient):
         Raise `InvalidArgument` if there is none."""
         messages: dict[str, dict[str, Any]] = {}
         for event in self.received_events:
-            if event.name in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
+            if event.name in (MESSAGE_CREATE.name, MESSAGE_UPDATE.name):
                 messages[event.data["id"]] = messages.pop(event.data["id"], {}) | event.data
-            elif event.name == "MESSAGE_DELETE":
+            elif event.name == MESSAGE_DELETE.name:
                 messages.pop(event.data["id"], None)
         for message in reversed(messages.values()):
             if forms.has_component(message, identifier, types):
@@ -196,7 +201,7 @@ class InteractionClient(MessagingClient):
         )
 
     async def _resolve_command(
-        self, channel_id: str, command: str, application: str | Application | None, *, is_context_menu: bool
+        self, channel_id: str, command: str, application: str | WorldApplication | None, *, is_context_menu: bool
     ) -> tuple[dict[str, Any], list[str]]:
         """Return a command that is available to this user in a channel, and the path of its sub-commands."""
         index = await self.send(GET_CHANNEL_APPLICATION_COMMAND_INDEX, channel_id=channel_id)
@@ -266,7 +271,7 @@ class InteractionClient(MessagingClient):
             failure = (
                 "did not respond in time" if code == TIMEOUT_REASON_CODE else f"failed to respond (reason_code {code})"
             )
-            raise InteractionFailed(f"{name} {failure}: {self.name} received INTERACTION_FAILURE")
+            raise InteractionFailed(f"{name} {failure}: {self.name} received {INTERACTION_FAILURE.name}")
         if outcome.response is None:
             # Only INTERACTION_SUCCESS has arrived. If the gateway is re-reading the guild, the response follows later.
             await self.wait_for_delivery(session)
@@ -294,14 +299,14 @@ class InteractionClient(MessagingClient):
 
         def is_known() -> bool:
             return (
-                session.find("MESSAGE_UPDATE", is_answer) is not None
-                or session.find("MESSAGE_DELETE", is_deletion) is not None
+                session.find(MESSAGE_UPDATE.name, is_answer) is not None
+                or session.find(MESSAGE_DELETE.name, is_deletion) is not None
             )
 
         name = self.context.name_of(application_id)
         if not await session.wait_until(is_known, timeout_seconds):
             raise InteractionFailed(f"{name} deferred its response to {self.name} and did not answer in time")
-        position = session.find("MESSAGE_UPDATE", is_answer)
+        position = session.find(MESSAGE_UPDATE.name, is_answer)
         if position is None:
             raise InteractionFailed(f"{name} deferred its response to {self.name} and deleted it")
         answer = Result(session.consume(position))

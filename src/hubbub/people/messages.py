@@ -5,20 +5,25 @@ from typing import Any, TypeAlias
 
 import aiohttp
 import msgspec
+from msgspec import UNSET
 
 from hubbub.people.actors import ActorClient
 from hubbub.people.context import Identified
 from hubbub.people.errors import InvalidArgument
 from hubbub.people.results import Result, ResultList
 from hubbub.people.sessions import ActorSession
+from hubbub.protocol.ids import UserId
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources.channels import GET_CHANNEL
-from hubbub.protocol.resources.direct_messages import CREATE_DM
+from hubbub.protocol.resources.direct_messages import CREATE_DM, CreateDm
 from hubbub.protocol.resources.messages import (
     CREATE_MESSAGE,
     DELETE_MESSAGE,
     GET_MESSAGE,
     LIST_MESSAGES,
+    MESSAGE_CREATE,
+    MESSAGE_DELETE,
+    MESSAGE_UPDATE,
     UPDATE_MESSAGE,
 )
 from hubbub.protocol.resources.reactions import ADD_MY_MESSAGE_REACTION
@@ -47,7 +52,7 @@ class MessagingClient(ActorClient):
             CREATE_MESSAGE, dict(body), list(files.items()), channel_id=channel_id
         )
         # The user also receives an event for their own message, which the caller already has.
-        await self._consume_own_event(session, "MESSAGE_CREATE", message["id"])
+        await self._consume_own_event(session, MESSAGE_CREATE.name, message["id"])
         return message
 
     async def reply(
@@ -69,7 +74,7 @@ class MessagingClient(ActorClient):
         edited: Result = await self.send(
             UPDATE_MESSAGE, dict(body), channel_id=found["channel_id"], message_id=found["id"]
         )
-        await self._consume_own_event(session, "MESSAGE_UPDATE", found["id"])
+        await self._consume_own_event(session, MESSAGE_UPDATE.name, found["id"])
         return edited
 
     async def delete(self, message: MessageReference, channel: ChannelReference | None = None) -> Result:
@@ -78,7 +83,7 @@ class MessagingClient(ActorClient):
         session = await self.ensure_session()
         found = await self.resolve_message(message, channel)
         await self.send(DELETE_MESSAGE, channel_id=found["channel_id"], message_id=found["id"])
-        await self._consume_own_event(session, "MESSAGE_DELETE", found["id"])
+        await self._consume_own_event(session, MESSAGE_DELETE.name, found["id"])
         return Result()
 
     async def react(self, message: MessageReference, emoji: str, channel: ChannelReference | None = None) -> Result:
@@ -107,7 +112,7 @@ class MessagingClient(ActorClient):
             return message
         found: dict[str, Any] = {}
         for event in self.received_events:
-            if event.name in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and event.data["id"] == message:
+            if event.name in (MESSAGE_CREATE.name, MESSAGE_UPDATE.name) and event.data["id"] == message:
                 found |= event.data
         if found:
             return found
@@ -162,9 +167,10 @@ class MessagingClient(ActorClient):
         channel_id = channel if channel.isdigit() else self.context.channel_id(channel)
         guild_id = self.context.guild_id_of(channel_id)
         if guild_id is None:
-            guild_id = (await self.send(GET_CHANNEL, channel_id=channel_id)).get("guild_id")
+            found_guild_id = (await self.call(GET_CHANNEL, channel_id=channel_id)).guild_id
+            guild_id = str(found_guild_id) if found_guild_id is not UNSET else None
         return channel_id, guild_id
 
     async def _open_direct_channel(self, user_id: str) -> str:
-        direct_channel = await self.send(CREATE_DM, {"recipient_id": user_id})
-        return str(direct_channel["id"])
+        direct_channel = await self.call(CREATE_DM, CreateDm(recipient_id=UserId(user_id)))
+        return str(direct_channel.id)

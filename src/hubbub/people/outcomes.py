@@ -4,6 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from hubbub.people.sessions import ActorSession
+from hubbub.protocol.resources.interactions import (
+    APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE,
+    INTERACTION_CREATE,
+    INTERACTION_FAILURE,
+    INTERACTION_MODAL_CREATE,
+    INTERACTION_SUCCESS,
+)
+from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_UPDATE
 
 
 class InteractionOutcome:
@@ -45,19 +53,19 @@ class InteractionOutcome:
 
     def _record_event(self, name: str, data: dict[str, Any]) -> None:
         self._session.consume(self._position)
-        if name == "INTERACTION_CREATE":
+        if name == INTERACTION_CREATE.name:
             self._id = data["id"]
-        elif name == "INTERACTION_FAILURE":
+        elif name == INTERACTION_FAILURE.name:
             self.failure = data
-        elif name in ("INTERACTION_MODAL_CREATE", "APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE"):
-            self.response, self.is_modal = data, name == "INTERACTION_MODAL_CREATE"
-        elif name == "INTERACTION_SUCCESS":
+        elif name in (INTERACTION_MODAL_CREATE.name, APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE.name):
+            self.response, self.is_modal = data, name == INTERACTION_MODAL_CREATE.name
+        elif name == INTERACTION_SUCCESS.name:
             self._has_succeeded = True
 
     def _is_response(self, name: str, data: Any) -> bool:
-        if name == "MESSAGE_CREATE":
+        if name == MESSAGE_CREATE.name:
             return self._id is not None and (data.get("interaction_metadata") or {}).get("id") == self._id
-        return name == "MESSAGE_UPDATE" and self._message is not None and data["id"] == self._message["id"]
+        return name == MESSAGE_UPDATE.name and self._message is not None and data["id"] == self._message["id"]
 
     def find_late_response(self) -> None:
         """Search for the response after INTERACTION_SUCCESS, once all pending events have arrived."""

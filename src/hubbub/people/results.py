@@ -3,6 +3,10 @@
 from collections.abc import Generator, Mapping
 from typing import Any, Self
 
+import msgspec
+
+from hubbub.protocol import codec
+
 
 class Result(dict[str, Any]):
     """A JSON object from the platform; awaiting it returns itself."""
@@ -15,6 +19,11 @@ class Result(dict[str, Any]):
     def __await__(self) -> Generator[Any, Any, Self]:
         yield from ()
         return self
+
+
+def to_result(model: msgspec.Struct) -> Result:
+    """Return a model as the JSON object that the platform sent, with IDs and timestamps as strings."""
+    return Result(msgspec.json.decode(codec.encode(model)))
 
 
 class ResultList(list[Any]):

@@ -10,6 +10,8 @@ import msgspec
 
 from hubbub.people.errors import EventNotReceived
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.resources.gateway import READY, RESUMED
+from hubbub.protocol.resources.guilds import GUILD_CREATE
 from hubbub.protocol.shared_enums import TERMINAL_CLOSE_CODES
 
 CONNECT_TIMEOUT_SECONDS: Final = 60.0
@@ -76,10 +78,10 @@ class ActorSession:
         session = cls(http, url, actor_name, identify)
         session._task = asyncio.get_running_loop().create_task(session._run())
         try:
-            ready = await session.wait_event("READY", timeout_seconds=CONNECT_TIMEOUT_SECONDS)
+            ready = await session.wait_event(READY.name, timeout_seconds=CONNECT_TIMEOUT_SECONDS)
             for guild in ready["guilds"]:
                 await session.wait_event(
-                    "GUILD_CREATE", _match_id(guild["id"]), timeout_seconds=CONNECT_TIMEOUT_SECONDS
+                    GUILD_CREATE.name, _match_id(guild["id"]), timeout_seconds=CONNECT_TIMEOUT_SECONDS
                 )
         except BaseException:
             await session.close()
@@ -146,9 +148,9 @@ class ActorSession:
         op = frame["op"]
         if op == GatewayOpcode.DISPATCH:
             self._sequence = frame["s"]
-            if frame["t"] == "READY":
+            if frame["t"] == READY.name:
                 self.id, self.ready = frame["d"]["session_id"], frame["d"]
-            if frame["t"] in ("READY", "RESUMED"):
+            if frame["t"] in (READY.name, RESUMED.name):
                 self._failed_connections = 0
             self.received.append(ReceivedEvent(frame["t"], frame["d"]))
             if (discarded := len(self.received) - EVENTS_KEPT_MAX - 1) >= 0:

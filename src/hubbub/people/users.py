@@ -14,15 +14,16 @@ from hubbub.people.errors import InvalidArgument
 from hubbub.people.expectations import suggest
 from hubbub.people.interactions import InteractionClient
 from hubbub.people.messages import ChannelReference
-from hubbub.people.ready import Application
 from hubbub.people.results import Result
 from hubbub.people.sessions import ActorSession
+from hubbub.protocol.control.ready import WorldApplication
 from hubbub.protocol.enums import GatewayOpcode, SkuType
 from hubbub.protocol.resources.invites import ACCEPT_INVITE, CREATE_CHANNEL_INVITE
 from hubbub.protocol.resources.oauth2 import AUTHORIZE_OAUTH2_APPLICATION
 from hubbub.protocol.resources.relationships import SET_RELATIONSHIP
 from hubbub.protocol.resources.skus import LIST_SKUS
 from hubbub.protocol.resources.subscriptions import CREATE_PURCHASE
+from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE
 
 if TYPE_CHECKING:
     # The import is local, because the libraries of the module are optional.
@@ -59,7 +60,7 @@ class UserClient(InteractionClient):
 
     async def authorize(
         self,
-        application: str | Application,
+        application: str | WorldApplication,
         scope: str | Sequence[str],
         guild: str | None,
         permissions: int | None,
@@ -102,9 +103,9 @@ class UserClient(InteractionClient):
         for application_name, application in self.context.applications.items():
             if application.bot is not None:
                 bot = BotClient(self.context, application_name, application.bot.id, application.bot.token)
-                skus = await bot.send(LIST_SKUS, application_id=application.id)
+                skus = await bot.call(LIST_SKUS, application_id=application.id)
                 # A subscription has a second SKU, its group, with the same name.
-                ids |= {item["name"]: item["id"] for item in skus if item["type"] != SkuType.SUBSCRIPTION_GROUP}
+                ids |= {sku.name: str(sku.id) for sku in skus if sku.type != SkuType.SUBSCRIPTION_GROUP}
         if name not in ids:
             available = ", ".join(ids) or "none"
             raise InvalidArgument("sku", f"this world has no SKU {name!r}; it has: {available}{suggest(name, ids)}")
@@ -123,7 +124,7 @@ class UserClient(InteractionClient):
         session = await self.ensure_session()
         channel_id, guild_id = await self.resolve_channel(channel)
         state = await self._set_voice_state(session, {"guild_id": guild_id, "channel_id": channel_id, **flags})
-        server = await session.wait_event("VOICE_SERVER_UPDATE", timeout_seconds=self.context.timeout_seconds)
+        server = await session.wait_event(VOICE_SERVER_UPDATE.name, timeout_seconds=self.context.timeout_seconds)
         await self._close_voice()
         self._voice_ticket = {
             "server_id": server.get("guild_id") or channel_id,
@@ -201,7 +202,7 @@ class UserClient(InteractionClient):
         states = [
             event.data
             for event in session.kept_events
-            if event.name == "VOICE_STATE_UPDATE" and event.data["user_id"] == self.id
+            if event.name == VOICE_STATE_UPDATE.name and event.data["user_id"] == self.id
         ]
         if not states or states[-1]["channel_id"] is None:
             raise InvalidArgument("", f"{self.name} is not in a voice channel")
@@ -213,7 +214,7 @@ class UserClient(InteractionClient):
         await session.send(GatewayOpcode.VOICE_STATE_UPDATE, {"self_mute": False, "self_deaf": False, **state})
         expected = {"user_id": self.id, "channel_id": state["channel_id"]}
         return await session.wait_event(
-            "VOICE_STATE_UPDATE",
+            VOICE_STATE_UPDATE.name,
             lambda data: all(data.get(key) == value for key, value in expected.items()),
             timeout_seconds=self.context.timeout_seconds,
         )

@@ -18,6 +18,7 @@ from yarl import URL
 
 from hubbub import __version__
 from hubbub.protocol import codec
+from hubbub.protocol.request_paths import build_path, name_value_pairs
 from hubbub.sdk.clock import PlatformClock
 from hubbub.sdk.http import RATE_LIMIT_WAIT_MAX_MS, TIMEOUT_MS, TRIES_MAX, Http, Request
 
@@ -121,7 +122,7 @@ class Api:
         response = await self._http.send(
             Request(
                 method=operation.method,
-                url=self._operation_url(operation, path, query),
+                url=URL(self.api + build_path(operation, path, query), encoded=True),
                 route=operation.path,
                 bucket=f"{operation.method} {operation.path}",
                 major=_major_parameter(path),
@@ -187,21 +188,6 @@ class Api:
     def timeout_ms(self, value: int) -> None:
         self._http.timeout_ms = value
 
-    def _operation_url(
-        self, operation: "Operation[Any, Any]", path: Mapping[str, int | str], query: msgspec.Struct | None
-    ) -> URL:
-        if set(path) != set(operation.parameters):
-            raise TypeError(f"{operation.path} requires the parameters {operation.parameters}, not {tuple(path)}")
-        # An emoji or an invite code may contain any character, so it is quoted; IDs are formatted as numbers.
-        filled_path = operation.url(
-            **{name: quote(f"{value:d}" if isinstance(value, int) else value, safe="") for name, value in path.items()}
-        )
-        url = self.api + filled_path
-        pairs = name_value_pairs(query)
-        if pairs:
-            url += "?" + "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in pairs)
-        return URL(url, encoded=True)
-
 
 class RequestBody(NamedTuple):
     """A request body that can be created again for each retry."""
@@ -245,34 +231,3 @@ def _upload_form(operation: "Operation[Any, Any]", payload: str | None, files: S
         field_name = f"files[{index}]" if upload_field == "files" else upload_field
         form.add_field(field_name, file.data, filename=file.name, content_type=file.content_type)
     return form
-
-
-def name_value_pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
-    """Convert a flat model to name-value pairs, without absent and null fields (spec/http.md#1.6)."""
-    if model is None:
-        return []
-    fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=codec.encode_hook)
-    comma_separated = _comma_separated_fields(type(model))
-    pairs: list[tuple[str, str]] = []
-    for name, value in fields.items():
-        if value is None:
-            continue
-        texts = [_to_text(item) for item in (value if isinstance(value, list) else [value])]
-        pairs += [(name, ",".join(texts))] if name in comma_separated else [(name, text) for text in texts]
-    return pairs
-
-
-def _to_text(value: object) -> str:
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def _comma_separated_fields(model_type: type[msgspec.Struct]) -> set[str]:
-    """Return the names of the list fields that are sent as one comma-separated value (spec/http.md#1.6)."""
-    type_info = msgspec.inspect.type_info(model_type)
-    if not isinstance(type_info, msgspec.inspect.StructType):
-        return set()
-    return {
-        field.encode_name
-        for field in type_info.fields
-        if isinstance(field.type, msgspec.inspect.Metadata) and (field.type.extra or {}).get("comma")
-    }

@@ -16,7 +16,8 @@ import msgspec
 from yarl import URL
 
 from hubbub.protocol import codec
-from hubbub.sdk.api import Api, name_value_pairs
+from hubbub.protocol.request_paths import name_value_pairs
+from hubbub.sdk.api import Api
 from hubbub.sdk.cache import Cache
 from hubbub.sdk.callback_queue import CallbackQueue
 from hubbub.sdk.clock import Clock, PlatformClock, read_machine_ms

@@ -1,4 +1,4 @@
-"""The ready document: the URLs of a started server, and the users, applications, guilds and lobbies of its world."""
+"""Creation of the ready document, and the ready file."""
 
 import contextlib
 import os
@@ -6,49 +6,26 @@ import tempfile
 from pathlib import Path
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from hubbub.protocol import codec
+from hubbub.protocol.control.ready import (
+    ReadyDocument,
+    ReadyVoice,
+    WorldApplication,
+    WorldBot,
+    WorldGuild,
+    WorldLobby,
+    WorldUser,
+)
 from hubbub.server.core.backends import ServerTls
 from hubbub.server.core.config import Config
 from hubbub.server.worlds import BuiltWorld
-from hubbub.server.worlds.builder import BuiltApplication, BuiltGuild, BuiltLobby, BuiltUser
+from hubbub.server.worlds.builder import BuiltApplication, BuiltGuild, BuiltUser
 
 
 class ReadyFileError(Exception):
     """The ready file cannot be removed or written."""
-
-
-class ReadyVoice(msgspec.Struct, kw_only=True):
-    """The voice server."""
-
-    endpoint: str
-    """host:port that clients connect to with wss://."""
-    authority: str | None = None
-    """Path of a PEM file with the certificate authority that clients must trust; None if they trust it by default."""
-
-
-class ReadyDocument(msgspec.Struct, kw_only=True):
-    """The content of the ready file, and of responses of the control API.
-
-    Other programs use it, so keys are added but never removed."""
-
-    api: str
-    gateway: str
-    web: str
-    cdn: str
-    control: str | None
-    """URL of the control API; None without a control API."""
-    control_token: str | None
-    """Token of the control API; None without a control API."""
-    users: dict[str, BuiltUser]
-    applications: dict[str, BuiltApplication]
-    guilds: dict[str, BuiltGuild]
-    lobbies: dict[str, BuiltLobby] = {}
-    voice: ReadyVoice | None = None
-    """The voice server; None if voice is disabled."""
-    authority: str | UnsetType = UNSET
-    """Path of a PEM file with the certificate authority that clients of the HTTPS URLs must trust; absent without `--tls`."""
 
 
 def build_document(
@@ -64,12 +41,35 @@ def build_document(
         cdn=config.cdn_url,
         control=f"{url}/control" if control_token is not None else None,
         control_token=control_token,
-        users=built_world.users,
-        applications=built_world.applications,
-        guilds=built_world.guilds,
-        lobbies=built_world.lobbies,
+        users={name: build_user(user) for name, user in built_world.users.items()},
+        applications={name: _build_application(application) for name, application in built_world.applications.items()},
+        guilds={name: _build_guild(guild) for name, guild in built_world.guilds.items()},
+        lobbies={name: WorldLobby(id=str(lobby.id)) for name, lobby in built_world.lobbies.items()},
         voice=None if voice.endpoint is None else ReadyVoice(endpoint=voice.endpoint, authority=voice.ca_file),
         authority=UNSET if tls is None else tls.authority,
+    )
+
+
+def build_user(user: BuiltUser) -> WorldUser:
+    """Return a user of the world as in the ready document."""
+    return WorldUser(id=str(user.id), token=user.token, password=user.password)
+
+
+def _build_application(application: BuiltApplication) -> WorldApplication:
+    bot = application.bot
+    return WorldApplication(
+        id=str(application.id),
+        client_secret=application.client_secret,
+        public_key=application.public_key,
+        bot=None if bot is None else WorldBot(id=str(bot.id), token=bot.token),
+    )
+
+
+def _build_guild(guild: BuiltGuild) -> WorldGuild:
+    return WorldGuild(
+        id=str(guild.id),
+        channels={name: str(channel_id) for name, channel_id in guild.channels.items()},
+        roles={name: str(role_id) for name, role_id in guild.roles.items()},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import aiohttp
 
-from hubbub.people.ready import ReadyDocument
+from hubbub.protocol.control.ready import ReadyDocument
 from hubbub.testing import libraries
 
 BotT = TypeVar("BotT")

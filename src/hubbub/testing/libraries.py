@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Final
 from unittest import mock
 
-from hubbub.people.ready import ReadyDocument
+from hubbub.protocol.control.ready import ReadyDocument
 
 Patch = tuple[Any, str, Any]
 """Object, attribute and new value."""

@@ -8,9 +8,29 @@ from typing import Any, TypeVar
 
 from hubbub.people.actors import BotClient
 from hubbub.people.context import PlatformContext
-from hubbub.people.ready import Application, Guild, Lobby, NamedObjects, ReadyDocument
-from hubbub.people.results import Result
+from hubbub.people.named_objects import NamedObjects
+from hubbub.people.results import Result, to_result
 from hubbub.people.users import UserClient
+from hubbub.protocol import codec
+from hubbub.protocol.control.clock import (
+    ADVANCE_CLOCK,
+    FREEZE_CLOCK,
+    GET_CLOCK,
+    RESUME_CLOCK,
+    SET_CLOCK,
+    AdvanceClock,
+    ClockState,
+    SetClock,
+)
+from hubbub.protocol.control.faults import CREATE_FAULT, DELETE_FAULTS, Fault, GatewayFault, HttpFault
+from hubbub.protocol.control.rate_limits import GET_RATE_LIMITS
+from hubbub.protocol.control.ready import WorldApplication, WorldGuild, WorldLobby
+from hubbub.protocol.control.report import GET_REPORT
+from hubbub.protocol.control.snapshots import Fork
+from hubbub.protocol.control.trace import GET_TRACE, SET_TRACE, SetTrace, TraceQuery
+from hubbub.protocol.control.users import CREATE_USER, CreateUser
+from hubbub.protocol.ids import UserId, parse_wide
+from hubbub.protocol.operation import BodyT, Operation
 from hubbub.testing import bots
 from hubbub.testing.actors import Actor, Bot
 from hubbub.testing.background import Background
@@ -24,7 +44,7 @@ BotT = TypeVar("BotT")
 class Platform:
     """A complete platform for one test."""
 
-    def __init__(self, process: PlatformProcess, ready: ReadyDocument, timeout_seconds: float) -> None:
+    def __init__(self, process: PlatformProcess, ready: Fork, timeout_seconds: float) -> None:
         self._process = process
         self.ready = ready
         """The ready document (docs/worlds.md)."""
@@ -37,21 +57,21 @@ class Platform:
         """The users of the world by name."""
         for name, user in ready.users.items():
             self.users[name] = self._create_user(name, user.id, user.token)
-        self.applications: NamedObjects[Application] = self.context.applications
+        self.applications: NamedObjects[WorldApplication] = self.context.applications
         self.bots: NamedObjects[Bot] = NamedObjects("bot", {})
         """The bots of the world by the name of their application, for actions on their behalf."""
         for name, application in ready.applications.items():
             if application.bot is not None:
                 client = BotClient(self.context, name, application.bot.id, application.bot.token)
                 self.bots[name] = Bot(self.background, client)
-        self.guilds: NamedObjects[Guild] = NamedObjects("guild", ready.guilds)
-        self.lobbies: NamedObjects[Lobby] = NamedObjects("lobby", ready.lobbies)
+        self.guilds: NamedObjects[WorldGuild] = NamedObjects("guild", ready.guilds)
+        self.lobbies: NamedObjects[WorldLobby] = NamedObjects("lobby", ready.lobbies)
         self.clock = Clock(self.background, self.context)
         self.faults = Faults(self.background, self.context)
         self.has_failed_test = False
         """Whether a test that used the platform failed."""
         self._log_start = process.server.log_size()
-        self.background.run_and_wait(self.context.control.request("POST", "/trace", {"on": True}))
+        self.background.run_and_wait(self.context.control.call(SET_TRACE, SetTrace(on=True)))
 
     def __repr__(self) -> str:
         return f"<Platform at {self.web}>"
@@ -79,10 +99,10 @@ class Platform:
 
     async def _add_user(self, name: str, body: dict[str, Any]) -> Result:
         __tracebackhide__ = True
-        created = await self.context.control.request("POST", "/users", {"username": name, **body})
-        self.users[name] = self._create_user(name, created["id"], created["token"])
-        self.context.names[created["id"]] = name
-        return Result(created)
+        created = await self.context.control.call(CREATE_USER, CreateUser(username=name, **body))
+        self.users[name] = self._create_user(name, created.id, created.token)
+        self.context.names[created.id] = name
+        return to_result(created)
 
     # Bots under test
 
@@ -104,28 +124,32 @@ class Platform:
     def trace(self, **query: str) -> Result:
         """Return the delivery trace: `events`, rejected requests as `refused`, and closed connections (docs/control.md)."""
         __tracebackhide__ = True
-        return self.background.run(self.context.get("/trace", query), "trace")
+        return self.background.run(self._get(GET_TRACE, codec.convert(query, TraceQuery, strict=False)), "trace")
 
     def rate_limits(self) -> Result:
         """Return the requests that a rate limit rejected, or would have rejected in the mode `report` (docs/control.md)."""
         __tracebackhide__ = True
-        return self.background.run(self.context.get("/rate-limits", {}), "rate limits")
+        return self.background.run(self._get(GET_RATE_LIMITS), "rate limits")
 
     def report(self) -> Result:
         """Return the findings about applications, such as reached rate limits and unused intents (docs/control.md)."""
         __tracebackhide__ = True
-        return self.background.run(self.context.get("/report", {}), "report")
+        return self.background.run(self._get(GET_REPORT), "report")
+
+    async def _get(self, operation: Operation[None, Any], query: TraceQuery | None = None) -> Result:
+        __tracebackhide__ = True
+        return to_result(await self.context.control.call(operation, query=query))
 
     def add_findings(self, findings: RunFindings) -> None:
         """Add the report of this platform to the findings of a run, without changes that are only upcoming."""
-        report = self.background.run_and_wait(self.context.get("/report", {}))
-        for finding in report["findings"]:
-            application = finding["application"] or "any application"
-            if finding["rule"] == "unused_intent":
-                findings.add_intents(findings.unused_intents, application, finding["intents"])
-            elif finding["rule"] != "dated_change":
-                findings.add_line(f"{finding['rule']}: {application}: {finding['message']}", finding["times"])
-        for application, names in report["used_intents"].items():
+        report = self.background.run_and_wait(self.context.control.call(GET_REPORT))
+        for finding in report.findings:
+            application = finding.application or "any application"
+            if finding.rule == "unused_intent":
+                findings.add_intents(findings.unused_intents, application, finding.intents)
+            elif finding.rule != "dated_change":
+                findings.add_line(f"{finding.rule}: {application}: {finding.message}", finding.times)
+        for application, names in report.used_intents.items():
             findings.add_intents(findings.used_intents, application, names)
 
     def log(self) -> str:
@@ -139,29 +163,29 @@ class Clock:
     def __init__(self, background: Background, context: PlatformContext) -> None:
         self._background = background
         self._context = context
-        self.on_change: Callable[[Any], None] | None = None
+        self.on_change: Callable[[ClockState], None] | None = None
         """Function called with every new state of the clock, on the thread of the actors."""
 
-    def _run_request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Result:
+    def _call(self, operation: Operation[BodyT, ClockState], body: BodyT | None = None) -> Result:
         __tracebackhide__ = True
-        return self._background.run(self._request(method, path, body), f"clock {path}")
+        return self._background.run(self._call_control(operation, body), operation.path[1:])
 
-    async def _request(self, method: str, path: str, body: dict[str, Any] | None) -> Result:
+    async def _call_control(self, operation: Operation[BodyT, ClockState], body: BodyT | None) -> Result:
         __tracebackhide__ = True
-        state = await self._context.control.request(method, f"/clock{path}", body)
-        if self.on_change is not None and method != "GET":
+        state = await self._context.control.call(operation, body)
+        if self.on_change is not None and operation is not GET_CLOCK:
             self.on_change(state)
-        return Result(state)
+        return to_result(state)
 
     def get(self) -> Result:
         """Return the current state of the clock."""
         __tracebackhide__ = True
-        return self._run_request("GET", "")
+        return self._call(GET_CLOCK)
 
     def set(self, now: datetime | str) -> Result:
         """Set the time, from a string like `"2026-12-01T00:00:00Z"` or a datetime (UTC if it has no time zone)."""
         __tracebackhide__ = True
-        return self._run_request("POST", "/set", {"now": to_iso(now)})
+        return self._call(SET_CLOCK, SetClock(now=to_utc(now)))
 
     def advance(
         self,
@@ -175,17 +199,17 @@ class Clock:
         """Advance the time, and wait until all jobs that became due have run."""
         __tracebackhide__ = True
         step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
-        return self._run_request("POST", "/advance", {"ms": round(step / timedelta(milliseconds=1))})
+        return self._call(ADVANCE_CLOCK, AdvanceClock(ms=round(step / timedelta(milliseconds=1))))
 
     def freeze(self) -> Result:
         """Stop the clock at the current time."""
         __tracebackhide__ = True
-        return self._run_request("POST", "/freeze")
+        return self._call(FREEZE_CLOCK)
 
     def resume(self) -> Result:
         """Start the clock again."""
         __tracebackhide__ = True
-        return self._run_request("POST", "/resume")
+        return self._call(RESUME_CLOCK)
 
 
 class Faults:
@@ -198,51 +222,52 @@ class Faults:
     def fail(self, method: str | None = None, route: str | None = None, status: int = 500, **options: Any) -> Result:
         """Fail requests with an error: `fail("POST", "/channels/{channel_id}/messages", 503, times=3, user=bot)`."""
         __tracebackhide__ = True
-        return self._add_fault("http", "status", method=method, route=route, status=status, **options)
+        return self._add_http_fault("status", method=method, route=route, status=status, **options)
 
     def rate_limit(
         self, method: str | None = None, route: str | None = None, retry_after: float = 1.0, **options: Any
     ) -> Result:
         """Fail requests with the status 429 and a `retry_after` in seconds."""
         __tracebackhide__ = True
-        fault = {"method": method, "route": route, "status": 429, "retry_after": retry_after}
-        return self._add_fault("http", "status", **fault, **options)
+        return self._add_http_fault(
+            "status", method=method, route=route, status=429, retry_after=retry_after, **options
+        )
 
     def drop(self, method: str | None = None, route: str | None = None, **options: Any) -> Result:
         """Drop the connection of a request; with `moment="after"` only after the operation has run."""
         __tracebackhide__ = True
-        return self._add_fault("http", "drop", method=method, route=route, **options)
+        return self._add_http_fault("drop", method=method, route=route, **options)
 
     def delay(
         self, method: str | None = None, route: str | None = None, delay_ms: int = 1000, **options: Any
     ) -> Result:
         """Delay responses by `delay_ms`, in real time."""
         __tracebackhide__ = True
-        return self._add_fault("http", "delay", method=method, route=route, delay_ms=delay_ms, **options)
+        return self._add_http_fault("delay", method=method, route=route, delay_ms=delay_ms, **options)
 
     def close_session(self, user: Any = None, code: int = 4000, **options: Any) -> Result:
         """Close the gateway connections of a user, or of all users without `user`.
 
         `code` is the close code; with the default code the sessions can be resumed."""
         __tracebackhide__ = True
-        return self._add_fault("gateway", "close", user=user, code=code, **options)
+        return self._add_gateway_fault("close", user=user, code=code, **options)
 
     def drop_session(self, user: Any = None, **options: Any) -> Result:
         """Drop the gateway connections of a user, or of all users, without a close frame."""
         __tracebackhide__ = True
-        return self._add_fault("gateway", "drop", user=user, **options)
+        return self._add_gateway_fault("drop", user=user, **options)
 
     def invalidate_session(self, user: Any = None, resumable: bool = False, **options: Any) -> Result:
         """Send Invalid Session to the gateway sessions of a user, or of all users."""
         __tracebackhide__ = True
-        return self._add_fault("gateway", "invalid_session", user=user, resumable=resumable, **options)
+        return self._add_gateway_fault("invalid_session", user=user, resumable=resumable, **options)
 
     def reject_identify(self, user: Any = None, code: int = 4004, times: int | None = 1) -> Result:
         """Close the next `times` connections of a user, or of any user, when they send Identify or Resume.
 
         `code` is the close code; `times=None` means all connections."""
         __tracebackhide__ = True
-        return self._add_fault("gateway", "close", user=user, code=code, moment="identify", times=times)
+        return self._add_gateway_fault("close", user=user, code=code, moment="identify", times=times)
 
     def clear(self) -> Result:
         """Remove all faults."""
@@ -250,29 +275,36 @@ class Faults:
         return self._background.run(self._clear(), "clear faults")
 
     async def _clear(self) -> Result:
-        await self._context.control.request("DELETE", "/faults")
+        await self._context.control.call(DELETE_FAULTS)
         return Result()
 
-    def _add_fault(self, transport: str, effect: str, user: Any = None, **fault: Any) -> Result:
-        """Add a fault. `user` is an actor, an application (for its bot) or a user ID."""
+    def _add_http_fault(self, effect: str, user: Any = None, **fields: Any) -> Result:
         __tracebackhide__ = True
-        if isinstance(user, Application):
-            user = user.bot
-        if user is not None:
-            fault["user_id"] = user if isinstance(user, str) else user.id
-        # Null differs from absent only for `times`.
-        fields = {key: value for key, value in fault.items() if value is not None or key == "times"}
-        return self._background.run(
-            self._post_fault({"transport": transport, "effect": effect, **fields}), f"fault {effect}"
-        )
+        return self._add_fault(HttpFault(effect=effect, user_id=_user_id_of(user), **fields))  # type: ignore[arg-type]
 
-    async def _post_fault(self, fault: dict[str, Any]) -> Result:
+    def _add_gateway_fault(self, effect: str, user: Any = None, **fields: Any) -> Result:
         __tracebackhide__ = True
-        return Result(await self._context.control.request("POST", "/faults", fault))
+        return self._add_fault(GatewayFault(effect=effect, user_id=_user_id_of(user), **fields))  # type: ignore[arg-type]
+
+    def _add_fault(self, fault: Fault) -> Result:
+        __tracebackhide__ = True
+        return self._background.run(self._create_fault(fault), f"fault {fault.effect}")
+
+    async def _create_fault(self, fault: Fault) -> Result:
+        __tracebackhide__ = True
+        result = await self._context.control.call(CREATE_FAULT, fault)
+        return to_result(result)
 
 
-def to_iso(time: datetime | str) -> str:
-    """Return a time in ISO 8601 format for the control API; raise ValueError if it is not a time."""
+def _user_id_of(user: Any) -> UserId | None:
+    """Return the ID of an actor, of the bot of an application, or of a user ID as a string; None for any user."""
+    if isinstance(user, WorldApplication):
+        user = user.bot
+    return None if user is None else parse_wide(UserId, user if isinstance(user, str) else user.id)
+
+
+def to_utc(time: datetime | str) -> datetime:
+    """Return a time with a time zone, which is UTC if it has none; raise ValueError if a string is not a time."""
     if isinstance(time, str):
         time = datetime.fromisoformat(time)
-    return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).isoformat()
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

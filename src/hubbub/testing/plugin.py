@@ -302,14 +302,14 @@ def _parse_seed(seed: Any) -> int:
     return number
 
 
-def _parse_now(now: Any) -> str | None:
-    from hubbub.testing.platform import to_iso
+def _parse_now(now: Any) -> datetime | None:
+    from hubbub.testing.platform import to_utc
 
     if now is None:
         return None
     if isinstance(now, (str, datetime)):
         with suppress(ValueError):
-            return to_iso(now)
+            return to_utc(now)
     _fail_for_marker(f"now must be a time such as '2026-12-01T00:00:00Z', not {now!r}")
 
 

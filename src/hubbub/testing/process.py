@@ -5,13 +5,27 @@ other tests. The process keeps a snapshot of each world that tests use, so that 
 """
 
 import hashlib
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 import msgspec
 
 from hubbub.people.errors import PlatformUnavailable
-from hubbub.people.ready import ReadyDocument, parse_ready_document
-from hubbub.people.requests import ControlClient
+from hubbub.people.requests import ControlClient, EncodedBody
+from hubbub.protocol import codec
+from hubbub.protocol.control.clock import SET_CLOCK, SetClock
+from hubbub.protocol.control.ready import ReadyDocument
+from hubbub.protocol.control.snapshots import (
+    CREATE_FORK,
+    CREATE_SNAPSHOT,
+    DELETE_FORK,
+    DELETE_SNAPSHOT,
+    RESTORE_SNAPSHOT,
+    CreateFork,
+    Fork,
+    RateLimitEnforcement,
+)
+from hubbub.protocol.control.worlds import LOAD_WORLD, LoadWorldQuery
 from hubbub.testing.background import Background
 from hubbub.testing.server_process import ServerProcess
 
@@ -26,7 +40,7 @@ class WorldChoice(NamedTuple):
     """Content of a world file, as TOML or JSON."""
     media_type: str
     seed: int
-    now: str | None
+    now: datetime | None
     """Start time of the world, or None for the machine's time."""
 
     @property
@@ -61,11 +75,11 @@ class PlatformProcess:
         error_message = self.server.wait_started()
         if error_message:
             raise PlatformUnavailable(error_message)
-        document = parse_ready_document(msgspec.json.decode(self.server.ready_file.read_bytes()))
-        self.control = ControlClient(self.background.http, document.control, document.control_token)
+        document = codec.decode(self.server.ready_file.read_bytes(), ReadyDocument)
+        self.control = ControlClient(self.background.http, document)
         if not self.server.state_file.exists():
-            snapshot = self.background.run_and_wait(self.control.request("POST", "/snapshots"))
-            self._store_state(ServerState(str(snapshot["id"])))
+            snapshot = self.background.run_and_wait(self.control.call(CREATE_SNAPSHOT))
+            self._store_state(ServerState(snapshot.id))
         self.server.finish_start()
 
     def _load_state(self) -> ServerState:
@@ -74,7 +88,7 @@ class PlatformProcess:
     def _store_state(self, state: ServerState) -> None:
         self.server.state_file.write_bytes(msgspec.json.encode(state))
 
-    def fork(self, choice: WorldChoice, rate_limits: str) -> ReadyDocument:
+    def fork(self, choice: WorldChoice, rate_limits: RateLimitEnforcement) -> Fork:
         """Create a platform with this world; return its ready document."""
         # Building a world takes several requests, and another worker may delete a snapshot that was not used for long.
         with self.server.locked():
@@ -84,30 +98,32 @@ class PlatformProcess:
             finally:
                 self._store_state(state)
 
-    async def _fork(self, state: ServerState, choice: WorldChoice, rate_limits: str) -> ReadyDocument:
+    async def _fork(self, state: ServerState, choice: WorldChoice, rate_limits: RateLimitEnforcement) -> Fork:
         snapshot_id = state.snapshots.pop(choice.key, None)
         if snapshot_id is None:
             snapshot_id = await self._build_snapshot(state, choice)
         # Insert it at the end, so that the first entry is the least recently used one.
         state.snapshots[choice.key] = snapshot_id
         # Client libraries compare the platform's time with the machine's, so that is the default.
-        body = {"snapshot_id": snapshot_id, "now": choice.now or _machine_time(), "rate_limits": rate_limits}
-        return parse_ready_document(await self.control.request("POST", "/forks", body))
+        now = choice.now or _machine_time()
+        return await self.control.call(
+            CREATE_FORK, CreateFork(snapshot_id=snapshot_id, now=now, rate_limits=rate_limits)
+        )
 
     async def _build_snapshot(self, state: ServerState, choice: WorldChoice) -> str:
         while len(state.snapshots) >= SNAPSHOTS_MAX:
             oldest = next(iter(state.snapshots))
-            await self.control.request("DELETE", f"/snapshots/{state.snapshots.pop(oldest)}")
-        await self.control.request("POST", f"/snapshots/{state.empty_snapshot_id}/restore")
+            await self.control.call(DELETE_SNAPSHOT, snapshot_id=state.snapshots.pop(oldest))
+        await self.control.call(RESTORE_SNAPSHOT, snapshot_id=state.empty_snapshot_id)
         if choice.now is not None:
-            await self.control.request("POST", "/clock/set", {"now": choice.now})
-        path = f"/worlds?seed={choice.seed}"
-        await self.control.request("POST", path, data=choice.content, headers={"Content-Type": choice.media_type})
-        return str((await self.control.request("POST", "/snapshots"))["id"])
+            await self.control.call(SET_CLOCK, SetClock(now=choice.now))
+        world_file = EncodedBody(choice.content, choice.media_type)
+        await self.control.call(LOAD_WORLD, world_file, query=LoadWorldQuery(seed=choice.seed))
+        return (await self.control.call(CREATE_SNAPSHOT)).id
 
     def end_fork(self, fork_id: str) -> None:
         """Stop a platform."""
-        self.background.run_and_wait(self.control.request("DELETE", f"/forks/{fork_id}"))
+        self.background.run_and_wait(self.control.call(DELETE_FORK, fork_id=fork_id))
 
     def close(self) -> None:
         """Stop the server process and all its forks, unless the server is shared."""
@@ -115,9 +131,7 @@ class PlatformProcess:
         self.server.close()
 
 
-def _machine_time() -> str:
-    from datetime import UTC, datetime
-
+def _machine_time() -> datetime:
     from hubbub.sdk.clock import read_machine_ms
 
-    return datetime.fromtimestamp(read_machine_ms() / 1000, UTC).isoformat()
+    return datetime.fromtimestamp(read_machine_ms() / 1000, UTC)

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from hubbub.people import forms, ogg
 from hubbub.people.messages import ChannelReference, MessageReference
-from hubbub.people.ready import Application
 from hubbub.people.results import Result, ResultList
 from hubbub.people.users import UserClient
+from hubbub.protocol.control.ready import WorldApplication
 from hubbub.protocol.enums import ComponentType
 from hubbub.testing.actors import Actor
 from hubbub.testing.background import Background
@@ -79,7 +79,7 @@ class User(Actor):
 
     def authorize(
         self,
-        application: str | Application,
+        application: str | WorldApplication,
         scope: str | Sequence[str] = "identify",
         *,
         guild: str | None = None,
@@ -158,7 +158,7 @@ class User(Actor):
         options: Mapping[str, Any] | None = None,
         *,
         target: Actor | Mapping[str, Any] | str | None = None,
-        application: str | Application | None = None,
+        application: str | WorldApplication | None = None,
         within: float | None = None,
         wait_for_answer: bool = True,
     ) -> Result:
@@ -182,7 +182,7 @@ class User(Actor):
         typed: str,
         options: Mapping[str, Any] | None = None,
         *,
-        application: str | Application | None = None,
+        application: str | WorldApplication | None = None,
         within: float | None = None,
     ) -> ResultList:
         """Type text in an option; return the application's autocomplete choices: a list of `{"name", "value"}`."""

@@ -10,13 +10,14 @@ import aiohttp
 import msgspec
 import pytest
 
+from hubbub.protocol.control.mail import ReceivedMail
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.app import App
 from hubbub.server.core import relying_party
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, MailConfig
 from hubbub.server.core.jobs import list_failed
-from hubbub.server.core.mail import Mailbox, ReceivedMail
+from hubbub.server.core.mail import Mailbox
 from hubbub.server.identity.account_emails import limits
 from tests.authenticator import Authenticator
 from tests.fixtures.validator import ResponseMonitor

@@ -114,8 +114,8 @@ def test_an_invite_expires_by_the_controlled_clock(hubbub: Platform) -> None:
 def test_faults_can_be_injected(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     alice.connect()
-    assert hubbub.faults.close_session(alice, code=4001)["sessions"] == 1
-    assert hubbub.faults.drop_session(alice)["sessions"] == 1
+    assert hubbub.faults.close_session(alice, code=4001)["affected_sessions"] == 1
+    assert hubbub.faults.drop_session(alice)["affected_sessions"] == 1
     # No event is missed, since the client resumes.
     bob.send_message("general", "still there?")
     alice.expect("MESSAGE_CREATE", content="still there?")

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from hubbub.protocol.control.ready import ReadyDocument
 from hubbub.server import ready_document, worlds
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
@@ -32,7 +33,7 @@ from hubbub.server.core.logs import Logs
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.process_leases import ProcessNumberInUse
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.ready_document import ReadyDocument, ReadyFileError
+from hubbub.server.ready_document import ReadyFileError
 from hubbub.server.recordings.recorder import Recorder
 from hubbub.server.recordings.recording_file import FORMAT_VERSION, RecordingError, RecordingHeader
 from hubbub.server.terminal import print_error

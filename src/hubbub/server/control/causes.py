@@ -9,12 +9,11 @@ from typing import Final
 import msgspec
 
 from hubbub.protocol import errors
+from hubbub.protocol.control.trace import ExplainedRequest, RejectedRequest
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.control.bodies import ExplainedRequest
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.store import Tx
-from hubbub.server.core.trace import RejectedRequest
 from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.standing import ChannelRef, GuildAccess, access

@@ -7,15 +7,15 @@ control API.
 
 import secrets
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from aiohttp import web
 from joserfc import jwt
 from joserfc.jwk import ECKey
-from msgspec import Meta
 
 from hubbub.protocol import codec, errors
+from hubbub.protocol.control.identities import CreateCredential, Credential
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 from hubbub.server.app import App
 
@@ -58,31 +58,6 @@ EMULATED_PROVIDERS: Final[dict[str, EmulatedProvider]] = {
         auth_type="PLAYSTATION_NETWORK_ID_TOKEN", key_paths=("api/v1/oauth/jwks",), name_claim="online_id"
     ),
 }
-
-
-class CreateCredential(msgspec.Struct, kw_only=True):
-    """A request for a player's credential."""
-
-    user_id: Annotated[str, Meta(min_length=1, max_length=1024)]
-    """The provider's ID of the player."""
-    name: Annotated[str, Meta(max_length=128)] | None = None
-    client_id: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
-    """The client that the credential is for; null selects the client of the demo world."""
-    expires_in: Annotated[int, Meta(ge=-10_000_000, le=10_000_000)] = 3600
-    """Lifetime in seconds; a negative value creates an expired credential."""
-    issued_ago: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
-    """Age of an ID token in seconds; ignored for other credentials."""
-    kind: Literal["id_token", "access_token"] = "id_token"
-    """The kind of token; only Epic Online Services has both."""
-    claims: dict[str, Any] = {}
-    """Claims of an ID token to add or replace."""
-
-
-class Credential(msgspec.Struct, kw_only=True):
-    """A credential in the form in which a game sends it."""
-
-    external_auth_type: str
-    external_auth_token: str
 
 
 class _IssuedTicket(msgspec.Struct, frozen=True):

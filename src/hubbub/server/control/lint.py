@@ -2,59 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Literal
-
-import msgspec
+from typing import Final
 
 from hubbub.protocol import changes, codec, errors, intents
 from hubbub.protocol.changes import Change
-from hubbub.protocol.ids import Timestamp
-from hubbub.server.control.bodies import ExplainedRequest
+from hubbub.protocol.control.rate_limits import RateLimitHit
+from hubbub.protocol.control.report import LintFinding
+from hubbub.protocol.control.trace import ExplainedRequest
 from hubbub.server.core.endpoints import Endpoint
-from hubbub.server.core.rate_limits import RateLimitHit
 from hubbub.server.core.trace import Trace
-
-Rule = Literal[
-    "rate_limit",
-    "deprecated_route",
-    "missing_permission",
-    "unused_intent",
-    "ignored_event",
-    "late_response",
-    "missing_response",
-    "dated_change",
-]
 
 CALLBACK_ROUTE: Final = "/interactions/{interaction_id}/{interaction_token}/callback"
 _PERMISSION_CODES: Final = (errors.MISSING_ACCESS.code, errors.MISSING_PERMISSIONS.code)
 _EXCEPTED_INTENTS: Final = intents.Intents.GUILDS
 """Intents that libraries need for their caches, even if no event is delivered."""
-
-
-class LintFinding(msgspec.Struct, kw_only=True, frozen=True):
-    """A problem that the rehearsal found."""
-
-    rule: Rule
-    """The kind of the problem."""
-    application: str | None = None
-    """Name of the application; null if the finding is not about one application."""
-    message: str
-    """The problem as a sentence, in most cases with its remedy."""
-    times: int = 1
-    """Number of times that the problem occurred."""
-    date: Timestamp | None = None
-    """The time at which a change takes effect; null for other rules."""
-    intents: list[str] = []
-    """Names of the unused intents; empty for other rules."""
-
-
-class LintReport(msgspec.Struct, kw_only=True):
-    """Problems that the rehearsal found, from the delivery trace, the rate limits and upcoming dated changes."""
-
-    findings: list[LintFinding]
-    """The problems, grouped by rule."""
-    used_intents: dict[str, list[str]] = {}
-    """Names of the intents for which an event was delivered, by the name of the application."""
 
 
 class Linter:

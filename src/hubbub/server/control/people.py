@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import aiohttp
-import msgspec
 
 from hubbub.people import forms, ogg
 from hubbub.people.context import PlatformContext
@@ -20,18 +19,27 @@ from hubbub.people.errors import (
     VoiceFailed,
 )
 from hubbub.people.expectations import require_event_name, suggest
-from hubbub.people.ready import UnknownNameError, parse_ready_document
+from hubbub.people.named_objects import UnknownNameError
 from hubbub.people.results import Result, ResultList
 from hubbub.people.sessions import EVENTS_SHOWN_MAX, ReceivedEvent
 from hubbub.people.users import UserClient
-from hubbub.protocol import codec, errors
+from hubbub.protocol import errors
+from hubbub.protocol.control import people as models
+from hubbub.protocol.control.expectations import (
+    DEFAULT_TIMEOUT_MS,
+    EventOfPerson,
+    EventsQuery,
+    Expect,
+    ExpectMessage,
+    ExpectNone,
+)
+from hubbub.protocol.control.ready import WorldUser
+from hubbub.protocol.control.users import CreateUser
 from hubbub.protocol.enums import ComponentType
 from hubbub.protocol.errors import ApiError, ErrorCode
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.app import App
-from hubbub.server.control import bodies
-from hubbub.server.control import people_operations as models
 from hubbub.server.core.traffic import PERSON_HEADER
 from hubbub.server.ready_document import build_document
 from hubbub.server.worlds import BuiltWorld
@@ -39,7 +47,7 @@ from hubbub.server.worlds.builder import BuiltUser
 
 T = TypeVar("T")
 
-DEFAULT_TIMEOUT_SECONDS: Final = models.DEFAULT_TIMEOUT_MS / 1000
+DEFAULT_TIMEOUT_SECONDS: Final = DEFAULT_TIMEOUT_MS / 1000
 FILE_KEYS: Final = {"filename", "data"}
 """Keys of an option or field that is a file."""
 
@@ -52,7 +60,7 @@ class People:
         app: App,
         control_token: str,
         get_built_world: Callable[[], BuiltWorld],
-        create_user: Callable[[bodies.CreateUser], Awaitable[BuiltUser]],
+        create_user: Callable[[CreateUser], Awaitable[WorldUser]],
     ) -> None:
         """Create the people of a platform.
 
@@ -82,12 +90,12 @@ class People:
         """List the people of the world."""
         return [self._person(name) for name in self._get_built_world().users]
 
-    async def create_person(self, body: bodies.CreateUser) -> models.Person:
+    async def create_person(self, body: CreateUser) -> models.Person:
         """Create a person: a user who is not in any guild."""
         created_user = await self._create_user(body)
         # The name may differ from the requested one, because usernames are lowercase.
         users = self._get_built_world().users
-        return self._person(next(name for name, user in users.items() if user.id == created_user.id))
+        return self._person(next(name for name, user in users.items() if str(user.id) == created_user.id))
 
     async def get_person(self, name: str) -> models.Person:
         """Return a person with the token and the state of the gateway session."""
@@ -141,8 +149,7 @@ class People:
         """Return the context, with the names of all objects built so far."""
         built_world = self._get_built_world()
         if self._context is None or self._known_world is not built_world:
-            document = build_document(self._app.config, built_world, self._control_token, tls=self._app.tls)
-            ready = parse_ready_document(msgspec.json.decode(codec.encode(document)))
+            ready = build_document(self._app.config, built_world, self._control_token, tls=self._app.tls)
             if self._context is None:
                 # The trace explains why a person did not receive an event.
                 self._app.trace.is_enabled = True
@@ -200,14 +207,14 @@ class People:
 
     # Events
 
-    async def list_events(self, name: str, query: models.EventsQuery) -> list[models.EventOfPerson]:
+    async def list_events(self, name: str, query: EventsQuery) -> list[EventOfPerson]:
         """List the events that a person has received since connecting."""
         if query.event is not None:
             require_event_name(query.event)
         client = await self._client(name)
         return _convert_events(event for event in client.received_events if query.event in (None, event.name))
 
-    async def expect(self, name: str, body: models.Expect) -> models.EventOfPerson:
+    async def expect(self, name: str, body: Expect) -> EventOfPerson:
         """Wait until a person receives an event.
 
         An event that has arrived and that no operation returned before is returned immediately. If no matching event arrives
@@ -215,14 +222,14 @@ class People:
         """
         client = await self._client(name)
         data = await client.expect(body.event, None, body.timeout_ms / 1000, body.fields)
-        return models.EventOfPerson(event=body.event, data=data)
+        return EventOfPerson(event=body.event, data=data)
 
-    async def expect_none(self, name: str, body: models.ExpectNone) -> None:
+    async def expect_none(self, name: str, body: ExpectNone) -> None:
         """Check that a person has not received an event, after all events of earlier actions have arrived."""
         client = await self._client(name)
         await client.expect_none(body.event, None, body.fields)
 
-    async def expect_message(self, name: str, body: models.ExpectMessage) -> Result:
+    async def expect_message(self, name: str, body: ExpectMessage) -> Result:
         """Wait until a person receives a message.
 
         A message that has arrived and that no operation returned before is returned immediately.
@@ -417,8 +424,8 @@ def _convert_rejection(error: RequestRejected) -> ApiError:
     return ApiError(ErrorCode(error.code, status, str(error)), errors=body.get("errors"), extra=extra)
 
 
-def _convert_events(received: Iterable[ReceivedEvent]) -> list[models.EventOfPerson]:
-    return [models.EventOfPerson(event=event.name, data=event.data) for event in received]
+def _convert_events(received: Iterable[ReceivedEvent]) -> list[EventOfPerson]:
+    return [EventOfPerson(event=event.name, data=event.data) for event in received]
 
 
 def _interaction_result(result: Result) -> models.InteractionResult:

@@ -10,7 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol import codec
-from hubbub.server.core.traffic import TrafficContent, TrafficEntry
+from hubbub.protocol.control.traffic import TrafficEntry
+from hubbub.server.core.traffic import TrafficContent
 
 _API_PREFIX: Final = re.compile(r"^/api(?:/v\d+)?")
 _NAME_SEPARATORS: Final = re.compile(r"[^a-z0-9]+")

@@ -14,17 +14,37 @@ from aiohttp import web
 from msgspec import UNSET
 
 from hubbub.protocol import codec, errors
+from hubbub.protocol.control.clock import AdvanceClock, ClockState, SetClock
+from hubbub.protocol.control.faults import (
+    SETTLE,
+    ActiveFault,
+    Fault,
+    FaultResult,
+    GatewayFault,
+    HttpFault,
+    SessionState,
+)
+from hubbub.protocol.control.identities import CreateCredential, Credential, LinkPublisher
+from hubbub.protocol.control.mail import MailQuery, ReceivedMail
+from hubbub.protocol.control.rate_limits import RateLimitReport
+from hubbub.protocol.control.ready import ReadyDocument, WorldUser
+from hubbub.protocol.control.report import LintReport
+from hubbub.protocol.control.snapshots import CreateFork, Fork, ForkState, SnapshotState
+from hubbub.protocol.control.trace import ExplainedRequest, RejectedRequest, SetTrace, TraceQuery, TraceState
+from hubbub.protocol.control.users import BanUser, CreateUser, Token
+from hubbub.protocol.control.worlds import LOAD_WORLD, LoadWorldQuery, World
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, ApplicationId, UserId
-from hubbub.protocol.operation import Operation, operations_of
+from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources.interactions import INTERACTION_FAILURE
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.control import bodies, openapi, operations, people_operations, traffic_operations
+from hubbub.server.control import openapi
 from hubbub.server.control.causes import Causes
 from hubbub.server.control.console import Console
-from hubbub.server.control.emulated_providers import CreateCredential, Credential, EmulatedProviders
-from hubbub.server.control.lint import Linter, LintReport
+from hubbub.server.control.emulated_providers import EmulatedProviders
+from hubbub.server.control.lint import Linter
+from hubbub.server.control.operations import CONTROL_TAG, PEOPLE_TAG, TRAFFIC_TAG, list_operations
 from hubbub.server.control.people import People, run_action
 from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.control.traffic_api import TrafficApi
@@ -33,19 +53,17 @@ from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.endpoints import Endpoint, build_endpoint
-from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, ActiveFault, Fault, GatewayFault, HttpFault
-from hubbub.server.core.mail import Mailbox, ReceivedMail
+from hubbub.server.core.faults import ACTIVE_FAULTS_MAX
+from hubbub.server.core.mail import Mailbox
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.core.trace import RejectedRequest
 from hubbub.server.core.traffic import TrafficContent, TrafficStart
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.play import interactions
-from hubbub.server.ready_document import ReadyDocument, build_document
+from hubbub.server.ready_document import build_document, build_user
 from hubbub.server.transports.http import decoding, request_limits, responses
 from hubbub.server.transports.http.aiohttp_adapter import cancel_on_disconnect
 from hubbub.server.worlds import BuiltWorld, WorldError
 from hubbub.server.worlds.builder import BuiltUser
-from hubbub.server.worlds.schema import World
 
 log = logging.getLogger(__name__)
 
@@ -53,10 +71,6 @@ BODY_BYTES_MAX: Final = 8 * 1024 * 1024
 """Size limit of a request body in bytes."""
 READ_TIMEOUT_SECONDS: Final = 30.0
 """Timeout of reading a request body in seconds."""
-PEOPLE_TAG: Final = "people"
-"""Tag of the operations that `People` handles; they are cancelled when the caller disconnects."""
-TRAFFIC_TAG: Final = "traffic"
-"""Tag of the operations that `TrafficApi` handles."""
 TOML_TYPES: Final = frozenset({"application/toml", "text/plain", "text/x-toml"})
 
 T = TypeVar("T")
@@ -130,7 +144,7 @@ class ControlApi:
         except Exception:
             log.exception("%s failed", request.match_info.route.resource)
             encoded_response = responses.encode_error(errors.INTERNAL(), headers)
-        is_change = request.method != "GET" and endpoint.operation is not operations.SETTLE
+        is_change = request.method != "GET" and endpoint.operation is not SETTLE
         if self.app.trace.traffic.is_enabled and is_change and encoded_response.status != 401:
             self._record(endpoint, request, bytes(received_body), encoded_response, start)
         return responses.respond(request, encoded_response, headers)
@@ -200,7 +214,7 @@ class ControlApi:
         """Decode the body of a request; an empty JSON body counts as `{}`. The body is also added to `received_body`."""
         data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
         received_body += data
-        if operation is operations.LOAD_WORLD:
+        if operation is LOAD_WORLD:
             return _read_world(request.headers.get("Content-Type", ""), data)
         return decoding.decode(data or b"{}", operation.body)
 
@@ -214,18 +228,18 @@ class ControlApi:
 
     # Clock
 
-    async def get_clock(self) -> bodies.ClockState:
+    async def get_clock(self) -> ClockState:
         """Return the state of the clock."""
         now_ms = self.clock.now_ms()
-        return bodies.ClockState(now=codec.timestamp(now_ms), now_ms=now_ms, running=self.clock.is_running)
+        return ClockState(now=codec.timestamp(now_ms), now_ms=now_ms, running=self.clock.is_running)
 
-    async def set_clock(self, body: bodies.SetClock) -> bodies.ClockState:
+    async def set_clock(self, body: SetClock) -> ClockState:
         """Set the time, forward or back."""
         async with self._lock:
             await self._move_clock(_check_time("now", codec.milliseconds(body.now)))
             return await self.get_clock()
 
-    async def advance_clock(self, body: bodies.AdvanceClock) -> bodies.ClockState:
+    async def advance_clock(self, body: AdvanceClock) -> ClockState:
         """Advance the clock.
 
         The response is sent after all work that became due has run.
@@ -240,19 +254,19 @@ class ControlApi:
         if self.app.gateway is not None:
             self.app.gateway.request_heartbeats()
 
-    async def freeze_clock(self) -> bodies.ClockState:
+    async def freeze_clock(self) -> ClockState:
         """Stop the clock."""
         self.clock.freeze()
         return await self.get_clock()
 
-    async def resume_clock(self) -> bodies.ClockState:
+    async def resume_clock(self) -> ClockState:
         """Start the clock again."""
         self.clock.resume()
         return await self.get_clock()
 
     # Worlds and users
 
-    async def load_world(self, body: World, query: operations.LoadWorldQuery) -> ReadyDocument:
+    async def load_world(self, body: World, query: LoadWorldQuery) -> ReadyDocument:
         """Load a world file.
 
         The body is TOML with the media type `application/toml`, or the same content as JSON.
@@ -263,7 +277,7 @@ class ControlApi:
             self.built_world = self.built_world.merge(built_world)
         return build_document(self.app.config, built_world, self.token, tls=self.app.tls)
 
-    async def create_user(self, body: bodies.CreateUser) -> BuiltUser:
+    async def create_user(self, body: CreateUser) -> WorldUser:
         """Create a user without guilds."""
         password = body.password if body.password is not None else secrets.token_urlsafe(9)
         password_hash = accounts.passwords.hash_password_weakly(password, salt=secrets.token_bytes(16))
@@ -276,23 +290,23 @@ class ControlApi:
 
         name, user = await self._run_write(create)
         self.built_world = self.built_world.merge(BuiltWorld(users={name: user}))
-        return user
+        return build_user(user)
 
-    async def create_token(self, user_id: UserId) -> bodies.Token:
+    async def create_token(self, user_id: UserId) -> Token:
         """Create another token of a user."""
 
-        def create(call: Call) -> bodies.Token:
+        def create(call: Call) -> Token:
             row = users.find(call.tx, user_id)
             if row is None:
                 raise errors.UNKNOWN_USER()
             if row.bot:
                 raise errors.BOTS_CANNOT_USE_ENDPOINT()
             token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now_ms, ids=call.ids)
-            return bodies.Token(user_id=user_id, token=token)
+            return Token(user_id=user_id, token=token)
 
         return await self._run_write(create)
 
-    async def ban_user(self, user_id: UserId, body: bodies.BanUser) -> None:
+    async def ban_user(self, user_id: UserId, body: BanUser) -> None:
         """Disable an account."""
         ends_ms = None if body.until is None else _check_time("until", codec.milliseconds(body.until))
         await self._run_write(lambda call: accounts.ban(call, user_id, ends_ms=ends_ms, reason=body.reason))
@@ -308,7 +322,7 @@ class ControlApi:
 
     # Identities
 
-    async def link_publisher(self, application_id: ApplicationId, body: bodies.LinkPublisher) -> None:
+    async def link_publisher(self, application_id: ApplicationId, body: LinkPublisher) -> None:
         """Link an application to its publisher."""
 
         def link(call: Call) -> None:
@@ -332,16 +346,16 @@ class ControlApi:
 
     # Snapshots and forks
 
-    async def list_snapshots(self) -> list[bodies.SnapshotState]:
+    async def list_snapshots(self) -> list[SnapshotState]:
         """List the stored snapshots."""
         return self.snapshots.list_states()
 
-    async def create_snapshot(self) -> bodies.SnapshotState:
+    async def create_snapshot(self) -> SnapshotState:
         """Take a snapshot."""
         async with self._lock:
             return await self.snapshots.take()
 
-    async def restore_snapshot(self, snapshot_id: str) -> bodies.ClockState:
+    async def restore_snapshot(self, snapshot_id: str) -> ClockState:
         """Restore the data, files and time of a snapshot."""
         async with self._lock:
             await self.snapshots.restore(snapshot_id)
@@ -351,11 +365,11 @@ class ControlApi:
         """Delete a stored snapshot."""
         self.snapshots.delete(snapshot_id)
 
-    async def list_forks(self) -> list[bodies.ForkState]:
+    async def list_forks(self) -> list[ForkState]:
         """List open forks."""
         return self.snapshots.list_forks()
 
-    async def create_fork(self, body: bodies.CreateFork) -> bodies.Fork:
+    async def create_fork(self, body: CreateFork) -> Fork:
         """Start a fork: a platform on its own port that starts from a snapshot or the current state."""
         now_ms = None if body.now is None else _check_time("now", codec.milliseconds(body.now))
         async with self._lock:
@@ -367,12 +381,12 @@ class ControlApi:
 
     # Faults
 
-    async def list_sessions(self) -> list[bodies.SessionState]:
+    async def list_sessions(self) -> list[SessionState]:
         """List gateway sessions."""
         if self.app.gateway is None:
             return []
         return [
-            bodies.SessionState(
+            SessionState(
                 session_id=session.id,
                 user_id=UserId(session.user_id),
                 shard=session.shard,
@@ -386,17 +400,17 @@ class ControlApi:
         """List active faults."""
         return list(self.app.faults)
 
-    async def create_fault(self, body: Any) -> bodies.FaultResult:
+    async def create_fault(self, body: Any) -> FaultResult:
         """Add a fault."""
         fault: Fault = body
         if isinstance(fault, GatewayFault) and fault.moment == "now":
             affected_count = 0 if self.app.gateway is None else self.app.gateway.apply_fault(fault)
-            return bodies.FaultResult(sessions=affected_count, waiting=None)
+            return FaultResult(affected_sessions=affected_count, active_fault=None)
         if isinstance(fault, HttpFault):
             self._require_operation(fault)
         if len(self.app.faults) >= ACTIVE_FAULTS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {ACTIVE_FAULTS_MAX} faults can be active; delete some first")
-        return bodies.FaultResult(sessions=0, waiting=self.app.faults.add(fault))
+        return FaultResult(affected_sessions=0, active_fault=self.app.faults.add(fault))
 
     def _require_operation(self, fault: HttpFault) -> None:
         """Reject a fault that no request can match: a test that relies on it would test nothing."""
@@ -428,7 +442,7 @@ class ControlApi:
 
     # Mail
 
-    async def list_mail(self, query: operations.MailQuery) -> list[ReceivedMail]:
+    async def list_mail(self, query: MailQuery) -> list[ReceivedMail]:
         """List the mail in the mailbox, oldest first, after all due jobs have run."""
         mailbox = self._require_mailbox()
         if self.app.worker is not None:
@@ -449,18 +463,18 @@ class ControlApi:
 
     # Trace and rate limits
 
-    async def get_trace(self, query: operations.TraceQuery) -> bodies.TraceState:
+    async def get_trace(self, query: TraceQuery) -> TraceState:
         """Return the delivery trace."""
         trace = self.app.trace
         rejected_requests = trace.find_rejected(user_id=query.user_id, after=query.after)
-        return bodies.TraceState(
+        return TraceState(
             on=trace.is_enabled,
             events=trace.find(event=query.event, user_id=query.user_id, after=query.after),
             refused=await self.explain(rejected_requests),
             closed=trace.find_closed(user_id=query.user_id, after=query.after),
         )
 
-    async def explain(self, rejected_requests: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
+    async def explain(self, rejected_requests: list[RejectedRequest]) -> list[ExplainedRequest]:
         """Return rejected requests with their causes."""
         if not rejected_requests:
             return []
@@ -503,19 +517,19 @@ class ControlApi:
             counts_by_name[names.get(ApplicationId(application_id), str(application_id)), command] += times
         return counts_by_name
 
-    async def set_trace(self, body: bodies.SetTrace) -> bodies.TraceState:
+    async def set_trace(self, body: SetTrace) -> TraceState:
         """Turn the delivery trace on or off."""
         trace = self.app.trace
         trace.is_enabled = body.on
-        return await self.get_trace(operations.TraceQuery())
+        return await self.get_trace(TraceQuery())
 
     async def clear_trace(self) -> None:
         """Remove all entries of the delivery trace."""
         self.app.trace.clear()
 
-    async def get_rate_limits(self) -> bodies.RateLimitReport:
+    async def get_rate_limits(self) -> RateLimitReport:
         """Return the requests that a rate limit rejected, or would have rejected."""
-        return bodies.RateLimitReport(mode=self.app.rate_limits.mode.value, refusals=self.app.rate_limits.report())
+        return RateLimitReport(mode=self.app.rate_limits.mode.value, refusals=self.app.rate_limits.report())
 
     async def clear_rate_limits(self) -> None:
         """Reset all rate limits, and remove all entries of the rate limit report."""
@@ -552,14 +566,10 @@ def _encode_document() -> bytes:
 
 def _build_endpoints() -> list[Endpoint]:
     """Return the operations of the control API with their handlers, which have the same names."""
+    owners = {CONTROL_TAG: ControlApi, PEOPLE_TAG: People, TRAFFIC_TAG: TrafficApi}
     return [
-        build_endpoint(operation, getattr(owner, name), name=name, tag=tag)
-        for module, owner, tag in (
-            (operations, ControlApi, "control"),
-            (people_operations, People, PEOPLE_TAG),
-            (traffic_operations, TrafficApi, TRAFFIC_TAG),
-        )
-        for name, operation in operations_of(module)
+        build_endpoint(operation, getattr(owners[tag], name), name=name, tag=tag)
+        for tag, name, operation in list_operations()
     ]
 
 

@@ -6,10 +6,10 @@ from typing import Final, Protocol
 import msgspec
 
 from hubbub.protocol import codec, errors
+from hubbub.protocol.control.mail import ReceivedMail
+from hubbub.protocol.control.snapshots import CreateFork, Fork, ForkState, SnapshotState
 from hubbub.server.app import App
-from hubbub.server.control.bodies import CreateFork, Fork, ForkState, SnapshotState
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.mail import ReceivedMail
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.identity import game_sessions
 from hubbub.server.places import activity_instances, voice_states

@@ -14,10 +14,13 @@ import msgspec
 from aiohttp import web
 
 from hubbub.protocol import changes, codec, errors
+from hubbub.protocol.control import traffic as models
+from hubbub.protocol.control.faults import SessionState
+from hubbub.protocol.control.trace import ExplainedRequest, Outcome, RejectedRequest
+from hubbub.protocol.control.traffic import TrafficEntry
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.server.app import App
-from hubbub.server.control import bodies, request_copies
-from hubbub.server.control import traffic_operations as models
+from hubbub.server.control import request_copies
 from hubbub.server.control.console import Console
 from hubbub.server.control.request_copies import Sender
 from hubbub.server.control.secret_masks import Masker
@@ -25,9 +28,7 @@ from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.core.batches import batches
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.store import Tx
-from hubbub.server.core.trace import RejectedRequest
-from hubbub.server.core.trace_outcomes import Outcome
-from hubbub.server.core.traffic import BODY_BYTES_MAX, TrafficContent, TrafficEntry, TrafficRecord
+from hubbub.server.core.traffic import BODY_BYTES_MAX, TrafficContent, TrafficRecord
 from hubbub.server.places import channels, guilds, members
 from hubbub.server.transports.http import decoding
 from hubbub.server.transports.http.request_trace import REPLAY_HEADER
@@ -66,10 +67,10 @@ class TracedPlatform(Protocol):
     def respond_with_error(self, request: web.Request, error: errors.ApiError) -> web.StreamResponse:
         """Return an error as a response in the format of the API."""
 
-    async def explain(self, rejected_requests: list[RejectedRequest]) -> list[bodies.ExplainedRequest]:
+    async def explain(self, rejected_requests: list[RejectedRequest]) -> list[ExplainedRequest]:
         """Return rejected requests with their causes."""
 
-    async def list_sessions(self) -> list[bodies.SessionState]:
+    async def list_sessions(self) -> list[SessionState]:
         """Return the gateway sessions, connected or resumable."""
 
 

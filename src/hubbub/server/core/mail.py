@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from hubbub.protocol import codec
+from hubbub.protocol.control.mail import ReceivedMail
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.config_sections import MailConfig
@@ -62,19 +63,6 @@ class NoMailer:
     async def send(self, mail: Mail) -> None:
         """Raise MailError; the mail is sent after the operator has configured an SMTP server."""
         raise MailError("mail.host is not set")
-
-
-class ReceivedMail(msgspec.Struct, frozen=True, kw_only=True):
-    """A mail in the mailbox of a rehearsal."""
-
-    id: int
-    """Number of the mail, ascending from 1."""
-    sent_at: str
-    """Time of the rehearsal's clock, ISO 8601."""
-    to: str
-    subject: str
-    text: str
-    html: str
 
 
 class Mailbox:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hubbub.protocol.control.rate_limits import RateLimitHit
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, MAJOR_PARAMETERS, Operation
 
@@ -91,23 +92,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The scope of a rejection: `user`, `global` or `shared`."""
     code: int = 0
     message: str = ""
-
-
-class RateLimitHit(msgspec.Struct, kw_only=True):
-    """Requests of one caller over the limit of one bucket."""
-
-    name: str
-    bucket: str
-    caller: str
-    major: list[str]
-    """The values of the path parameters that separate buckets."""
-    scope: str
-    """`user`, `global`, `approval`, `gateway` or `invalid`."""
-    times: int
-    first_ms: int
-    last_ms: int
-    refused: bool
-    """Whether the requests were rejected; false in report mode."""
 
 
 def build_rule(operation: Operation[Any, Any], name: str) -> Rule | None:

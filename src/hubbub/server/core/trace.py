@@ -10,56 +10,13 @@ from typing import Final
 
 import msgspec
 
+from hubbub.protocol.control.trace import ClosedConnection, Outcome, RejectedRequest, TracedEvent
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
 from hubbub.server.core.event_dispatch import Dispatch
-from hubbub.server.core.trace_outcomes import Outcome
 from hubbub.server.core.traffic import Traffic
 
 TRACE_ENTRIES_MAX: Final = 1000
 """Maximum number of stored events, and of stored rejected requests and closed connections each."""
-
-
-class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event that this node's gateway processed, with its outcomes."""
-
-    number: int
-    """Sequence number, shared by all kinds of entries, so that they can be ordered."""
-    at: Timestamp
-    event: str
-    guild_id: GuildId | None
-    channel_id: ChannelId | None
-    outcomes: list[Outcome]
-
-
-class RejectedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """An HTTP request that got an error response."""
-
-    number: int
-    """Sequence number, shared by all kinds of entries, so that they can be ordered."""
-    at: Timestamp
-    method: str
-    route: str
-    """The path template, since an actual path may contain a token."""
-    parameters: dict[str, Snowflake] = {}
-    """The IDs in the path by parameter; other parameters may be tokens."""
-    user_id: UserId | None
-    status: int
-    body: msgspec.Raw
-    """The body of the error response."""
-
-
-class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
-    """A gateway connection that the platform closed."""
-
-    number: int
-    """Sequence number, shared by all kinds of entries, so that they can be ordered."""
-    at: Timestamp
-    user_id: UserId | None
-    """The user; null if the connection had not identified."""
-    code: int
-    reason: str
-    cause: str | None
-    """Explanation that the client did not receive; null if the reason is sufficient."""
 
 
 class Trace:

@@ -8,18 +8,17 @@ import asyncio
 import itertools
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
 
 from hubbub.protocol import codec
-from hubbub.protocol.ids import ChannelId, GuildId, Timestamp, UserId
+from hubbub.protocol.control.trace import Outcome
+from hubbub.protocol.control.traffic import TRAFFIC_ENTRIES_MAX, TrafficEntry, TrafficKind
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.server.core.event_dispatch import Dispatch
-from hubbub.server.core.trace_outcomes import Outcome
 
-ENTRIES_MAX: Final = 10_000
-"""Maximum number of stored entries."""
 STORED_BYTES_MAX: Final = 32 * 1024 * 1024
 """Maximum size of all stored bodies in bytes; the oldest entries are removed first."""
 BODY_BYTES_MAX: Final = 256 * 1024
@@ -29,56 +28,6 @@ CAUSES_MAX: Final = 4096
 
 PERSON_HEADER: Final = "X-Hubbub-Person"
 """Header of the requests and connections of people of the control API."""
-
-Kind = Literal["http", "gateway", "interaction", "webhook", "voice", "control"]
-"""The part of the platform that an entry belongs to."""
-
-
-class RateLimitBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """The rate limit of a route, from the headers of the response."""
-
-    bucket: str
-    limit: int
-    remaining: int
-    """Number of further requests until the reset."""
-    reset_after: float
-    """Seconds until the reset."""
-
-
-class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, event, frame or closed connection, without its payload."""
-
-    id: int
-    """Number of the entry; later entries have higher numbers."""
-    at: Timestamp
-    """Time of the platform's clock."""
-    kind: Kind
-    direction: Literal["in", "out"]
-    """`in` for requests and frames of clients, `out` for events, closed connections and requests to applications."""
-    summary: str
-    """Method and path template, name of the event, or name of the frame."""
-    user_id: UserId | None = None
-    """The user or bot that sent the request or frame; null if there is none."""
-    status: int | None = None
-    """HTTP status or close code; null for events and frames, and for requests without a response."""
-    milliseconds: float | None = None
-    """Duration of a request; null for other entries."""
-    bytes: int = 0
-    """Size of the payload in bytes; for a request, of both bodies."""
-    request_id: str | None = None
-    """The X-Request-Id of the request; null for other entries."""
-    cause: str | None = None
-    """The X-Request-Id of the request that caused an event; null if it is unknown."""
-    guild_id: GuildId | None = None
-    channel_id: ChannelId | None = None
-    delivered: int | None = None
-    """Number of sessions that received an event; null for other entries."""
-    missed: int | None = None
-    """Number of sessions in the guild, or of the user, that did not receive an event; null for other entries."""
-    rate_limit: RateLimitBudget | None = None
-    """The rate limit after a request; null if the route has none."""
-    note: str | None = None
-    """An error, the reason of a close, or the number of the repeated entry; null for most entries."""
 
 
 class TrafficStart(msgspec.Struct, frozen=True):
@@ -129,7 +78,7 @@ class Traffic:
     def __init__(
         self,
         now_ms: Callable[[], int],
-        entries_max: int = ENTRIES_MAX,
+        entries_max: int = TRAFFIC_ENTRIES_MAX,
         stored_bytes_max: int = STORED_BYTES_MAX,
     ) -> None:
         """Create a disabled traffic log; `now_ms` returns the time of the platform's clock in Unix milliseconds."""
@@ -192,7 +141,7 @@ class Traffic:
 
     def add_frame(
         self,
-        kind: Kind,
+        kind: TrafficKind,
         name: str,
         user_id: UserId | None,
         data: bytes,
@@ -222,7 +171,7 @@ class Traffic:
             note=note,
         )
 
-    def add_close(self, kind: Kind, user_id: UserId | None, code: int | None, reason: str) -> None:
+    def add_close(self, kind: TrafficKind, user_id: UserId | None, code: int | None, reason: str) -> None:
         """Add a connection that the platform closed."""
         self.add(
             TrafficContent(),
@@ -278,14 +227,14 @@ class Traffic:
             self._follower_wakeups.discard(wakeup)
 
 
-def request_kind(route: str) -> Kind:
+def request_kind(route: str) -> TrafficKind:
     """Return the kind of a request by its path template."""
     if route.startswith("/interactions/"):
         return "interaction"
     return "webhook" if route.startswith("/webhooks/") else "http"
 
 
-def _event_kind(event: str) -> Kind:
+def _event_kind(event: str) -> TrafficKind:
     if event.startswith("INTERACTION_"):
         return "interaction"
     return "voice" if event.startswith("VOICE_") else "gateway"

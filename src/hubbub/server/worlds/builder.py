@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import codec
+from hubbub.protocol.control.worlds import World
 from hubbub.protocol.enums import GuildFeature, OverwriteType, Scope, SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags, SkuFlags
@@ -153,12 +154,12 @@ class Seed:
         return lambda byte_count: self._derive_bytes(f"secret {next(call_numbers)} {names!r}", byte_count)
 
 
-async def load(app: "App", world: schema.World, seed: int) -> BuiltWorld:
+async def load(app: "App", world: World, seed: int) -> BuiltWorld:
     """Build a world in a running platform. On a WorldError nothing is stored."""
     return await app.database.write(lambda tx: build(app.make_call(tx), world, seed))
 
 
-async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld:
+async def load_initial(app: "App", world: World, seed: int) -> BuiltWorld:
     """Build the initial world, or return the objects of the same world if the store already contains it.
 
     Raise WorldError if the world is invalid or the store contains another one."""
@@ -188,7 +189,7 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
         await scratch_database.close()
 
 
-def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
+def build(call: Call, world: World, seed: int) -> BuiltWorld:
     """Build a world inside a call's transaction.
 
     The time of the call is set to WORLD_CREATED_MS, and back to the current time before lobbies are built."""
@@ -199,7 +200,7 @@ def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
 class _Builder:
     """Builds one world; `now_ms` is the current time in Unix milliseconds, which only lobbies use."""
 
-    def __init__(self, call: Call, world: schema.World, seed: Seed, now_ms: int) -> None:
+    def __init__(self, call: Call, world: World, seed: Seed, now_ms: int) -> None:
         self._call = call
         self._now_ms = now_ms
         self._world = world

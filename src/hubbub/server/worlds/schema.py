@@ -18,6 +18,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from hubbub.protocol import intents
+from hubbub.protocol.control.worlds import World
 from hubbub.protocol.enums import ChannelType, GuildFeature, PremiumType
 from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.permissions import PERMISSIONS_BY_NAME
@@ -247,17 +248,6 @@ class Lobby(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The guild of the linked channel, or None."""
     channel: str | None = None
     """The text channel that the guild's owner links to the lobby, or None."""
-
-
-class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The content of a world file. `read_mapping` converts inner tables to their own types."""
-
-    users: dict[str, Any] = {}
-    applications: dict[str, Any] = {}
-    guilds: dict[str, Any] = {}
-    friendships: Any = UNSET
-    lobbies: dict[str, Any] | UnsetType = UNSET
-    skus: dict[str, Any] | UnsetType = UNSET
 
 
 def demo_world() -> World:

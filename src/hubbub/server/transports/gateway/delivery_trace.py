@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable
 
 from hubbub.protocol import codec, intents
+from hubbub.protocol.control.trace import Outcome
 from hubbub.protocol.delivery_outcomes import DELIVERED, NOT_SENT_TO_SUBJECT, REDACTED
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import permission_names
 from hubbub.server.core import voice
 from hubbub.server.core.event_dispatch import Dispatch, GuildAudience, UserAudience
-from hubbub.server.core.trace_outcomes import Outcome
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.session import GatewaySession, Seat
 

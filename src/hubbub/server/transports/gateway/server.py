@@ -12,6 +12,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from hubbub.protocol import codec
+from hubbub.protocol.control.faults import GatewayFault
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.gateway import CLIENT_FRAMES_WINDOW_SECONDS, Hello, Identify, Resume
@@ -20,7 +21,7 @@ from hubbub.server.core.call import Actor, Listeners, Ports
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.event_dispatch import Dispatch
-from hubbub.server.core.faults import Faults, GatewayFault
+from hubbub.server.core.faults import Faults, matches_session
 from hubbub.server.core.gateway_queries import GuildReader
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.observation import Observer
@@ -372,7 +373,9 @@ class Gateway:
 
         A session without a connection is affected only by `invalid_session` without resume.
         """
-        matching_sessions = [session for session in self.sessions if fault.matches(session.user_id, session.id)]
+        matching_sessions = [
+            session for session in self.sessions if matches_session(fault, session.user_id, session.id)
+        ]
         for session in matching_sessions:
             connection = session.connection
             if fault.effect == "invalid_session" and not fault.resumable:

@@ -297,6 +297,8 @@ def _clamp(value: Any, meta: Meta, step: Any) -> Any:
 
 
 def _string_example(context: _FieldContext, meta: Meta) -> str:
+    if "id_type" in (meta.extra or {}):
+        return _wide_integer((meta.extra or {})["id_type"], context)
     if "always empty" in context.note.lower():
         return ""
     for value in _string_candidates(context):

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from hubbub.protocol import errors
-from hubbub.server.core.faults import HttpFault
+from hubbub.protocol.control.faults import HttpFault
 from hubbub.server.transports.http.request_limits import RateLimitError
 
 

@@ -6,13 +6,13 @@ from typing import Final
 from aiohttp import web
 
 from hubbub.protocol import codec
+from hubbub.protocol.control.traffic import RateLimitBudget
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.traffic import (
     BODY_BYTES_MAX,
     PERSON_HEADER,
-    RateLimitBudget,
     Traffic,
     TrafficContent,
     request_kind,

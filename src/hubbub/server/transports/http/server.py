@@ -18,6 +18,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from hubbub.protocol import codec, errors
+from hubbub.protocol.control.faults import HttpFault
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import AttachmentId, Snowflake
@@ -29,7 +30,7 @@ from hubbub.server.core.call import Actor, Call, Listeners, Ports, Upload
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import READ_METHODS, Endpoint, EndpointTable, run, run_async
-from hubbub.server.core.faults import Faults, HttpFault
+from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.loop_monitor import LoopMonitor

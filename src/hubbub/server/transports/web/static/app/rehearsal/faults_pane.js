@@ -89,8 +89,8 @@ export class FaultsPane {
   }
 
   async #add(fault) {
-    const { sessions, waiting } = await callControl("POST", "/faults", fault);
-    report(waiting === null ? `The fault was applied to ${sessions} sessions.` : "The fault is active.");
+    const { affected_sessions: sessions, active_fault: active } = await callControl("POST", "/faults", fault);
+    report(active === null ? `The fault was applied to ${sessions} sessions.` : "The fault is active.");
     await this.#refresh();
   }
 
@@ -99,7 +99,7 @@ export class FaultsPane {
     setChildren(
       this.#list,
       faults.length === 0 && h("li", { class: "muted" }, "No fault is active."),
-      faults.map(({ id, fault, happened, left }) =>
+      faults.map(({ id, fault, occurrences, remaining_occurrences: remaining }) =>
         h(
           "li",
           null,
@@ -107,7 +107,7 @@ export class FaultsPane {
           h(
             "span",
             { class: "muted small" },
-            `applied ${happened} times, ${left === null ? "until removed" : `${left} left`}`,
+            `applied ${occurrences} times, ${remaining === null ? "until removed" : `${remaining} left`}`,
           ),
           controlButton("Remove", async () => {
             await callControl("DELETE", `/faults/${id}`);

@@ -1,27 +1,32 @@
 """Operations of the control API that act as a person, a user of the world, and their request and response bodies."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
 from msgspec import Meta
 
-from hubbub.people.expectations import Difference
 from hubbub.protocol import errors
+from hubbub.protocol.control.declaration import control_operation
+from hubbub.protocol.control.expectations import (
+    DEFAULT_TIMEOUT_MS,
+    TIMEOUT_MS_MAX,
+    EventOfPerson,
+    EventsQuery,
+    Expect,
+    ExpectMessage,
+    ExpectNone,
+    FailedExpectation,
+    Name,
+    Timeout,
+)
+from hubbub.protocol.control.users import CreateUser
 from hubbub.protocol.ids import InteractionId, MessageId, UserId, WideInt
 from hubbub.protocol.resources.commands import CommandChoice
 from hubbub.protocol.resources.interactions import ModalCreated
 from hubbub.protocol.resources.invites import Invite
 from hubbub.protocol.resources.messages import Message
 from hubbub.protocol.resources.subscriptions import Purchase
-from hubbub.server.control.bodies import CreateUser
-from hubbub.server.control.operations import control_operation
 
-TIMEOUT_MS_MAX: Final = 300_000
-"""Maximum time in milliseconds that an operation waits."""
-DEFAULT_TIMEOUT_MS: Final = 10_000
-
-Name = Annotated[str, Meta(min_length=1, max_length=256)]
-Timeout = Annotated[int, Meta(ge=0, le=TIMEOUT_MS_MAX)]
 File = Annotated[str, Meta(max_length=8 * 1024 * 1024)]
 
 ACTION_FAILED: Final = errors.ErrorCode(0, 409, "The platform is not in the expected state")
@@ -93,72 +98,6 @@ class ReadQuery(msgspec.Struct, kw_only=True):
     """Name or ID of the channel, such as `general`; `@` and the name of a user or application for direct messages."""
     limit: Annotated[int, Meta(ge=1, le=100)] = 50
     """Maximum number of messages."""
-
-
-# Events
-
-
-class EventsQuery(msgspec.Struct, kw_only=True):
-    """Query parameters for listing received events."""
-
-    event: str | None = None
-    """Name of the events; null for all events."""
-
-
-class EventOfPerson(msgspec.Struct, kw_only=True):
-    """An event that a person received."""
-
-    event: str
-    """Name of the event."""
-    data: Any
-    """Payload of the event."""
-
-
-class Expect(msgspec.Struct, kw_only=True):
-    """An expected event."""
-
-    event: Name
-    """Name of the event, such as `MESSAGE_CREATE`."""
-    fields: dict[str, Any] = {}
-    """Values that the event must contain; objects are compared recursively, and other fields are ignored."""
-    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
-    """Time in milliseconds to wait for the event."""
-
-
-class ExpectNone(msgspec.Struct, kw_only=True):
-    """An event that the person must not have received."""
-
-    event: Name
-    """Name of the event, such as `MESSAGE_CREATE`."""
-    fields: dict[str, Any] = {}
-    """Values that identify the event; objects are compared recursively."""
-
-
-class ExpectMessage(msgspec.Struct, kw_only=True):
-    """An expected message."""
-
-    channel: Name | None = None
-    """Name or ID of the channel, such as `general`; null for any channel."""
-    author: Name | None = None
-    """Name of the user or application that sends the message; null for any author."""
-    content: str | None = None
-    """Exact text; null for any text."""
-    fields: dict[str, Any] = {}
-    """Other values that the message must contain; objects are compared recursively."""
-    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
-    """Time in milliseconds to wait for the message."""
-
-
-class FailedExpectation(msgspec.Struct, kw_only=True):
-    """The error of an expectation that was not met."""
-
-    code: int
-    message: str
-    """Text with the events that arrived, and reasons from the delivery trace."""
-    differences: list[Difference] = []
-    """Differences of the most similar event with the same name; empty if none arrived."""
-    received: list[EventOfPerson] = []
-    """Events that arrived and that no operation returned, at most 30."""
 
 
 # Applications
@@ -398,7 +337,6 @@ class SendRequest(msgspec.Struct, kw_only=True):
 
 
 PERSON_PATH: Final = "/people/{name}"
-_EXPECTATION_OPTIONS: Final[dict[str, Any]] = {"error_model": FailedExpectation}
 
 LIST_PEOPLE: Final = control_operation("GET", "/people", result=list[Person])
 CREATE_PERSON: Final = control_operation("POST", "/people", body=CreateUser, result=Person)
@@ -425,10 +363,15 @@ EXPECT: Final = control_operation(
     ACTION_FAILED,
     body=Expect,
     result=EventOfPerson,
-    **_EXPECTATION_OPTIONS,
+    error_model=FailedExpectation,
 )
 EXPECT_NONE: Final = control_operation(
-    "POST", f"{PERSON_PATH}/expect-none", errors.NOT_FOUND, ACTION_FAILED, body=ExpectNone, **_EXPECTATION_OPTIONS
+    "POST",
+    f"{PERSON_PATH}/expect-none",
+    errors.NOT_FOUND,
+    ACTION_FAILED,
+    body=ExpectNone,
+    error_model=FailedExpectation,
 )
 EXPECT_MESSAGE: Final = control_operation(
     "POST",
@@ -437,7 +380,7 @@ EXPECT_MESSAGE: Final = control_operation(
     ACTION_FAILED,
     body=ExpectMessage,
     result=Message,
-    **_EXPECTATION_OPTIONS,
+    error_model=FailedExpectation,
 )
 
 RUN: Final = control_operation(
@@ -473,4 +416,6 @@ PLAY: Final = control_operation(
 HEAR: Final = control_operation(
     "POST", f"{PERSON_PATH}/voice/hear", errors.NOT_FOUND, ACTION_FAILED, body=Hear, result=Heard
 )
-REQUEST: Final = control_operation("POST", f"{PERSON_PATH}/request", errors.NOT_FOUND, body=SendRequest, result=Any)
+REQUEST: Final = control_operation(
+    "POST", f"{PERSON_PATH}/request", errors.NOT_FOUND, body=SendRequest, result=cast("type[Any]", Any)
+)

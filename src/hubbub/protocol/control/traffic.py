@@ -1,15 +1,67 @@
-"""Operations of the control API for the console, and their bodies: traffic, dated changes, the world, and links."""
+"""The traffic of a rehearsal, dated changes, the world without tokens, and links: the operations of the console."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from hubbub.protocol import errors
+from hubbub.protocol.control.declaration import control_operation
+from hubbub.protocol.control.trace import Outcome
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Timestamp, UserId
-from hubbub.server.control.operations import control_operation
-from hubbub.server.core.trace_outcomes import Outcome
-from hubbub.server.core.traffic import ENTRIES_MAX, TrafficEntry
+
+TRAFFIC_ENTRIES_MAX: Final = 10_000
+"""Maximum number of stored entries."""
+
+TrafficKind = Literal["http", "gateway", "interaction", "webhook", "voice", "control"]
+"""The part of the platform that an entry belongs to."""
+
+
+class RateLimitBudget(msgspec.Struct, frozen=True, kw_only=True):
+    """The rate limit of a route, from the headers of the response."""
+
+    bucket: str
+    limit: int
+    remaining: int
+    """Number of further requests until the reset."""
+    reset_after: float
+    """Seconds until the reset."""
+
+
+class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A request, event, frame or closed connection, without its payload."""
+
+    id: int
+    """Number of the entry; later entries have higher numbers."""
+    at: Timestamp
+    """Time of the platform's clock."""
+    kind: TrafficKind
+    direction: Literal["in", "out"]
+    """`in` for requests and frames of clients, `out` for events, closed connections and requests to applications."""
+    summary: str
+    """Method and path template, name of the event, or name of the frame."""
+    user_id: UserId | None = None
+    """The user or bot that sent the request or frame; null if there is none."""
+    status: int | None = None
+    """HTTP status or close code; null for events and frames, and for requests without a response."""
+    milliseconds: float | None = None
+    """Duration of a request; null for other entries."""
+    bytes: int = 0
+    """Size of the payload in bytes; for a request, of both bodies."""
+    request_id: str | None = None
+    """The X-Request-Id of the request; null for other entries."""
+    cause: str | None = None
+    """The X-Request-Id of the request that caused an event; null if it is unknown."""
+    guild_id: GuildId | None = None
+    channel_id: ChannelId | None = None
+    delivered: int | None = None
+    """Number of sessions that received an event; null for other entries."""
+    missed: int | None = None
+    """Number of sessions in the guild, or of the user, that did not receive an event; null for other entries."""
+    rate_limit: RateLimitBudget | None = None
+    """The rate limit after a request; null if the route has none."""
+    note: str | None = None
+    """An error, the reason of a close, or the number of the repeated entry; null for most entries."""
 
 
 class TrafficQuery(msgspec.Struct, kw_only=True):
@@ -25,7 +77,7 @@ class TrafficQuery(msgspec.Struct, kw_only=True):
     """Text that the summary contains, in any letter case."""
     failed: bool = False
     """Whether only rejected and failed requests, closed connections and events that a session missed are returned."""
-    limit: Annotated[int, Meta(ge=1, le=ENTRIES_MAX)] = ENTRIES_MAX
+    limit: Annotated[int, Meta(ge=1, le=TRAFFIC_ENTRIES_MAX)] = TRAFFIC_ENTRIES_MAX
     """Maximum number of entries; the newest are returned."""
 
 
@@ -158,23 +210,19 @@ class ConsoleLink(msgspec.Struct, kw_only=True):
     url: str
 
 
-def _operation(method: str, path: str, *raises: errors.ErrorCode, **options: Any) -> Any:
-    return control_operation(method, path, *raises, **options)
-
-
-LIST_TRAFFIC: Final = _operation("GET", "/traffic", query=TrafficQuery, result=list[TrafficEntry])
-SET_TRAFFIC: Final = _operation("POST", "/traffic", body=SetTraffic, result=TrafficState)
-CLEAR_TRAFFIC: Final = _operation("DELETE", "/traffic")
-GET_TRAFFIC_ENTRY: Final = _operation(
+LIST_TRAFFIC: Final = control_operation("GET", "/traffic", query=TrafficQuery, result=list[TrafficEntry])
+SET_TRAFFIC: Final = control_operation("POST", "/traffic", body=SetTraffic, result=TrafficState)
+CLEAR_TRAFFIC: Final = control_operation("DELETE", "/traffic")
+GET_TRAFFIC_ENTRY: Final = control_operation(
     "GET", "/traffic/{entry_id}", errors.NOT_FOUND, query=RevealQuery, result=TrafficDetails
 )
-REPLAY_TRAFFIC_ENTRY: Final = _operation(
+REPLAY_TRAFFIC_ENTRY: Final = control_operation(
     "POST", "/traffic/{entry_id}/replay", errors.NOT_FOUND, errors.BAD_REQUEST, result=ReplayResult
 )
-LIST_CHANGES: Final = _operation("GET", "/changes", result=list[DatedChange])
-GET_WORLD: Final = _operation("GET", "/world", result=WorldSummary)
-CREATE_CONSOLE_LINK: Final = _operation("POST", "/console-links", result=ConsoleLink)
-CREATE_FORK_CONSOLE_LINK: Final = _operation(
+LIST_CHANGES: Final = control_operation("GET", "/changes", result=list[DatedChange])
+GET_WORLD: Final = control_operation("GET", "/world", result=WorldSummary)
+CREATE_CONSOLE_LINK: Final = control_operation("POST", "/console-links", result=ConsoleLink)
+CREATE_FORK_CONSOLE_LINK: Final = control_operation(
     "POST", "/forks/{fork_id}/console-links", errors.NOT_FOUND, result=ConsoleLink
 )
-CREATE_WINDOW: Final = _operation("POST", "/people/{name}/windows", errors.NOT_FOUND, result=ConsoleLink)
+CREATE_WINDOW: Final = control_operation("POST", "/people/{name}/windows", errors.NOT_FOUND, result=ConsoleLink)

@@ -1,0 +1,24 @@
+"""Objects of the world by the names that they have in the world file."""
+
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class UnknownNameError(KeyError):
+    """Raised for a name that the world does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class NamedObjects(dict[str, T]):
+    """Objects by name. The error for an unknown name lists the names that exist."""
+
+    def __init__(self, object_type: str, objects: dict[str, T]) -> None:
+        super().__init__(objects)
+        self._object_type = object_type
+
+    def __missing__(self, name: str) -> T:
+        available = ", ".join(self) or "none"
+        raise UnknownNameError(f"this world has no {self._object_type} {name!r}; it has: {available}")

@@ -1,0 +1,36 @@
+"""The requests that exceeded a rate limit."""
+
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol.control.declaration import control_operation
+
+
+class RateLimitHit(msgspec.Struct, kw_only=True):
+    """Requests of one caller over the limit of one bucket."""
+
+    name: str
+    bucket: str
+    caller: str
+    major: list[str]
+    """The values of the path parameters that separate buckets."""
+    scope: str
+    """`user`, `global`, `approval`, `gateway` or `invalid`."""
+    times: int
+    first_ms: int
+    last_ms: int
+    refused: bool
+    """Whether the requests were rejected; false in report mode."""
+
+
+class RateLimitReport(msgspec.Struct, kw_only=True):
+    """Requests that exceeded a rate limit."""
+
+    mode: str
+    """Enforcement of rate limits: `off`, `real` or `report`."""
+    refusals: list[RateLimitHit]
+
+
+GET_RATE_LIMITS: Final = control_operation("GET", "/rate-limits", result=RateLimitReport)
+CLEAR_RATE_LIMITS: Final = control_operation("DELETE", "/rate-limits")
