@@ -180,7 +180,7 @@ class UserClient(InteractionClient):
             except ImportError as error:
                 raise InvalidArgument("", f"audio needs {error.name}: install hubbub[server,voice]") from None
             # The web listener serves the voice socket too, so no certificate is needed.
-            url = self.context.ready.gateway.removesuffix("/gateway") + "/voice"
+            url = f"ws{self.context.ready.web.removeprefix('http')}/voice"
             ticket = VoiceTicket(**self._voice_ticket)
             self._voice = await VoiceClient.open(self.context.http, url, self.name, ticket)
         return self._voice

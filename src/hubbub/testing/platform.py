@@ -28,7 +28,6 @@ from hubbub.protocol.control.ready import WorldApplication, WorldGuild, WorldLob
 from hubbub.protocol.control.report import GET_REPORT
 from hubbub.protocol.control.snapshots import Fork
 from hubbub.protocol.control.trace import GET_TRACE, SET_TRACE, SetTrace, TraceQuery
-from hubbub.protocol.control.users import CREATE_USER, CreateUser
 from hubbub.protocol.ids import UserId, parse_wide
 from hubbub.protocol.operation import BodyT, Operation
 from hubbub.testing import bots
@@ -99,6 +98,9 @@ class Platform:
 
     async def _add_user(self, name: str, body: dict[str, Any]) -> Result:
         __tracebackhide__ = True
+        # The import is local, because few tests add users, and the module imports the models of accounts.
+        from hubbub.protocol.control.users import CREATE_USER, CreateUser
+
         created = await self.context.control.call(CREATE_USER, CreateUser(username=name, **body))
         self.users[name] = self._create_user(name, created.id, created.token)
         self.context.names[created.id] = name

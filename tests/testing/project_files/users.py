@@ -7,6 +7,7 @@ import re
 import pytest
 
 from hubbub.people import ogg
+from hubbub.protocol import errors
 from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.permissions import Permissions
 from hubbub.testing import EventNotReceived, Platform, RequestRejected
@@ -96,6 +97,7 @@ def test_rejections_contain_the_platforms_error(hubbub: Platform) -> None:
         bob.send_message("staff", "let me in")
     assert rejection.value.cause == "bob lacks the permission VIEW_CHANNEL in #staff."
     assert (rejection.value.status, rejection.value.code) == (403, 50001)
+    assert rejection.value.kind is errors.MISSING_ACCESS
     with pytest.raises(RequestRejected, match=r"content: Must be 2000 or fewer in length\. \(BASE_TYPE_MAX_LENGTH\)"):
         bob.send_message("general", "x" * 2001)
     with pytest.raises(AssertionError, match="no channel 'attic'; it has: general, staff, Lounge, ideas"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.control.snapshots import LIST_FORKS
 from hubbub.testing import EventNotReceived, Platform, RequestRejected
 from hubbub.testing.process import PlatformProcess
 
@@ -50,8 +51,7 @@ def test_b_second_test_gets_a_fresh_world(hubbub: Platform) -> None:
 
 def test_platforms_of_earlier_tests_are_closed(hubbub: Platform, request: pytest.FixtureRequest) -> None:
     process: PlatformProcess = request.getfixturevalue("_hubbub_process")
-    forks = process.background.run_and_wait(process.control.request("GET", "/forks"))
-    urls = [fork["web"] for fork in forks]
+    urls = [fork.web for fork in process.background.run_and_wait(process.control.call(LIST_FORKS))]
     assert hubbub.web in urls
     assert SHARED_STATE["web"] not in urls
 
@@ -116,6 +116,8 @@ def test_faults_can_be_injected(hubbub: Platform) -> None:
     alice.connect()
     assert hubbub.faults.close_session(alice, code=4001)["affected_sessions"] == 1
     assert hubbub.faults.drop_session(alice)["affected_sessions"] == 1
+    with pytest.raises(TypeError, match="Unexpected keyword argument 'tims'"):
+        hubbub.faults.fail("GET", "/users/@me", tims=3)
     # No event is missed, since the client resumes.
     bob.send_message("general", "still there?")
     alice.expect("MESSAGE_CREATE", content="still there?")

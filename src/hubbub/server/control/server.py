@@ -1,4 +1,4 @@
-"""The control API: authorization, decoding of requests, responses, and the handlers of `operations`."""
+"""The control API: authorization, decoding of requests, responses, and the handlers of its operations."""
 
 import asyncio
 import hmac

@@ -1,0 +1,86 @@
+"""The operations of the control API that the protocol declares, and the ready document that server and clients share."""
+
+import importlib
+import pkgutil
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.people.errors import PlatformUnavailable, RequestRejected
+from hubbub.people.requests import ControlClient
+from hubbub.protocol import codec, control, errors
+from hubbub.protocol.control.clock import ADVANCE_CLOCK, FREEZE_CLOCK, AdvanceClock
+from hubbub.protocol.control.faults import CREATE_FAULT, DELETE_FAULT, LIST_FAULTS, HttpFault
+from hubbub.protocol.control.ready import ReadyDocument
+from hubbub.protocol.control.snapshots import RESTORE_SNAPSHOT
+from hubbub.protocol.operation import operations_of
+from hubbub.server.control.server import ENDPOINTS
+from tests.rehearsal import Rehearsal
+
+
+async def read_ready_document(rehearsal: Rehearsal) -> ReadyDocument:
+    """Return the ready document as a client decodes it."""
+    return codec.decode(codec.encode(await rehearsal.control.get_ready_document()), ReadyDocument)
+
+
+def test_the_server_handles_every_declared_operation() -> None:
+    declared = {
+        name: operation
+        for module in pkgutil.iter_modules(control.__path__)
+        for name, operation in operations_of(importlib.import_module(f"{control.__name__}.{module.name}"))
+    }
+
+    assert {endpoint.name: endpoint.operation for endpoint in ENDPOINTS} == declared
+
+
+async def test_clients_call_operations_with_models(rehearsal: Rehearsal) -> None:
+    async with aiohttp.ClientSession() as http:
+        client = ControlClient(http, await read_ready_document(rehearsal))
+        frozen = await client.call(FREEZE_CLOCK)
+        advanced = await client.call(ADVANCE_CLOCK, AdvanceClock(ms=5000))
+        created = await client.call(CREATE_FAULT, HttpFault(effect="delay", delay_ms=1, times=2))
+        [listed] = await client.call(LIST_FAULTS)
+        assert created.active_fault is not None
+        await client.call(DELETE_FAULT, fault_id=created.active_fault.id)
+        remaining = await client.call(LIST_FAULTS)
+
+    assert (advanced.now_ms - frozen.now_ms, advanced.running) == (5000, False)
+    assert (created.affected_sessions, created.active_fault) == (0, listed)
+    assert (listed.occurrences, listed.remaining_occurrences) == (0, 2)
+    assert isinstance(listed.fault, HttpFault)
+    assert remaining == []
+
+
+async def test_a_rejected_operation_has_the_declared_error(rehearsal: Rehearsal) -> None:
+    async with aiohttp.ClientSession() as http:
+        client = ControlClient(http, await read_ready_document(rehearsal))
+        with pytest.raises(RequestRejected, match="control: POST /snapshots/none/restore was rejected") as missing:
+            await client.call(RESTORE_SNAPSHOT, snapshot_id="none")
+        with pytest.raises(RequestRejected, match="ms: ") as invalid:
+            await client.call(ADVANCE_CLOCK, AdvanceClock(ms=-1))
+
+    assert missing.value.kind is errors.NOT_FOUND
+    assert invalid.value.kind is errors.INVALID_FORM_BODY
+
+
+async def test_the_ready_document_has_ids_as_strings(rehearsal: Rehearsal) -> None:
+    document = await read_ready_document(rehearsal)
+    encoded: dict[str, Any] = msgspec.json.decode(codec.encode(document))
+
+    guild = document.guilds["Town Square"]
+    assert (guild.id, guild.channels) == (
+        encoded["guilds"]["Town Square"]["id"],
+        encoded["guilds"]["Town Square"]["channels"],
+    )
+    assert document["users"]["alice"].id == str(rehearsal.actor("alice").id)
+    with pytest.raises(KeyError, match="no key 'user'; it has: api, gateway"):
+        document["user"]
+
+
+async def test_a_platform_without_control_api_cannot_be_controlled(rehearsal: Rehearsal) -> None:
+    document = msgspec.structs.replace(await read_ready_document(rehearsal), control=None, control_token=None)
+    async with aiohttp.ClientSession() as http:
+        with pytest.raises(PlatformUnavailable, match="has no control API: start it with hubbub dev"):
+            ControlClient(http, document)
