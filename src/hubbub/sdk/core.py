@@ -17,6 +17,7 @@ from yarl import URL
 
 from hubbub.protocol import codec
 from hubbub.protocol.request_paths import name_value_pairs
+from hubbub.sdk import tolerant_models
 from hubbub.sdk.api import Api
 from hubbub.sdk.cache import Cache
 from hubbub.sdk.callback_queue import CallbackQueue
@@ -298,28 +299,28 @@ class Core:
 
     async def request(
         self,
-        operation: "Operation[Any, Any]",
+        operation: "Operation[BodyT, Any]",
         *,
-        json: Any = None,
+        body: "BodyT | None" = None,
         form: Mapping[str, str] | None = None,
-        query: Mapping[str, str | int] | None = None,
+        query: msgspec.Struct | None = None,
         token: str | None = None,
         tries: int | None = None,
         **parameters: int | str,
     ) -> bytes:
-        """Send an operation to the platform and return the response body.
+        """Send an operation with a body and query of its models, and return the response body without decoding it.
 
         `token` defaults to the client's token; an empty string sends none. `tries` limits the attempts; `parameters`
         are the parameters of the operation's path."""
         token = self.token if token is None else token
         authorization = f"{self.token_prefix}{token}" if token else None
         try:
-            body = await self.api.request(
+            response = await self.api.request(
                 operation.method,
                 operation.path,
-                json=json,
+                json=body,
                 form=form,
-                query=query,
+                query=dict(name_value_pairs(query)),
                 authorization=authorization,
                 tries=tries,
                 **parameters,
@@ -328,7 +329,7 @@ class Core:
             self.logs.warning(f"{operation.method} {operation.path}: {error or type(error).__name__}")
             raise
         self.logs.verbose(f"{operation.method} {operation.path}: ok")
-        return body
+        return response
 
     async def call(
         self,
@@ -341,19 +342,31 @@ class Core:
         tries: int | None = None,
         **parameters: int | str,
     ) -> "ResultT":
-        """Send an operation with a body and query of its models, and return the decoded response.
+        """Send an operation and return the decoded response; the parameters are those of `request`.
 
-        `form`, `token`, `tries` and `parameters` are those of `request`."""
+        Raise msgspec.MsgspecError if the response does not match the model."""
         response = await self.request(
-            operation,
-            json=body,
-            form=form,
-            query=dict(name_value_pairs(query)),
-            token=token,
-            tries=tries,
-            **parameters,
+            operation, body=body, form=form, query=query, token=token, tries=tries, **parameters
         )
         return cast("ResultT", None) if operation.result is NoneType else codec.decode(response, operation.result)
+
+    async def call_tolerantly(
+        self,
+        operation: "Operation[BodyT, ResultT]",
+        *,
+        body: "BodyT | None" = None,
+        query: msgspec.Struct | None = None,
+        token: str | None = None,
+        tries: int | None = None,
+        **parameters: int | str,
+    ) -> "ResultT":
+        """Send an operation and return the response as a tolerant model, any of whose fields except `id` may be missing.
+
+        The parameters are those of `request`; see `tolerant_models.decode`."""
+        response = await self.request(
+            operation, body=body, form=None, query=query, token=token, tries=tries, **parameters
+        )
+        return tolerant_models.decode(response, operation.result)
 
     def run_in_background(self, work: Callable[[], Any]) -> None:
         """Run a coroutine function as a background task, which `close` cancels; log its exception."""

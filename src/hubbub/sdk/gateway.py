@@ -258,14 +258,12 @@ class Gateway:
                 if self._session is None and self.before_session is not None:
                     await self.before_session()
                 # Make only one attempt, because the client reports each wait to the game as the status HttpWait.
-                response = await self._core.request(resources.gateway.GET_GATEWAY, tries=1)
-                url: str = msgspec.json.decode(response)["url"]
-                return url
+                return (await self._core.call(resources.gateway.GET_GATEWAY, tries=1)).url
             except ApiError as error:
                 if error.status == 401:
                     raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, INVALID_TOKEN_CODE) from None
                 detail, retry_after_seconds = error.status, float(error.extra.get("retry_after") or 0)
-            except (aiohttp.ClientError, OSError, msgspec.MsgspecError, KeyError, TypeError):
+            except (aiohttp.ClientError, OSError, msgspec.MsgspecError):
                 detail = 0
             previous_status = self._core.status
             self._core.set_status(ClientStatus.HTTP_WAIT, ClientError.CONNECTION_FAILED, detail)

@@ -160,7 +160,7 @@ class Invites:
         # A token with the presence scopes only may not send text (spec/sdk.md#10.5).
         if content and MESSAGES_SCOPE in self._core.scopes:
             body.content = content
-        await self._core.request(resources.user_messages.SEND_USER_MESSAGE, json=body, user_id=user_id)
+        await self._core.request(resources.user_messages.SEND_USER_MESSAGE, body=body, user_id=user_id)
 
     async def _accept_invite(self, invite: ActivityInvite) -> str:
         if invite.type != ActivityActionTypes.JOIN:

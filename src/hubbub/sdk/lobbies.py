@@ -16,7 +16,6 @@ from hubbub.sdk.merges import Merges
 from hubbub.sdk.records import GuildChannel, GuildMinimal, LinkedLobby
 from hubbub.sdk.results import ClientResult, SdkError, validation_error
 from hubbub.sdk.rpc import RpcClient
-from hubbub.sdk.tolerant_models import decode
 
 if TYPE_CHECKING:
     from hubbub.protocol.resources.channels import Channel
@@ -163,8 +162,7 @@ class Lobbies:
         if member_metadata is not None:
             _check_metadata(member_metadata)
             body.member_metadata = member_metadata
-        response = await self._core.request(resources.lobbies.CREATE_OR_JOIN_LOBBY, json=body)
-        payload = decode(response, resources.lobbies.Lobby)
+        payload = await self._core.call_tolerantly(resources.lobbies.CREATE_OR_JOIN_LOBBY, body=body)
         self._cache_lobby(payload)
         return payload.id
 
@@ -223,8 +221,8 @@ class Lobbies:
         body = resources.lobbies.LinkChannel()
         if channel_id is not None:
             body.channel_id = ChannelId(channel_id)
-        response = await self._core.request(resources.lobbies.EDIT_LOBBY_CHANNEL_LINK, json=body, lobby_id=lobby_id)
-        self._cache_lobby(decode(response, resources.lobbies.Lobby))
+        operation = resources.lobbies.EDIT_LOBBY_CHANNEL_LINK
+        self._cache_lobby(await self._core.call_tolerantly(operation, body=body, lobby_id=lobby_id))
 
     async def _join_guild(self, lobby_id: int, merge_required: OneShotCallback) -> str:
         lobby = find_lobby(self._core, lobby_id)

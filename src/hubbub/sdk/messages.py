@@ -208,7 +208,7 @@ class Messages:
         body = resources.user_messages.AcknowledgeDisclosures(disclosures=[int(DISCLOSURE_TYPE)])
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
             await self._core.request(
-                resources.user_messages.ACKNOWLEDGE_DISCLOSURES, json=body, application_id=self._core.application_id
+                resources.user_messages.ACKNOWLEDGE_DISCLOSURES, body=body, application_id=self._core.application_id
             )
 
     async def _send_user_message(self, recipient_id: int, content: str, metadata: dict[str, str] | None) -> int:
@@ -216,22 +216,22 @@ class Messages:
         body = resources.user_messages.SendUserMessage(content=content)
         if metadata is not None:
             body.metadata = metadata
-        response = await self._core.request(resources.user_messages.SEND_USER_MESSAGE, json=body, user_id=recipient_id)
-        return decode(response, resources.user_messages.UserMessage).id
+        operation = resources.user_messages.SEND_USER_MESSAGE
+        return (await self._core.call_tolerantly(operation, body=body, user_id=recipient_id)).id
 
     async def _send_lobby_message(self, lobby_id: int, content: str, metadata: dict[str, str] | None) -> int:
         _check_new_message(content, metadata)
         body = resources.lobbies.CreateLobbyMessage(content=content)
         if metadata is not None:
             body.metadata = metadata
-        response = await self._core.request(resources.lobbies.CREATE_LOBBY_MESSAGE, json=body, lobby_id=lobby_id)
-        return decode(response, resources.lobbies.LobbyMessage).id
+        operation = resources.lobbies.CREATE_LOBBY_MESSAGE
+        return (await self._core.call_tolerantly(operation, body=body, lobby_id=lobby_id)).id
 
     async def _edit_message(self, recipient_id: int, message_id: int, content: str) -> None:
         _check_content(content)
         await self._core.request(
             resources.user_messages.EDIT_USER_MESSAGE,
-            json=resources.user_messages.EditUserMessage(content=content),
+            body=resources.user_messages.EditUserMessage(content=content),
             user_id=recipient_id,
             message_id=message_id,
         )
@@ -244,10 +244,9 @@ class Messages:
     async def _fetch_lobby_messages(self, lobby_id: int, limit: int) -> list[MessageHandle]:
         if not 1 <= limit <= HISTORY_MESSAGES_MAX:
             raise validation_error(f"The limit must be between 1 and {HISTORY_MESSAGES_MAX}")
-        response = await self._core.request(
-            resources.lobbies.GET_LOBBY_MESSAGES, query={"limit": limit}, lobby_id=lobby_id
-        )
-        # Messages of a linked channel are complete messages.
+        query = resources.lobbies.ListLobbyMessages(limit=limit)
+        response = await self._core.request(resources.lobbies.GET_LOBBY_MESSAGES, query=query, lobby_id=lobby_id)
+        # Messages of a linked channel are complete messages, with more fields than the operation declares.
         payloads = decode(response, list[resources.lobbies.LinkedLobbyMessage])
         messages = self._cache_messages(payloads, lobby_id=lobby_id)
         return [self._core.make(MessageHandle, self._core, message) for message in messages]
@@ -261,10 +260,10 @@ class Messages:
                 since_ms = core.clock() - resources.user_messages.USER_HISTORY_MS
                 cached = [message for message in history.messages if Snowflake(message.id).created_ms >= since_ms]
                 return [core.make(MessageHandle, core, message) for message in cached[:limit]]
-        response = await core.request(
-            resources.user_messages.LIST_USER_MESSAGES, query={"limit": limit}, user_id=recipient_id
+        query = resources.user_messages.ListUserMessages(limit=limit)
+        payloads = await core.call_tolerantly(
+            resources.user_messages.LIST_USER_MESSAGES, query=query, user_id=recipient_id
         )
-        payloads = decode(response, list[resources.user_messages.UserMessage])
         messages = self._cache_messages(payloads, other_user_id=recipient_id)
         with core.lock:
             previous_history, history = core.cache.histories.get(recipient_id), MessageHistory()

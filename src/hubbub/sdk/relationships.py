@@ -228,13 +228,13 @@ class Relationships:
         if not username:
             raise validation_error("A username is required")
         body = resources.relationships.RequestFriend(username=username)
-        await self._core.request(_operations_of(kind).request, json=body)
+        await self._core.request(_operations_of(kind).request, body=body)
 
     async def _put_relationship(self, kind: Kind, user_id: int, type: RelationshipType | None = None) -> None:
         """Create a relationship of a type, or send or accept a friend request if `type` is None."""
         operation = _operations_of(kind).set
         body = operation.body() if type is None else operation.body(type=int(type))
-        await self._core.request(operation, json=body, user_id=user_id)
+        await self._core.request(operation, body=body, user_id=user_id)
 
     async def _accept_request(self, kind: Kind, user_id: int) -> None:
         if self._relationship_type(kind, user_id) is not RelationshipType.PENDING_INCOMING:

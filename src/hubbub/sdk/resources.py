@@ -1,6 +1,6 @@
 """Operations, events and models of `hubbub.protocol.resources`, as modules that are imported on first use.
 
-    response = await core.request(resources.lobbies.LEAVE_LOBBY, lobby_id=lobby_id)
+    disclosures = await core.call(resources.user_messages.GET_DISCLOSURES, application_id=application_id)
 
 Importing a resource creates the models of most other resources, which a game should not wait for at startup. Access a
 module only in code that runs on the network thread (decisions/0074).

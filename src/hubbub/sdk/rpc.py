@@ -174,7 +174,7 @@ class RpcConnection:
             except (OSError, EOFError, TimeoutError) as error:
                 writer.close()
                 raise sdk_error(ErrorType.NETWORK_ERROR, f"The chat client did not respond: {error}") from None
-            if opcode == Opcode.CLOSE or payload.get("evt") != "READY":
+            if opcode == Opcode.CLOSE or payload.get("evt") != rpc.READY_EVENT:
                 writer.close()
                 error_data = payload.get("data") or payload
                 raise sdk_error(

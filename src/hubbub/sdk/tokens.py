@@ -7,12 +7,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
 import aiohttp
 
-from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import ApplicationId
 from hubbub.sdk import resources
@@ -22,7 +21,9 @@ from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationExternalAuthType, AuthorizationTokenType, ClientStatus, ErrorType
 from hubbub.sdk.records import DeviceAuthorizationArgs
 from hubbub.sdk.results import ClientResult, sdk_error, validation_error
-from hubbub.sdk.tolerant_models import decode
+
+if TYPE_CHECKING:
+    from hubbub.protocol.resources.identities import ExternalCredentials
 
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 SLOW_DOWN_SECONDS: Final = 5
@@ -189,8 +190,10 @@ class Tokens:
 
         `external_auth_token` proves the player's identity to the provider named by `external_auth_type`. There is no
         refresh token: call this again when the access token expires."""
-        body = {"client_id": str(application_id), **self._external_credential(external_auth_type, external_auth_token)}
-        return self._core.run("GetProvisionalToken", callback, NO_TOKENS, self._request_provisional_token, body)
+        credential = self._external_credential(external_auth_type, external_auth_token)
+        return self._core.run(
+            "GetProvisionalToken", callback, NO_TOKENS, self._request_provisional_token, application_id, credential
+        )
 
     def unmerge_into_provisional_account(
         self,
@@ -202,8 +205,10 @@ class Tokens:
         """Separate the provisional account from the account that it was merged into.
 
         All tokens of the player are revoked; call `get_provisional_token` afterwards."""
-        body = {"client_id": str(application_id), **self._external_credential(external_auth_type, external_auth_token)}
-        return self._core.run("UnmergeIntoProvisionalAccount", callback, (), self._unmerge_account, body)
+        credential = self._external_credential(external_auth_type, external_auth_token)
+        return self._core.run(
+            "UnmergeIntoProvisionalAccount", callback, (), self._unmerge_account, application_id, credential
+        )
 
     def update_provisional_account_display_name(
         self, name: str, callback: ResultCallback | None = None
@@ -321,23 +326,24 @@ class Tokens:
             tokens.access_token, refresh_token, _token_type(tokens.token_type), tokens.expires_in, tokens.scope
         )
 
-    async def _request_provisional_token(self, body: dict[str, str]) -> TokenExchange:
-        operation = resources.identities.PARTNER_SDK_TOKEN
-        tokens = codec.decode(await self._core.request(operation, json=body, token=""), operation.result)
+    async def _request_provisional_token(self, application_id: int, credential: dict[str, str]) -> TokenExchange:
+        body = _external_credentials(application_id, credential)
+        tokens = await self._core.call(resources.identities.PARTNER_SDK_TOKEN, body=body, token="")
         self._remember_token(tokens.access_token, tokens.expires_in)
         self._core.logs.add_secrets(tokens.refresh_token)
         # Tokens of provisional accounts cannot be refreshed, only requested again (spec/sdk.md#8.1).
         return TokenExchange(tokens.access_token, "", _token_type(tokens.token_type), tokens.expires_in, tokens.scope)
 
-    async def _unmerge_account(self, body: dict[str, str]) -> None:
-        await self._core.request(resources.identities.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, json=body, token="")
+    async def _unmerge_account(self, application_id: int, credential: dict[str, str]) -> None:
+        body = _external_credentials(application_id, credential)
+        await self._core.call(resources.identities.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, body=body, token="")
 
     async def _set_display_name(self, name: str) -> None:
         name_max = resources.users.GLOBAL_NAME_MAX
         if not 1 <= len(name) <= name_max:
             raise validation_error(f"The display name must have 1 to {name_max} characters")
         body = resources.identities.UpdateAccount(global_name=name)
-        await self._core.request(resources.identities.UPDATE_MY_ACCOUNT, json=body)
+        await self._core.request(resources.identities.UPDATE_MY_ACCOUNT, body=body)
 
     async def _revoke_tokens(self, application_id: int, token: str) -> None:
         form = {"client_id": str(application_id), "token": token}
@@ -438,8 +444,7 @@ class Tokens:
         """Set the application ID and schedule the expiration callback from the grant of the client's token.
 
         Return the ID of the token's user, or 0 if it is unknown."""
-        response = await self._core.request(resources.oauth2.GET_MY_OAUTH2_AUTHORIZATION, tries=1)
-        grant = decode(response, resources.oauth2.CurrentAuthorization)
+        grant = await self._core.call_tolerantly(resources.oauth2.GET_MY_OAUTH2_AUTHORIZATION, tries=1)
         if grant.application:
             self._core.application_id = grant.application.id
         if self._expiry_timer is None and grant.expires:
@@ -481,6 +486,11 @@ class Tokens:
 
     async def _close(self) -> None:
         self.cancel_expiry_callback()
+
+
+def _external_credentials(application_id: int, credential: dict[str, str]) -> "ExternalCredentials":
+    """Return the body that identifies a player by a credential of `Tokens._external_credential`."""
+    return resources.identities.ExternalCredentials(client_id=ApplicationId(application_id), **credential)  # type: ignore[arg-type]
 
 
 def _token_type(name: str) -> AuthorizationTokenType:
